@@ -70,9 +70,12 @@ describe('101', () => {
     for (const picture of ['a', 'b', 'c']) browser.draw(Buffer.from(picture));
     await eventually('two have started', () => viewer.frames().length === 2);
     browser.draw(Buffer.from('the newest'));
-    viewer.send({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
-    await eventually('the newest frame has arrived', () => viewer.frames().at(-1)?.picture === 'the newest');
-    assert.ok(viewer.frames().length <= 4);
+    // Frames that were drawn before may be on their way.
+    await eventually('the newest frame has arrived', () => {
+      viewer.send({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });
+      return viewer.frames().at(-1)?.picture === 'the newest';
+    });
+    assert.ok(viewer.frames().length <= 6);
     viewer.socket.terminate();
   });
 
@@ -128,6 +131,8 @@ describe('101', () => {
       { type: 'tab', action: 'open' },
       { type: 'navigate', to: 'url', url: 'http://elsewhere.test/' },
       { type: 'resize', width: 500, height: 500 },
+      { type: 'answer', prompt_id: 1, accept: true },
+      { type: 'upload', upload: 1, name: 'a.txt', data: 'eA==', is_last: true },
     ];
     for (const command of commands) assert.equal(await viewer.failure(() => viewer.send(command)), 'not_allowed');
     assert.deepEqual(machineOf(served, sessionId).browser.inputs, []);

@@ -96,11 +96,11 @@ describe('101', () => {
     await eventually('all have left', () => displayOf(sessionId).connections === 0);
   });
 
-  it('is closed with 4000 session_ended at the end of the session', async () => {
+  it('is closed with 4000 and the reason at the end of the session', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     await served.call(endSession, { params: { session_id: sessionId } });
-    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
+    assert.deepEqual(await viewer.closed, { code: 4000, reason: 'requested' });
   });
 
   it('is closed with 4008 browser_crashed when the display or the browser exits', async () => {

@@ -264,7 +264,8 @@ describe('the live view', () => {
     const watcher = await watch(link);
     await waitForColour(pictureOf(watcher), red);
     assert.equal((await client.call(revokeViewTokens, { params: paramsOf(session) })).status, 204);
-    await watcher.page.getByRole('heading', { name: 'This link is no longer valid' }).waitFor();
+    await watcher.page.getByRole('heading', { name: 'Your link was revoked' }).waitFor();
+    await status(watcher, 'Revoked');
     await watcher.inspect('live-view-taken-back');
     const texts = new Set<string>();
     for (const invalid of [link, foreign, wrong]) {

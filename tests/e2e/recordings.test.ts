@@ -240,7 +240,8 @@ describe('recordings', () => {
     has('navigation', '/blue');
     has('console', 'something went wrong');
     has('network.failed', '/status/500');
-    assert.ok(events.some(({ type }) => type.startsWith('action')));
+    has('action', '/login');
+    has('actions.step', '#go');
     assert.ok(events.some(({ type, data }) => type === 'network' && Number(data['requests']) > 0));
     const reported = (await asset(session, 'events.ndjson')).text + (await asset(session, 'recording.json')).text;
     assert.ok(!reported.includes(secret), 'what was typed is in the timeline');
@@ -266,7 +267,7 @@ describe('recordings', () => {
     await button(viewer, 'Pause').click();
     await page.getByRole('searchbox').fill('blue');
     const opened = (await eventsOf(session)).find(({ type, data }) => type === 'navigation' && data['url'] === `${site.url}/blue`);
-    await row(viewer, '/blue').first().click();
+    await row(viewer, 'Page opened').first().click();
     await eventually('it is at the event', async () => Math.abs((await timeOf(viewer)) * 1000 - (opened?.t_ms ?? 0)) < 300, slowMs);
     // A page is painted shortly after it was opened.
     await page.keyboard.press('k');
@@ -313,6 +314,18 @@ describe('recordings', () => {
         .then(() => page.getByRole('link', { name: 'har.json' }).click()),
     ]);
     assert.equal(download.suggestedFilename(), 'har.json');
+    const movie = await page.evaluate(
+      (source) =>
+        new Promise<number[]>((resolve) => {
+          const element = document.createElement('video');
+          element.addEventListener('loadedmetadata', () => resolve([element.videoWidth, element.videoHeight]));
+          element.addEventListener('error', () => resolve([]));
+          element.src = source;
+        }),
+      'video.mp4',
+    );
+    assert.deepEqual(movie, [1280, 720]);
+    assert.equal(await row(viewer, 'Viewer joined').count(), 0, 'viewers are folded away');
     viewer.assertNoIssues();
     await viewer.close();
   });

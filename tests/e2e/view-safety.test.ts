@@ -319,11 +319,13 @@ describe('view links, pages and assets', () => {
       { type: 'tab', action: 'open' },
       { type: 'resize', width: 400, height: 400 },
       { type: 'copy' },
+      { type: 'answer', prompt_id: 1, accept: true },
+      { type: 'upload', upload: 1, name: 'a.txt', data: 'eA==', is_last: true },
     ])
       watcher.socket.send(JSON.stringify(command));
     await eventually(
       'each was refused',
-      () => watcher.messages.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 5,
+      () => watcher.messages.filter((message) => message.type === 'failed' && message.code === 'not_allowed').length === 7,
     );
     const seen = (await client.call(getSession, { params: params() })).body;
     assert.deepEqual([seen.current_url, seen.tabs.open], [`${site.url}/moving`, 1]);

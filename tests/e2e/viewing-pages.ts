@@ -50,7 +50,7 @@ export class Reports {
 }
 
 /** Defines `say(type, fields)`, which sends reports in order. */
-const reportScript = `<script>
+export const reportScript = `<script>
   let telling = Promise.resolve();
   const from = location.pathname + location.search;
   const say = (type, fields = {}) => {

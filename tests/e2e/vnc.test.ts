@@ -277,6 +277,7 @@ describe('the window of a headful browser', () => {
     );
     assert.equal(ended.ended_reason, 'idle_timeout');
     await viewer.page.getByRole('heading', { name: 'The session has ended' }).waitFor();
+    await viewer.page.getByText('It ended after being idle for too long.').waitFor();
     await viewer.inspect('vnc-ended');
     viewer.assertNoIssues();
     await viewer.close();

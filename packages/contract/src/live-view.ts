@@ -19,12 +19,62 @@ export interface LiveTab {
   url: string;
   active: boolean;
   status: 'loading' | 'complete' | 'crashed';
+  /** Why the tab shows no page; null where it shows one. */
+  failure: LiveTabFailure | null;
+}
+
+export type LiveTabFailure =
+  | 'dns_failed'
+  | 'blocked_by_policy'
+  | 'connection_refused'
+  | 'connection_reset'
+  | 'timeout'
+  | 'proxy_error'
+  | 'unknown';
+
+/** An option of a list. `index` counts all options of the list, also those that are not sent. */
+export interface LiveOption {
+  index: number;
+  label: string;
+  /** Label of its group. */
+  group: string | null;
+  selected: boolean;
+  disabled: boolean;
+}
+
+/** What the active tab waits for. A dialog blocks its page until it is answered. */
+export type LivePrompt = { prompt_id: number } & (
+  | { kind: 'dialog'; dialog: 'alert' | 'confirm' | 'prompt' | 'beforeunload'; message: string; default_value: string }
+  | { kind: 'list'; options: LiveOption[]; box: { x: number; y: number; width: number; height: number } }
+  | { kind: 'files'; multiple: boolean }
+);
+
+export interface LiveDownload {
+  download_id: string;
+  name: string;
+  status: 'in_progress' | 'completed' | 'cancelled' | 'too_large';
+  bytes: number;
+}
+
+/** Everything that changes slowly. Each state replaces the one before. */
+export interface LiveState {
+  tabs: LiveTab[];
+  viewers: number;
+  session: { name: string | null; expires_at: string };
+  /** Who can drive the session: viewers with control, and DevTools clients; whether calls of the API have driven it just now. */
+  drivers: { people: number; clients: number; api: boolean };
+  /** Whether the active tab has earlier and later pages. */
+  history: { back: boolean; forward: boolean };
+  /** Newest first; empty for viewers without control. */
+  downloads: LiveDownload[];
 }
 
 /** Messages from the server. `ended` is the last one before the server closes the WebSocket. */
 export type LiveViewMessage =
   | { type: 'hello'; session_id: string; scope: 'view' | 'control'; expires_at: string }
-  | { type: 'state'; tabs: LiveTab[]; viewers: number }
+  | ({ type: 'state' } & LiveState)
+  | { type: 'prompt'; prompt: LivePrompt | null }
+  | { type: 'uploaded'; upload: number; file_id: string }
   | { type: 'clipboard'; text: string }
   | { type: 'failed'; code: string; message: string }
   | { type: 'ended'; reason: string };
@@ -53,10 +103,19 @@ export type LiveViewCommand =
   | { type: 'copy' }
   | { type: 'tab'; action: 'activate' | 'open' | 'close'; tab_id?: string }
   | { type: 'navigate'; to: 'url' | 'back' | 'forward' | 'reload'; url?: string }
-  | { type: 'resize'; width: number; height: number };
+  | { type: 'resize'; width: number; height: number }
+  | { type: 'answer'; prompt_id: number; accept: boolean; text?: string; option?: number; file_ids?: string[] }
+  /** A part of a file in base64. Files come one after another; `upload` numbers them. */
+  | { type: 'upload'; upload: number; name: string; data: string; is_last: boolean };
 
-/** Maximum sizes of commands. Larger ones are rejected. */
-export const liveViewBounds = { textChars: 100_000, keyChars: 64, urlChars: 8192, commandBytes: 512 * 1024 } as const;
+/** Maximum sizes of commands and uploaded files. Larger ones are rejected. */
+export const liveViewBounds = {
+  textChars: 100_000,
+  keyChars: 64,
+  urlChars: 8192,
+  commandBytes: 512 * 1024,
+  uploadBytes: 32 * 1024 * 1024,
+} as const;
 
 /** Close codes of the live view and VNC WebSockets, in addition to those of `/cdp`. */
 export const viewCloseCodes = {

@@ -59,7 +59,7 @@ export const readRecordingAsset = endpoint({
   summary: 'Get a recording file',
   description:
     'Returns a file of a recording; supports `Range` requests, and works while the session is running. ' +
-    '`index.html` is the player. The other files are `video.m3u8` with its segments (HLS, fragmented MP4) or ' +
+    '`index.html` is the player, `video.mp4` the whole video. The other files are `video.m3u8` with its segments (HLS, fragmented MP4) or ' +
     '`frames.mjpeg` and `frames.ndjson`, and `events.ndjson`, `har.json`, `poster.jpg` and `recording.json`.',
   auth: 'recording',
   params: sessionParams.extend({

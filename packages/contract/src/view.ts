@@ -127,6 +127,25 @@ export const watchLiveView = endpoint({
   errors: ['session_not_ready', 'origin_not_allowed', 'bad_request'],
 });
 
+export const saveLiveViewDownload = endpoint({
+  id: 'saveLiveViewDownload',
+  method: 'GET',
+  path: '/v1/session/{session_id}/live-view/downloads/{download_id}',
+  tag: 'Viewing',
+  summary: 'Save a download from the live view',
+  description:
+    'Returns the bytes of a file that a page of the session has downloaded, to a person whose link has the scope ' +
+    '`control`. Programs use `GET /v1/session/{session_id}/downloads/{download_id}`.',
+  auth: 'view',
+  params: sessionParams.extend({ download_id: PathId.describe('Id of the download.') }),
+  query: tokenQuery,
+  replyKind: 'bytes',
+  replyHeaders: { 'Content-Disposition': 'Always `attachment`, with the file name that the site suggests.' },
+  status: 200,
+  errors: ['download_not_found', 'download_not_ready', 'store_unavailable', 'deadline_exceeded'],
+  deadlineMs: 300_000,
+});
+
 export const createVncToken = endpoint({
   id: 'createVncToken',
   method: 'POST',

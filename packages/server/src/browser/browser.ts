@@ -32,6 +32,7 @@ import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-mo
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import { NetworkLog } from './network/network-log.ts';
 import { readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
+import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
 import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
@@ -53,6 +54,7 @@ export type {
   NavigationResult,
   TabInfo,
 } from './model.ts';
+export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError } from './page/model.ts';
 export { toQuietOptions, untilQuiet, whenQuiet } from './page/quiet.ts';
 export type * from './page/model.ts';
@@ -247,12 +249,36 @@ class AttachedBrowser implements Browser {
     };
   }
 
+  attend(attendant: Attendant): () => void {
+    return this.#tabs.prompts.attend(attendant);
+  }
+
+  prompts(): Prompt[] {
+    return this.#tabs.prompts.list();
+  }
+
+  answerPrompt(promptId: number, answer: PromptAnswer): Promise<void> {
+    this.#touch();
+    return this.#tabs.prompts.answer(promptId, answer);
+  }
+
+  async historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }> {
+    const { sessionId } = this.#tabs.get(tabId);
+    const { currentIndex, entries } = await this.#connection.send('Page.getNavigationHistory', undefined, { sessionId });
+    return { back: currentIndex > 0, forward: currentIndex < entries.length - 1 };
+  }
+
   attachScreencast(client: ScreencastClient): ScreencastAttachment {
     return this.#screencast.attach(client);
   }
 
   remoteInput(tabId: string): RemoteInput {
-    return new TabRemoteInput(this.#tabDeps(this.#tabs.forDriving(tabId)), () => this.#touch());
+    const { prompts } = this.#tabs;
+    return new TabRemoteInput(this.#tabDeps(this.#tabs.forDriving(tabId)), {
+      onActivity: () => this.#touch(),
+      openList: (list, handler) => prompts.open(tabId, { kind: 'list', ...list }, handler),
+      closeList: () => prompts.cancel(tabId, ['list']),
+    });
   }
 
   onConsole(listener: (entry: ConsoleEntry) => void): () => void {

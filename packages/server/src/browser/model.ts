@@ -1,6 +1,8 @@
 /** The interface of a browser: settings, events and errors. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
+import type { EgressRefusal } from '../egress/egress.ts';
 import type { NavigationRequest, NavigationResult, Page } from './page/model.ts';
+import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
@@ -49,6 +51,8 @@ export interface TabInfo {
   openerTabId: string | null;
   createdAt: Date;
   status: 'loading' | 'complete' | 'crashed';
+  /** Why it shows the browser's error page; null where it shows a page. */
+  failure: EgressRefusal | 'unknown' | null;
 }
 
 /** Browser events for listeners. Text from pages is truncated. */
@@ -166,6 +170,14 @@ export interface Browser {
   downloads(): DownloadInfo[];
   /** Adds a listener; returns a function that removes it. */
   onEvent(listener: (event: BrowserEvent) => void): () => void;
+  /** Lets a person answer what pages ask. Without one, dialogs are dismissed and lists and file choosers stay closed. Returns a function that ends it. */
+  attend(attendant: Attendant): () => void;
+  /** What tabs ask now, at most one prompt each. Changes are reported like those of `tabs()`. */
+  prompts(): Prompt[];
+  /** @throws PageError `not_possible` when the prompt is no longer open */
+  answerPrompt(promptId: number, answer: PromptAnswer): Promise<void>;
+  /** Whether the tab has earlier and later pages. @throws TabNotFound */
+  historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }>;
   /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */
   onTabsChanged(listener: () => void): () => void;
   /** Streams frames of whichever tab is active: one at once, then on change, until the client detaches. Watching is no activity. */

@@ -1,7 +1,10 @@
 import type { RunActionsRequest, Step, StepResult } from '@berth/contract';
 import type { LiveSession } from '../sessions/sessions.ts';
 import { importRecorder, runSteps } from '../steps/steps.ts';
+import { cutText } from '../lib/text.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
+
+const targetCharsMax = 200;
 
 export interface ActionsResult {
   results: StepResult[];
@@ -38,13 +41,28 @@ export async function runActions(
     timeoutMs: request.timeout_ms,
     allowEvaluate,
     inputs: request.inputs,
-    onResult: (result: StepResult): void => emitStep(session, tabId, result),
+    onResult: (result: StepResult, step: Step): void => emitStep(session, tabId, { ...result, step }),
   };
   const { results, vars, finalUrl, stepsRun } = await runSteps(createStepContext(deps, tabId), options, { signal });
   return { results, vars, finalUrl, ran: stepsRun, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
 }
 
 /** The event omits the output, which may be large or secret. */
-function emitStep(session: LiveSession, tabId: string, { index, id, type, status, duration_ms, error }: StepResult): void {
-  session.events.emit('actions.step', { tab_id: tabId, index, id, step: type, status, duration_ms, error: error?.code ?? null });
+function emitStep(session: LiveSession, tabId: string, result: StepResult & { step: Step }): void {
+  const { index, id, type, status, duration_ms, error, step } = result;
+  const target = targetTextOf(step);
+  session.events.emit('actions.step', {
+    ...{ tab_id: tabId, index, id, step: type, status, duration_ms, error: error?.code ?? null },
+    ...(target === null ? {} : { target }),
+  });
 }
+
+/** What the step acts on, as the caller wrote it: values, and what templates stand for, are not part of it. */
+function targetTextOf(step: Step): string | null {
+  const [selector] = 'selectors' in step ? (step.selectors ?? []) : [];
+  if (selector !== undefined) return cutText(typeof selector === 'string' ? selector : selector.join(' → '), targetCharsMax);
+  return 'url' in step && typeof step.url === 'string' ? cutText(redactQuery(step.url), targetCharsMax) : null;
+}
+
+/** Values in a query may be secret. */
+const redactQuery = (url: string): string => url.replace(/[?#].*$/s, '');

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@berth/contract';
 import type { DownloadInfo } from '../browser/browser.ts';
+import type { FileReply } from '../http/call.ts';
 import { NoSuchFile, type OpenFile } from '../runtime/runtime.ts';
 import type { Machine } from '../sessions/sessions.ts';
 
@@ -34,6 +35,15 @@ export async function openDownload(machine: Machine, id: string, { digests, sign
     throw error;
   }
 }
+
+/** The site's content type is not trusted, so that no browser renders the file. */
+export const toFileReply = ({ download, file }: DownloadedFile): FileReply => ({
+  bytes: file.bytes,
+  contentType: 'application/octet-stream',
+  filename: download.suggestedFilename,
+  stream: () => file.stream(),
+  close: () => file.close(),
+});
 
 const notFound = (download: DownloadInfo | undefined, cause?: unknown): ServiceError =>
   new ServiceError('download_not_found', 'No such download, or its file does not exist.', {

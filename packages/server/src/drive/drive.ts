@@ -29,6 +29,7 @@ import { navigate, type NavigationReport, type NavigateResult } from './navigate
 import { runAction, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
 
+export { toFileReply } from './downloads.ts';
 export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
 export { toHar, type HarPage } from './har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';

@@ -20,9 +20,9 @@ import {
   type TabResponse,
 } from '@berth/contract';
 import type { DownloadInfo, TabInfo } from '../browser/browser.ts';
-import { ownerOf, type Call, type FileReply, type Routes } from '../http/call.ts';
+import { ownerOf, type Call, type Routes } from '../http/call.ts';
 import type { Drive, Target } from './drive.ts';
-import type { DownloadedFile } from './downloads.ts';
+import { toFileReply } from './downloads.ts';
 
 export function mountDrive(routes: Routes, drive: Drive): void {
   mountNavigation(routes, drive);
@@ -82,7 +82,7 @@ function mountFiles(routes: Routes, drive: Drive): void {
   routes.onFile(getDownload, async (call) => {
     const downloaded = await drive.openDownload(targetOf(call), call.params.download_id);
     call.setHeader('x-content-sha256', downloaded.sha256);
-    return toFile(downloaded);
+    return toFileReply(downloaded);
   });
   routes.on(uploadFile, async (call) => {
     const { fileId, name, bytes, sha256, createdAt } = await drive.upload(
@@ -119,15 +119,6 @@ const toDownload = (download: DownloadInfo): DownloadResponse => ({
   total_bytes: download.totalBytes,
   started_at: download.startedAt.toISOString(),
   finished_at: download.finishedAt?.toISOString() ?? null,
-});
-
-/** The site's content type is not trusted, so that no browser renders the file. */
-const toFile = ({ download, file }: DownloadedFile): FileReply => ({
-  bytes: file.bytes,
-  contentType: 'application/octet-stream',
-  filename: download.suggestedFilename,
-  stream: () => file.stream(),
-  close: () => file.close(),
 });
 
 /** null for an absent or malformed `Last-Event-ID`. */

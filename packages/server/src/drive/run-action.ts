@@ -65,7 +65,7 @@ export async function runAction<W, T = W>(deps: RunDeps, target: Target, action:
   const start: Work<{ session: LiveSession; result: W }> = async (machine, sessionSignal, session) => {
     // When its turn has come, so that errors of the session take precedence over those of billing.
     if (cost && !isFree) ticket = await deps.metering.admit(owner, { axis: 'action', count: cost.count });
-    const emit = startReport(session, deps.clock, action);
+    const emit = startReport(session, deps.clock, { ...action, isViewers: isFree });
     try {
       const result = await withServiceErrors(() => work(machine, sessionSignal, session));
       emit({ status: 'ok' });
@@ -93,12 +93,17 @@ export async function runAction<W, T = W>(deps: RunDeps, target: Target, action:
 }
 
 /** The event holds neither arguments nor results, which may be secret. */
-function startReport(session: LiveSession, clock: Clock, { name, url }: Pick<Action<never>, 'name' | 'url'>) {
+function startReport(
+  session: LiveSession,
+  clock: Clock,
+  { name, url, isViewers }: Pick<Action<never>, 'name' | 'url'> & { isViewers: boolean },
+) {
   const startMs = clock.monotonicMs();
   return (outcome: { status: 'ok' | 'error'; error_code?: string }): void => {
     // `session.ended` is the last event of a session.
     if (session.abort.signal.aborted) return;
     const durationMs = Math.round(clock.monotonicMs() - startMs);
-    session.events.emit('action', { name, ...outcome, duration_ms: durationMs, ...(url === undefined ? {} : { url }) });
+    const details = { ...(url === undefined ? {} : { url }), ...(isViewers ? { by: 'viewer' } : {}) };
+    session.events.emit('action', { name, ...outcome, duration_ms: durationMs, ...details });
   };
 }

@@ -106,6 +106,25 @@ describe('the files of a recording', () => {
     ]);
   });
 
+  it('have the whole video as one file, also in parts', async (test) => {
+    const { folder } = makeRecording(test);
+    const isListed = async (): Promise<boolean> => (await assetNames(folder)).includes('video.mp4');
+    assert.equal(await isListed(), false);
+    await assert.rejects(openAsset(folder, 'video.mp4', finished), isMissing);
+    const playlist = '#EXTM3U\n#EXTINF:1,\nseg00000.m4s\n#EXTINF:1,\n../passwd\n#EXTINF:1,\nseg00011.m4s\n#EXTINF:1,\nseg00099.m4s\n';
+    writeFileSync(join(folder, 'video', 'video.m3u8'), playlist);
+    assert.equal(await isListed(), true);
+    const whole = 'of video init.mp4of video seg00000.m4sof video seg00011.m4s';
+    assert.equal(await contentOf(folder, 'video.mp4'), whole);
+    for (const [start, end] of [
+      [0, 0],
+      [5, 20],
+      [17, 40],
+      [whole.length - 3, whole.length - 1],
+    ] as const)
+      assert.equal(await contentOf(folder, 'video.mp4', { start, end }), whole.slice(start, end + 1));
+  });
+
   it('are only the player when there is no folder', async (test) => {
     assert.deepEqual(await assetNames(join(makeRecording(test).root, 'none')), ['index.html']);
   });

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { ServiceError } from '@berth/contract';
 import type { FileReply } from '../http/call.ts';
 import { hasFile, listNames, openPlain, videoFolder } from './folder.ts';
+import { hasMovie, movieName, openMovie } from './movie.ts';
 import type { RecordingRecord } from './recording.ts';
 
 /** The player page. Served by the service; not a file of the recording. */
@@ -49,7 +50,8 @@ function findAsset(name: string): Asset | undefined {
 /** Returns the names of all assets, the player first. */
 export async function assetNames(path: string): Promise<string[]> {
   const segments = (await listNames(join(path, videoFolder))).filter((name) => segmentPattern.test(name));
-  return [playerName, ...(await fileNames(path)), ...segments.sort()];
+  const movie = (await hasMovie(path)) ? [movieName] : [];
+  return [playerName, ...movie, ...(await fileNames(path)), ...segments.sort()];
 }
 
 /** Returns the names of the existing files, without video segments. */
@@ -63,6 +65,10 @@ export const assetNotFound = (cause?: unknown): ServiceError =>
 
 /** Opens an asset. A file that is still being written is sent up to its current size. @throws ServiceError asset_not_found */
 export async function openAsset(path: string, name: string, { status }: Pick<RecordingRecord, 'status'>): Promise<FileReply> {
+  if (name === movieName) {
+    const movie = await openMovie(path);
+    if (movie) return movie;
+  }
   const asset = findAsset(name);
   if (!asset) throw assetNotFound();
   const { handle, bytes } = await openPlain(join(path, asset.folder), asset.name).catch((error: unknown) => {

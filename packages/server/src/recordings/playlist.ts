@@ -56,6 +56,16 @@ function* linesOf(text: string): Generator<string> {
   }
 }
 
+const segmentPattern = /^seg\d{5}\.m4s$/;
+
+/** The names of the segments that a folder's playlist lists and that exist, in order. */
+export async function segmentsOf(folder: string): Promise<string[]> {
+  const text = await readText(folder, playlistName, bytesMax);
+  if (text === null) return [];
+  const sizes = await listSizes(folder);
+  return [...linesOf(text)].filter((line) => segmentPattern.test(line) && (sizes.get(line) ?? 0) > 0);
+}
+
 /** Closes the playlist of a folder that nothing writes to any more. Returns null when there is nothing to play. */
 export async function closeVideo(folder: string): Promise<ClosedPlaylist | null> {
   const text = await readText(folder, playlistName, bytesMax);

@@ -108,6 +108,7 @@ export class StubBrowser {
         openerTabId: null,
         createdAt: startedAt,
         status: 'complete',
+        failure: null,
       },
     ];
   }

@@ -133,6 +133,7 @@ describe('recordings', () => {
     const [over] = await recordings.list('anna', sessionId);
     assert.deepEqual(over?.assets, [
       'index.html',
+      'video.mp4',
       'recording.json',
       'events.ndjson',
       'har.json',

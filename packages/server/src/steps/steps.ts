@@ -37,9 +37,9 @@ export async function runSteps(context: StepContext, options: StepRunOptions, { 
   const results: StepResult[] = [];
   const run = new Run(context, options, signal);
   try {
-    const stopped = await run.list(options.steps, (result) => {
+    const stopped = await run.list(options.steps, (result, step) => {
       results.push(result);
-      options.onResult?.(result);
+      options.onResult?.(result, step);
     });
     return { results, vars: { ...run.vars }, finalUrl: urlOf(context), stopped, stepsRun: run.stepsRun };
   } finally {

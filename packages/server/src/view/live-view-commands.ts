@@ -7,6 +7,10 @@ const { textChars, keyChars, urlChars, commandBytes } = liveViewBounds;
 /** Larger than any page, and small enough that sums of such numbers stay exact. */
 const coordinateMax = 1_000_000;
 const clicksMax = 10_000;
+const optionsMax = 1_000_000;
+const filesMax = 50;
+/** Linux allows 255 bytes, which the upload checks. */
+const fileNameCharsMax = 255;
 
 const coordinate = z.number().min(-coordinateMax).max(coordinateMax);
 const length = z.number().positive().max(coordinateMax);
@@ -47,8 +51,23 @@ const Navigate = z.discriminatedUnion('to', [
   z.strictObject({ type: z.literal('navigate'), to: z.enum(['back', 'forward', 'reload']) }),
 ]);
 const Resize = z.strictObject({ type: z.literal('resize'), width: length, height: length });
+const Answer = z.strictObject({
+  type: z.literal('answer'),
+  prompt_id: z.int().min(0),
+  accept: z.boolean(),
+  text: z.string().max(textChars).optional(),
+  option: z.int().min(0).max(optionsMax).optional(),
+  file_ids: z.array(z.string().max(200)).max(filesMax).optional(),
+});
+const Upload = z.strictObject({
+  type: z.literal('upload'),
+  upload: z.int().min(0),
+  name: z.string().min(1).max(fileNameCharsMax),
+  data: z.base64(),
+  is_last: z.boolean(),
+});
 
-const Command = z.discriminatedUnion('type', [Ack, Fit, Mouse, Wheel, Key, Text, Compose, Copy, Tab, Navigate, Resize]);
+const Command = z.discriminatedUnion('type', [Ack, Fit, Mouse, Wheel, Key, Text, Compose, Copy, Tab, Navigate, Resize, Answer, Upload]);
 
 export type Command = z.infer<typeof Command>;
 /** Commands that need the scope `control`. */

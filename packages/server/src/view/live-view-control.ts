@@ -1,16 +1,19 @@
 import { NavigateRequest, OpenTabRequest, RunActionsRequest, ServiceError, type Step } from '@berth/contract';
-import type { LiveViewMessage } from '@berth/contract/live-view';
-import { BrowserClosed, PageError, TabNotFound, type RemoteInput } from '../browser/browser.ts';
+import { modifierBits, type LiveViewMessage } from '@berth/contract/live-view';
+import { BrowserClosed, NavigationError, PageError, TabNotFound, type BrowserEvent, type RemoteInput } from '../browser/browser.ts';
 import type { Drive, Target } from '../drive/drive.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { clampPageSize, type Command, type ControlCommand } from './live-view-commands.ts';
+import { Uploads } from './live-view-uploads.ts';
 
 export interface ControlDeps {
   session: LiveSession;
   machine: Machine;
   sessions: Sessions;
   drive: Drive;
+  clock: Clock;
   log: Log;
   sendMessage(message: LiveViewMessage): void;
 }
@@ -23,8 +26,13 @@ type Task = (target: Target) => Promise<unknown>;
 const pendingInputsMax = 256;
 /** Tab and navigation commands of one viewer that may be pending. Each queues with the session's other drive calls. */
 const tasksMax = 4;
+/** A viewer who has done nothing for so long is not asked what pages ask. */
+const presentMs = 60_000;
+/** A page opens a window within this time of the press that asks for it. */
+const followMs = 3000;
 /** The page is usable from then on. Programs wait no longer than that for a viewer's navigation. */
 const waitUntil = 'domcontentloaded';
+const historyTimeoutMs = 30_000;
 
 /**
  * Executes the commands of one viewer. Mouse and keyboard input goes to the
@@ -37,13 +45,28 @@ export class Control {
   readonly #tasks = new Set<AbortController>();
   #currentNavigation: AbortController | null = null;
   #hasEnded = false;
+  readonly #uploads: Uploads;
+  readonly #undo: (() => void)[];
+  /** Monotonic times of the last command, and of the last press that may open a tab in front. */
+  #commandMs = -Infinity;
+  #pressMs = -Infinity;
 
   constructor(deps: ControlDeps) {
     this.#deps = deps;
+    this.#uploads = new Uploads(deps);
+    const { browser } = deps.machine;
+    this.#undo = [
+      browser.attend({ isPresent: () => deps.clock.monotonicMs() - this.#commandMs < presentMs }),
+      browser.onEvent((event) => this.#follow(event)),
+    ];
+    // Who opens the page may be asked at once.
+    this.#commandMs = deps.clock.monotonicMs();
   }
 
   run(command: ControlCommand): void {
     this.#deps.session.touch();
+    this.#commandMs = this.#deps.clock.monotonicMs();
+    if (opensInFront(command)) this.#pressMs = this.#commandMs;
     switch (command.type) {
       case 'mouse':
       case 'wheel':
@@ -58,6 +81,11 @@ export class Control {
         return;
       case 'navigate':
         return this.#navigate(command);
+      case 'answer':
+        return this.#answer(command);
+      case 'upload':
+        void this.#uploads.receive(command).catch((error: unknown) => this.#reportError(error));
+        return;
       case 'resize':
         this.#startTask(
           this.#stepTask({ type: 'set_viewport', ...clampPageSize(command), device_scale_factor: this.#deviceScaleFactor() }),
@@ -68,6 +96,8 @@ export class Control {
   /** Cancels pending tasks and releases pressed keys and buttons. Idempotent. */
   end(): void {
     this.#hasEnded = true;
+    for (const undo of this.#undo.splice(0)) undo();
+    this.#uploads.end();
     for (const task of [...this.#tasks]) this.#cancel(task, 'the viewer disconnected');
     this.#releaseInput();
   }
@@ -76,10 +106,30 @@ export class Control {
     const action = 'action' in command ? command.action : null;
     // A release is never dropped, or the key would stay pressed.
     if (this.#pendingInputs >= pendingInputsMax && action !== 'up') return;
-    // The next mouse move supersedes a lost one.
+    // The next mouse move supersedes a lost one. A page that waits for an answer takes no input.
     void this.#countInput(() => dispatchInput(this.#inputOfActiveTab(), command)).catch((error: unknown) =>
-      action === 'move' ? undefined : this.#reportError(error),
+      action === 'move' || this.#isBlocked() ? undefined : this.#reportError(error),
     );
+  }
+
+  #isBlocked(): boolean {
+    const { browser } = this.#deps.machine;
+    const activeId = browser.tabs().find(({ active }) => active)?.tabId;
+    return browser.prompts().some(({ tabId, question }) => tabId === activeId && question.kind === 'dialog');
+  }
+
+  #answer({ prompt_id: promptId, accept, text, option, file_ids: fileIds }: CommandOf<'answer'>): void {
+    const { machine, session } = this.#deps;
+    const paths = fileIds?.flatMap((fileId) => session.uploads.find(fileId)?.path ?? []);
+    machine.browser.answerPrompt(promptId, { accept, text, option, paths }).catch((error: unknown) => this.#reportError(error));
+  }
+
+  /** A tab that the person's press has opened comes to the front, as in a browser's window. */
+  #follow(event: BrowserEvent): void {
+    const { clock, machine } = this.#deps;
+    if (event.type !== 'tab.opened' || event.openerTabId === null || clock.monotonicMs() - this.#pressMs > followMs) return;
+    if (machine.browser.tabs().find(({ active }) => active)?.tabId !== event.openerTabId) return;
+    this.#startTask(this.#tabTask({ type: 'tab', action: 'activate', tab_id: event.tabId }));
   }
 
   #handleCopy(): void {
@@ -136,9 +186,20 @@ export class Control {
   }
 
   #navigationTask(command: CommandOf<'navigate'>): Task | null {
-    if (command.to !== 'url') return this.#stepTask({ type: command.to, wait_until: waitUntil });
+    if (command.to !== 'url') return this.#historyTask(command.to);
     const { success, data } = NavigateRequest.safeParse({ url: command.url, wait_until: waitUntil });
     return success ? (target) => this.#deps.drive.navigate(target, data) : null;
+  }
+
+  /** Not by a step, which would answer the dialog of a page that asks before it is left. */
+  #historyTask(to: 'back' | 'forward' | 'reload'): Task {
+    const request = { waitUntil, timeoutMs: historyTimeoutMs } as const;
+    return ({ owner, sessionId, signal: callerSignal }) =>
+      this.#deps.sessions.withBrowser(owner, sessionId, { signal: callerSignal }, async ({ browser }, signal) => {
+        const page = browser.page(browser.activeTab().tabId);
+        if (to === 'reload') await page.reload(request, { signal });
+        else await page.history(to === 'back' ? -1 : 1, request, { signal });
+      });
   }
 
   #stepTask(step: { type: Step['type']; [field: string]: unknown }): Task {
@@ -177,8 +238,13 @@ export class Control {
   }
 
   #reportError(error: unknown): void {
+    // The person chose to stay, or something else has replaced the navigation.
+    if (error instanceof ServiceError && error.details['reason'] === 'aborted') return;
     if (error instanceof ServiceError) return this.#sendFailure(error.code, error.publicMessage);
     if (error instanceof TabNotFound) return this.#sendFailure('tab_not_found', 'This tab no longer exists. Select another tab.');
+    // The page itself shows that it did not load.
+    if (error instanceof NavigationError && error.reason !== 'timeout') return;
+    if (error instanceof NavigationError) return this.#sendFailure('navigation_failed', error.message);
     if (error instanceof PageError) return this.#sendFailure('page_failed', error.message);
     // The session ends then, and every viewer is notified.
     if (error instanceof BrowserClosed) return;
@@ -199,4 +265,11 @@ function dispatchInput(input: RemoteInput, command: InputCommand): Promise<void>
   if ('dx' in event) return input.wheel(event);
   if ('key' in event) return input.key(event);
   return 'start' in event ? input.compose(event.text, event.start, event.end) : input.insertText(event.text);
+}
+
+/** Whether a page that it makes open a tab is followed: not with Control or the middle button, which open tabs in the background. */
+function opensInFront(command: ControlCommand): boolean {
+  if (command.type === 'key') return command.action === 'down' && (command.key === 'Enter' || command.key === ' ');
+  const isBackground = 'modifiers' in command && (command.modifiers & (modifierBits.control | modifierBits.meta)) !== 0;
+  return command.type === 'mouse' && command.action === 'up' && command.button === 'left' && !isBackground;
 }

@@ -1,7 +1,17 @@
 /** A live view with a stub browser, and the messages that a viewer receives. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { frameHeaderBytes, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
-import type { Browser, RemoteInput, ScreencastDemand, TabInfo } from '../browser/browser.ts';
+import type {
+  Attendant,
+  Browser,
+  BrowserEvent,
+  DownloadInfo,
+  Prompt,
+  PromptAnswer,
+  RemoteInput,
+  ScreencastDemand,
+  TabInfo,
+} from '../browser/browser.ts';
 import type { Drive } from '../drive/drive.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
@@ -56,8 +66,24 @@ export class StubBrowser {
   /** Clients of the screencast. */
   watching = 0;
   tabList: TabInfo[] = [
-    { tabId: 'T1', url: 'http://site.test/', title: 'Site', active: true, openerTabId: null, createdAt: new Date(0), status: 'complete' },
+    {
+      tabId: 'T1',
+      url: 'http://site.test/',
+      title: 'Site',
+      active: true,
+      openerTabId: null,
+      createdAt: new Date(0),
+      status: 'complete',
+      failure: null,
+    },
   ];
+  promptList: Prompt[] = [];
+  /** Answers to prompts. */
+  readonly answers: [promptId: number, answer: PromptAnswer][] = [];
+  /** Viewers who can answer. */
+  readonly attendants = new Set<Attendant>();
+  downloadList: DownloadInfo[] = [];
+  readonly #eventListeners = new Set<(event: BrowserEvent) => void>();
   /** Input that was dispatched. */
   readonly inputs: [tabId: string, act: string, given: unknown][] = [];
   /** Delays all input until it resolves. */
@@ -79,6 +105,31 @@ export class StubBrowser {
     this.#tabListeners.add(listener);
     return () => this.#tabListeners.delete(listener);
   };
+
+  prompts = (): Prompt[] => this.promptList;
+  downloads = (): DownloadInfo[] => this.downloadList;
+  clientCount = (): number => 0;
+  historyOf = (): Promise<{ back: boolean; forward: boolean }> => Promise.resolve({ back: false, forward: false });
+
+  attend = (attendant: Attendant): (() => void) => {
+    this.attendants.add(attendant);
+    return () => this.attendants.delete(attendant);
+  };
+
+  answerPrompt = (promptId: number, answer: PromptAnswer): Promise<void> => {
+    this.answers.push([promptId, answer]);
+    return Promise.resolve();
+  };
+
+  onEvent = (listener: (event: BrowserEvent) => void): (() => void) => {
+    this.#eventListeners.add(listener);
+    return () => this.#eventListeners.delete(listener);
+  };
+
+  ask(prompts: Prompt[]): void {
+    this.promptList = prompts;
+    for (const listener of this.#tabListeners) listener();
+  }
 
   changeTabs(tabs: TabInfo[]): void {
     this.tabList = tabs;
@@ -126,11 +177,15 @@ export class StubSession {
   record = {
     sessionId: 'ses_1',
     owner: 'local',
+    name: 'shopping',
     expiresAt: new Date(900_000),
     endedReason: null as SessionRecord['endedReason'],
     settings: { viewport: { width: 1280, height: 720, device_scale_factor: 1 } },
   };
-  readonly events = { emit: (type: string, data: unknown): void => void this.emitted.push([type, data]) };
+  readonly events = {
+    emit: (type: string, data: unknown): void => void this.emitted.push([type, data]),
+    subscribe: () => (): void => undefined,
+  };
   touch = (): void => void (this.touches += 1);
 
   end(endedReason: SessionRecord['endedReason']): void {

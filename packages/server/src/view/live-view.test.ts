@@ -99,7 +99,15 @@ describe('a live view', () => {
     await until('it was greeted', () => viewer.messages.length >= 2);
     assert.deepEqual(viewer.messages.slice(0, 2), [
       { type: 'hello', session_id: 'ses_1', scope: 'control', expires_at: '1970-01-01T00:15:00.000Z' },
-      { type: 'state', tabs: [{ tab_id: 'T1', title: 'Site', url: 'http://site.test/', active: true, status: 'complete' }], viewers: 1 },
+      {
+        type: 'state',
+        tabs: [{ tab_id: 'T1', title: 'Site', url: 'http://site.test/', active: true, status: 'complete', failure: null }],
+        viewers: 1,
+        session: { name: 'shopping', expires_at: '1970-01-01T00:15:00.000Z' },
+        drivers: { people: 1, clients: 0, api: false },
+        history: { back: false, forward: false },
+        downloads: [],
+      },
     ]);
   });
 
@@ -391,5 +399,53 @@ describe('an invalid command', () => {
     fixture.clock.advance(1000);
     viewer.send(click);
     await until('it was done', () => fixture.browser.inputs.length === 1);
+  });
+});
+
+describe('what a page asks', () => {
+  const dialog = { type: 'confirm', message: 'Really?', defaultValue: '' } as const;
+  const prompt = { id: 7, tabId: 'T1', question: { kind: 'dialog', dialog } } as const;
+  const shown = (viewer: TestViewer): string[] => viewer.of('prompt').map(({ prompt: asked }) => asked?.kind ?? 'none');
+
+  it('is shown to every viewer of its tab until it is answered', async () => {
+    const viewers = [await join('control'), await join('view')];
+    await until('both are there', () => fixture.session.viewers === 2);
+    fixture.browser.ask([{ ...prompt, tabId: 'T2' }]);
+    fixture.browser.ask([prompt]);
+    await Promise.all(viewers.map((viewer) => until('it is shown', () => shown(viewer).join() === 'dialog')));
+    const expected = { prompt_id: 7, kind: 'dialog', dialog: 'confirm', message: 'Really?', default_value: '' };
+    assert.deepEqual(viewers[1]?.of('prompt')[0]?.prompt, expected);
+    fixture.browser.ask([]);
+    await Promise.all(viewers.map((viewer) => until('it is closed', () => shown(viewer).join() === 'dialog,none')));
+  });
+
+  it('is answered only with control', async () => {
+    const [driver, watcher] = [await join('control'), await join('view')];
+    for (const viewer of [watcher, driver]) viewer.send({ type: 'answer', prompt_id: 7, accept: true, text: 'yes' });
+    await until('both are processed', () => fixture.browser.answers.length > 0 && watcher.of('failed').length > 0);
+    assert.deepEqual(fixture.browser.answers, [[7, { accept: true, text: 'yes', option: undefined, paths: undefined }]]);
+    assert.deepEqual(
+      watcher.of('failed').map(({ code }) => code),
+      ['not_allowed'],
+    );
+    watcher.send({ type: 'upload', upload: 1, name: 'a.txt', data: 'eA==', is_last: true });
+    await until('the upload is refused', () => watcher.of('failed').length === 2);
+  });
+
+  it('is asked of a person with control for a minute after the last command', async () => {
+    const watcher = await join('view');
+    await until('it is there', () => watcher.messages.length > 0);
+    assert.equal(fixture.browser.attendants.size, 0);
+    const driver = await join('control');
+    await until('the person is there', () => fixture.browser.attendants.size === 1);
+    const [person] = fixture.browser.attendants;
+    fixture.clock.advance(59_999);
+    assert.equal(person?.isPresent(), true);
+    fixture.clock.advance(1);
+    assert.equal(person.isPresent(), false);
+    driver.send({ type: 'copy' });
+    await until('the person is back', () => person.isPresent());
+    driver.socket.close();
+    await until('the person has left', () => fixture.browser.attendants.size === 0);
   });
 });

@@ -1,12 +1,11 @@
-import type { LiveTab, ViewCloseReason } from '@berth/contract/live-view';
-import { cutText } from '../lib/text.ts';
-import type { TabInfo } from '../browser/browser.ts';
+import type { LiveState, ViewCloseReason } from '@berth/contract/live-view';
 import type { Drive } from '../drive/drive.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
-import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, SessionEvent, Sessions } from '../sessions/sessions.ts';
 import type { ControlCommand } from './live-view-commands.ts';
 import { Control } from './live-view-control.ts';
+import { noPrompt, toLiveDownload, toLivePrompt, toLiveTab } from './live-view-messages.ts';
 import { Viewer, type ViewerScope } from './viewer.ts';
 import { countViewer, viewCloseReason, type Socket } from './viewer-socket.ts';
 
@@ -25,9 +24,12 @@ export interface LiveViewDeps {
 export const viewersMax = 50;
 /** A loading page changes its tab many times a second, faster than anybody reads. */
 const stateIntervalMs = 100;
-/** Pages choose these texts, so they are truncated. */
-const titleCharsMax = 300;
-const urlCharsMax = 2048;
+/** For what no event reports, such as DevTools clients that connect. */
+const refreshMs = 2000;
+/** A call of the API counts as driving for so long. */
+const apiDrivesMs = 10_000;
+/** The newest ones are offered to be saved. */
+const downloadsMax = 20;
 
 /** All viewers of one session: the state that they see and their commands. Each attaches to the screencast by itself. */
 export class LiveView {
@@ -36,6 +38,9 @@ export class LiveView {
   readonly #viewers = new Map<Viewer, Control | null>();
   readonly #undo: (() => void)[] = [];
   #stateTimer: NodeJS.Timeout | null = null;
+  #history: LiveState['history'] = { back: false, forward: false };
+  /** Monotonic time of the last call of the API that drove the session. */
+  #apiCallMs = -Infinity;
 
   constructor(deps: LiveViewDeps) {
     this.#deps = deps;
@@ -70,7 +75,7 @@ export class LiveView {
     this.#count(viewer, 1);
     const { sessionId, expiresAt } = session.record;
     viewer.sendMessage({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
-    viewer.sendState(this.#state());
+    this.#send(viewer);
     viewer.watch(machine.browser);
   }
 
@@ -85,7 +90,10 @@ export class LiveView {
       for (const viewer of this.#viewers.keys()) viewer.end(...this.#sessionEndReason());
     };
     session.abort.signal.addEventListener('abort', onEnd, { once: true });
+    const timer = setInterval(() => this.#scheduleState(), refreshMs).unref();
     this.#undo.push(
+      () => clearInterval(timer),
+      session.events.subscribe((event) => this.#onEvent(event)),
       machine.browser.onTabsChanged(() => this.#scheduleState()),
       () => session.abort.signal.removeEventListener('abort', onEnd),
     );
@@ -133,21 +141,47 @@ export class LiveView {
     if (this.#viewers.size === 0) return;
     this.#stateTimer ??= setTimeout(() => {
       this.#stateTimer = null;
-      const text = this.#state();
-      for (const viewer of this.#viewers.keys()) viewer.sendState(text);
+      for (const viewer of this.#viewers.keys()) this.#send(viewer);
+      void this.#refreshHistory();
     }, stateIntervalMs).unref();
   }
 
-  #state(): string {
-    const { session, machine } = this.#deps;
-    return JSON.stringify({ type: 'state', tabs: machine.browser.tabs().map(toLiveTab), viewers: session.viewers });
+  #send(viewer: Viewer): void {
+    viewer.sendLatest('state', JSON.stringify({ type: 'state', ...this.#state(viewer) }));
+    const { browser } = this.#deps.machine;
+    const activeId = browser.tabs().find(({ active }) => active)?.tabId;
+    const prompt = browser.prompts().find(({ tabId }) => tabId === activeId);
+    viewer.sendLatest('prompt', prompt ? JSON.stringify({ type: 'prompt', prompt: toLivePrompt(prompt) }) : noPrompt);
+  }
+
+  #state({ scope }: Viewer): LiveState {
+    const { session, machine, clock } = this.#deps;
+    const { browser } = machine;
+    const { name, expiresAt } = session.record;
+    const api = clock.monotonicMs() - this.#apiCallMs < apiDrivesMs;
+    return {
+      tabs: browser.tabs().map(toLiveTab),
+      viewers: session.viewers,
+      session: { name, expires_at: expiresAt.toISOString() },
+      drivers: { people: [...this.#viewers.values()].filter((control) => control !== null).length, clients: browser.clientCount(), api },
+      history: this.#history,
+      downloads: scope === 'control' ? browser.downloads().slice(0, downloadsMax).map(toLiveDownload) : [],
+    };
+  }
+
+  #onEvent({ type, data }: SessionEvent): void {
+    if (type === 'action' && data['by'] !== 'viewer') this.#apiCallMs = this.#deps.clock.monotonicMs();
+    if (type === 'action' || type.startsWith('download.')) this.#scheduleState();
+  }
+
+  /** The browser process answers at once; a page that hangs does not matter. */
+  async #refreshHistory(): Promise<void> {
+    const { browser } = this.#deps.machine;
+    const active = browser.tabs().find((tab) => tab.active);
+    const history = active ? await browser.historyOf(active.tabId).catch(() => null) : null;
+    const { back, forward } = this.#history;
+    if (!history || (history.back === back && history.forward === forward)) return;
+    this.#history = history;
+    this.#scheduleState();
   }
 }
-
-const toLiveTab = ({ tabId, title, url, active, status }: TabInfo): LiveTab => ({
-  tab_id: tabId,
-  title: cutText(title, titleCharsMax),
-  url: cutText(url, urlCharsMax),
-  active,
-  status,
-});

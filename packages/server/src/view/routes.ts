@@ -1,4 +1,13 @@
-import { createViewToken, createVncToken, openLiveView, openVnc, revokeViewTokens, watchLiveView, watchVnc } from '@berth/contract';
+import {
+  createViewToken,
+  createVncToken,
+  openLiveView,
+  openVnc,
+  revokeViewTokens,
+  saveLiveViewDownload,
+  watchLiveView,
+  watchVnc,
+} from '@berth/contract';
 import type { Http } from '../http/server.ts';
 import type { View } from './view.ts';
 
@@ -12,6 +21,7 @@ export function mountView(http: Http, view: View): void {
   http.on(createVncToken, ({ principal, params, body, origin }) => tokens.issueVncToken(principal, params.session_id, body, origin));
   http.on(openLiveView, (call) => view.livePage(call));
   http.onSocket(watchLiveView, (call, upgrade) => view.watchLive(call, upgrade));
+  http.onFile(saveLiveViewDownload, (call) => view.saveDownload(call));
   http.onFile(openVnc, (call) => view.vncPage(call));
   http.onSocket(watchVnc, (call, upgrade) => view.watchVnc(call, upgrade));
   for (const [name, { contentType, data }] of pages.files)

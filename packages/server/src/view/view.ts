@@ -1,8 +1,15 @@
 /** The live view, the browser window (VNC), their tokens and their pages. */
 import { Readable } from 'node:stream';
-import { ServiceError, type openLiveView, type openVnc, type watchLiveView, type watchVnc } from '@berth/contract';
+import {
+  ServiceError,
+  type openLiveView,
+  type openVnc,
+  type saveLiveViewDownload,
+  type watchLiveView,
+  type watchVnc,
+} from '@berth/contract';
 import { ownerOf, type Call, type FileReply, type Principal, type Upgrade } from '../http/call.ts';
-import type { Drive } from '../drive/drive.ts';
+import { toFileReply, type Drive } from '../drive/drive.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
@@ -58,6 +65,14 @@ export class View {
     this.#liveViewOf(target).join(socket, { scope, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
+  /** For viewers with control. @throws ServiceError invalid_view_token, download_not_found, download_not_ready */
+  async saveDownload({ principal, params, signal }: Call<typeof saveLiveViewDownload>): Promise<FileReply> {
+    if (principal.viewer?.scope !== 'control')
+      throw new ServiceError('invalid_view_token', 'This link is view-only. Ask for an interactive live view link.');
+    const target = { owner: ownerOf(principal), sessionId: params.session_id, signal };
+    return toFileReply(await this.#whileLive(() => this.#deps.drive.openDownload(target, params.download_id)));
+  }
+
   /** Serves the only file under `vnc/`, by its name or none. @throws ServiceError asset_not_found for every other name */
   vncPage(call: Call<typeof openVnc>): FileReply {
     if (call.params.path !== '' && call.params.path !== vncPageName)
@@ -100,8 +115,12 @@ export class View {
   }
 
   async #readySession(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+    return await this.#whileLive(() => this.#deps.sessions.ready(ownerOf(principal), sessionId));
+  }
+
+  async #whileLive<T>(work: () => Promise<T>): Promise<T> {
     try {
-      return await this.#deps.sessions.ready(ownerOf(principal), sessionId);
+      return await work();
     } catch (error) {
       // The session ended after the guard's check, so the link is invalid now.
       if (error instanceof ServiceError && (error.code === 'session_ended' || error.code === 'session_not_found'))

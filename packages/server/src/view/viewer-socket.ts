@@ -34,10 +34,10 @@ export function startHeartbeat(socket: Socket, clock: Clock, onRoundTrip: (ms: n
   ping();
 }
 
-/** Closes with the reason's code. Terminates the socket when the other side does not answer. */
-export function closeSocket(socket: Socket, reason: ViewCloseReason): void {
+/** Closes with the reason's code, and a text that may say more. Terminates the socket when the other side does not answer. */
+export function closeSocket(socket: Socket, reason: ViewCloseReason, text: string = reason): void {
   socket.on('error', () => undefined);
-  socket.close(viewCloseCodes[reason], reason);
+  socket.close(viewCloseCodes[reason], text);
   const timer = setTimeout(() => socket.terminate(), closeTimeoutMs).unref();
   socket.once('close', () => clearTimeout(timer));
 }

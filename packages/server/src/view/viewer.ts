@@ -2,10 +2,14 @@ import { frameHeaderBytes, frameKind, framesInFlightMax, type LiveViewMessage, t
 import type { Browser, ScreencastAttachment, ScreencastClient, ScreencastDemand, ScreencastFrame } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { parseCommand, type ControlCommand } from './live-view-commands.ts';
+import { noPrompt } from './live-view-messages.ts';
 import { closeSocket, startHeartbeat, type Socket } from './viewer-socket.ts';
 import { ViewerQuality, type Fit } from './viewer-quality.ts';
 
 export type ViewerScope = 'view' | 'control';
+
+/** Messages that replace the one before. */
+type LatestKind = 'state' | 'prompt';
 
 export interface ViewerEvents {
   onCommand(command: ControlCommand): void;
@@ -36,8 +40,10 @@ export class Viewer implements ScreencastClient {
   #screencast: ScreencastAttachment | null = null;
   /** Oldest first; at most `framesInFlightMax`. */
   #unacknowledged: { seq: number; sentMs: number }[] = [];
-  /** The latest state that has not been sent. */
-  #pendingState: string | null = null;
+  /** The latest state and prompt that have not been sent. */
+  readonly #pending = new Map<LatestKind, string>();
+  /** What was sent last, which is not sent again. */
+  readonly #sent = new Map<LatestKind, string>([['prompt', noPrompt]]);
   #second = { startMs: 0, commands: 0 };
   #hasEnded = false;
 
@@ -75,10 +81,11 @@ export class Viewer implements ScreencastClient {
     this.#socket.send(message, this.#onSent);
   }
 
-  /** Sends a complete state as JSON. It replaces one that has not been sent. */
-  sendState(text: string): void {
-    this.#pendingState = text;
-    this.#sendPendingState();
+  /** Sends a complete state or prompt as JSON. It replaces one that has not been sent. */
+  sendLatest(kind: LatestKind, text: string): void {
+    if (this.#sent.get(kind) === text) this.#pending.delete(kind);
+    else this.#pending.set(kind, text);
+    this.#sendPending();
   }
 
   /** Dropped when the viewer does not read. */
@@ -97,7 +104,7 @@ export class Viewer implements ScreencastClient {
   #handleClose(): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
-    this.#pendingState = null;
+    this.#pending.clear();
     this.#screencast?.detach();
     this.#events.onClose();
   }
@@ -106,15 +113,18 @@ export class Viewer implements ScreencastClient {
     return !this.#hasEnded && this.#socket.readyState === this.#socket.OPEN && this.#socket.bufferedAmount <= unsentBytesMax;
   }
 
-  #sendPendingState(): void {
-    if (this.#pendingState === null || !this.#hasRoom()) return;
-    this.#socket.send(this.#pendingState, this.#onSent);
-    this.#pendingState = null;
+  #sendPending(): void {
+    for (const [kind, text] of this.#pending) {
+      if (!this.#hasRoom()) return;
+      this.#pending.delete(kind);
+      this.#sent.set(kind, text);
+      this.#socket.send(text, this.#onSent);
+    }
   }
 
   /** The socket may have room again. */
   readonly #onSent = (): void => {
-    this.#sendPendingState();
+    this.#sendPending();
     this.#screencast?.update();
   };
 

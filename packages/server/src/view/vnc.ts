@@ -149,7 +149,8 @@ class Splice {
     display.destroy();
     // Otherwise the other side's close frame would wait behind unread data.
     stream.resume();
-    closeSocket(socket, reason);
+    const { endedReason } = this.#session.record;
+    closeSocket(socket, reason, reason === 'session_ended' && endedReason !== null ? endedReason : reason);
     countViewer({ session: this.#session, scope: 'vnc', by: -1 });
     this.#onEnd();
   }

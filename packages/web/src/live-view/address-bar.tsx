@@ -34,8 +34,16 @@ function Watching({ view }: { view: LiveView }) {
 
 function Navigation({ view, onNavigate }: AddressBarProps) {
   const isLoading = view.activeTab.value?.status === 'loading';
+  const history = view.state.value?.history;
   const button = (to: 'back' | 'forward' | 'reload', label: string, icon: IconName) => (
-    <button type="button" class="icon-button" aria-label={label} title={label} onClick={() => view.send({ type: 'navigate', to })}>
+    <button
+      type="button"
+      class="icon-button"
+      aria-label={label}
+      title={label}
+      disabled={to !== 'reload' && history?.[to] !== true}
+      onClick={() => view.send({ type: 'navigate', to })}
+    >
       <Icon name={icon} />
     </button>
   );

@@ -8,6 +8,7 @@ import { Icon } from '../shared/icons.tsx';
 import { PopoverButton } from '../shared/popover.tsx';
 import { ToastList } from '../shared/toasts.tsx';
 import { AddressBar } from './address-bar.tsx';
+import { DownloadsPanel, downloadsPanelId } from './downloads.tsx';
 import { HelpPanel, helpPanelId } from './help.tsx';
 import { leaveKey } from './keys.ts';
 import type { LiveView } from './live-view.ts';
@@ -42,7 +43,7 @@ export function App({ view }: { view: LiveView }) {
   return (
     <div class="live-view" data-live={view.link.state.value.status === 'live'}>
       <header class="bars">
-        <h1 class="visually-hidden">Live view of a session</h1>
+        <h1 class="visually-hidden">Live view of {view.state.value?.session.name ?? 'a session'}</h1>
         <div class="bar bar-tabs">
           <TabStrip view={view} />
           <Status view={view} />
@@ -59,7 +60,10 @@ export function App({ view }: { view: LiveView }) {
       <Stage view={view} onLeave={leave} handle={stage} />
       <HelpPanel canControl={view.canControl.value} />
       {view.canControl.value && (
-        <ClipboardPanel clipboard={view.clipboard} insertLabel="Type into the page" onInsert={(text) => view.sendText(text)} />
+        <>
+          <ClipboardPanel clipboard={view.clipboard} insertLabel="Type into the page" onInsert={(text) => view.sendText(text)} />
+          <DownloadsPanel view={view} />
+        </>
       )}
       <ToastList toasts={view.toasts} />
     </div>
@@ -77,6 +81,7 @@ function ControlTools({ view, stage }: { view: LiveView; stage: RefObject<StageH
         <Icon name="keyboard" />
       </button>
       <PopoverButton opens={clipboardPanelId} label="Clipboard" icon="clipboard" />
+      <PopoverButton opens={downloadsPanelId} label="Downloads" icon="download" />
       <button type="button" class="icon-button" aria-label="Fit the page to my window" title="Fit the page to my window" onClick={fit}>
         <Icon name="fit" />
       </button>

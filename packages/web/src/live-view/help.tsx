@@ -29,6 +29,10 @@ const ControlHelp = () => (
   <>
     <p>Your mouse and keyboard control the page of the session.</p>
     <KeyTable keys={controlKeys} />
+    <p>
+      Lists, dialogs and file choosers of the page open here, and links that open a new tab are followed. Files that the page downloads are
+      among the downloads, where you can save them.
+    </p>
     <h3>On a touch screen</h3>
     <p>Tap to click, drag to scroll, touch and hold to open the context menu, pinch to zoom. The keyboard button opens the keyboard.</p>
   </>

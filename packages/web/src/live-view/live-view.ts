@@ -1,5 +1,5 @@
 import { computed, signal } from '@preact/signals';
-import { liveViewBounds, type LiveTab, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
+import { liveViewBounds, type LivePrompt, type LiveState, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
 import { Clipboard } from '../shared/clipboard.ts';
 import { decisionForReason } from '../shared/endings.ts';
 import { Link } from '../shared/link.ts';
@@ -7,6 +7,7 @@ import { splitText } from '../shared/text-input.ts';
 import { Toasts } from '../shared/toasts.tsx';
 import { parseFrame } from './frame.ts';
 import { Painter } from './painter.ts';
+import { Uploads } from './uploads.ts';
 import type { Size } from './geometry.ts';
 
 /** With more unsent data than this, mouse moves are dropped: only the last position matters. */
@@ -14,11 +15,18 @@ const backlogBytesMax = 64 * 1024;
 /** Chunks of pasted text stay below the command limit even if every character is escaped. */
 const textPartChars = Math.min(liveViewBounds.textChars, Math.floor(liveViewBounds.commandBytes / 8));
 const textCharsMax = 1_000_000;
+/** By then the state of a failed tab has arrived. */
+const stateDelayMs = 300;
 
 /** State of the live view page. */
 export class LiveView {
-  readonly tabs = signal<readonly LiveTab[]>([]);
-  readonly viewers = signal(0);
+  /** Path of this page. */
+  readonly pageUrl: string;
+  /** null until the service has sent it. */
+  readonly state = signal<LiveState | null>(null);
+  readonly tabs = computed(() => this.state.value?.tabs ?? []);
+  /** What the page of the session waits for. */
+  readonly prompt = signal<LivePrompt | null>(null);
   /** null until the service has sent it. */
   readonly scope = signal<'view' | 'control' | null>(null);
   /** Size of the page in the last frame, in CSS px; null before the first. */
@@ -29,12 +37,17 @@ export class LiveView {
   readonly activeTab = computed(() => this.tabs.value.find(({ active }) => active));
   readonly toasts = new Toasts();
   readonly clipboard = new Clipboard();
+  readonly uploads = new Uploads({
+    send: (command) => this.send(command),
+    unsentBytes: () => this.#socket?.bufferedAmount ?? 0,
+  });
   readonly painter: Painter;
   readonly link: Link;
   #socket: WebSocket | undefined;
   #fit: Size | undefined;
 
   constructor({ socketUrl, pageUrl }: { socketUrl: string; pageUrl: string }) {
+    this.pageUrl = pageUrl;
     this.painter = new Painter((frame) => this.#drawn(frame));
     this.link = new Link({ socketUrl, pageUrl, onSocket: (socket) => this.#listen(socket) });
   }
@@ -53,6 +66,14 @@ export class LiveView {
     for (const part of splitText(text, textPartChars)) this.send({ type: 'text', text: part });
   }
 
+  /** Answers what the page of the session waits for. */
+  answer(given: { accept: boolean; text?: string; option?: number; file_ids?: string[] }): void {
+    const prompt = this.prompt.value;
+    if (!prompt) return;
+    this.prompt.value = null;
+    this.send({ type: 'answer', prompt_id: prompt.prompt_id, ...given });
+  }
+
   /** Sends the available size in device pixels, now and after each reconnect. */
   fit(space: Size): void {
     this.#fit = space;
@@ -61,6 +82,7 @@ export class LiveView {
 
   #listen(socket: WebSocket): void {
     this.#socket = socket;
+    this.uploads.onFailed();
     socket.addEventListener('message', ({ data }: MessageEvent<string | ArrayBuffer>) => {
       if (socket !== this.#socket) return;
       if (typeof data === 'string') this.#handleMessage(data);
@@ -82,23 +104,46 @@ export class LiveView {
     this.drawnAtMs.value = drawnAtMs;
   }
 
+  /** Where the tab shows no page, the stage explains why. */
+  #reportNavigation(text: string): void {
+    if (!this.activeTab.value?.failure) this.toasts.show(text);
+  }
+
+  #announceDownloads({ downloads }: LiveState): void {
+    const before = this.state.value?.downloads;
+    for (const { download_id: id, name, status } of before ? downloads : []) {
+      const isNew = before?.find(({ download_id: earlier }) => earlier === id)?.status !== 'completed';
+      if (status === 'completed' && isNew) this.toasts.show(`${name} was downloaded. Save it from the downloads.`);
+    }
+  }
+
   #handleMessage(text: string): void {
     const message = JSON.parse(text) as LiveViewMessage;
     switch (message.type) {
       case 'hello':
         this.scope.value = message.scope;
+        // It may have been answered while the connection was lost.
+        this.prompt.value = null;
         this.link.live();
         if (this.#fit) this.fit(this.#fit);
         return;
       case 'state':
-        this.tabs.value = message.tabs;
-        this.viewers.value = message.viewers;
+        this.#announceDownloads(message);
+        this.state.value = message;
+        return;
+      case 'prompt':
+        this.prompt.value = message.prompt;
+        return;
+      case 'uploaded':
+        this.uploads.onUploaded(message);
         return;
       case 'clipboard':
         void this.clipboard.receive(message.text);
         return;
       case 'failed':
-        this.toasts.show(message.message);
+        this.uploads.onFailed();
+        if (message.code === 'navigation_failed') setTimeout(() => this.#reportNavigation(message.message), stateDelayMs);
+        else this.toasts.show(message.message);
         return;
       case 'ended':
         this.link.setDecision(decisionForReason(message.reason));

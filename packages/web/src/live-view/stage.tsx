@@ -4,7 +4,8 @@ import { useEffect, useImperativeHandle, useRef } from 'preact/hooks';
 import { useRemoteInput } from './remote-input.ts';
 import { leaveKey } from './keys.ts';
 import type { LiveView } from './live-view.ts';
-import { letterbox, type Size } from './geometry.ts';
+import { letterbox, pageSizeFor, type Size } from './geometry.ts';
+import { Prompts } from './prompts.tsx';
 import { StageNotice } from './stage-notice.tsx';
 import { stageId, tabElementId, titleOf } from './tab-strip.tsx';
 
@@ -21,6 +22,8 @@ interface StageProps {
   handle: RefObject<StageHandle | null>;
 }
 
+/** Text of usual size is hard to read below. */
+const readableScaleMin = 0.6;
 /** A window that is being resized changes its size many times a second. */
 const resizeDelayMs = 200;
 
@@ -63,9 +66,32 @@ export function Stage({ view, onLeave, handle }: StageProps) {
             Press <kbd>{leaveKey}</kbd> to leave the page
           </span>
         </div>
+        <Prompts view={view} picture={box} onAnswered={() => hasKeyboard() && field.current?.focus({ preventScroll: true })} />
       </div>
+      <FitOffer view={view} page={page} box={box} space={space.value} />
       <StageNotice view={view} />
     </main>
+  );
+}
+
+/** On a phone, the focus would open the keyboard over the page. */
+const hasKeyboard = (): boolean => matchMedia('(hover: hover)').matches;
+
+interface FitOfferProps {
+  view: LiveView;
+  page: Size | null;
+  box: Size;
+  space: Size;
+}
+
+/** On a phone, a page for a large screen is too small to read. */
+function FitOffer({ view, page, box, space }: FitOfferProps) {
+  const isSmall = page !== null && box.width > 0 && box.width / page.width < readableScaleMin;
+  if (!view.canControl.value || !isSmall || view.prompt.value || view.link.state.value.status !== 'live') return null;
+  return (
+    <button type="button" class="button fit-offer" onClick={() => view.send({ type: 'resize', ...pageSizeFor(space) })}>
+      Fit the page to my screen
+    </button>
   );
 }
 

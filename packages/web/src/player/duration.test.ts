@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { clockText, sizeText, spokenText } from './duration.ts';
+import { sizeText } from '../shared/size-text.ts';
+import { clockText, spokenText } from './duration.ts';
 
 test('writes times as players do', () => {
   assert.deepEqual([0, 7000, 65_400, 3_599_999, 3_723_000, -5].map(clockText), ['0:00', '0:07', '1:05', '59:59', '1:02:03', '0:00']);

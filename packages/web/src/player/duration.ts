@@ -22,10 +22,3 @@ export function spokenText(ms: number): string {
   const spoken = parts.filter(([count, unit]) => count > 0 || (unit === 'second' && seconds === 0));
   return spoken.map(([count, unit]) => `${count} ${unit}${count === 1 ? '' : 's'}`).join(' ');
 }
-
-/** `812 B`, `12 kB`, `3.4 MB`. */
-export function sizeText(bytes: number): string {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${Math.round(bytes / 1000)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
-}

@@ -7,4 +7,5 @@ export const kindDisplay: Readonly<Record<EventKind, { name: string; icon: IconN
   console: { name: 'Console', icon: 'terminal' },
   network: { name: 'Network', icon: 'network' },
   session: { name: 'Session', icon: 'window' },
+  viewer: { name: 'Viewers', icon: 'people' },
 };

@@ -1,5 +1,5 @@
 import { KeyTable, Popover } from '../shared/popover.tsx';
-import { sizeText } from './duration.ts';
+import { sizeText } from '../shared/size-text.ts';
 import type { Player } from './player.ts';
 
 export const helpPanelId = 'help';
@@ -47,6 +47,14 @@ export function FilesPanel({ player }: { player: Player }) {
   return (
     <Popover id={filesPanelId} title="Files">
       <ul class="files">
+        {recording?.video === 'hls' && (
+          <li>
+            <a href="video.mp4" download={`${recording.session_id}.mp4`}>
+              video.mp4
+            </a>
+            <span class="muted">The whole video, as one file</span>
+          </li>
+        )}
         {recording?.assets.filter(isDownloadable).map((name) => (
           <li key={name}>
             <a href={name} download={name}>

@@ -5,7 +5,7 @@ import { GrowingLines } from './growing-lines.ts';
 import { growthPollMs, type Recording } from './recording.ts';
 import type { Rate, Shortcut } from './shortcuts.ts';
 import { nextRate } from './shortcuts.ts';
-import { eventKinds, isTimelineEvent, pickRows, rowAt, toRow, type EventKind, type Row } from './timeline.ts';
+import { compareRows, eventKinds, foldedKinds, isTimelineEvent, pickRows, rowAt, toRow, type EventKind, type Row } from './timeline.ts';
 
 /** The file itself has all events. */
 export const rowsMax = 50_000;
@@ -20,7 +20,7 @@ export class Player {
   readonly rate = signal<Rate>(1);
   readonly withCharacters = signal(true);
   readonly hasStarted = signal(false);
-  readonly kinds = signal<ReadonlySet<EventKind>>(new Set(eventKinds));
+  readonly kinds = signal<ReadonlySet<EventKind>>(new Set(eventKinds.filter((kind) => !foldedKinds.includes(kind))));
   readonly search = signal('');
   readonly rows = signal<readonly Row[]>([]);
   readonly picked = computed(() => pickRows(this.rows.value, { kinds: this.kinds.value, search: this.search.value }));
@@ -97,8 +97,7 @@ export class Player {
   #add(lines: readonly unknown[]): void {
     if (lines.length === 0) return;
     const rows = [...this.rows.value, ...lines.filter(isTimelineEvent).map(toRow)];
-    const isInOrder = rows.every((row, index) => index === 0 || row.event.t_ms >= (rows[index - 1]?.event.t_ms ?? 0));
-    if (!isInOrder) rows.sort((a, b) => a.event.t_ms - b.event.t_ms);
+    rows.sort(compareRows);
     this.rows.value = rows.slice(0, rowsMax);
   }
 }

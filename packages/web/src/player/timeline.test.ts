@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { eventKinds, isTimelineEvent, createMarks, pickRows, rowAt, toRow, type TimelineEvent } from './timeline.ts';
+import {
+  compareRows,
+  eventKinds,
+  foldedKinds,
+  isTimelineEvent,
+  createMarks,
+  pickRows,
+  rowAt,
+  toRow,
+  type TimelineEvent,
+} from './timeline.ts';
 
 const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): TimelineEvent => ({
   t_ms: tMs,
@@ -63,6 +73,47 @@ describe('a row', () => {
     const row = toRow(event('console', { level: 'log', text: `${'x'.repeat(5000)} needle` }));
     assert.equal(row.detail.length, 300);
     assert.equal(pickRows([row], { kinds: all, search: 'NEEDLE' }).length, 1);
+  });
+});
+
+describe('an action', () => {
+  const rowOf = (type: string, tMs: number, data: Record<string, unknown>) => toRow(event(type, data, tMs));
+
+  it('stands where it started, before what it caused, a call before its steps', () => {
+    const rows = [
+      rowOf('navigation', 1040, { url: 'https://a.example/' }),
+      rowOf('actions.step', 1100, { step: 'navigate', status: 'ok', duration_ms: 100 }),
+      rowOf('action', 1100, { name: 'actions', status: 'ok', duration_ms: 100 }),
+      rowOf('action', 50, { name: 'navigate', status: 'ok', duration_ms: 80 }),
+    ].sort(compareRows);
+    assert.deepEqual(
+      rows.map(({ event: { t_ms, type } }) => [t_ms, type]),
+      [
+        [0, 'action'],
+        [1000, 'action'],
+        [1000, 'actions.step'],
+        [1040, 'navigation'],
+      ],
+    );
+    assert.equal(rows[1]?.event.at, '2025-12-31T23:59:59.900Z');
+  });
+
+  it('names its target and the viewer who did it', () => {
+    assert.equal(rowOf('actions.step', 0, { step: 'click', status: 'ok', duration_ms: 5, target: '#go' }).detail, '#go · 5 ms');
+    const typed = { name: 'navigate', status: 'ok', url: 'https://a.example/', duration_ms: 5, by: 'viewer' };
+    assert.equal(rowOf('action', 0, typed).detail, 'https://a.example/ · 5 ms · by a viewer');
+  });
+});
+
+describe('viewers', () => {
+  it('are a kind of their own, folded away at first, without marks', () => {
+    const rows = [toRow(event('viewer.joined', { viewers: 1 })), toRow(event('viewer.left', { viewers: 0 }))];
+    assert.deepEqual(
+      rows.map(({ kind }) => kind),
+      ['viewer', 'viewer'],
+    );
+    assert.deepEqual(foldedKinds, ['viewer']);
+    assert.deepEqual(createMarks(rows, 1000), []);
   });
 });
 

@@ -1,5 +1,5 @@
 /** Converts the events of a session to rows of the timeline. */
-import { sizeText } from './duration.ts';
+import { sizeText } from '../shared/size-text.ts';
 
 /** A line of `events.ndjson`. `t_ms` is its position in the video. */
 export interface TimelineEvent {
@@ -9,8 +9,10 @@ export interface TimelineEvent {
   data: Record<string, unknown>;
 }
 
-export const eventKinds = ['page', 'action', 'console', 'network', 'session'] as const;
+export const eventKinds = ['page', 'action', 'console', 'network', 'session', 'viewer'] as const;
 export type EventKind = (typeof eventKinds)[number];
+/** Viewers come and go without an effect on the session. */
+export const foldedKinds: readonly EventKind[] = ['viewer'];
 
 /** An event as text. It may come from pages, so it must only be shown as text. */
 export interface Row {
@@ -40,11 +42,17 @@ const durationText = (ms: unknown): string =>
 const spaced = (name: string): string => capital(name.replaceAll('_', ' '));
 const countText = (count: unknown, one: string, many: string): string => `${textOf(count) || '0'} ${count === 1 ? one : many}`;
 
-function actionWords({ name, step, status, duration_ms: duration, error_code: errorCode, error, url }: Data): Words {
+function actionWords({ name, step, status, duration_ms: duration, error_code: errorCode, error, url, target, by }: Data): Words {
   const code = textOf(errorCode) || textOf(error);
   const isError = code !== '' || /^(error|failed)/.test(textOf(status));
   const label = name === 'actions' ? 'Steps' : spaced(textOf(name) || textOf(step) || 'action');
-  return { kind: 'action', label, detail: joined(isError ? code || 'failed' : '', durationText(duration), textOf(url)), isError };
+  const detail = joined(
+    isError ? code || 'failed' : '',
+    textOf(target) || textOf(url),
+    durationText(duration),
+    by === 'viewer' ? 'by a viewer' : '',
+  );
+  return { kind: 'action', label, detail, isError };
 }
 
 function networkWords({ requests, failed, bytes }: Data): Words {
@@ -92,11 +100,11 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
     isError: true,
   }),
   'viewer.joined': ({ viewers }) => ({
-    kind: 'session',
+    kind: 'viewer',
     label: 'Viewer joined',
     detail: countText(viewers, 'viewer', 'viewers'),
   }),
-  'viewer.left': ({ viewers }) => ({ kind: 'session', label: 'Viewer left', detail: countText(viewers, 'viewer', 'viewers') }),
+  'viewer.left': ({ viewers }) => ({ kind: 'viewer', label: 'Viewer left', detail: countText(viewers, 'viewer', 'viewers') }),
   'session.ready': () => ({ kind: 'session', label: 'Session ready', detail: '' }),
   'session.expiring': () => ({ kind: 'session', label: 'Session about to expire', detail: '' }),
   'session.ended': ({ reason, ended_reason: ended }) => ({
@@ -122,7 +130,7 @@ export function toRow(event: TimelineEvent): Row {
   const words = read?.(data) ?? { kind: 'session', label: event.type, detail: Object.values(data).map(textOf).join(' ') };
   const detail = words.detail.slice(0, detailCharsMax);
   return {
-    event,
+    event: atStart(event, data),
     kind: words.kind,
     label: words.label,
     detail,
@@ -130,6 +138,21 @@ export function toRow(event: TimelineEvent): Row {
     words: `${words.label} ${words.detail}`.toLowerCase(),
   };
 }
+
+/** Actions are reported when they end. They are shown where they start, before what they cause. */
+function atStart(event: TimelineEvent, { duration_ms: durationMs }: Data): TimelineEvent {
+  if (!isAction(event) || typeof durationMs !== 'number') return event;
+  const startedAt = new Date(Date.parse(event.at) - durationMs);
+  const at = Number.isNaN(startedAt.getTime()) ? event.at : startedAt.toISOString();
+  return { ...event, t_ms: Math.max(0, event.t_ms - durationMs), at };
+}
+
+const isAction = ({ type }: TimelineEvent): boolean => type === 'action' || type === 'actions.step';
+
+/** For sorting: by time, and a call before its steps, and both before what they cause. */
+export const compareRows = (one: Row, other: Row): number => one.event.t_ms - other.event.t_ms || rankOf(one) - rankOf(other);
+
+const rankOf = ({ event: { type } }: Row): number => (type === 'action' ? 0 : type === 'actions.step' ? 1 : 2);
 
 /** Whether a line of the file is a valid event. */
 export const isTimelineEvent = (line: unknown): line is TimelineEvent =>
@@ -167,7 +190,7 @@ export interface Mark {
 }
 
 /** Of two events in one slot, the one with the higher weight is marked. */
-const weights: Readonly<Record<Mark['kind'], number>> = { error: 5, page: 4, action: 3, session: 2, console: 1, network: 0 };
+const weights: Readonly<Record<Mark['kind'], number>> = { error: 5, page: 4, action: 3, session: 2, console: 1, network: 0, viewer: 0 };
 const marksMax = 200;
 
 /** Returns at most 200 markers for the seek bar. */
@@ -175,8 +198,8 @@ export function createMarks(rows: readonly Row[], durationMs: number): Mark[] {
   const marks = new Map<number, Mark>();
   if (durationMs <= 0) return [];
   for (const { event, kind, isError } of rows) {
-    // Network summaries are periodic, so their time means nothing.
-    if (event.type === 'network') continue;
+    // Network summaries are periodic, so their time means nothing. Viewers have no effect.
+    if (event.type === 'network' || kind === 'viewer') continue;
     const at = Math.min(1, Math.max(0, event.t_ms / durationMs));
     const slot = Math.min(marksMax - 1, Math.floor(at * marksMax));
     const mark: Mark = { at, kind: isError ? 'error' : kind };

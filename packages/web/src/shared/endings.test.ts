@@ -19,11 +19,14 @@ test('gives the reason why the session ended, and shows unknown reasons as they 
   assert.equal(textOf(decisionForReason('moved_away')), 'Reason: moved_away.');
   assert.equal(textOf(decisionForReason('constructor')), 'Reason: constructor.');
   assert.match(textOf(decisionForReason('session_ended')), /nothing more/);
+  assert.match(textOf(decisionForCloseCode(viewCloseCodes.session_ended, 'idle_timeout')), /idle for too long/);
 });
 
 test('distinguishes a revoked link from an ended session', () => {
-  assert.match(titleOf(decisionForReason('unauthorized')), /no longer valid/);
-  assert.match(titleOf(decisionForCloseCode(viewCloseCodes.unauthorized)), /no longer valid/);
+  for (const decision of [decisionForReason('unauthorized'), decisionForCloseCode(viewCloseCodes.unauthorized)]) {
+    assert.match(titleOf(decision), /was revoked/);
+    assert.deepEqual([typeof decision === 'object' && decision.label, /ended/.test(textOf(decision))], ['Revoked', false]);
+  }
   assert.match(titleOf(decisionForReason('requested')), /has ended/);
 });
 

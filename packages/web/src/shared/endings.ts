@@ -6,6 +6,8 @@ export interface Ending {
   text: string;
   /** Whether a retry may help. */
   canRetry: boolean;
+  /** In a word or two, for the pill. Default: `Ended`. */
+  label?: string;
 }
 
 /** An ending, or `reconnect`; undefined when the code or status does not decide. */
@@ -15,20 +17,36 @@ const invalidLink: Ending = {
   title: 'This link is no longer valid',
   text: 'It has expired or was revoked, or the session has ended. Ask the person who sent it for a new link.',
   canRetry: false,
+  label: 'Not valid',
 };
 
-const browserCrashed: Ending = { title: 'The browser crashed', text: 'The session may recover. Try again in a moment.', canRetry: true };
+/** The service closes an open connection so only when the link or its API key was revoked: the session goes on. */
+const revokedLink: Ending = {
+  title: 'Your link was revoked',
+  text: 'The session may still be running. To watch it again, ask the person who sent the link for a new one.',
+  canRetry: false,
+  label: 'Revoked',
+};
+
+const browserCrashed: Ending = {
+  title: 'The browser crashed',
+  text: 'The session may recover. Try again in a moment.',
+  canRetry: true,
+  label: 'Crashed',
+};
 
 const tooManyViewers: Ending = {
   title: 'Too many viewers',
   text: 'This session has reached its viewer limit. Try again when another viewer has left.',
   canRetry: true,
+  label: 'Full',
 };
 
 const outdatedPage: Ending = {
   title: 'This page is out of date',
   text: 'The service did not accept a message of this page. Reload the page.',
   canRetry: true,
+  label: 'Out of date',
 };
 
 /** End reasons of a session. Unknown ones are shown as they are. */
@@ -58,7 +76,7 @@ function endingForReason(reason: string): Ending {
 /** Reasons that concern this connection. All others are end reasons of the session. */
 const decisions: Readonly<Record<string, CloseDecision>> = {
   session_ended: endingForReason(''),
-  unauthorized: invalidLink,
+  unauthorized: revokedLink,
   limit: tooManyViewers,
   bad_message: outdatedPage,
   service_restart: 'reconnect',
@@ -70,13 +88,13 @@ const decisions: Readonly<Record<string, CloseDecision>> = {
 export const decisionForReason = (reason: string): CloseDecision =>
   Object.hasOwn(decisions, reason) ? decisions[reason] : endingForReason(reason);
 
-/** Decides by a close code, when there was no last message; undefined for a lost or failed connection. */
-export function decisionForCloseCode(code: number): CloseDecision {
+/** Decides by a close code and its text, when there was no last message; undefined for a lost or failed connection. */
+export function decisionForCloseCode(code: number, reason = ''): CloseDecision {
   switch (code) {
     case viewCloseCodes.session_ended:
-      return endingForReason('');
+      return decisionForReason(reason);
     case viewCloseCodes.unauthorized:
-      return invalidLink;
+      return revokedLink;
     case viewCloseCodes.browser_crashed:
       return browserCrashed;
     case viewCloseCodes.limit:

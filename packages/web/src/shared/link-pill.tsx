@@ -13,7 +13,7 @@ const labels: Readonly<Record<LinkState['status'], string>> = {
 export const LinkPill = ({ state }: { state: LinkState }) => (
   <span class={`pill pill-${state.status}`}>
     <span class="pill-dot" aria-hidden="true" />
-    <span role="status">{labels[state.status]}</span>
+    <span role="status">{(state.status === 'ended' && state.ending.label) || labels[state.status]}</span>
     {state.status === 'reconnecting' && <Countdown toMs={state.retryAtMs} />}
   </span>
 );

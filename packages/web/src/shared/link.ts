@@ -51,8 +51,8 @@ export class Link {
     this.#state.value = { status: 'connecting' };
     const socket = new WebSocket(this.#options.socketUrl);
     socket.binaryType = 'arraybuffer';
-    socket.addEventListener('close', ({ code }) => {
-      if (this.#socket === socket) void this.#closed(code);
+    socket.addEventListener('close', ({ code, reason }) => {
+      if (this.#socket === socket) void this.#closed(code, reason);
     });
     this.#socket = socket;
     previous?.close();
@@ -80,11 +80,11 @@ export class Link {
     if (this.#state.value.status === 'reconnecting') this.open();
   }
 
-  async #closed(code: number): Promise<void> {
+  async #closed(code: number, reason: string): Promise<void> {
     const socket = this.#socket;
     const wasLive = this.#liveSinceMs !== undefined;
     if (this.#liveSinceMs !== undefined && performance.now() - this.#liveSinceMs > stableMs) this.#backOff.reset();
-    const decision = this.#decision ?? decisionForCloseCode(code) ?? (wasLive ? 'reconnect' : await this.#probePage());
+    const decision = this.#decision ?? decisionForCloseCode(code, reason) ?? (wasLive ? 'reconnect' : await this.#probePage());
     if (this.#socket !== socket) return;
     if (typeof decision === 'object') {
       this.#state.value = { status: 'ended', ending: decision };

@@ -6,7 +6,7 @@
  * of the two are replaced in what the browser reports; what a page sees is a
  * failed load either way.
  */
-import { netErrors, type RefusalReport } from '../../egress/egress.ts';
+import { netErrors, type EgressRefusal, type RefusalReport } from '../../egress/egress.ts';
 
 /** Why the gate recently did not reach a host; null without a failure. */
 export type EgressFailureOf = (host: string, port: number) => RefusalReport | null;
@@ -70,7 +70,7 @@ export class NetErrors {
 
   /** What the gate says of a request whose error text is one of its reasons; null for an error of the site. */
   reportOf(errorText: string, { requestId = '', url = '' }: FailedRequest): RefusalReport | null {
-    const report = this.#report(requestId, url);
+    const report = this.#report(this.#addresses.get(requestId) ?? url);
     return report && netErrors[report.reason] === errorText ? report : null;
   }
 
@@ -84,12 +84,17 @@ export class NetErrors {
   }
 
   #reasonText(requestId: string, url: string): string | null {
-    const report = this.#report(requestId, url);
+    const report = this.#report(this.#addresses.get(requestId) ?? url);
     return report && netErrors[report.reason];
   }
 
-  #report(requestId: string, url: string): RefusalReport | null {
-    const address = URL.parse(this.#addresses.get(requestId) ?? url);
+  /** Why the gate recently did not reach the site of an address; null without a failure. */
+  refusalOf(url: string): EgressRefusal | null {
+    return this.#report(url)?.reason ?? null;
+  }
+
+  #report(url: string): RefusalReport | null {
+    const address = URL.parse(url);
     if (!address) return null;
     const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
     return this.#failureOf(address.hostname, address.port === '' ? (isSecure ? 443 : 80) : Number(address.port));

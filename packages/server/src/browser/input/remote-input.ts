@@ -1,12 +1,14 @@
 /** Remote mouse and keyboard of a tab. Events are forwarded as they come to the page's own session, as in `page-input.ts`. */
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { toKeyEventParams, type RemoteKeyEvent } from './remote-keys.ts';
+import { findFocusedList, findListAt, opensList, type DropDownList, type ListMatch } from './drop-down-lists.ts';
 import { InputLane } from './input-lane.ts';
 import { PageError, type MouseButton, type Point } from '../page/model.ts';
 import { readSelection } from '../page/selection.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { pageStateOf, type PageState, type TabDeps } from '../page/page.ts';
 import type { RemoteInput } from '../screencast/model.ts';
+import type { PromptHandler } from '../tabs/prompt.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
 const inputTimeoutMs = 10_000;
@@ -20,9 +22,16 @@ type RemoteMouseEvent = Parameters<RemoteInput['mouse']>[0];
 type RemoteWheelEvent = Parameters<RemoteInput['wheel']>[0];
 type RemoteButtonEvent = RemoteMouseEvent & { button: MouseButton };
 
+interface RemoteInputOptions {
+  onActivity(): void;
+  /** A press or a key would open this list, which a browser without a window cannot show. */
+  openList(list: DropDownList, handler: PromptHandler): void;
+  closeList(): void;
+}
+
 export class TabRemoteInput implements RemoteInput {
   readonly #state: PageState;
-  readonly #onActivity: () => void;
+  readonly #options: RemoteInputOptions;
   /** While the left button is down a move may start a drag, and later events then need another command. */
   readonly #lane = new InputLane(() => this.#isLeftDown);
   /** By their `code`, in the order in which they went down. */
@@ -36,13 +45,13 @@ export class TabRemoteInput implements RemoteInput {
   #dragged: Params<'Input.dispatchDragEvent'>['data'] | null = null;
   #unsubscribeDrags = (): void => {};
 
-  constructor(deps: TabDeps, onActivity: () => void) {
+  constructor(deps: TabDeps, options: RemoteInputOptions) {
     this.#state = pageStateOf(deps);
-    this.#onActivity = onActivity;
+    this.#options = options;
   }
 
   async mouse(event: RemoteMouseEvent): Promise<void> {
-    this.#onActivity();
+    this.#options.onActivity();
     assertFinitePoint(event.x, event.y);
     this.#position = { x: event.x, y: event.y };
     if (event.action === 'move') return this.#queueMove(event);
@@ -71,7 +80,7 @@ export class TabRemoteInput implements RemoteInput {
   }
 
   async wheel(event: RemoteWheelEvent): Promise<void> {
-    this.#onActivity();
+    this.#options.onActivity();
     assertFinitePoint(event.x, event.y);
     assertFinitePoint(event.dx, event.dy);
     const waiting = this.#pendingWheel;
@@ -100,14 +109,17 @@ export class TabRemoteInput implements RemoteInput {
   }
 
   async key(event: RemoteKeyEvent): Promise<void> {
-    this.#onActivity();
+    this.#options.onActivity();
     const params = toKeyEventParams(event);
     if (!params) return;
     const keyId = event.code || event.key;
     if (event.action === 'up') this.#keysHeld.delete(keyId);
     else if (this.#keysHeld.size < keysHeldMax) this.#keysHeld.set(keyId, event);
     const by = this.#deadline();
-    const sent = this.#lane.enqueue(() => this.#send('Input.dispatchKeyEvent', params, by));
+    const sent = this.#lane.enqueue(async () => {
+      if (opensList(event) && (await this.#openList(() => findFocusedList(this.#state, by)))) return;
+      await this.#send('Input.dispatchKeyEvent', params, by);
+    });
     // A Mac sends no keyup for keys that are released while Meta is down.
     if (event.action === 'up' && event.key === 'Meta') await Promise.all([sent, this.#releaseKeys()]);
     return sent;
@@ -153,7 +165,7 @@ export class TabRemoteInput implements RemoteInput {
   }
 
   #enqueue<T>(send: (by: Deadline) => Promise<T>): Promise<T> {
-    this.#onActivity();
+    this.#options.onActivity();
     const by = this.#deadline();
     return this.#lane.enqueue(() => send(by));
   }
@@ -169,7 +181,12 @@ export class TabRemoteInput implements RemoteInput {
   }
 
   async #pressButton(event: RemoteButtonEvent, by: Deadline): Promise<void> {
-    if (event.button === 'left') this.#interceptDrags(true);
+    this.#options.closeList();
+    if (event.button === 'left') {
+      // The list's own press only focuses it: what the browser would open is not in the picture.
+      await this.#openList(() => findListAt(this.#state, event, by));
+      this.#interceptDrags(true);
+    }
     await this.#dispatchMouse('mousePressed', { ...event, buttons: event.buttons | buttonBits[event.button] }, by);
   }
 
@@ -187,6 +204,13 @@ export class TabRemoteInput implements RemoteInput {
   async #finishLateDrag(event: RemoteMouseEvent, { shouldDrop, by }: { shouldDrop: boolean; by: Deadline }): Promise<void> {
     for (const type of shouldDrop ? (['dragEnter', 'dragOver', 'drop'] as const) : (['dragCancel'] as const))
       await this.#drag(type, event, by);
+  }
+
+  /** Returns whether there was a list to open. */
+  async #openList(find: () => Promise<ListMatch | null>): Promise<boolean> {
+    const match = await find().catch(() => null);
+    if (match) this.#options.openList(match.list, match.handler);
+    return match !== null;
   }
 
   #interceptDrags(enabled: boolean): void {

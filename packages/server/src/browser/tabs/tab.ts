@@ -3,6 +3,7 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import { type BrowserSettings, type TabInfo, TabNotFound } from '../model.ts';
 import type { Dialog, DialogAnswer } from '../page/model.ts';
+import type { PromptHandler, Question } from './prompt.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
 type PausedDocument = Protocol.Fetch.RequestPausedEvent;
@@ -25,6 +26,7 @@ export interface Tab {
   /** HTTP status of the current document, where one of our navigations loaded it. */
   statusCode: number | null;
   isClosing: boolean;
+  failure: TabInfo['failure'];
   /** Rank of its last activation among those of all tabs; 0 while it never was active. */
   activation: number;
   viewport: BrowserSettings['viewport'] | null;
@@ -59,6 +61,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     status: 'complete',
     statusCode: null,
     isClosing: false,
+    failure: null,
     activation: 0,
     viewport: null,
     window: null,
@@ -131,16 +134,20 @@ export class TabSessions {
 }
 
 /** A client that handles dialogs answers in milliseconds; a person at its console needs some seconds. */
-const dialogGraceMs = 10_000;
+const clientGraceMs = 10_000;
+/** A person reads the dialog first. Until then its page does nothing else. */
+const personGraceMs = 60_000;
 
 interface DialogsDeps {
   /** Whether a customer's client handles this page's dialogs. */
   isClientWatching(targetId: string): boolean;
+  /** People who may answer. */
+  prompts: { readonly isAttended: boolean; open(tabId: string, question: Question, handler: PromptHandler): void };
   answer(sessionId: string, answer: DialogAnswer): void;
   onDialog(tab: Tab, dialog: Dialog): void;
 }
 
-/** Dialogs of pages: answered by the tab's handler or by a DevTools client, or dismissed. */
+/** Dialogs of pages: answered by the tab's handler, a DevTools client or a person, or dismissed. */
 export class Dialogs {
   readonly #deps: DialogsDeps;
   readonly #timers = new Map<string, NodeJS.Timeout>();
@@ -154,11 +161,20 @@ export class Dialogs {
     const { sessionId } = tab;
     const dialog: Dialog = { type, message: cutText(message, titleCharsMax), defaultValue: cutText(defaultPrompt ?? '', titleCharsMax) };
     const answerGiven = tab.onDialog?.(dialog);
-    const answer = (): void => this.#deps.answer(sessionId, answerGiven ?? { accept: type === 'beforeunload' });
+    const answer = (given?: DialogAnswer): void =>
+      this.#deps.answer(sessionId, given ?? answerGiven ?? { accept: type === 'beforeunload' });
     this.#deps.onDialog(tab, dialog);
     this.forget(sessionId);
-    if (answerGiven || !this.#deps.isClientWatching(tab.id)) answer();
-    else this.#timers.set(sessionId, setTimeout(answer, dialogGraceMs));
+    const isClients = this.#deps.isClientWatching(tab.id);
+    const isPersons = !tab.isPrivate && this.#deps.prompts.isAttended;
+    if (answerGiven || !(isClients || isPersons)) return answer();
+    this.#timers.set(sessionId, setTimeout(answer, isClients ? clientGraceMs : personGraceMs));
+    if (tab.isPrivate) return;
+    this.#deps.prompts.open(
+      tab.id,
+      { kind: 'dialog', dialog },
+      { answer: async (given) => answer(given), cancel: () => !isClients && answer() },
+    );
   }
 
   forget(sessionId: string | undefined): void {

@@ -27,6 +27,7 @@ import {
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
 import { Preparation, resumeCommand, type HoldResume } from './preparation.ts';
+import { Prompts } from './prompts.ts';
 import { commandCall, allTargets, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
 import { Titles } from './titles.ts';
 
@@ -67,6 +68,7 @@ export class Tabs {
   readonly titles: Titles;
   readonly network: NetworkWatchers;
   readonly #dialogs: Dialogs;
+  readonly prompts: Prompts;
   readonly #tabs = new Map<string, Tab>();
   readonly sessions = new TabSessions();
   readonly #opener: TabOpener;
@@ -88,8 +90,14 @@ export class Tabs {
     });
     this.network = new NetworkWatchers(this.preparation, (tab) => this.settingsOf(tab));
     this.titles = new Titles(connection, (info) => this.#describe(info));
+    this.prompts = new Prompts(connection, {
+      tabs: () => this.#publicTabs(),
+      tabOf: (sessionId) => this.sessions.pageOf(sessionId),
+      onChanged: () => options.onChanged(),
+    });
     this.#dialogs = new Dialogs({
       isClientWatching: options.isClientWatching,
+      prompts: this.prompts,
       answer: (sessionId, { accept, text }) =>
         this.preparation.sendNoReply(
           commandCall('Page.handleJavaScriptDialog', text === undefined ? { accept } : { accept, promptText: text }),
@@ -112,7 +120,7 @@ export class Tabs {
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
     connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.sessions.of(sessionId)));
     connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.onOpened(event, this.sessions.of(sessionId)));
-    connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#dialogs.forget(sessionId));
+    connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#onDialogClosed(sessionId));
     connection.on('Fetch.requestPaused', (event, sessionId) => this.#onPaused(event, sessionId));
   }
 
@@ -410,6 +418,7 @@ export class Tabs {
     if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
     const hold = isPrivate ? resumeAtOnce : this.#holdOf(info, undefined);
+    if (!isPrivate) this.prompts.prepare(tab);
     tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting ? hold : null);
     this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#emitChanged(tab);
@@ -448,6 +457,12 @@ export class Tabs {
     this.preparation.sendNoReply(commandCall('Fetch.continueResponse', { requestId }), sessionId);
   }
 
+  #onDialogClosed(sessionId: string | undefined): void {
+    this.#dialogs.forget(sessionId);
+    const tab = this.sessions.of(sessionId);
+    if (tab) this.prompts.remove(tab.id);
+  }
+
   #onDetached(sessionId: string): void {
     this.#connection.disown(sessionId);
     this.#dialogs.forget(sessionId);
@@ -458,6 +473,7 @@ export class Tabs {
     const tab = this.#tabs.get(targetId);
     if (!tab) return;
     this.#tabs.delete(targetId);
+    this.prompts.remove(targetId);
     this.#onDetached(tab.sessionId);
     this.sessions.removeAll(tab);
     tab.closed.abort(tabClosedError());
@@ -502,6 +518,8 @@ export class Tabs {
 
   #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
     if (!tab || frame.id !== tab.id) return;
+    this.prompts.cancel(tab.id, ['list', 'files']);
+    tab.failure = frame.unreachableUrl === undefined ? null : (this.#connection.netErrors.refusalOf(frame.unreachableUrl) ?? 'unknown');
     // The browser process reports the URL a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
     this.#emit(tab, { type: 'navigation', tabId: tab.id, url: cutText(frame.url, eventUrlCharsMax) });
@@ -529,8 +547,8 @@ export class Tabs {
   }
 
   #toInfo(tab: Tab): TabInfo {
-    const { id: tabId, url, title, openerId: openerTabId, createdAt, status } = tab;
-    return { tabId, url, title, active: tabId === this.#activeId, openerTabId, createdAt, status };
+    const { id: tabId, url, title, openerId: openerTabId, createdAt, status, failure } = tab;
+    return { tabId, url, title, active: tabId === this.#activeId, openerTabId, createdAt, status, failure };
   }
 }
 

@@ -25,7 +25,7 @@ export interface StepRunOptions {
   allowEvaluate: boolean;
   inputs?: Readonly<Record<string, unknown>>;
   /** Called with each result. */
-  onResult?: (result: StepResult) => void;
+  onResult?: OnResult;
 }
 
 export type StopReason = 'done' | 'failed' | 'timeout';
@@ -37,7 +37,8 @@ interface LoopElement {
   index: number;
 }
 
-type OnResult = (result: StepResult) => void;
+/** `step` is the one of the result, with its templates unresolved. */
+export type OnResult = (result: StepResult, step: Step) => void;
 type AttemptResult = { output?: unknown; selectorUsed?: Selector | undefined; isSkipped?: boolean };
 
 const retryDelayMs = 250;
@@ -86,7 +87,7 @@ export class Run {
     for (let index = 0; index < steps.length;) {
       const step = steps[index] as Step;
       const result = await this.#step(step, { index, turn });
-      onResult(result);
+      onResult(result, step);
       const next = this.#after(steps, step, { index, result });
       if (typeof next === 'string') return next;
       index = next;

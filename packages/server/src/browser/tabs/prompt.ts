@@ -1,0 +1,46 @@
+/** A question of a page, and who answers it. */
+import type { Box, Dialog } from '../page/model.ts';
+
+/** An option of a drop-down list. `index` counts all options of the list. */
+export interface ListOption {
+  index: number;
+  label: string;
+  group: string | null;
+  selected: boolean;
+  disabled: boolean;
+}
+
+export type Question =
+  | { kind: 'dialog'; dialog: Dialog }
+  /** `box`: of the closed list, in the main viewport. */
+  | { kind: 'list'; options: readonly ListOption[]; box: Box }
+  | { kind: 'files'; multiple: boolean };
+
+export interface Prompt {
+  readonly id: number;
+  readonly tabId: string;
+  readonly question: Question;
+}
+
+export interface PromptAnswer {
+  accept: boolean;
+  /** For a dialog that takes text. */
+  text?: string | undefined;
+  /** For a list: the `index` of the option. */
+  option?: number | undefined;
+  /** For a file chooser: paths inside the machine. */
+  paths?: readonly string[] | undefined;
+}
+
+/** A person who can answer. */
+export interface Attendant {
+  /** Whether the person has used the session recently. */
+  isPresent(): boolean;
+}
+
+/** What becomes of a prompt. */
+export interface PromptHandler {
+  answer(answer: PromptAnswer): Promise<void>;
+  /** Nobody answers any more. */
+  cancel(): void;
+}

@@ -1,0 +1,103 @@
+/**
+ * What pages ask: a dialog, an open list, a file chooser. A browser without a
+ * window shows none of them, so people in the live view answer them there.
+ */
+import type { Protocol } from 'devtools-protocol';
+import type { Connection } from '../cdp/connection.ts';
+import { PageError } from '../page/model.ts';
+import type { Attendant, Prompt, PromptAnswer, PromptHandler, Question } from './prompt.ts';
+import type { Tab } from './tab.ts';
+
+interface PromptsDeps {
+  /** The session's own tabs. */
+  tabs(): readonly Tab[];
+  tabOf(sessionId: string | undefined): Tab | undefined;
+  onChanged(): void;
+}
+
+export class Prompts {
+  readonly #connection: Connection;
+  readonly #deps: PromptsDeps;
+  readonly #attendants = new Set<Attendant>();
+  /** By tab. */
+  readonly #prompts = new Map<string, Prompt & { handler: PromptHandler }>();
+  #lastId = 0;
+
+  constructor(connection: Connection, deps: PromptsDeps) {
+    this.#connection = connection;
+    this.#deps = deps;
+    connection.on('Page.fileChooserOpened', (event, sessionId) => this.#onFileChooser(event, deps.tabOf(sessionId)));
+  }
+
+  /** Whether a person is there to be asked. */
+  get isAttended(): boolean {
+    return [...this.#attendants].some((attendant) => attendant.isPresent());
+  }
+
+  attend(attendant: Attendant): () => void {
+    this.#attendants.add(attendant);
+    if (this.#attendants.size === 1) for (const tab of this.#deps.tabs()) this.#interceptFileChoosers(tab, true);
+    return () => {
+      if (!this.#attendants.delete(attendant) || this.#attendants.size > 0) return;
+      for (const tab of this.#deps.tabs()) this.#interceptFileChoosers(tab, false);
+      for (const { tabId } of this.list()) this.cancel(tabId);
+    };
+  }
+
+  /** For a new tab. */
+  prepare(tab: Tab): void {
+    if (this.#attendants.size > 0) this.#interceptFileChoosers(tab, true);
+  }
+
+  list(): Prompt[] {
+    return [...this.#prompts.values()].map(({ id, tabId, question }) => ({ id, tabId, question }));
+  }
+
+  /** Replaces an earlier prompt of the tab. */
+  open(tabId: string, question: Question, handler: PromptHandler): void {
+    this.cancel(tabId, ['list', 'files']);
+    this.#lastId += 1;
+    this.#prompts.set(tabId, { id: this.#lastId, tabId, question, handler });
+    this.#deps.onChanged();
+  }
+
+  /** @throws PageError `not_possible` when it is no longer open, and what the handler throws */
+  async answer(promptId: number, answer: PromptAnswer): Promise<void> {
+    const prompt = [...this.#prompts.values()].find(({ id }) => id === promptId);
+    if (!prompt) throw new PageError('not_possible', 'The page no longer waits for this answer.');
+    this.remove(prompt.tabId);
+    await prompt.handler.answer(answer);
+  }
+
+  /** Closes a prompt without an answer. */
+  cancel(tabId: string, kinds: readonly Question['kind'][] = ['dialog', 'list', 'files']): void {
+    const prompt = this.#prompts.get(tabId);
+    if (!prompt || !kinds.includes(prompt.question.kind)) return;
+    this.remove(tabId);
+    prompt.handler.cancel();
+  }
+
+  /** Forgets a prompt that somebody else has answered, or whose page has gone. */
+  remove(tabId: string): void {
+    if (this.#prompts.delete(tabId)) this.#deps.onChanged();
+  }
+
+  #interceptFileChoosers({ sessionId }: Tab, enabled: boolean): void {
+    this.#connection.send('Page.setInterceptFileChooserDialog', { enabled }, { sessionId }).catch(() => undefined);
+  }
+
+  #onFileChooser({ mode, backendNodeId }: Protocol.Page.FileChooserOpenedEvent, tab: Tab | undefined): void {
+    if (!tab || tab.isPrivate || backendNodeId === undefined || this.#attendants.size === 0) return;
+    const { sessionId } = tab;
+    this.open(
+      tab.id,
+      { kind: 'files', multiple: mode === 'selectMultiple' },
+      {
+        answer: async ({ accept, paths = [] }) => {
+          if (accept) await this.#connection.send('DOM.setFileInputFiles', { files: [...paths], backendNodeId }, { sessionId });
+        },
+        cancel: () => undefined,
+      },
+    );
+  }
+}

@@ -1,0 +1,56 @@
+/** The video of a recording as one file: fragmented MP4 is its first part and its segments, one after another. */
+import { Readable } from 'node:stream';
+import { join } from 'node:path';
+import type { FileReply } from '../http/call.ts';
+import { listSizes, openPlain, videoFolder } from './folder.ts';
+import { segmentsOf } from './playlist.ts';
+
+export const movieName = 'video.mp4';
+const initName = 'init.mp4';
+
+interface Part {
+  name: string;
+  bytes: number;
+}
+
+/** Returns whether there is a video to play. */
+export const hasMovie = async (path: string): Promise<boolean> => (await partsOf(join(path, videoFolder))).length > 0;
+
+/** Opens the video as far as it is listed. Returns null when there is none. */
+export async function openMovie(path: string): Promise<FileReply | null> {
+  const folder = join(path, videoFolder);
+  const parts = await partsOf(folder);
+  if (parts.length === 0) return null;
+  const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
+  return {
+    bytes,
+    contentType: 'video/mp4',
+    filename: movieName,
+    inline: true,
+    ranges: true,
+    stream: (range = { start: 0, end: bytes - 1 }) => Readable.from(read(folder, parts, range)),
+    close: () => Promise.resolve(),
+  };
+}
+
+/** Only complete segments are in the playlist. */
+async function partsOf(folder: string): Promise<Part[]> {
+  const [segments, sizes] = await Promise.all([segmentsOf(folder), listSizes(folder)]);
+  if (segments.length === 0 || !sizes.has(initName)) return [];
+  return [initName, ...segments].map((name) => ({ name, bytes: sizes.get(name) ?? 0 }));
+}
+
+async function* read(folder: string, parts: readonly Part[], { start, end }: { start: number; end: number }): AsyncIterable<Buffer> {
+  let offset = 0;
+  for (const { name, bytes } of parts) {
+    const [from, to] = [Math.max(0, start - offset), Math.min(bytes - 1, end - offset)];
+    offset += bytes;
+    if (from > to) continue;
+    const { handle } = await openPlain(folder, name);
+    try {
+      yield* handle.createReadStream({ start: from, end: to, autoClose: false });
+    } finally {
+      await handle.close();
+    }
+  }
+}
