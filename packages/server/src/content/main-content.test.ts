@@ -61,6 +61,7 @@ describe('the main content', () => {
     assert.match(long('<header><h1>The harbour opens</h1></header><article>'), /^# The harbour opens\n\nIt says/);
     assert.match(long('<h1 class="logo"><a href="/">Paper</a></h1><article><h1>The harbour opens</h1>'), /^# The harbour opens\n\nIt says/);
     assert.match(long('<article><h2>The harbour opens</h2>'), /^## The harbour opens\n\nIt says/);
+    assert.match(long('<article><h1>The harbour opens<a href="#top">¶</a></h1>'), /^# The harbour opens\n\nIt says/);
   });
 
   it('keeps headings, notes, code and check boxes as they are', () => {

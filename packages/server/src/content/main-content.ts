@@ -8,6 +8,7 @@ import {
   collapse,
   elementsNamed,
   isElement,
+  isText,
   parse,
   resolveUrl,
   setChildren,
@@ -46,7 +47,7 @@ export function findMainContent($: CheerioAPI, { base, title }: MainContentOptio
   const skips = (element: Element): boolean => page.isDropped(element) || element === heading;
   const content = article(page, body, { base, skips }) ?? container(page, body, { base, skips });
   if (!content) return null;
-  if (heading) addHeading(content, heading.name, collapse(textIn(heading)));
+  if (heading) addHeading(content, heading.name, headingText(heading));
   return content;
 }
 
@@ -107,13 +108,23 @@ function plainText(content: CheerioAPI): number {
   return new PageText(root).plain(root);
 }
 
+/** Without the mark that links to the heading itself. */
+function headingText(heading: Element): string {
+  const textOf = ({ children }: Parent): string =>
+    children.map((child) => (isElement(child) ? (isSelfLink(child) ? '' : textOf(child)) : isText(child) ? child.data : '')).join('');
+  return collapse(textOf(heading));
+}
+
+const isSelfLink = (element: Element): boolean =>
+  element.name === 'a' && element.attribs['href']?.startsWith('#') === true && /^[#¶§🔗]?$/u.test(collapse(textIn(element)));
+
 const logoName = /(?:^|[\s_-])(?:logo|brand|masthead|site-?(?:title|name)|sitename)(?:$|[\s_-])/i;
 
 /** The heading of what the page is about. */
 function findHeading({ headings }: Landmarks, { base, title }: MainContentOptions): Element | undefined {
-  const candidates = headings.filter(({ element }) => collapse(textIn(element)) !== '' && !isLogo(element, base));
+  const candidates = headings.filter(({ element }) => headingText(element) !== '' && !isLogo(element, base));
   const first = candidates.filter(({ element }) => element.name === 'h1');
-  const isTitle = ({ element }: { element: Element }): boolean => saysTitle(collapse(textIn(element)), title);
+  const isTitle = ({ element }: { element: Element }): boolean => saysTitle(headingText(element), title);
   const heading = first.find(isTitle) ?? first.find(({ isInContent }) => isInContent) ?? first[0] ?? candidates.find(isTitle);
   return heading?.element;
 }
@@ -143,7 +154,7 @@ function saysTitle(heading: string, title: string): boolean {
 /** In front of the content, whether or not Readability took it for a title that readers know already. */
 function addHeading(content: CheerioAPI, name: string, text: string): void {
   const body = content('body')[0] as Parent;
-  const same = elementsNamed(content, 'h1', 'h2').find((element) => collapse(textIn(element)) === text);
+  const same = elementsNamed(content, 'h1', 'h2').find((element) => headingText(element) === text);
   if (same) {
     same.name = name;
     return;
