@@ -107,7 +107,7 @@ function FileCard({ view, isMultiple, onAnswer }: FileCardProps) {
   };
   return (
     <AskCard title={isMultiple ? 'Choose files for the page' : 'Choose a file for the page'} onDismiss={() => onAnswer({ accept: false })}>
-      <p>They are sent from this computer to the session’s browser.</p>
+      <p>{isMultiple ? 'They are' : 'It is'} sent from this computer to the session’s browser.</p>
       <label class="field">
         <span>{isMultiple ? 'Files' : 'File'}</span>
         <input
