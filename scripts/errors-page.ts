@@ -25,7 +25,7 @@ An error response has a status, a code and a message:
 \`\`\`
 
 Use \`error.code\` in programs; messages may change. When \`error.retryable\` is true, the same request may succeed later: wait for the seconds
-in \`Retry-After\`, or for a second, and double the wait with each attempt. Repeat a POST with the same \`Idempotency-Key\`, so that it takes
+in \`Retry-After\`, or for a second, and double the wait with each attempt. The header \`x-should-retry\` says the same. Repeat a POST with the same \`Idempotency-Key\`, so that it takes
 effect once. Give \`error.request_id\` to the operator when you report a problem; it leads to the log lines of the request.
 
 A request that breaks its schema gets status 422 and a list of its issues: all of them, or the first hundred and the number of the others in

@@ -19,7 +19,7 @@ export function suitesOf(endpoint: Endpoint, coveredOnce: ReadonlySet<ErrorCode>
     String(endpoint.status),
     ...(endpoint.alsoStatus ?? []).map(String),
     ...codes.map((code) => `${statusOf(code)} ${code}`),
-    ...((endpoint.body ?? endpoint.query) ? ['422'] : []),
+    ...((endpoint.body ?? endpoint.query ?? endpoint.rawBody) ? ['422'] : []),
   ];
 }
 
@@ -125,12 +125,12 @@ export interface WrongValue {
   why: string;
 }
 
-/** Values that a field of this schema must refuse. */
-export function wrongValues(schema: JsonSchema): WrongValue[] {
+/** Values that a field of this schema must refuse. null is absent in an optional one. */
+export function wrongValues(schema: JsonSchema, { isOptional = true } = {}): WrongValue[] {
   const variants = schema.anyOf ?? [schema];
   const [main = {}] = variants.filter((variant) => variant.type !== 'null');
   const nullable = variants.some((variant) => variant.type === 'null');
-  return [...wrongByType(main), ...(nullable ? [] : [{ value: null, types: Object.values(issueTypes).flat(), why: 'null' }])];
+  return [...wrongByType(main), ...(nullable || isOptional ? [] : [{ value: null, types: Object.values(issueTypes).flat(), why: 'null' }])];
 }
 
 const issueTypes: Record<string, readonly string[]> = {

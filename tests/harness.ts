@@ -10,7 +10,6 @@ import {
   createSession,
   errors,
   errorsOf,
-  hasValidation,
   type BodyOf,
   type Endpoint,
   type ErrorCode,
@@ -237,6 +236,9 @@ export function pathOf(endpoint: Endpoint, { params = {}, query = {} }: Pick<Req
 /** Every reply must be declared by the contract and by the document that is made from it. */
 export function assertDeclared(endpoint: Endpoint, reply: Reply): void {
   assertInDocument(endpoint, reply);
+  const isJson = reply.headers.get('content-type')?.startsWith('application/json') === true;
+  // Files are sent as they are.
+  if (isJson && !(endpoint.replyKind === 'bytes' && reply.status < 300)) assert.match(reply.text, /\n$/);
   const where = `${endpoint.method} ${endpoint.path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
   if (reply.status === endpoint.status || endpoint.alsoStatus?.includes(reply.status)) {
     // Parsing drops undeclared fields, so the result must equal the body.
@@ -246,13 +248,15 @@ export function assertDeclared(endpoint: Endpoint, reply: Reply): void {
     return;
   }
   if (reply.status === 422) {
-    assert.ok(hasValidation(endpoint), where);
     ValidationBody.parse(reply.body);
+    assert.deepEqual([reply.headers.get('x-should-retry'), reply.headers.get('retry-after')], ['false', null], where);
     return;
   }
   // People who open links in a browser get a page.
   if (reply.headers.get('content-type')?.startsWith('text/html')) return;
   const { error } = ErrorBody.parse(reply.body, { error: () => where });
+  assert.equal(reply.headers.get('x-should-retry'), String(error.retryable), where);
+  assert.ok(error.retryable || reply.headers.get('retry-after') === null, where);
   assert.ok(errorsOf(endpoint).includes(error.code), `undeclared: ${where}`);
   assert.equal(errors[error.code].status, reply.status, where);
 }

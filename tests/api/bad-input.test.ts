@@ -4,13 +4,16 @@ import { connect } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import {
   createSession,
+  createViewToken,
   errors,
   fetchPage,
   getSession,
   listAllSessions,
   listSessions,
   navigate,
+  openLiveView,
   openTab,
+  runActions,
   ValidationBody,
   type Endpoint,
 } from '@berth/contract';
@@ -40,7 +43,7 @@ for (const endpoint of withBody) {
   describe(`the body of ${nameOf(endpoint)}`, () => {
     for (const [field, wanted] of fields)
       it(`refuses a wrong type or an out-of-bounds value in \`${field}\``, async () => {
-        const wrong = wrongValues(wanted);
+        const wrong = wrongValues(wanted, { isOptional: !schema.required?.includes(field) });
         assert.ok(wrong.length >= 4, 'the schema gives little to try');
         for (const { value, types, why } of wrong) {
           const issues = await issuesOf(endpoint, { ...good, [field]: value });
@@ -138,7 +141,7 @@ for (const endpoint of withBody) {
       const types = [
         'text/plain',
         'application/x-www-form-urlencoded',
-        'multipart/form-data; boundary=x',
+        ...(endpoint.multipart ? [] : ['multipart/form-data; boundary=x']),
         'application/jsonx',
         'application/json\tx',
         'application/json, text/plain',
@@ -171,6 +174,35 @@ describe('a body that arrives too slowly', () => {
     }
     assert.match(text, /^HTTP\/1.1 408 /);
     assert.match(text, /"code":"request_timeout"/);
+  });
+});
+
+describe('null in optional fields', () => {
+  it('is the same as no field, also in nested objects', async () => {
+    const { properties = {} } = bodySchemaOf(withBody.find(({ id }) => id === createSession.id) ?? assert.fail());
+    const body = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
+    const {
+      body: session,
+      status,
+      text,
+    } = await served.call(createSession, {
+      body: { ...body, viewport: { width: 800, height: 600, device_scale_factor: null }, captcha: { mode: null, provider: null } },
+    });
+    assert.equal(status, 201, text);
+    assert.deepEqual(
+      [session.kind, session.viewport, session.timeout_seconds, session.keep_alive],
+      ['headless', { width: 800, height: 600, device_scale_factor: 1 }, 900, true],
+    );
+    const params = { session_id: session.session_id };
+    const run = {
+      actions: [{ type: 'wait', ms: 1, timeout_ms: null, save_as: null, if: null }],
+      recording: null,
+      tab_id: null,
+      inputs: null,
+    };
+    assert.equal((await served.call(runActions, { params, body: run })).body.results[0]?.status, 'ok');
+    const [issue] = await served.issues(navigate, { params, body: { url: null, referer: null } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'url'], 'string_type']);
   });
 });
 
@@ -288,6 +320,23 @@ describe('a query', () => {
         const issues = await served.issues(endpoint, { query });
         assert.deepEqual([issues[0]?.loc.slice(0, 2), issues[0]?.type], [['query', field], type]);
       });
+
+  /** Links and connect tokens have tests of their own, and the page of the documentation is a file. */
+  const withQuery = overHttp.filter(({ auth, id }) => !['view', 'vnc', 'recording', 'connectPath'].includes(auth) && id !== 'docs');
+  for (const endpoint of withQuery)
+    it(`of ${nameOf(endpoint)} has no unknown parameter`, async () => {
+      const request = goodRequest(endpoint, ids());
+      const issues = await served.issues(endpoint, { ...request, query: { ...request.query, no_such: '1' } });
+      const here = issues.filter(({ loc }) => loc[1] === 'no_such').map(({ loc, type }) => [loc[0], type]);
+      assert.deepEqual(here, [['query', 'extra_forbidden']]);
+    });
+
+  it('of a link has no unknown parameter', async () => {
+    const { token } = (await served.call(createViewToken, { params: { session_id: sessionId } })).body;
+    const query = { token: token ?? '', utm_source: 'mail' };
+    const [issue] = await served.issues(openLiveView, { key: null, params: { session_id: sessionId }, query });
+    assert.deepEqual([issue?.loc, issue?.type], [['query', 'utm_source'], 'extra_forbidden']);
+  });
 
   it('refuses a repeated parameter', async () => {
     const response = await fetch(`${served.url}/v1/sessions?limit=1&limit=2`, { headers: { authorization: `Bearer ${served.key}` } });

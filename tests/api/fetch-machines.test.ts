@@ -148,6 +148,18 @@ describe('a fetch machine', () => {
     assert.deepEqual([body.purpose, body.usage.browser_seconds], ['fetch', 5]);
   });
 
+  it('is of the requested kind, and shared with fetches of that kind only', async () => {
+    const key = await someKey();
+    const kindOf = async (sessionId: string) => (await served.call(getSession, { key, params: { session_id: sessionId } })).body.kind;
+    const [plain, headed] = [await machineFor({}, { key }), await machineFor({ kind: 'full_browser' }, { key })];
+    assert.deepEqual([await kindOf(plain), await kindOf(headed)], ['headless', 'full_browser']);
+    assert.equal(await machineFor({ kind: 'full_browser' }, { key }), headed);
+    assert.deepEqual(
+      [plain, headed].map((id) => machineOf(served, id).kind),
+      ['shell', 'full_browser'],
+    );
+  });
+
   it('is not in the audit log', async () => {
     const key = await someKey();
     const sessionId = await machineFor({}, { key });

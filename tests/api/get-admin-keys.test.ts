@@ -49,6 +49,20 @@ describe('200', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'nobody' } })).body, []);
   });
 
+  it('is paged by limit and cursor, within one owner', async () => {
+    const made: string[] = [];
+    for (let count = 0; count < 3; count += 1) made.push((await served.call(createKey, { body: { owner: 'paged' } })).body.key_id);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const query: Record<string, string> = { owner: 'paged', limit: '1', ...(cursor === '' ? {} : { cursor }) };
+      const page = await served.call(listKeys, { query });
+      assert.equal(page.body.length, 1);
+      seen.push(...page.body.map(({ key_id }) => key_id));
+      cursor = page.headers.get('x-next-cursor');
+    }
+    assert.deepEqual(seen.toSorted(), made.toSorted());
+  });
+
   it('lists revoked keys as revoked', async () => {
     const made = await served.call(createKey, { body: { owner: 'gone' } });
     await served.call(revokeKey, { params: { key_id: made.body.key_id } });

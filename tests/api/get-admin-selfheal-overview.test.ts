@@ -13,6 +13,8 @@ before(async () => {
 });
 after(() => served.close());
 
+/** Flows and skills do not exist yet. */
+const noFlows = { selector_heals: { verified: 0, unverified: 0, failed: 0 }, skills: { active: 0, quarantined: 0 } };
 const blocked = () => ({ outcome: 'blocked' as const, startedAt: clock.now() });
 
 describe('200', () => {
@@ -27,6 +29,7 @@ describe('200', () => {
       by_strategy: {},
       top_domains: [],
       cooldowns: 0,
+      ...noFlows,
     });
   });
 
@@ -49,6 +52,7 @@ describe('200', () => {
         { owner: 'anna', domain: 'example.com', blocks: 1, state: 'unknown' },
       ],
       cooldowns: 1,
+      ...noFlows,
     });
   });
 

@@ -34,11 +34,15 @@ describe('200', () => {
       success_rate: 0,
       score: 0,
       avg_latency_ms: 100,
+      avg_cost_credits: 0.01,
       last_used_at: '2026-11-21T09:30:00.100Z',
       enabled: true,
     });
     assert.deepEqual([waited?.successes, waited?.success_rate, waited?.score?.toFixed(4), waited?.avg_latency_ms], [6, 1, '0.6097', 300]);
-    assert.deepEqual([paced?.attempts, paced?.success_rate, paced?.score, paced?.last_used_at], [0, null, null, null]);
+    assert.deepEqual(
+      [paced?.attempts, paced?.success_rate, paced?.score, paced?.avg_cost_credits, paced?.last_used_at],
+      [0, null, null, null, null],
+    );
   });
 
   it('reports which strategies are available', async () => {

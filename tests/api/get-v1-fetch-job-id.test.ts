@@ -60,7 +60,7 @@ describe('200', () => {
       [done.status, done.title, done.html, done.resolved_by],
       ['ok', 'There', '<title>There</title>', { mode: 'http', strategy: 'direct', reason: null }],
     );
-    assert.deepEqual([done.job_id, done.poll_url, done.metadata], [job_id, `/v1/fetch/job/${job_id}`, { job: 'tides' }]);
+    assert.deepEqual([done.job_id, done.poll_url, done.metadata], [job_id, `${served.url}/v1/fetch/job/${job_id}`, { job: 'tides' }]);
     assert.deepEqual([done.created_at, done.finished_at], [running.created_at, clock.now().toISOString()]);
     const { body: atOnce } = await served.call(fetchPage, {
       body: { url: site.sequence('/slow', html('<title>There</title>')), mode: 'http' },

@@ -35,6 +35,24 @@ describe('200', () => {
     );
   });
 
+  it('is paged by limit and cursor', async () => {
+    const key = await served.login('pages');
+    for (const name of ['one', 'two', 'three']) {
+      await served.call(createOwnKey, { key, body: { name } });
+      clock.advance(1);
+    }
+    const first = await served.call(listOwnKeys, { key, query: { limit: '2' } });
+    const cursor = first.headers.get('x-next-cursor') ?? '';
+    const second = await served.call(listOwnKeys, { key, query: { limit: '2', cursor } });
+    const names = [first, second].map(({ body }) => body.map(({ name }) => name));
+    assert.deepEqual(names, [['three', 'two'], ['one']]);
+    assert.deepEqual(
+      [first, second].map(({ headers }) => headers.get('x-has-more')),
+      ['true', 'false'],
+    );
+    assert.match(first.headers.get('link') ?? '', /\/v1\/keys\?limit=2&cursor=.*rel="next"/);
+  });
+
   it('is empty for an organisation without keys', async () => {
     assert.deepEqual((await served.call(listOwnKeys, { key: await served.login('newcomers') })).body, []);
   });
@@ -49,5 +67,17 @@ describe('200', () => {
     const [listed] = (await served.call(listOwnKeys, { key })).body;
     assert.equal(listed?.status, 'revoked');
     assert.ok(listed.revoked_at && listed.last_used_at);
+  });
+});
+
+describe('422', () => {
+  it('refuses a limit out of bounds and a cursor of another list', async () => {
+    const key = await served.login('wrong');
+    const position = Buffer.from('[1,"ses_000000000000000000000000"]').toString('base64url');
+    for (const query of [{ limit: '0' }, { limit: '501' }, { cursor: 'nonsense' }, { cursor: position }])
+      assert.deepEqual(
+        (await served.issues(listOwnKeys, { key, query })).map(({ loc }) => loc[1]),
+        Object.keys(query),
+      );
   });
 });

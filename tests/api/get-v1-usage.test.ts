@@ -23,7 +23,8 @@ describe('200', () => {
       usage: { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 },
       limits: unlimited,
       remaining: unlimited,
-      concurrency_limit: null,
+      // BERTH_MAX_SESSIONS of the test service.
+      concurrency_limit: 500,
       premium_egress: true,
       overage_allowed: false,
       enforced: false,

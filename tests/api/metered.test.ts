@@ -116,6 +116,7 @@ const prepares: Record<string, Prepare> = {
   getFetchJob: aJob,
   getJob: aJob,
   cancelJob: aJob,
+  getOwner: inParams((_, { owner }) => Promise.resolve({ owner })),
   revokeOwnKey: anOwnKey,
   rotateOwnKey: anOwnKey,
   revokeKey: inParams(async () => ({ key_id: (await served.call(createKey, { body: { owner: 'somebody' } })).body.key_id })),

@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => served.close());
 
-describe('200', () => {
+describe('201', () => {
   it('creates one code with the amount', async () => {
     const { body } = await served.call(createCreditCodes, { body: { amount: 2.5 } });
     const [code = '', ...rest] = body.codes ?? [];

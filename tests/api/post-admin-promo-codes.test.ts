@@ -9,7 +9,7 @@ before(async () => {
 });
 after(() => served.close());
 
-describe('200', () => {
+describe('201', () => {
   it('creates working codes and returns them once', async () => {
     const request = { body: { tier: 'scale', trial_days: 30, count: 3 }, headers: { 'idempotency-key': 'three-codes' } };
     const { body } = await served.call(createPromoCodes, request);

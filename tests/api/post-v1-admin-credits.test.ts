@@ -61,9 +61,35 @@ describe('200', () => {
   });
 });
 
+describe('a correction of a grant', () => {
+  it('takes the amount back once per Idempotency-Key, and is in the audit log', async () => {
+    const key = await served.ownerKey('mistaken');
+    await grant('mistaken', 10);
+    for (let count = 0; count < 2; count += 1)
+      assert.deepEqual((await grant('mistaken', -4.5, { note: 'too much', key: 'fix' })).body, {
+        owner: 'mistaken',
+        granted: -4.5,
+        balance: 5.5,
+      });
+    assert.equal((await served.call(getCredits, { key })).body.balance, 5.5);
+    const { body } = await served.call(listAudit, { query: { owner: 'mistaken', action: 'credits.corrected' } });
+    assert.deepEqual(
+      body.map(({ actor, details }) => [actor, details]),
+      [['operator', { amount: 4.5, note: 'too much' }]],
+    );
+  });
+
+  it('is answered insufficient_credits beyond what is available, and takes nothing', async () => {
+    await grant('spent', 2);
+    const { details } = await served.refuse(grantCredits, 'insufficient_credits', { body: { owner: 'spent', amount: -2.000001 } });
+    assert.deepEqual(details, { balance: 2, required: 2.000001 });
+    assert.equal((await grant('spent', -2)).body.balance, 0);
+  });
+});
+
 describe('422', () => {
   const wrong: Record<string, unknown> = {
-    'a negative amount': -1,
+    'more than may be taken back at once': -1_000_000_001,
     nothing: 0,
     'more than may be given at once': 1_000_000_001,
     'a number that no computer holds': Number.MAX_VALUE,
@@ -89,7 +115,7 @@ describe('422', () => {
   });
 
   it('grants nothing and creates no owner', async () => {
-    await served.issues(grantCredits, { body: { owner: 'phantom', amount: -5 } });
+    await served.issues(grantCredits, { body: { owner: 'phantom', amount: 0 } });
     assert.deepEqual((await served.call(listAudit, { query: { owner: 'phantom' } })).body, []);
   });
 });

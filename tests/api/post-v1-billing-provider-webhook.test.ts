@@ -152,15 +152,20 @@ describe('400 invalid_signature', () => {
   });
 });
 
-describe('400 bad_request', () => {
-  it('answers a signed body that is not an event', async () => {
-    for (const text of ['null', '[]', '7', '{}', '{"id":"evt_1"', JSON.stringify({ ...eventFor('odd', 'scale'), created: 'now' })])
-      await paid.served.refuse(billingWebhook, 'bad_request', { rawBody: text, headers: signed(text) });
+describe('422', () => {
+  const issuesOf = async (text: string) =>
+    (await paid.served.issues(billingWebhook, { rawBody: text, headers: signed(text) })).map(({ loc, type }) => [...loc, type].join(' '));
+
+  it('answers a signed body that is not an event, with the field that is wrong', async () => {
+    for (const text of ['null', '[]', '7']) assert.deepEqual(await issuesOf(text), ['body dict_type']);
+    assert.deepEqual(await issuesOf('{"id":"evt_1"'), ['body json_invalid']);
+    assert.deepEqual(await issuesOf('{}'), ['body id missing', 'body type missing', 'body created missing', 'body data missing']);
+    assert.deepEqual(await issuesOf(JSON.stringify({ ...eventFor('odd', 'scale'), created: 'now' })), ['body created int_parsing']);
   });
 
   it('answers an event of more than five minutes in the future, so that none stops the changes of its owner', async () => {
     const early = JSON.stringify(eventFor('punctual', 'scale', { seconds: 301 }));
-    await paid.served.refuse(billingWebhook, 'bad_request', { rawBody: early, headers: signed(early) });
+    assert.deepEqual(await issuesOf(early), ['body created value_error']);
     assert.deepEqual(await send(eventFor('punctual', 'developer')), applied);
     assert.deepEqual(await send(eventFor('punctual', 'scale', { seconds: 300 })), applied);
     assert.equal(await paid.tierOf('punctual'), 'scale');

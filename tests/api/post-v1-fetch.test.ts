@@ -238,7 +238,7 @@ describe('200', () => {
     assert.match(job_id ?? '', /^ses_[0-9a-z]{24}\.[0-9a-f-]{36}$/);
     assert.deepEqual(
       [status, poll_url, final_url, finished_at, metadata],
-      ['pending', `/v1/fetch/job/${job_id}`, null, null, { job: 'x' }],
+      ['pending', `${served.url}/v1/fetch/job/${job_id}`, null, null, { job: 'x' }],
     );
     assert.deepEqual([reply.headers.get('location'), reply.headers.get('retry-after')], [`${served.url}/v1/fetch/job/${job_id}`, '1']);
   });

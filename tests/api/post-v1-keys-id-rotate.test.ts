@@ -20,7 +20,7 @@ const made = async (owner: string, body: Record<string, unknown> = {}) => {
 const statuses = async (key: string): Promise<Record<string, string>> =>
   Object.fromEntries((await served.call(listOwnKeys, { key })).body.map(({ key_id, status }) => [key_id, status]));
 
-describe('200', () => {
+describe('201', () => {
   it('creates a key with the same name, and refuses the old key from the next request on', async () => {
     const { key, old } = await made('acme', { name: 'ci' });
     assert.ok(await works(old.key));
@@ -99,7 +99,7 @@ describe('409 key_limit_reached', () => {
     await Promise.all(Array.from({ length: 99 }, () => served.call(createKey, { body: { owner: 'hoarder' } })));
     const request = { key, params: { key_id: old.key_id } };
     await served.refuse(rotateOwnKey, 'key_limit_reached', { ...request, body: { grace_seconds: 60 } });
-    assert.equal((await served.call(rotateOwnKey, request)).status, 200);
+    assert.equal((await served.call(rotateOwnKey, request)).status, 201);
   });
 });
 

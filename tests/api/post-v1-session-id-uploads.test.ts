@@ -14,6 +14,20 @@ after(() => served.close());
 
 const body = { name: 'note.txt', data_base64: Buffer.from('hello').toString('base64') };
 
+async function sendForm(
+  parts: [string, File | string][],
+  headers: Record<string, string> = {},
+): Promise<{ status: number; body: Record<string, unknown> }> {
+  const form = new FormData();
+  for (const [name, part] of parts) form.append(name, part);
+  const response = await fetch(`${served.url}/v1/session/${sessionId}/uploads`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${served.key}`, ...headers },
+    body: form,
+  });
+  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+}
+
 describe('201', () => {
   it('stores the file in the session’s machine under its name and returns its digest', async () => {
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body });
@@ -41,6 +55,25 @@ describe('201', () => {
     const data_base64 = Buffer.alloc(12 * 1024 * 1024, 7).toString('base64');
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'large.bin', data_base64 } });
     assert.equal(file.bytes, 12 * 1024 * 1024);
+  });
+
+  it('accepts the file as a form, under its own name or a given one', async () => {
+    const bytes = Buffer.from([0, 1, 13, 10, 255, ...Buffer.from('\r\n--x--\r\n')]);
+    const named = await sendForm([['file', new File([bytes], 'photo é.jpg')]]);
+    assert.deepEqual([named.status, named.body['name'], named.body['bytes']], [201, 'photo é.jpg', bytes.length]);
+    assert.deepEqual(machineOf(served, sessionId).files.uploads.get(`/uploads/${String(named.body['file_id'])}/photo é.jpg`), bytes);
+    const renamed = await sendForm([
+      ['name', 'other.txt'],
+      ['file', new File(['text'], 'photo.jpg')],
+    ]);
+    assert.deepEqual([renamed.status, renamed.body['name'], renamed.body['bytes']], [201, 'other.txt', 4]);
+  });
+
+  it('stores a form once per Idempotency-Key, whatever its boundary', async () => {
+    const send = (text: string) => sendForm([['file', new File([text], 'a.txt')]], { 'idempotency-key': 'form-1' });
+    const [one, other, third] = [await send('same'), await send('same'), await send('else')];
+    assert.deepEqual([one.status, other.body], [201, one.body]);
+    assert.equal(third.status, 409);
   });
 
   it('stores the file once per Idempotency-Key', async () => {
@@ -137,6 +170,31 @@ describe('422', () => {
       const [issue] = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
       assert.deepEqual(issue?.loc, ['body', 'name']);
     });
+
+  it('refuses a form without one file, with another field, or that is cut', async () => {
+    const file = new File(['x'], 'a.txt');
+    const wrong: [string, File | string][][] = [
+      [],
+      [['file', 'text']],
+      [['data', file]],
+      [
+        ['file', file],
+        ['file', file],
+      ],
+      [
+        ['file', file],
+        ['more', 'x'],
+      ],
+      [['file', new File(['x'], '../a.txt')]],
+    ];
+    for (const parts of wrong) assert.equal((await sendForm(parts)).status, 422, JSON.stringify(parts));
+    const cut = await served.call(uploadFile, {
+      params: { session_id: sessionId },
+      rawBody: '--x\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\nxx',
+      headers: { 'content-type': 'multipart/form-data; boundary=x' },
+    });
+    assert.equal(cut.status, 422);
+  });
 
   it('refuses invalid base64 without echoing it', async () => {
     const issues = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { name: 'a', data_base64: 'no base64!' } });

@@ -68,8 +68,11 @@ describe('201', () => {
       timezone: 'Europe/Berlin',
       name: 'the job',
       metadata: { job: 'prices', run: '7' },
+      block_ads: true,
+      allowed_domains: ['example.com', '*.example.org'],
     };
     const session = await served.create(requested);
+    assert.deepEqual(session.captcha, { mode: 'detect', provider: null });
     assert.deepEqual(
       Object.fromEntries(Object.keys(requested).map((field) => [field, session[field as keyof typeof requested]])),
       requested,
@@ -79,13 +82,25 @@ describe('201', () => {
   it('accepts browser settings that the response does not repeat', async () => {
     const { status } = await served.create({
       extra_headers: { 'X-Trace': 'on' },
-      block_ads: true,
       block_resources: ['image', 'font'],
-      allowed_domains: ['example.com', '*.example.org'],
       accept_downloads: false,
       ignore_https_errors: true,
     });
     assert.equal(status, 'ready');
+  });
+
+  it('returns the user agent that pages see, also after the end', async () => {
+    const session = await served.create();
+    assert.match(session.user_agent ?? '', /^Mozilla\/5\.0 .*Chrome\/\d+/);
+    const params = { session_id: session.session_id };
+    await served.call(endSession, { params });
+    assert.equal((await served.call(getSession, { params })).body.user_agent, session.user_agent);
+  });
+
+  it('restores a storage state of four megabytes', async () => {
+    const localStorage = [{ name: 'cache', value: 'x'.repeat(4 * 1024 * 1024 - 200) }];
+    const session = await served.create({ storage_state: { cookies: [], origins: [{ origin: 'http://site.test', localStorage }] } });
+    assert.equal(session.status, 'ready');
   });
 
   it('limits the default idle time to the session’s maximum', async () => {

@@ -1,7 +1,22 @@
 /** Workers that are killed and restarted, and workers that are stopped gracefully. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createSession, getSession, health, listAllSessions, listSessions, livez, navigate } from '@berth/contract';
+import {
+  createSession,
+  endAnySession,
+  endSession,
+  getSession,
+  health,
+  listAllSessions,
+  listSessions,
+  livez,
+  navigate,
+  updateSession,
+} from '@berth/contract';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { auditTrailOf, assertError, hang, machinesLeft, nothingLeft } from '../session-states.ts';
@@ -69,6 +84,33 @@ describe('a worker that is killed', () => {
     });
     assert.equal(details['ended_reason'], 'worker_lost');
     assert.equal((await second.create({ name: 'theirs' })).status, 'ready');
+  });
+});
+
+describe('a session of another worker', () => {
+  it('can be read here, and all else is answered worker_unreachable with the name of the worker', async () => {
+    const served = await startApp();
+    const dataDir = mkdtempSync(join(tmpdir(), 'berth-other-'));
+    const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
+    try {
+      const { session_id } = await served.create();
+      const request = { params: { session_id }, key: served.key };
+      assert.equal((await other.call(getSession, request)).body.status, 'ready');
+      const worker = (await served.call(listAllSessions)).body[0]?.worker_id;
+      const refused = [
+        await other.refuse(navigate, 'worker_unreachable', { ...request, body: { url: 'about:blank' } }),
+        await other.refuse(updateSession, 'worker_unreachable', { ...request, body: { name: 'x' } }),
+        await other.refuse(endSession, 'worker_unreachable', request),
+        await other.refuse(endAnySession, 'worker_unreachable', { params: { session_id } }),
+      ];
+      for (const { details } of refused) assert.deepEqual(details, { worker_id: worker });
+      await served.call(endSession, request);
+      assert.equal((await other.call(endSession, request)).status, 204);
+    } finally {
+      await other.close();
+      await served.close();
+      rmSync(dataDir, { recursive: true, force: true });
+    }
   });
 });
 

@@ -310,6 +310,25 @@ describe('fetch modes', () => {
       assert.notEqual(session_id, machine?.session_id);
     });
 
+    it('have windows for the kind `full_browser`, and for a retry after a block', { timeout: 120_000 }, async () => {
+      const [plain, headed] = [await get('/windows'), await get('/windows', { kind: 'full_browser', timeout_ms: 60_000 })];
+      assert.deepEqual([plain.title, headed.title], ['no window', 'a window']);
+      assert.deepEqual(
+        [plain, headed].map(({ attempts }) => attempts.map(({ kind }) => kind)),
+        [['headless'], ['full_browser']],
+      );
+      assert.notEqual(plain.session_id, headed.session_id);
+      const retried = await get('/denied?times=1&status=403', { timeout_ms: 60_000 });
+      assert.deepEqual(
+        retried.attempts.map(({ strategy, kind, block_type: block }) => [strategy, kind, block]),
+        [
+          ['direct', 'headless', 'access_denied'],
+          ['full_browser', 'full_browser', null],
+        ],
+      );
+      assert.deepEqual([retried.title, retried.session_id, retried.resolved_by?.strategy], ['At last', headed.session_id, 'full_browser']);
+    });
+
     it('serve twelve concurrent fetches, each with its own page', { timeout: 120_000 }, async () => {
       const paths = Array.from({ length: 12 }, (_, n) => `${shop.url}/products?page=${n + 1}`);
       const answers = await Promise.all(paths.map((url) => get(url, { formats: ['text'], timeout_ms: 60_000 })));

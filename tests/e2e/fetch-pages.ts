@@ -100,6 +100,8 @@ export const fetchPages: Record<string, string | Answer> = {
   '/slow': (_, response) => void setTimeout(() => response.writeHead(200, html).end(page('Slow', '<p>At its ease</p>')), 1500),
   '/flaky': failing(),
   '/busy': failing({ 'retry-after': '1' }),
+  '/denied': failing({ server: 'AkamaiGHost' }),
+  '/windows': page('Windows', `<script>document.title = outerHeight > innerHeight ? 'a window' : 'no window';</script>`),
   '/robots.txt': (_, response) =>
     void response
       .writeHead(200, { 'content-type': 'text/plain' })

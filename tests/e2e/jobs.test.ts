@@ -43,8 +43,8 @@ describe('fetches as jobs', () => {
     const reply = await client.call(fetchPage, { body: { ...body, async: true } });
     assert.equal(reply.status, 200, reply.text);
     assert.equal(reply.body.status, 'pending');
-    assert.equal(reply.body.poll_url, `/v1/fetch/job/${reply.body.job_id}`);
-    assert.ok(reply.headers.get('location')?.endsWith(reply.body.poll_url ?? ''));
+    assert.ok(reply.body.poll_url?.endsWith(`/v1/fetch/job/${reply.body.job_id}`));
+    assert.equal(reply.headers.get('location'), reply.body.poll_url);
     assert.equal(reply.headers.get('retry-after'), '1');
     return { ...reply.body, job_id: jobIdOf(reply.body) };
   };

@@ -54,7 +54,7 @@ export const ActionsResult = z
     vars: z.record(z.string(), z.unknown()).describe('Variables that steps saved with `save_as`.'),
     duration_ms: z.int().describe('Duration of the run in milliseconds.'),
   })
-  .meta({ id: 'ActionsResult' });
+  .meta({ id: 'ActionsResponse' });
 export type ActionsResponse = z.infer<typeof ActionsResult>;
 
 const actionErrors = [...driveErrors, 'tab_not_found', 'page_failed'] as const;
@@ -131,7 +131,7 @@ export const Picture = z
       .describe('Tiles of an image taller than 16384 pixels or with more than 20 million, from top to bottom; null for other images.'),
     warnings: z.array(z.string()).describe('Warnings about the capture, such as incomplete content.'),
   })
-  .meta({ id: 'Picture' });
+  .meta({ id: 'PictureResponse' });
 export type PictureResponse = z.infer<typeof Picture>;
 
 export const screenshot = endpoint({
@@ -189,7 +189,7 @@ export const PdfDocument = z
     data_base64: z.string().describe('The document in base64.'),
     bytes: z.int().describe('Size of the document in bytes.'),
   })
-  .meta({ id: 'PdfDocument' });
+  .meta({ id: 'PdfDocumentResponse' });
 export type PdfDocumentResponse = z.infer<typeof PdfDocument>;
 
 export const pdf = endpoint({
@@ -229,7 +229,7 @@ export const PageContent = z
     links: z.array(Link).nullable().describe('The links of the page; null for other formats.'),
     warnings: z.array(z.string()).describe('Warnings, such as `html_truncated` for content that was cut.'),
   })
-  .meta({ id: 'PageContent' });
+  .meta({ id: 'PageContentResponse' });
 export type PageContentResponse = z.infer<typeof PageContent>;
 
 export const getContent = endpoint({
@@ -286,7 +286,7 @@ export const Download = z
     started_at: Timestamp.describe('When the download started (RFC 3339, UTC).'),
     finished_at: Timestamp.nullable().describe('When the download finished (RFC 3339, UTC); null while it is in progress.'),
   })
-  .meta({ id: 'Download' });
+  .meta({ id: 'DownloadResponse' });
 export type DownloadResponse = z.infer<typeof Download>;
 
 export const listDownloads = endpoint({
@@ -361,7 +361,7 @@ export const UploadedFile = z
     sha256: z.string().describe('SHA-256 checksum of the file in hexadecimal.'),
     created_at: Timestamp.describe('When the file was uploaded (RFC 3339, UTC).'),
   })
-  .meta({ id: 'UploadedFile' });
+  .meta({ id: 'UploadedFileResponse' });
 export type UploadedFileResponse = z.infer<typeof UploadedFile>;
 
 export const uploadFile = endpoint({
@@ -372,10 +372,12 @@ export const uploadFile = endpoint({
   summary: 'Upload a file',
   description:
     'Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its ' +
-    '`file_id`, and a DevTools client by its `file_id` or its name. The file is deleted when the session ends.',
+    '`file_id`, and a DevTools client by its `file_id` or its name. Send it as JSON in base64, or as a form: ' +
+    '`curl -F file=@photo.jpg`. The file is deleted when the session ends.',
   auth: 'bearer',
   params: sessionParams,
   body: UploadRequest,
+  multipart: { bytes: 'data_base64', name: 'name' },
   reply: UploadedFile,
   status: 201,
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'upload_limit_reached', 'no_capacity', 'store_unavailable'],
@@ -413,7 +415,7 @@ export const SessionEvent = z
     at: Timestamp.describe('When the event occurred (RFC 3339, UTC).'),
     data: z.record(z.string(), z.unknown()).describe('Data of the event; its fields depend on the type.'),
   })
-  .meta({ id: 'SessionEvent' });
+  .meta({ id: 'SessionEventResponse' });
 export type SessionEventResponse = z.infer<typeof SessionEvent>;
 
 export const streamEvents = endpoint({
@@ -424,7 +426,7 @@ export const streamEvents = endpoint({
   summary: 'Stream session events',
   description:
     'Streams the events of a session as server-sent events, each with an `id`, its type as `event` and a ' +
-    'SessionEvent as `data`. The stream starts with new events; with `Last-Event-ID` it resumes after that event ' +
+    'SessionEventResponse as `data`. The stream starts with new events; with `Last-Event-ID` it resumes after that event ' +
     '(the latest 500 are retained, and 0 returns them all). It ends with the session.',
   auth: 'bearer',
   params: sessionParams,

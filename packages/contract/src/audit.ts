@@ -12,6 +12,7 @@ export const auditActions = [
   'connect_token.created',
   'connect_token.revoked',
   'credits.granted',
+  'credits.corrected',
   'credits.redeemed',
   'credit_codes.made',
   'promo_codes.made',
@@ -37,7 +38,7 @@ export const AuditEntry = z
     subject: z.string().nullable().describe('Id of the object that was affected, such as a key or session; null if there is none.'),
     details: z.record(z.string(), z.unknown()).describe('Further data; its fields depend on the action.'),
   })
-  .meta({ id: 'AuditEntry' });
+  .meta({ id: 'AuditEntryResponse' });
 export type AuditEntryResponse = z.infer<typeof AuditEntry>;
 
 export const listAudit = endpoint({

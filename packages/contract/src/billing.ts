@@ -24,7 +24,7 @@ export const redeemPromo = endpoint({
       tier: z.string().describe('Plan of the trial.'),
       trial_ends_at: Timestamp.describe('When the trial ends (RFC 3339, UTC).'),
     })
-    .meta({ id: 'Trial' }),
+    .meta({ id: 'PromoRedeemResponse' }),
   status: 200,
   errors: ['code_not_found', 'code_expired', 'code_already_redeemed', 'plan_active', 'store_unavailable'],
 });
@@ -53,7 +53,7 @@ export const checkout = endpoint({
       url: z.string().describe('URL of the checkout page at the payment provider.'),
       id: z.string().describe('Id of the checkout session at the payment provider.'),
     })
-    .meta({ id: 'Checkout' }),
+    .meta({ id: 'CheckoutResponse' }),
   status: 200,
   errors: ['plan_active', 'billing_not_configured', 'billing_provider_failed', 'store_unavailable'],
 });
@@ -72,7 +72,7 @@ export const billingPortal = endpoint({
     })
     .meta({ id: 'PortalRequest' }),
   bodyOptional: true,
-  reply: z.object({ url: z.string().describe('URL of the billing portal at the payment provider.') }).meta({ id: 'Portal' }),
+  reply: z.object({ url: z.string().describe('URL of the billing portal at the payment provider.') }).meta({ id: 'PortalResponse' }),
   status: 200,
   errors: ['billing_not_configured', 'billing_provider_failed', 'no_subscription', 'store_unavailable'],
 });
@@ -96,7 +96,7 @@ export const billingWebhook = endpoint({
       ignored: z.boolean().describe('Whether the event was ignored because it changes nothing.'),
       duplicate: z.boolean().describe('Whether the event had already been received.'),
     })
-    .meta({ id: 'WebhookReceived' }),
+    .meta({ id: 'WebhookResponse' }),
   status: 200,
-  errors: ['bad_request', 'invalid_signature', 'billing_not_configured', 'store_unavailable'],
+  errors: ['invalid_signature', 'billing_not_configured', 'store_unavailable'],
 });

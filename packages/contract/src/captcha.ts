@@ -44,7 +44,7 @@ export const CaptchaStatus = z
       ),
     since: Timestamp.nullable().describe('When the captcha entered this state; null when no captcha is detected.'),
   })
-  .meta({ id: 'CaptchaStatus' });
+  .meta({ id: 'CaptchaStatusResponse' });
 export type CaptchaStatusResponse = z.infer<typeof CaptchaStatus>;
 
 export const getCaptcha = endpoint({

@@ -18,7 +18,7 @@ export const ConnectToken = z
       .enum(['active', 'expired', 'key_revoked'])
       .describe('Status of the token. `key_revoked`: its API key was revoked or has expired. A revoked token is not listed.'),
   })
-  .meta({ id: 'ConnectToken' });
+  .meta({ id: 'ConnectTokenResponse' });
 export type ConnectTokenResponse = z.infer<typeof ConnectToken>;
 
 const once = 'It is returned once: null in a replayed response.';
@@ -35,7 +35,7 @@ export const CreatedConnectToken = ConnectToken.extend({
     .string()
     .nullable()
     .describe(`HTTP address with the token, for \`browserURL\` of Puppeteer and for tools that discover a browser over HTTP. ${once}`),
-}).meta({ id: 'CreatedConnectToken' });
+}).meta({ id: 'CreatedConnectTokenResponse' });
 
 export const CreateConnectTokenRequest = z
   .strictObject({

@@ -25,7 +25,7 @@ export const ConnectInfo = z
       .object({ playwright: z.string().describe('Code for Playwright.'), puppeteer: z.string().describe('Code for Puppeteer.') })
       .describe('Code that connects to the session.'),
   })
-  .meta({ id: 'ConnectInfo' });
+  .meta({ id: 'ConnectResponse' });
 export type ConnectInfo = z.infer<typeof ConnectInfo>;
 
 export const connectSession = endpoint({
@@ -57,7 +57,7 @@ export const closeCodes = {
 } as const;
 export type CloseReason = keyof typeof closeCodes;
 
-const connectQuery = z.object({
+const connectQuery = z.strictObject({
   token: boundedString(0, 2048)
     .optional()
     .describe('Token of the session, or the connect token that created it. API keys are not accepted in URLs.'),
@@ -118,7 +118,7 @@ const CdpVersion = z
     'WebKit-Version': z.string().describe('Version of the rendering engine.'),
     webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL of the browser.'),
   })
-  .meta({ id: 'CdpVersion' });
+  .meta({ id: 'CdpVersionResponse' });
 export type CdpVersionResponse = z.infer<typeof CdpVersion>;
 
 const CdpTarget = z
@@ -130,7 +130,7 @@ const CdpTarget = z
     description: z.string().describe('Description of the target; usually empty.'),
     webSocketDebuggerUrl: z.string().describe('DevTools WebSocket URL for this target.'),
   })
-  .meta({ id: 'CdpTarget' });
+  .meta({ id: 'CdpTargetResponse' });
 export type CdpTargetResponse = z.infer<typeof CdpTarget>;
 
 const cdpErrors = ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'] as const;

@@ -12,6 +12,7 @@ import * as fetch from './fetch.ts';
 import * as jobs from './jobs.ts';
 import * as keys from './keys.ts';
 import * as ops from './ops.ts';
+import * as owners from './owners.ts';
 import * as pool from './pool.ts';
 import * as recordings from './recordings.ts';
 import * as regions from './regions.ts';
@@ -35,8 +36,10 @@ export * from './fetch.ts';
 export * from './fields.ts';
 export * from './jobs.ts';
 export * from './keys.ts';
+export { dropNulls } from './nulls.ts';
 export { createOpenApiDocument } from './openapi.ts';
 export * from './ops.ts';
+export * from './owners.ts';
 export * from './pool.ts';
 export * from './recordings.ts';
 export * from './regions.ts';
@@ -70,6 +73,7 @@ export const endpoints: readonly Endpoint[] = [
   credits,
   keys,
   billing,
+  owners,
   audit,
   pool,
   selfheal,

@@ -10,14 +10,26 @@ export const microPerCredit = 1_000_000;
 const creditsMax = 1_000_000_000;
 /** Amounts with more decimals are rejected, not rounded: also to nothing. */
 const isExact = (credits: number): boolean =>
-  Math.round(credits * microPerCredit) > 0 &&
+  Math.round(credits * microPerCredit) !== 0 &&
   Math.abs(credits * microPerCredit - Math.round(credits * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(credits));
 
+const exact = { error: 'Input should have at most 6 decimals', params: { type: 'decimal_max_places', ctx: { decimal_places: 6 } } };
 export const CreditAmount = z
   .number()
   .gt(0)
   .max(creditsMax)
-  .refine(isExact, { error: 'Input should have at most 6 decimals', params: { type: 'decimal_max_places', ctx: { decimal_places: 6 } } })
+  .refine(isExact, exact)
+  .meta({ examples: [100] });
+const GrantAmount = z
+  .number()
+  .min(-creditsMax)
+  .max(creditsMax)
+  .refine((credits) => credits !== 0, {
+    error: 'Input should not be 0',
+    abort: true,
+    params: { type: 'value_error' },
+  })
+  .refine(isExact, exact)
   .meta({ examples: [100] });
 
 export const Credits = z
@@ -34,7 +46,7 @@ export const Credits = z
       })
       .describe('Prices in credits.'),
   })
-  .meta({ id: 'Credits' });
+  .meta({ id: 'CreditsResponse' });
 export type CreditsResponse = z.infer<typeof Credits>;
 
 export const getCredits = endpoint({
@@ -70,7 +82,7 @@ export const redeemCredits = endpoint({
       granted: z.number().describe('Credits that were added.'),
       balance: z.number().describe('New balance in credits.'),
     })
-    .meta({ id: 'Redeemed' }),
+    .meta({ id: 'CreditRedeemResponse' }),
   status: 200,
   errors: ['code_not_found', 'code_expired', 'code_already_redeemed'],
 });
@@ -82,25 +94,26 @@ export const grantCredits = endpoint({
   tag: 'Operators',
   summary: 'Grant credits',
   description:
-    'Adds credits to an owner’s wallet and returns the new balance. With an `Idempotency-Key` the grant is applied ' +
-    'exactly once, even if the service restarts in between.',
+    'Adds credits to an owner’s wallet and returns the new balance. A negative amount corrects a grant: it takes ' +
+    'credits back, at most those that are available. With an `Idempotency-Key` the grant is applied exactly once, even ' +
+    'if the service restarts in between.',
   auth: 'admin',
   body: z
     .strictObject({
       owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
-      amount: CreditAmount.describe('Credits to add: more than 0, at most 1,000,000,000, with up to 6 decimals.'),
+      amount: GrantAmount.describe('Credits to add, or to take back if negative: at most 1,000,000,000, with up to 6 decimals.'),
       note: boundedString(0, 500).nullable().default(null).describe('Note for the audit log, at most 500 characters. Default: null, none.'),
     })
     .meta({ id: 'GrantRequest' }),
   reply: z
     .object({
       owner: z.string().describe('Id of the owner.'),
-      granted: z.number().describe('Credits that were added.'),
+      granted: z.number().describe('Credits that were added; negative if they were taken back.'),
       balance: z.number().describe('New balance in credits.'),
     })
-    .meta({ id: 'Grant' }),
+    .meta({ id: 'CreditGrantResponse' }),
   status: 200,
-  errors: ['store_unavailable'],
+  errors: ['insufficient_credits', 'store_unavailable'],
 });
 
 const codeCount = z.int().min(1).max(1000).default(1).describe('Number of codes to create, 1 to 1000. Default: 1.');
@@ -129,9 +142,11 @@ export const createCreditCodes = endpoint({
       expires_in_days: codeDays,
     })
     .meta({ id: 'CreditCodesRequest' }),
-  reply: z.object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') }).meta({ id: 'Codes' }),
+  reply: z
+    .object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') })
+    .meta({ id: 'CreditCodesResponse' }),
   secretReplyFields: ['codes'],
-  status: 200,
+  status: 201,
   errors: ['store_unavailable'],
 });
 
@@ -153,8 +168,10 @@ export const createPromoCodes = endpoint({
       expires_in_days: codeDays,
     })
     .meta({ id: 'PromoCodesRequest' }),
-  reply: z.object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') }).meta({ id: 'PromoCodes' }),
+  reply: z
+    .object({ codes: z.array(z.string()).nullable().describe('The codes; null in a replayed response.') })
+    .meta({ id: 'PromoCodesResponse' }),
   secretReplyFields: ['codes'],
-  status: 200,
+  status: 201,
   errors: ['store_unavailable'],
 });

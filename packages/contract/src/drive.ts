@@ -48,7 +48,7 @@ export const Navigation = z
       .array(z.string())
       .describe('Warnings, such as `possible_block:challenge:cloudflare` when the evidence for a block is weak.'),
   })
-  .meta({ id: 'Navigation' });
+  .meta({ id: 'NavigateResponse' });
 export type NavigateResponse = z.infer<typeof Navigation>;
 
 export const Tab = z
@@ -61,7 +61,7 @@ export const Tab = z
     created_at: Timestamp.describe('When the tab was opened (RFC 3339, UTC).'),
     status: z.enum(['loading', 'complete', 'crashed']).describe('Loading status of the tab.'),
   })
-  .meta({ id: 'Tab' });
+  .meta({ id: 'TabResponse' });
 export type TabResponse = z.infer<typeof Tab>;
 
 export const OpenTabRequest = z
@@ -166,7 +166,7 @@ export const Rotation = z
     rotated: z.boolean().describe('Whether the egress was changed.'),
     note: z.string().describe('What happened, in one sentence.'),
   })
-  .meta({ id: 'Rotation' });
+  .meta({ id: 'RotateIpResponse' });
 
 export const rotateIp = endpoint({
   id: 'rotateIp',

@@ -53,6 +53,11 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
    * surrogates, because they are never stored. Default: none may.
    */
   exactTextFields?: readonly string[];
+  /**
+   * Also accepts the body as `multipart/form-data` with a part `file`. Its bytes fill the field `bytes` in base64, and
+   * its name fills the field `name`, unless the form has a part of that name.
+   */
+  multipart?: { bytes: string; name: string };
   /** Passes the body to the handler as raw bytes, for example to verify a signature. Excludes `body`. */
   rawBody?: 'json' | 'form';
   reply?: R;
@@ -123,14 +128,13 @@ export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth ===
 /** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
 export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
-/** All error codes of an endpoint, including the implied ones. For 422 see {@link hasValidation}. */
+/** All error codes of an endpoint, including the implied ones. Any request can break a schema besides, with the status 422. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...commonErrors, ...authErrors[endpoint.auth]];
   if (acceptsIdempotencyKey(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
   if (endpoint.cost) implied.push('insufficient_credits', 'plan_limit_exceeded');
+  // A session that cannot be driven here may run elsewhere.
+  if (endpoint.errors.includes('session_not_ready')) implied.push('worker_unreachable');
   if (hasReadableBody(endpoint)) implied.push('body_too_large', 'unsupported_media_type');
   return [...new Set([...endpoint.errors, ...implied])];
 }
-
-/** Whether a request to the endpoint can break a schema, with the response status 422. */
-export const hasValidation = (endpoint: Endpoint): boolean => endpoint.query !== undefined || hasReadableBody(endpoint);

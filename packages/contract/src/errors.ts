@@ -12,6 +12,8 @@ export const errors = {
     retryable: false,
     description: 'The request is not well-formed HTTP, or not a valid WebSocket handshake. Correct the request.',
   },
+  unknown_task: { status: 400, retryable: false, description: 'No flow has this name. Reserved: this version runs no flows.' },
+  unknown_template: { status: 400, retryable: false, description: 'No template has this name. Reserved: this version has no templates.' },
   invalid_signature: {
     status: 400,
     retryable: false,
@@ -83,6 +85,7 @@ export const errors = {
     description: 'The session has no such download, or its file no longer exists. List the downloads.',
   },
   connect_token_not_found: { status: 404, retryable: false, description: 'You have no connect token with this id. List your tokens.' },
+  owner_not_found: { status: 404, retryable: false, description: 'No owner with this id exists. Check the id.' },
   key_not_found: { status: 404, retryable: false, description: 'No API key with this id exists. List the keys.' },
   code_not_found: { status: 404, retryable: false, description: 'The code is unknown. Check it for typing errors.' },
   recording_not_found: {
@@ -144,6 +147,11 @@ export const errors = {
     status: 409,
     retryable: false,
     description: 'The session has no window to show. Create a session with `kind: full_browser`.',
+  },
+  profile_locked: {
+    status: 409,
+    retryable: false,
+    description: 'Another session writes to the profile. Reserved: this version has no profiles.',
   },
   idempotency_conflict: {
     status: 409,
@@ -231,6 +239,11 @@ export const errors = {
     description: 'The identity provider cannot be reached. Try again after `Retry-After` seconds.',
   },
   store_unavailable: { status: 503, retryable: true, description: 'The database is unavailable. Try again after `Retry-After` seconds.' },
+  worker_unreachable: {
+    status: 504,
+    retryable: true,
+    description: 'The session runs on another worker, which this one cannot reach. Send the request to that worker.',
+  },
   deadline_exceeded: {
     status: 504,
     retryable: true,
@@ -239,6 +252,13 @@ export const errors = {
 } as const satisfies Record<string, { status: number; retryable: boolean; description: string }>;
 
 export type ErrorCode = keyof typeof errors;
+
+/** Codes of features that do not exist yet. They are listed so that a client whose list of codes is closed meets no new one (ADR 42). */
+export const reservedCodes: readonly ErrorCode[] = ['unknown_task', 'unknown_template', 'profile_locked'];
+
+/** Statuses by which the service asks to wait. Their errors always say for how long, where a retry can help. */
+const waitingStatuses: readonly number[] = [429, 503];
+const retryAfterSecondsDefault = 1;
 
 /** Why a navigation failed, in `error.details.reason` of a 502 `navigation_failed`. */
 export const navigationFailures = [
@@ -256,13 +276,23 @@ export const navigationFailures = [
 ] as const;
 export type NavigationFailure = (typeof navigationFailures)[number];
 
+const permanentFailures: readonly string[] = [
+  'blocked_by_policy',
+  'download',
+  'tls_error',
+  'too_many_redirects',
+] satisfies NavigationFailure[];
+
+/** Whether a navigation that failed for this reason may succeed later without a change. */
+export const isRetryableFailure = (reason: string): boolean => !permanentFailures.includes(reason);
+
 export interface ServiceErrorOptions {
   /** Message for the log only. Default: the public message. */
   internal?: string;
   cause?: unknown;
   /** Data for programs, sent as `error.details`. */
   details?: Record<string, unknown>;
-  /** Minimum time to wait before a retry, sent as `Retry-After`. */
+  /** Minimum time to wait before a retry, sent as `Retry-After` where a retry can help. */
   retryAfterSeconds?: number;
   /** Overrides the value of the error table. */
   retryable?: boolean;
@@ -274,8 +304,10 @@ export class ServiceError extends Error {
   /** What is wrong and what to do, for the client. */
   readonly publicMessage: string;
   readonly details: Record<string, unknown>;
-  readonly retryAfterSeconds: number | undefined;
+  /** Whether the same request may succeed later. `Retry-After` and `x-should-retry` follow from it. */
   readonly retryable: boolean;
+  /** In whole seconds. Set only where a retry can help: always for 429 and 503, else where it is known. */
+  readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {
     super(options.internal ?? publicMessage, { cause: options.cause });
@@ -283,8 +315,9 @@ export class ServiceError extends Error {
     this.code = code;
     this.publicMessage = publicMessage;
     this.details = options.details ?? {};
-    this.retryAfterSeconds = options.retryAfterSeconds;
     this.retryable = options.retryable ?? errors[code].retryable;
+    const seconds = options.retryAfterSeconds ?? (waitingStatuses.includes(this.status) ? retryAfterSecondsDefault : undefined);
+    this.retryAfterSeconds = this.retryable && seconds !== undefined ? Math.max(1, Math.ceil(seconds)) : undefined;
   }
 
   get status(): number {

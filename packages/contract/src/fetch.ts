@@ -8,7 +8,7 @@ import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, WebUrl } from './fields.ts';
 import { WorkError, WorkUsage, jobStatuses, pollDeadlineMs, waitQuery } from './jobs.ts';
 import { strategyNames } from './selfheal.ts';
-import { HeaderMap, Metadata, ProxyRequest, resourceTypes } from './session-request.ts';
+import { HeaderMap, Metadata, ProxyRequest, SessionKind, resourceTypes } from './session-request.ts';
 import { Pattern, Selector as StepSelector } from './step-fields.ts';
 import { StepResult, Steps } from './steps.ts';
 
@@ -85,7 +85,10 @@ export const FetchRequest = z
         'Proxy for the fetch. Default: null, the region’s egress: directly from the worker if it is in the region, else ' +
           'through one of the region’s managed proxies.',
       ),
-    kind: z.enum(['headless']).default('headless').describe('Kind of browser. Default: `headless`.'),
+    kind: SessionKind.default('headless').describe(
+      'Kind of browser. `full_browser` has windows on a display, and takes longer to start. Requires `mode: browser` or ' +
+        '`auto`. Default: `headless`.',
+    ),
     wait_until: WaitUntil.default('load').describe(
       'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
         'traffic). Default: `load`.',
@@ -165,7 +168,7 @@ export const FetchRequest = z
     metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
   })
   .check((context) => {
-    const { mode, method, body, session_id: session, region, proxy, actions, formats } = context.value;
+    const { mode, method, body, session_id: session, region, proxy, kind, actions, formats } = context.value;
     const addIssue = (path: string, message: string) =>
       context.issues.push({ code: 'custom', message, path: [path], input: context.value[path as 'url'], params: { type: 'value_error' } });
     if (mode !== 'http' && method !== 'GET') addIssue('method', 'Methods other than GET require `mode: http`');
@@ -174,6 +177,8 @@ export const FetchRequest = z
     if (session !== null && mode !== 'browser') addIssue('session_id', 'A session requires `mode: browser`');
     if (session !== null && region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
     if (session !== null && proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
+    if (session !== null && kind !== 'headless') addIssue('kind', 'The kind is that of the session. Omit this field');
+    if (mode === 'http' && kind !== 'headless') addIssue('kind', 'The mode `http` uses no browser. Use another mode');
     if (mode === 'http' && actions.length > 0) addIssue('actions', 'Actions require a browser. Use another mode');
     if (mode === 'http')
       for (const format of formats.filter(needsBrowser)) addIssue('formats', `\`${format}\` requires a browser. Use another mode`);
@@ -219,7 +224,7 @@ export const FetchResult = z
     status: z.enum(jobStatuses).describe('Result of the fetch; `pending` while its job runs.'),
     job_id: z.string().nullable().describe('Id of the fetch’s job, which can be polled; null for a fetch without `async`.'),
     session_id: z.string().nullable().describe('Id of the session whose browser loaded the page; null if no browser did.'),
-    poll_url: z.string().nullable().describe('URL at which to poll a pending job; null otherwise.'),
+    poll_url: z.string().nullable().describe('URL at which to poll the job, the same as in `Location`; null for a synchronous fetch.'),
     url: z.string().describe('URL that was requested.'),
     final_url: z.string().nullable().describe('URL of the page after all redirects; null if no response was received.'),
     redirects: z
@@ -299,7 +304,7 @@ export const FetchResult = z
     created_at: Timestamp.describe('When the fetch was created (RFC 3339, UTC).'),
     finished_at: Timestamp.nullable().describe('When the fetch finished (RFC 3339, UTC); null while it is pending.'),
   })
-  .meta({ id: 'FetchResult' });
+  .meta({ id: 'FetchResponse' });
 export type FetchResponse = z.infer<typeof FetchResult>;
 
 const bodyLimitBytes = 4 * 1024 * 1024;

@@ -86,7 +86,7 @@ export const pageHeaders = {
 /** An id in a path. Its form is not checked: a malformed id gets the same response as an unknown one. */
 export const PathId = boundedString(0, 8192);
 
-export const sessionParams = z.object({ session_id: PathId.describe('Id of the session.') });
+export const sessionParams = z.object({ session_id: PathId.describe('Id of the session. With an API key, its name works as well.') });
 
 /** Headers that the connection sets. Requests cannot override them. */
 export const connectionHeaders: ReadonlySet<string> = new Set([

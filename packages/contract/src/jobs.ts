@@ -53,11 +53,11 @@ export const Job = z
     result: z
       .record(z.string(), z.unknown())
       .nullable()
-      .describe('Result of the job: for a fetch, a FetchResult. null while the job is pending.'),
+      .describe('Result of the job: for a fetch, a FetchResponse. null while the job is pending.'),
     error: WorkError.nullable().describe('Error of a job with `status: error`; null otherwise.'),
     usage: WorkUsage.nullable().describe('Resources that the job has used; null while it is pending.'),
   })
-  .meta({ id: 'Job' });
+  .meta({ id: 'JobResponse' });
 export type JobResponse = z.infer<typeof Job>;
 
 const jobParams = z.object({ job_id: PathId.describe('Id of the job.') });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { PathId, Timestamp, pageHeaders, pageQuery } from './fields.ts';
 
 export const OwnerId = boundedString(1, 64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:|@-]*$/)
@@ -26,12 +26,12 @@ export const Key = z
     revoked_at: Timestamp.nullable().describe('When the key was revoked (RFC 3339, UTC); null if it is not revoked.'),
     status: z.enum(['active', 'revoked', 'expired']).describe('Status of the key.'),
   })
-  .meta({ id: 'Key' });
+  .meta({ id: 'KeyResponse' });
 export type Key = z.infer<typeof Key>;
 
 export const CreatedKey = Key.extend({
   key: z.string().nullable().describe('The secret API key. It is returned once: null in a replayed response.'),
-}).meta({ id: 'CreatedKey' });
+}).meta({ id: 'CreatedKeyResponse' });
 
 export const CreateKeyRequest = z
   .strictObject({
@@ -71,9 +71,11 @@ export const listOwnKeys = endpoint({
   path: '/v1/keys',
   tag: 'Keys',
   summary: 'List API keys',
-  description: 'Returns the API keys of your organization without their secrets, newest first.',
+  description: 'Returns the API keys of your organization without their secrets, newest first, 100 per page by default.',
   auth: 'login',
+  query: z.strictObject(pageQuery),
   reply: z.array(Key),
+  replyHeaders: pageHeaders,
   status: 200,
   errors: ['store_unavailable'],
 });
@@ -111,7 +113,7 @@ export const revokeOwnKey = endpoint({
       status: z.literal('revoked').describe('Always `revoked`.'),
       revoked_at: Timestamp.describe('When the key was revoked (RFC 3339, UTC).'),
     })
-    .meta({ id: 'RevokedKey' }),
+    .meta({ id: 'RevokedKeyResponse' }),
   status: 200,
   errors: ['key_not_found', 'store_unavailable'],
 });
@@ -138,9 +140,9 @@ export const rotateOwnKey = endpoint({
     })
     .meta({ id: 'RotateKeyRequest' }),
   bodyOptional: true,
-  reply: CreatedKey.extend({ replaces: z.string().describe('Id of the replaced key.') }).meta({ id: 'RotatedKey' }),
+  reply: CreatedKey.extend({ replaces: z.string().describe('Id of the replaced key.') }).meta({ id: 'RotatedKeyResponse' }),
   secretReplyFields: ['key'],
-  status: 200,
+  status: 201,
   errors: ['key_not_found', 'key_revoked', 'key_limit_reached', 'store_unavailable'],
 });
 
@@ -150,10 +152,11 @@ export const listKeys = endpoint({
   path: '/admin/keys',
   tag: 'Keys',
   summary: 'List all API keys',
-  description: 'Returns the API keys of all owners, or of one owner, without their secrets.',
+  description: 'Returns the API keys of all owners, or of one owner, without their secrets, newest first, 100 per page by default.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId.optional().describe('Only keys of this owner.') }),
+  query: z.strictObject({ owner: OwnerId.optional().describe('Only keys of this owner.'), ...pageQuery }),
   reply: z.array(Key),
+  replyHeaders: pageHeaders,
   status: 200,
   errors: ['store_unavailable'],
 });

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf, hasValidation } from './endpoint.ts';
+import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -31,7 +31,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApi
     ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: components.schemas(), responses: components.responses(), securitySchemes },
+    components: { schemas: components.schemas(), responses: components.responses(), headers: headerComponents, securitySchemes },
   };
 }
 
@@ -115,13 +115,30 @@ function createOperation(endpoint: Endpoint, components: Components): Json {
   };
 }
 
+const formContent = ({ multipart }: Endpoint): Json =>
+  multipart
+    ? {
+        'multipart/form-data': {
+          schema: {
+            type: 'object',
+            properties: {
+              file: { type: 'string', format: 'binary', description: 'The file.' },
+              [multipart.name]: { type: 'string', description: 'Name of the file. Default: the one that the form gives it.' },
+            },
+            required: ['file'],
+          },
+        },
+      }
+    : {};
+
 const rawTypes = { json: 'application/json', form: 'application/x-www-form-urlencoded' };
 
-function createRequestBody({ id, body, rawBody, bodyOptional }: Endpoint, components: Components): Json {
+function createRequestBody(endpoint: Endpoint, components: Components): Json {
+  const { id, body, rawBody, bodyOptional } = endpoint;
   if (!body && !rawBody) return {};
   const schema = body ? components.reference(body, 'input') : { type: 'object' };
   const example = examples[id];
-  const content = { [rawTypes[rawBody ?? 'json']]: { schema, ...(example === undefined ? {} : { example }) } };
+  const content = { [rawTypes[rawBody ?? 'json']]: { schema, ...(example === undefined ? {} : { example }) }, ...formContent(endpoint) };
   return { requestBody: { required: bodyOptional !== true, content } };
 }
 
@@ -171,7 +188,8 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
       acceptsLinks(endpoint.auth) || !isCommon(codes)
         ? createErrorResponse({ status: Number(status), codes, isLink: acceptsLinks(endpoint.auth) }, components)
         : components.response(toComponentName(codes), () => createErrorResponse({ status: Number(status), codes }, components));
-  if (hasValidation(endpoint)) statuses['422'] = components.response('ValidationFailed', () => createValidationResponse(components));
+  // Every endpoint refuses at least unknown query parameters.
+  statuses['422'] = components.response('ValidationFailed', () => createValidationResponse(components));
   return statuses;
 }
 
@@ -183,16 +201,29 @@ const toComponentName = (codes: readonly ErrorCode[]): string =>
 
 const createValidationResponse = (components: Components): Json => ({
   description: 'The request does not match its schema. All errors are reported at once, up to a hundred of them.',
-  headers: commonHeaders,
+  headers: headersNamed('X-Request-Id', 'X-Should-Retry'),
   content: json(components.reference(ValidationBody, 'output')),
 });
 
-const commonHeaders = {
+/** Headers that many responses have, each written once. */
+const headerComponents = {
   'X-Request-Id': {
     description: 'Id of the request in the logs: the one that was sent, if it is valid, or a new one.',
     schema: { type: 'string' },
   },
+  'X-Should-Retry': {
+    description: '`true` if the same request may succeed later, else `false`: the same as `error.retryable`.',
+    schema: { type: 'string', enum: ['true', 'false'] },
+  },
+  'Retry-After': {
+    description: 'Seconds to wait before a retry. Sent where a retry can help and the time is known: always with 429 and 503.',
+    schema: { type: 'integer' },
+  },
 };
+
+const headersNamed = (...names: (keyof typeof headerComponents)[]): Json =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+const commonHeaders = headersNamed('X-Request-Id');
 
 function createSuccessResponse({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
@@ -214,9 +245,7 @@ interface ErrorResponseOptions {
 }
 
 function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOptions, components: Components): Json {
-  const headers: Json = { ...commonHeaders };
-  if (status === 429 || status === 503)
-    headers['Retry-After'] = { description: 'Seconds to wait before a retry.', schema: { type: 'integer' } };
+  const headers = headersNamed('X-Request-Id', 'X-Should-Retry', 'Retry-After');
   if (status === 401)
     headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
   const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');
@@ -255,7 +284,7 @@ class Components {
 
   reference(schema: z.ZodType, io: 'input' | 'output'): Json {
     const id = schema.meta()?.id;
-    const root = this.#convert(schema, io);
+    const root = this.#convert(schema, io, io === 'input');
     if (id === undefined || typeof root['$ref'] === 'string') return root;
     this.#forms[io].set(id, root);
     return this.#createReference(id, io);
@@ -274,7 +303,8 @@ class Components {
     return reference;
   }
 
-  #convert(schema: z.ZodType, io: 'input' | 'output'): Json {
+  /** `isBody`: null stands for an absent field. */
+  #convert(schema: z.ZodType, io: 'input' | 'output', isBody = false): Json {
     const {
       $schema: _draft,
       $defs = {},
@@ -285,8 +315,9 @@ class Components {
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => normalizeSchema(jsonSchema as Json, zodSchema, io),
     }) as Json & { $defs?: Record<string, Json> };
-    for (const [id, { id: _own, ...shape }] of Object.entries($defs)) this.#forms[io].set(id, this.#relink(shape, io));
-    return this.#relink(root, io);
+    const finish = (shape: Json): Json => (isBody ? (withNulls(this.#relink(shape, io)) as Json) : this.#relink(shape, io));
+    for (const [id, { id: _own, ...shape }] of Object.entries($defs)) this.#forms[io].set(id, finish(shape));
+    return finish(root);
   }
 
   /** zod's references point into `$defs` of the schema; here they point to components. */
@@ -319,6 +350,31 @@ class Components {
     return JSON.stringify(this.#forms.input.get(id)) !== JSON.stringify(this.#forms.output.get(id));
   }
 }
+
+/** Optional fields of requests may be null: see `dropNulls`. References stay the same objects, because they are renamed later. */
+function withNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withNulls);
+  if (typeof value !== 'object' || value === null || '$ref' in value) return value;
+  const { properties, required = [], ...rest } = value as Json & { properties?: Record<string, Json>; required?: string[] };
+  const walked = Object.fromEntries(Object.entries(rest).map(([name, part]) => [name, withNulls(part)]));
+  if (!properties) return required.length === 0 ? walked : { ...walked, required };
+  const fields = Object.entries(properties).map(([name, field]): [string, unknown] => {
+    const inner = withNulls(field) as Json;
+    return [name, required.includes(name) ? inner : orNull(inner)];
+  });
+  return { ...walked, properties: Object.fromEntries(fields), ...(required.length === 0 ? {} : { required }) };
+}
+
+/** The field with null as a further value. Its description and default move outside, where they are read. */
+function orNull(field: Json): Json {
+  const outside = Object.entries(field).filter(([name]) => name === 'description' || name === 'default');
+  if (outside.length === Object.keys(field).length || isNullable(field)) return field;
+  for (const [name] of outside) delete field[name];
+  return { ...Object.fromEntries(outside), anyOf: [field, { type: 'null' }] };
+}
+
+const isNullable = ({ type, anyOf }: Json): boolean =>
+  type === 'null' || (Array.isArray(anyOf) && anyOf.some((one) => isNullable(one as Json)));
 
 const omit = (value: Json, name: string): Json => Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 

@@ -16,7 +16,7 @@ export const Health = z
       )
       .describe('Results of the checks, by name: each with its `status` and a `note`.'),
   })
-  .meta({ id: 'Health' });
+  .meta({ id: 'HealthResponse' });
 export type Health = z.infer<typeof Health>;
 
 export const health = endpoint({

@@ -125,7 +125,7 @@ export const Pool = z
       })
       .describe('The worker that responds to this request.'),
   })
-  .meta({ id: 'Pool' });
+  .meta({ id: 'PoolResponse' });
 export type PoolResponse = z.infer<typeof Pool>;
 
 export const getPool = endpoint({

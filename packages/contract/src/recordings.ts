@@ -32,7 +32,7 @@ export const Recording = z
     url: z.string().describe('URL of the player. It requires a view token of the scope `recording`, or your API key.'),
     assets: z.array(z.string()).describe('Names of the files. Append one to the directory of `url` to download it.'),
   })
-  .meta({ id: 'Recording' });
+  .meta({ id: 'RecordingResponse' });
 export type RecordingResponse = z.infer<typeof Recording>;
 
 export const listRecordings = endpoint({
@@ -67,7 +67,7 @@ export const readRecordingAsset = endpoint({
     asset_path: PathId.describe('Name of the file, such as `index.html`.'),
   }),
   isPathOpen: true,
-  query: z.object({
+  query: z.strictObject({
     token: boundedString(0, 2048)
       .optional()
       .describe('View token of the scope `recording`, for the first request of any file. Later requests use the cookie that it sets.'),

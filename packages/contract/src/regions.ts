@@ -31,7 +31,7 @@ export const listRegions = endpoint({
   auth: 'bearer',
   reply: z
     .object({ version: z.string().describe('Version of the regions file.'), regions: z.array(Region).describe('The regions.') })
-    .meta({ id: 'Regions' }),
+    .meta({ id: 'RegionsResponse' }),
   replyHeaders: { 'X-Service-Region-Registry-Version': 'Version of the regions file. It differs between workers with different files.' },
   status: 200,
   errors: [],

@@ -7,7 +7,16 @@ import { Timestamp, queryInt } from './fields.ts';
 import { OwnerId } from './keys.ts';
 
 /** In the order in which they are tried, the least intrusive first. */
-export const strategyNames = ['direct', 'wait_retry', 'throttle', 'rotate_egress', 'fresh_context', 'captcha_provider', 'human'] as const;
+export const strategyNames = [
+  'direct',
+  'wait_retry',
+  'throttle',
+  'rotate_egress',
+  'fresh_context',
+  'full_browser',
+  'captcha_provider',
+  'human',
+] as const;
 export type StrategyName = (typeof strategyNames)[number];
 
 export const siteStates = ['healthy', 'degraded', 'blocked', 'cooldown', 'unknown'] as const;
@@ -50,7 +59,7 @@ export const BlockEvent = z
     resolved_by: z.enum(strategyNames).nullable().describe('Strategy of the attempt that succeeded; null if none did.'),
     duration_ms: z.int().describe('Duration of the attempt in milliseconds.'),
   })
-  .meta({ id: 'BlockEvent' });
+  .meta({ id: 'BlockEventResponse' });
 export type BlockEventResponse = z.infer<typeof BlockEvent>;
 
 export const SiteHealth = z
@@ -81,7 +90,7 @@ export const SiteHealth = z
       .describe('Average duration of the attempts in the window, in milliseconds; null without an attempt.'),
     updated_at: Timestamp.nullable().describe('When the last attempt ended (RFC 3339, UTC); null without an attempt.'),
   })
-  .meta({ id: 'SiteHealth' });
+  .meta({ id: 'SiteHealthResponse' });
 export type SiteHealthResponse = z.infer<typeof SiteHealth>;
 
 export const Strategies = z
@@ -105,6 +114,10 @@ export const Strategies = z
             .nullable()
             .describe('Lower bound of the 95 % Wilson interval over the last 50 attempts; null without an attempt.'),
           avg_latency_ms: z.int().nullable().describe('Average duration in milliseconds; null without an attempt.'),
+          avg_cost_credits: z
+            .number()
+            .nullable()
+            .describe('Average cost of an attempt in credits: its actions, traffic and solved captchas; null without an attempt.'),
           last_used_at: Timestamp.nullable().describe('When the strategy was last used (RFC 3339, UTC); null if never.'),
           enabled: z.boolean().describe('Whether the service can use the strategy. Some require a proxy list or a captcha provider.'),
         }),
@@ -115,7 +128,7 @@ export const Strategies = z
       'When the cooldown ends and the site is tried again (RFC 3339, UTC); null if there is none.',
     ),
   })
-  .meta({ id: 'Strategies' });
+  .meta({ id: 'StrategiesResponse' });
 export type StrategiesResponse = z.infer<typeof Strategies>;
 
 const Counts = z.record(z.string(), z.int());
@@ -151,8 +164,21 @@ export const SelfHealOverview = z
       )
       .describe('Sites with the most blocks, at most ten.'),
     cooldowns: z.int().describe('Number of sites in a cooldown now.'),
+    selector_heals: z
+      .object({
+        verified: z.int().describe('Number of replacements that later runs have confirmed.'),
+        unverified: z.int().describe('Number of replacements that no later run has confirmed.'),
+        failed: z.int().describe('Number of selectors for which no replacement was found.'),
+      })
+      .describe('Selectors of flows that no longer matched. All 0: this version runs no flows.'),
+    skills: z
+      .object({
+        active: z.int().describe('Number of skills in use.'),
+        quarantined: z.int().describe('Number of skills that are not used because they failed repeatedly.'),
+      })
+      .describe('Stored skills. All 0: this version stores none.'),
   })
-  .meta({ id: 'SelfHealOverview' });
+  .meta({ id: 'SelfHealOverviewResponse' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
 
 const Domain = boundedString(1, 253)
@@ -180,7 +206,7 @@ export const listBlocks = endpoint({
   query: z.strictObject({
     owner: OwnerId.optional().describe('Only blocks of this owner.'),
     domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
-    type: z.enum(blockTypes).optional().describe('Only blocks of this type.'),
+    type: boundedString(0, 200).optional().describe('Only blocks of this type. None has an unknown type.'),
     since: EpochSeconds.optional().meta({ type: 'number', description: 'Only blocks from this time on, in Unix seconds.' }),
     limit: queryInt(1, 1000).default(100).describe('Maximum number of events, 1 to 1000. Default: 100.'),
   }),

@@ -91,7 +91,8 @@ const HeaderValue = boundedString(0, 4096).regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
 export const HeaderMap = boundedRecord(HeaderName, HeaderValue, 20);
 
-export const SessionName = boundedString(1, 64);
+export const sessionNameMax = 64;
+export const SessionName = boundedString(1, sessionNameMax);
 export const Metadata = boundedRecord(boundedString(1, 64), boundedString(0, 512), 50).meta({ examples: [{ job: 'prices' }] });
 
 /** Bounds of the timeouts. The maximum of the owner's plan is checked later. */
@@ -191,7 +192,10 @@ export const CreateSessionRequest = z
     ignore_https_errors: z.boolean().default(false).describe('Whether to load pages with invalid TLS certificates. Default: `false`.'),
     storage_state: StorageState.nullable()
       .default(null)
-      .describe('Cookies and local storage to restore before the first page loads, in Playwright’s format. Default: null, none.'),
+      .describe(
+        'Cookies and local storage to restore before the first page loads, in Playwright’s format, at most 4 MiB. ' +
+          'Default: null, none.',
+      ),
     captcha: CaptchaRequest.prefault({}).describe('How the session handles captchas.'),
     har: z.boolean().default(false).describe('Whether to record network traffic from the start, for `GET …/har`. Default: `false`.'),
     record: z

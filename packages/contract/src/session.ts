@@ -1,5 +1,6 @@
 /** A session in responses. */
 import { z } from 'zod';
+import { captchaProviders } from './captcha.ts';
 import { navigationFailures } from './errors.ts';
 import { Timestamp } from './fields.ts';
 import { recordingStatuses } from './recordings.ts';
@@ -67,7 +68,7 @@ export const Session = z
     current_url: z.string().nullable().describe('URL of the active tab; null if no tab is known.'),
     title: z.string().nullable().describe('Title of the active tab; null if no tab is known.'),
     viewport: Viewport.describe('Size of the page area.'),
-    user_agent: z.string().nullable().describe('User agent that was set for the session; null for the browser’s own.'),
+    user_agent: z.string().nullable().describe('User agent that pages see; null while the browser starts, unless one was set.'),
     locale: z.string().nullable().describe('Locale that was set for the session, as a BCP 47 tag; null for the browser’s default.'),
     timezone: z.string().nullable().describe('Time zone that was set for the session, as an IANA name; null for the default.'),
     connect_url: z.string().describe('URL at which `GET` returns a connect token and a DevTools address for Playwright and Puppeteer.'),
@@ -85,6 +86,17 @@ export const Session = z
       })
       .nullable()
       .describe('Proxy that the request named, without credentials; null for the region’s egress, which `egress` describes.'),
+    block_ads: z.boolean().describe('Whether connections to known advertising and tracking hosts are refused.'),
+    allowed_domains: z
+      .array(z.string())
+      .nullable()
+      .describe('The only hosts that pages and their resources may reach, as patterns; null for no restriction.'),
+    captcha: z
+      .object({
+        mode: z.enum(['detect', 'solve']).describe('Whether captchas are only reported, or also solved.'),
+        provider: z.enum(captchaProviders).nullable().describe('Who solves captchas; null for all configured providers.'),
+      })
+      .describe('How the session handles captchas.'),
     egress: z
       .object({
         type: z
@@ -136,7 +148,7 @@ export const Session = z
     ),
     warm: z.boolean().describe('Whether the machine came from the warm pool.'),
   })
-  .meta({ id: 'Session' });
+  .meta({ id: 'SessionResponse' });
 export type SessionResponse = z.infer<typeof Session>;
 
 export const AdminSession = Session.extend({
@@ -146,5 +158,5 @@ export const AdminSession = Session.extend({
   vm_id: z.string().nullable().describe('Id of the machine; null if the session has none.'),
   pid: z.int().nullable().describe('Process id of the machine on its worker; null if unknown.'),
   cost: z.object({ credits: z.number().describe('Credits charged for the session.') }).describe('Cost of the session.'),
-}).meta({ id: 'AdminSession' });
+}).meta({ id: 'AdminSessionResponse' });
 export type AdminSessionResponse = z.infer<typeof AdminSession>;

@@ -5,6 +5,7 @@ import { endpoint } from './endpoint.ts';
 import { pageHeaders, pageQuery, queryBool, sessionParams } from './fields.ts';
 import { CreateSessionRequest, IdleTimeoutSeconds, Metadata, SessionName, TimeoutSeconds } from './session-request.ts';
 import { AdminSession, Session, sessionPurposes, sessionStatuses } from './session.ts';
+import { storageStateBytesMax } from './storage-state.ts';
 
 export const UpdateSessionRequest = z
   .strictObject({
@@ -87,6 +88,7 @@ export const createSession = endpoint({
       .describe('Whether to wait until the browser is ready. `false` returns at once with `status: starting`. Default: `true`.'),
   }),
   body: CreateSessionRequest,
+  bodyLimitBytes: storageStateBytesMax + 1024 * 1024,
   exactTextFields: ['storage_state'],
   reply: Session,
   status: 201,
@@ -135,7 +137,7 @@ export const updateSession = endpoint({
   body: UpdateSessionRequest,
   reply: Session,
   status: 200,
-  errors: ['session_not_found', 'session_ended', 'name_taken', 'store_unavailable'],
+  errors: ['session_not_found', 'session_ended', 'name_taken', 'worker_unreachable', 'store_unavailable'],
 });
 
 export const endSession = endpoint({
@@ -151,7 +153,7 @@ export const endSession = endpoint({
   params: sessionParams,
   status: 204,
   replyKind: 'empty',
-  errors: ['session_not_found', 'store_unavailable'],
+  errors: ['session_not_found', 'worker_unreachable', 'store_unavailable'],
 });
 
 export const listSessions = endpoint({
@@ -203,5 +205,5 @@ export const endAnySession = endpoint({
   params: sessionParams,
   status: 204,
   replyKind: 'empty',
-  errors: ['session_not_found', 'store_unavailable'],
+  errors: ['session_not_found', 'worker_unreachable', 'store_unavailable'],
 });

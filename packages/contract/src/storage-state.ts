@@ -2,6 +2,8 @@
 import { z } from 'zod';
 import { boundedList, boundedString } from './bounds.ts';
 
+/** In a request, as JSON. */
+export const storageStateBytesMax = 4 * 1024 * 1024;
 const cookiesMax = 3000;
 const originsMax = 200;
 const itemsMax = 5000;

@@ -31,7 +31,7 @@ export const Usage = z
       .describe('Usage in this month.'),
     limits: Limits.describe('Limits of the plan per month; null: unlimited.'),
     remaining: Limits.describe('What remains of the limits this month; null: unlimited.'),
-    concurrency_limit: z.int().nullable().describe('Maximum number of live sessions; null: unlimited.'),
+    concurrency_limit: z.int().describe('Maximum number of live sessions: that of the plan, or that of a worker if the plan has none.'),
     premium_egress: z.boolean().describe('Whether managed and rotating proxies may be used.'),
     overage_allowed: z.boolean().describe('Whether usage beyond the limits is allowed.'),
     enforced: z.boolean().describe('Whether the limits are enforced.'),
@@ -40,7 +40,7 @@ export const Usage = z
       'When the trial ends and the previous plan applies again (RFC 3339, UTC); null without a trial.',
     ),
   })
-  .meta({ id: 'Usage' });
+  .meta({ id: 'UsageResponse' });
 export type UsageResponse = z.infer<typeof Usage>;
 
 export const getUsage = endpoint({

@@ -46,12 +46,14 @@ export const ViewToken = z
     token_type: z.literal('view').describe('Always `view`.'),
     scope: z.enum(viewScopes).describe('What the link allows.'),
   })
-  .meta({ id: 'ViewToken' });
+  .meta({ id: 'ViewTokenResponse' });
 export type ViewTokenResponse = z.infer<typeof ViewToken>;
-export const VncToken = z.object({ ...tokenFields, token_type: z.literal('vnc').describe('Always `vnc`.') }).meta({ id: 'VncToken' });
+export const VncToken = z
+  .object({ ...tokenFields, token_type: z.literal('vnc').describe('Always `vnc`.') })
+  .meta({ id: 'VncTokenResponse' });
 export type VncTokenResponse = z.infer<typeof VncToken>;
 
-const tokenQuery = z.object({
+const tokenQuery = z.strictObject({
   token: boundedString(0, 2048)
     .optional()
     .describe('Token of the link, for the first request. Later requests use the cookie that the first one sets.'),

@@ -44,7 +44,8 @@ export function buildAccounts({ config, store, clock, log, workerId, silentWorke
   const devIssuer = createConfiguredDevIssuer(config, clock);
   const logins = new Logins({ config: toLoginConfig(config, devIssuer), owners, clock, log });
   const credits = new Credits({ store, owners, audit, clock, log, workerId, silentWorkers });
-  const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced: config.creditsEnforced });
+  const { creditsEnforced, maxSessions: sessionsMax } = config;
+  const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced, sessionsMax });
   const keys = new Keys({ store, owners, audit, clock });
   const connectTokens = new ConnectTokens({ store, owners, audit, clock });
   const stripe = { secretKey: config.stripeSecretKey, webhookSecret: config.stripeWebhookSecret, apiUrl: config.stripeApiUrl };

@@ -38,6 +38,7 @@ import type { Log } from './lib/log.ts';
 import { Loop } from './lib/loop.ts';
 import { readOrCreateSecret } from './lib/secret-file.ts';
 import { mountDevIdp } from './login/login.ts';
+import { mountMeteringAdmin } from './metering/admin-routes.ts';
 import { mountMetering } from './metering/routes.ts';
 import { Metrics } from './ops/metrics.ts';
 import { Ops } from './ops/ops.ts';
@@ -254,7 +255,7 @@ export class App {
     this.jobs = jobs;
     this.selfHeal = selfHeal;
     this.fetches = fetches;
-    recordNavigations(drive, selfHeal);
+    recordNavigations(drive, selfHeal, metering.costOf({ actions: 1 }));
     const pruning = new Loop('idempotency-pruning', pruneMs, async () => void (await pruneIdempotencyKeys(store, clock)));
     this.#standaloneLoops = [
       audit.pruning,
@@ -346,6 +347,7 @@ export class App {
         metrics: metricsGuard({ metricsToken: config.metricsToken, adminKey }),
       },
       errorPage: pages.errorPage,
+      sessionIdOf: (owner, name) => sessions.idOf(owner, name),
       onCompleted: this.#metrics.observeRequest,
       log,
       store,
@@ -380,8 +382,9 @@ export class App {
 
   #mountAccounts(http: Http): void {
     const { clock } = this.#deps;
-    const { audit, devIssuer, keys, connectTokens, metering, credits, billing } = this.#services;
+    const { audit, devIssuer, keys, connectTokens, owners, metering, credits, billing } = this.#services;
     mountMetering(http, metering);
+    mountMeteringAdmin(http, owners, metering);
     mountCredits(http, credits);
     mountCreditsAdmin(http, credits);
     mountKeys(http, keys, clock);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { ValidationError } from '@berth/contract';
 import { Client } from 'pg';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog, type Log } from '../lib/log.ts';
@@ -310,7 +311,7 @@ describe('an event without a good signature', () => {
     assert.equal(billing.stats().unsigned, 2);
     assert.match(billing.warnings().join(), /WITHOUT A SIGNATURE/);
     for (const text of ['', '[]', '{', '{"id":"evt_1"}', '\xff'])
-      await assert.rejects(billing.webhook(Buffer.from(text, 'latin1'), undefined), refusedWith('bad_request'));
+      await assert.rejects(billing.webhook(Buffer.from(text, 'latin1'), undefined), ValidationError);
   });
 });
 

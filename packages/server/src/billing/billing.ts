@@ -101,7 +101,7 @@ export class Billing {
    * Handles an event exactly once. When it throws, nothing has happened and the
    * provider sends the event again.
    *
-   * @throws ServiceError invalid_signature, billing_not_configured, bad_request
+   * @throws ServiceError invalid_signature, billing_not_configured; ValidationError for a body that is no event
    */
   async webhook(raw: Buffer, signature: string | undefined): Promise<{ ignored: boolean; duplicate: boolean }> {
     const event = parseEvent(await this.#readVerified(raw, signature));
@@ -131,11 +131,12 @@ export class Billing {
     throw new ValidationError([validationIssue(['body', 'tier'], describeLiterals(forSale), tier)]);
   }
 
-  /** The newest event wins, so one from the future would stop all changes of its owner until then. @throws ServiceError bad_request */
+  /** The newest event wins, so one from the future would stop all changes of its owner until then. @throws ValidationError */
   #checkTime(madeAt: Date): void {
     if (madeAt.getTime() - this.#deps.clock.now().getTime() <= toleranceSeconds * 1000) return;
     this.#count('other', 'refused');
-    throw new ServiceError('bad_request', 'The event was created in the future. Check the clocks of both sides.');
+    const issue = { type: 'value_error', msg: 'The event was created in the future. Check the clocks of both sides.' };
+    throw new ValidationError([validationIssue(['body', 'created'], issue, madeAt.toISOString())]);
   }
 
   /** The text of a body whose signature is valid. */

@@ -1,6 +1,7 @@
 /** Derives the change of an owner's subscription from a Stripe event. */
-import { OwnerId, ServiceError } from '@berth/contract';
+import { OwnerId, ValidationError } from '@berth/contract';
 import { z } from 'zod';
+import { parsePart, validationIssue } from '../http/validation-issues.ts';
 import type { Tiers } from '../owners/owners.ts';
 
 export type EventType = keyof typeof readers;
@@ -144,17 +145,19 @@ type Subject = z.infer<typeof Subject>;
 const Event = z.object({ id: Id, type: z.string().min(1).max(255), created: Time, data: z.object({ object: Subject }) });
 type Event = z.infer<typeof Event>;
 
-/** @throws ServiceError bad_request */
+/** @throws ValidationError */
 export function parseEvent(text: string): Event {
-  const parsed = Event.safeParse(readJson(text));
-  if (parsed.success) return parsed.data;
-  throw new ServiceError('bad_request', 'The body must be a Stripe event: a JSON object with `id`, `type`, `created` and `data.object`.');
+  const parsed = parsePart('body', Event, readJson(text));
+  // Safe: the schema has produced it.
+  if (parsed.ok) return parsed.value as Event;
+  throw new ValidationError(parsed.issues, parsed.omitted);
 }
 
 function readJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    return undefined;
+    const issue = { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: 'not valid JSON' } };
+    throw new ValidationError([validationIssue(['body'], issue, {})]);
   }
 }

@@ -116,9 +116,13 @@ export class Credits {
     await this.#operations.submit({ kind: 'release', opId, owner });
   }
 
-  /** Creates the owner if it is new. @throws like `commit`, and ValidationError when the balance would exceed its maximum */
-  async grant(operation: Omit<Grant, 'kind'>): Promise<{ balance: number }> {
-    const { wallet } = await this.#operations.submit({ kind: 'grant', ...operation });
+  /**
+   * Creates the owner if it is new. A negative amount takes credits back.
+   * @throws like `commit`, insufficient_credits, and ValidationError when the balance would exceed its maximum
+   */
+  async grant({ amount, ...operation }: Omit<Grant, 'kind'>): Promise<{ balance: number }> {
+    const kind = amount < 0 ? ('correct' as const) : ('grant' as const);
+    const { wallet } = await this.#operations.submit({ kind, amount: Math.abs(amount), ...operation });
     return { balance: wallet.balance };
   }
 
@@ -205,6 +209,7 @@ class Counts {
     this.#refused += refused;
     for (const { operation, entry } of applied) {
       if (operation.kind === 'grant') this.#granted += entry.amount;
+      else if (operation.kind === 'correct') this.#granted -= entry.amount;
       else if (operation.kind === 'redeem') this.#redeemed += entry.amount;
       else this.#charged[operation.axis] += entry.amount;
     }

@@ -341,6 +341,7 @@ describe('any sequence of orders', () => {
       fc.record({ kind: fc.constant('commit'), opId, owner, amount, axis, allowOverdraft }),
       fc.record({ kind: fc.constant('release'), opId, owner }),
       fc.record({ kind: fc.constant('grant'), opId, owner, amount, note: fc.constant(null), actor: fc.constant('operator') }),
+      fc.record({ kind: fc.constant('correct'), opId, owner, amount, note: fc.constant(null), actor: fc.constant('operator') }),
       fc.record({ owner, codeId }).map(({ owner, codeId }) => redeem(codeId, owner)),
     ) as fc.Arbitrary<LedgerOperation>;
   const batches = (allowOverdraft: fc.Arbitrary<boolean>) =>

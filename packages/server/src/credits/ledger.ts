@@ -49,6 +49,16 @@ export interface Grant {
   actor: string;
 }
 
+/** Takes granted credits back. */
+export interface Correction {
+  kind: 'correct';
+  opId: string;
+  owner: string;
+  amount: number;
+  note: string | null;
+  actor: string;
+}
+
 export interface Redeem {
   kind: 'redeem';
   opId: string;
@@ -57,7 +67,7 @@ export interface Redeem {
   actor: string;
 }
 
-export type LedgerOperation = Reserve | Commit | Release | Grant | Redeem;
+export type LedgerOperation = Reserve | Commit | Release | Grant | Correction | Redeem;
 
 export interface Wallet {
   balance: number;
@@ -112,7 +122,7 @@ export interface Outcome {
 
 /** An applied operation and its journal entry. */
 export interface Applied {
-  operation: Commit | Grant | Redeem;
+  operation: Commit | Grant | Correction | Redeem;
   entry: Entry;
 }
 
@@ -176,6 +186,8 @@ export class Ledger {
         return this.#release(operation);
       case 'grant':
         return this.#grant(operation);
+      case 'correct':
+        return this.#correct(operation);
       case 'redeem':
         return this.#redeem(operation);
     }
@@ -258,6 +270,21 @@ export class Ledger {
     return this.#enter(operation, { opId, owner, from: grantsAccount, to, amount, details: { actor, ...(note === null ? {} : { note }) } });
   }
 
+  /** At most what is available: credits that are held for running calls stay. */
+  #correct(operation: Correction): Outcome {
+    const { opId, owner, amount, note, actor } = operation;
+    const from = walletOf(owner);
+    const posted = this.#journal.get(opId);
+    if (posted)
+      return posted.from === from && posted.to === grantsAccount && posted.amount === amount
+        ? this.#outcome(owner, amount)
+        : refuseConflict();
+    const wallet = this.#wallet(owner);
+    if (availableIn(wallet) < amount) throw cannotTakeBack(wallet, amount);
+    this.#wallets.set(owner, { ...wallet, balance: wallet.balance - amount });
+    return this.#enter(operation, { opId, owner, from, to: grantsAccount, amount, details: { actor, ...(note === null ? {} : { note }) } });
+  }
+
   #redeem(operation: Redeem): Outcome {
     const { opId, owner, codeId, actor } = operation;
     const code = this.#codes.get(codeId);
@@ -315,6 +342,12 @@ function insufficient(wallet: Wallet, amount: number): ServiceError {
       details: { balance: available, required },
     },
   );
+}
+
+function cannotTakeBack(wallet: Wallet, amount: number): ServiceError {
+  const [available, required] = [toCredits(availableIn(wallet)), toCredits(amount)];
+  const message = `Only ${available} credits of the wallet are available, so ${required} cannot be taken back. Take back at most those.`;
+  return new ServiceError('insufficient_credits', message, { details: { balance: available, required } });
 }
 
 function refuseConflict(): never {

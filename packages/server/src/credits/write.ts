@@ -81,10 +81,10 @@ async function recordGrants(tx: Tables, applied: readonly Applied[], { owners, a
 function auditOf({ operation, entry }: Applied): AuditEvent[] {
   const { owner } = operation;
   const amount = toCredits(entry.amount);
-  if (operation.kind === 'grant')
-    return [
-      { actor: operation.actor, action: 'credits.granted', owner, subject: operation.opId, details: { amount, note: operation.note } },
-    ];
+  if (operation.kind === 'grant' || operation.kind === 'correct') {
+    const action = operation.kind === 'grant' ? 'credits.granted' : 'credits.corrected';
+    return [{ actor: operation.actor, action, owner, subject: operation.opId, details: { amount, note: operation.note } }];
+  }
   if (operation.kind === 'redeem')
     return [{ actor: operation.actor, action: 'credits.redeemed', owner, subject: operation.codeId, details: { amount } }];
   return [];

@@ -1,11 +1,9 @@
-import { ServiceError } from '@berth/contract';
+import { ServiceError, isRetryableFailure } from '@berth/contract';
 import { BrowserClosed, LastTab, NavigationError, PageError, TabLimitReached, TabNotFound } from '../browser/browser.ts';
 import { ContentFailed } from '../content/content.ts';
 
 /** Page failures that a retry may fix. */
 const transientReasons: readonly string[] = ['timeout', 'context_lost', 'page_crashed', 'busy'];
-/** Navigation failures that a retry does not fix. */
-const permanentReasons: readonly string[] = ['blocked_by_policy', 'download', 'tls_error', 'too_many_redirects'];
 
 /** Converts an error of the browser to the ServiceError that the caller gets; returns any other error as it is. */
 export function toServiceError(error: unknown): unknown {
@@ -13,7 +11,7 @@ export function toServiceError(error: unknown): unknown {
     return new ServiceError('navigation_failed', error.message, {
       cause: error,
       details: { reason: error.reason, net_error: error.netError, ...error.details },
-      retryable: !permanentReasons.includes(error.reason),
+      retryable: isRetryableFailure(error.reason),
     });
   if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
   if (error instanceof TabNotFound)

@@ -19,7 +19,7 @@ import type { FetchMachines, PageLease } from './machines.ts';
 import { readResponse, toHttpRequest, type PlainResult } from './plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { Robots } from './robots.ts';
-import type { FetchSpec } from './spec.ts';
+import { withKind, type FetchSpec } from './spec.ts';
 
 export interface RunDeps {
   sessions: Sessions;
@@ -83,7 +83,7 @@ export class Attempt {
 
   constructor(deps: RunDeps, spec: FetchSpec, options: AttemptOptions) {
     this.#deps = deps;
-    this.#spec = spec;
+    this.#spec = options.strategy === 'full_browser' ? withKind(spec, 'full_browser') : spec;
     this.#options = options;
     this.#content = deps.content.for(spec.owner);
   }
@@ -112,7 +112,7 @@ export class Attempt {
   async #fetch(signal: AbortSignal): Promise<PageResult> {
     const { request } = this.#spec;
     if (request.session_id !== null) return this.#fetchInSession(request.session_id, signal);
-    if (request.mode === 'browser') return this.#fetchInMachine(null, signal);
+    if (request.mode === 'browser' || this.#options.strategy === 'full_browser') return this.#fetchInMachine(null, signal);
     const reason = request.mode === 'auto' ? toBrowserReason(request) : null;
     if (reason) return this.#fetchInMachine(reason, signal);
     const { page, needsBrowser } = await this.#deps.httpRoutes.withRoute(this.#spec, (route) => this.#fetchPlain(route, signal));

@@ -1,5 +1,5 @@
 /** Maps what an attempt throws to the error of the response. Unknown errors are rethrown, so nothing internal leaks. */
-import { ServiceError, type WorkError } from '@berth/contract';
+import { ServiceError, isRetryableFailure, type WorkError } from '@berth/contract';
 import { BrowserClosed, NavigationError, PageError, TabNotFound } from '../browser/browser.ts';
 import { HttpFailure } from '../egress/egress.ts';
 import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
@@ -10,8 +10,6 @@ export type FetchError = WorkError & { reason: string | null };
 /** The request's `timeout_ms` has passed. */
 export class DeadlineExceeded extends Error {}
 
-/** Reasons that a retry would not change. */
-const permanentReasons: readonly string[] = ['blocked_by_policy', 'download', 'tls_error', 'too_many_redirects'];
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
 /**
@@ -23,7 +21,7 @@ export function toFetchError(error: unknown, totalMs: number): FetchError {
   if (error instanceof NavigationError || error instanceof HttpFailure) {
     const { reason, netError, message, details } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
-    return { code, message, retryable: !permanentReasons.includes(reason), details: { reason, net_error: netError, ...details }, reason };
+    return { code, message, retryable: isRetryableFailure(reason), details: { reason, net_error: netError, ...details }, reason };
   }
   if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
     return createFetchError('session_lost', 'The browser was lost during the fetch. Retry the request.', 'session_lost');

@@ -200,9 +200,10 @@ export class FetchMachines {
 
   async #start(spec: FetchSpec): Promise<FetchMachine> {
     const { sessions, clock } = this.#deps;
-    const { request, region, tier } = spec;
+    const { request, region, tier, kind } = spec;
     const timeoutSeconds = Math.min(sessionSecondsMax, tier.max_session_seconds);
     const wanted = CreateSessionRequest.parse({
+      kind,
       region: region.code,
       proxy: request.proxy,
       block_ads: request.block_ads,

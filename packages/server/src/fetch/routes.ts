@@ -1,4 +1,4 @@
-import { fetchPage, getFetchJob } from '@berth/contract';
+import { fetchPage, getFetchJob, type FetchResponse } from '@berth/contract';
 import { ownerOf, type Routes } from '../http/call.ts';
 import type { Fetches } from './fetch.ts';
 
@@ -6,12 +6,18 @@ export function mountFetch(routes: Routes, fetches: Fetches): void {
   routes.on(fetchPage, async (call) => {
     const { principal, body, signal, origin } = call;
     if (!body.async) return fetches.fetch(principal, body, signal);
-    const pending = await fetches.submit(principal, body, signal);
-    if (pending.poll_url !== null) call.setHeader('location', origin + pending.poll_url);
+    const pending = withPollUrl(await fetches.submit(principal, body, signal), origin);
+    if (pending.poll_url !== null) call.setHeader('location', pending.poll_url);
     call.setHeader('retry-after', '1');
     return pending;
   });
-  routes.on(getFetchJob, ({ principal, params, query, signal }) =>
-    fetches.poll(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal }),
+  routes.on(getFetchJob, async ({ principal, params, query, signal, origin }) =>
+    withPollUrl(await fetches.poll(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal }), origin),
   );
 }
+
+/** The same URL as in `Location`, as the caller reaches the service. */
+const withPollUrl = (response: FetchResponse, origin: string): FetchResponse => ({
+  ...response,
+  poll_url: response.poll_url && origin + response.poll_url,
+});

@@ -1,10 +1,10 @@
 /** One fetch: attempts as the retry plan says, within the budget, each recorded. The last one is the result. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Block, FetchResponse, StrategyName, WorkUsage } from '@berth/contract';
+import { ServiceError, type Block, type FetchResponse, type StrategyName, type WorkUsage } from '@berth/contract';
 import { cutText } from '../lib/text.ts';
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
 import { Deadline } from '../lib/deadline.ts';
-import { addUsage, Attempt, noUsage, type AttemptResult, type Charge, type RunDeps } from './attempt.ts';
+import { addUsage, Attempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
 import { createPageResult } from './result.ts';
 import type { FetchSpec } from './spec.ts';
@@ -90,7 +90,13 @@ export class FetchRun {
     for (let n = 1; next && n <= attemptsMax; n += 1) {
       await sleepFor(next.waitMs, signal);
       const before: AttemptResult | null = result;
-      result = await this.#runAndRecord(next.strategy, n, signal);
+      try {
+        result = await this.#runAndRecord(next.strategy, n, signal);
+      } catch (error) {
+        if (!before || !isWithoutRoom(error)) throw error;
+        this.#attemptCount -= 1;
+        return before;
+      }
       // An attempt that timed out says less than the one before.
       if (before && result.error?.code === 'timeout' && before.status !== 'error') result = before;
       if (!this.#isWorthRetry(result)) break;
@@ -152,7 +158,7 @@ export class FetchRun {
 
   /** The strategies that this request and this service allow. */
   #listStrategies(): StrategyName[] {
-    const { request, policy } = this.#spec;
+    const { request, policy, kind } = this.#spec;
     const { configured } = this.#deps.captchas;
     const byBrowser = request.mode !== 'http';
     return [
@@ -161,6 +167,7 @@ export class FetchRun {
       'throttle',
       ...(policy && policy.upstreams.length > 1 ? (['rotate_egress'] as const) : []),
       ...(byBrowser && request.session_id === null && request.cookies.length > 0 ? (['fresh_context'] as const) : []),
+      ...(byBrowser && kind === 'headless' && request.session_id === null ? (['full_browser'] as const) : []),
       ...(byBrowser && configured.includes('http') ? (['captcha_provider'] as const) : []),
       // A person can only view the page of a session.
       ...(request.session_id !== null && configured.includes('human') ? (['human'] as const) : []),
@@ -172,17 +179,18 @@ export class FetchRun {
     result: AttemptResult,
   ): void {
     const { owner, domain, request, region, egressType } = this.#spec;
-    const { page, error, status, transport, sessionId } = result;
+    const { page, error, status, transport, sessionId, usage } = result;
     const block = page.block?.blocked ? page.block : null;
     const used = transport?.egress;
     const egress = { type: used?.type ?? egressType, country: used?.country ?? null };
+    const kind = strategy === 'full_browser' ? strategy : this.#spec.kind;
     this.#responseAttempts.push({
       n,
       started_at: startedAt.toISOString(),
       strategy,
       mode: transport?.mode ?? (request.mode === 'http' ? 'http' : 'browser'),
       egress,
-      kind: request.kind,
+      kind,
       status_code: page.statusCode,
       status,
       block_type: block?.type ?? null,
@@ -199,11 +207,12 @@ export class FetchRun {
       sessionId,
       region: region.code,
       egress: { ...egress, ip: used?.ip ?? null },
-      kind: request.kind,
+      kind,
       n,
       strategy,
       startedAt,
       durationMs,
+      credits: this.#deps.metering.costOf(toCounts(1, usage)),
       outcome: toOutcome(result),
       reason: error?.reason ?? null,
       block,
@@ -213,9 +222,8 @@ export class FetchRun {
 
   #toRunResult({ status, page, error, sessionId, transport }: AttemptResult): FetchRunResult {
     const last = this.#responseAttempts.at(-1);
-    const { steps, solves, bytesIn, bytesOut, queueMs, sessionMs } = this.#usage;
-    // An action for each attempt, and one for each step that ran in it.
-    const counts = { actions: this.#attemptCount + steps, egress_bytes: bytesIn + bytesOut, captcha_solves: solves };
+    const { bytesIn, bytesOut, queueMs, sessionMs } = this.#usage;
+    const counts = toCounts(this.#attemptCount, this.#usage);
     const isResolved = status === 'ok' && transport && last;
     return {
       status,
@@ -231,6 +239,17 @@ export class FetchRun {
     };
   }
 }
+
+/** An action for each attempt, and one for each step that ran in it. */
+const toCounts = (attempts: number, { steps, solves, bytesIn, bytesOut }: AttemptUsage): Omit<WorkUsage, 'credits'> => ({
+  actions: attempts + steps,
+  egress_bytes: bytesIn + bytesOut,
+  captcha_solves: solves,
+});
+
+/** A retry in another kind of browser needs one more machine. Where there is no room for it, the attempt before stands. */
+const isWithoutRoom = (error: unknown): boolean =>
+  error instanceof ServiceError && (error.code === 'no_capacity' || error.code === 'concurrency_limit');
 
 /** Any answer of a site is a success, a 404 too; a 5xx is not, because it may be retried. */
 const toOutcome = ({ status, page }: AttemptResult): AttemptResult['status'] =>

@@ -1,5 +1,5 @@
 /** A fetch request, checked against plan, region and session. */
-import { ValidationError, type EgressType, type ValidationIssue, type FetchRequest } from '@berth/contract';
+import { ValidationError, type EgressType, type ValidationIssue, type FetchRequest, type SessionKind } from '@berth/contract';
 import { invalidSelectors } from '../content/content.ts';
 import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
 import { ownerOf, type Principal } from '../http/call.ts';
@@ -19,9 +19,17 @@ export interface FetchSpec {
   policy: EgressPolicy | null;
   /** How traffic is to leave. */
   egressType: EgressType;
-  /** Fetches of one key share machines and routes: same owner, same egress. */
+  /** The kind of browser. That of the session for a fetch in one. */
+  kind: SessionKind;
+  /** Fetches of one key share machines and routes: same owner, same egress, same kind of browser. */
   key: string;
 }
+
+/** The same fetch with another kind of browser. */
+export const withKind = (spec: FetchSpec, kind: SessionKind): FetchSpec => ({ ...spec, kind, key: keyOf({ ...spec, kind }) });
+
+const keyOf = ({ owner, region, request, kind }: Pick<FetchSpec, 'owner' | 'region' | 'request' | 'kind'>): string =>
+  JSON.stringify([owner, region.code, request.proxy, request.block_ads, kind]);
 
 export interface FetchSpecDeps {
   owners: Pick<Owners, 'tierOf'>;
@@ -39,19 +47,20 @@ export async function createFetchSpec(deps: FetchSpecDeps, principal: Principal,
   const tier = await deps.owners.tierOf(owner);
   const spec = { principal, owner, tier, request, domain: domainOf(request.url) };
   if (request.session_id !== null) return { ...spec, ...(await readSessionEgress(deps, owner, request.session_id)), key: owner };
-  const { proxy, block_ads } = request;
+  const { proxy, block_ads, kind } = request;
   const policy = toEgressPolicy({ proxy, allowed_domains: null, block_ads }, { region, premiumEgress: tier.premium_egress });
-  return { ...spec, region, policy, egressType: policy.type, key: JSON.stringify([owner, region.code, proxy, block_ads]) };
+  return { ...spec, region, policy, egressType: policy.type, kind, key: keyOf({ owner, region, request, kind }) };
 }
 
 async function readSessionEgress(
   { sessions, regions }: FetchSpecDeps,
   owner: string,
   sessionId: string,
-): Promise<Pick<FetchSpec, 'region' | 'policy' | 'egressType'>> {
+): Promise<Pick<FetchSpec, 'region' | 'policy' | 'egressType' | 'kind'>> {
   const { session, machine } = await sessions.ready(owner, sessionId);
   return {
     region: regions.resolve(session.record.region) ?? regions.default,
+    kind: session.record.settings.kind,
     policy: null,
     egressType: machine.egress.stats().type ?? 'direct',
   };

@@ -18,10 +18,9 @@ const jsonType = /^application\/json *(?:; *[\w.-]+=(?:"[\w.-]+"|[\w.-]+) *)*$/i
 const formType = /^application\/x-www-form-urlencoded *(?:; *charset=utf-8 *)?$/i;
 
 /** @throws ServiceError unsupported_media_type for another type or charset and for compressed bodies */
-export function checkBodyType({ headers }: IncomingMessage, form: 'json' | 'form' = 'json'): void {
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
-    throw new ServiceError('unsupported_media_type', 'Content-Encoding is not supported for request bodies. Send the body uncompressed.');
+export function checkBodyType(request: IncomingMessage, form: 'json' | 'form' = 'json'): void {
+  checkUncompressed(request);
+  const { headers } = request;
   const type = headers['content-type'] ?? '';
   if (form === 'form') {
     if (formType.test(type)) return;
@@ -30,6 +29,13 @@ export function checkBodyType({ headers }: IncomingMessage, form: 'json' | 'form
   const charset = /charset="?([\w.-]+)/i.exec(type)?.[1]?.toLowerCase() ?? 'utf-8';
   if (!jsonType.test(type) || charset !== 'utf-8')
     throw new ServiceError('unsupported_media_type', 'Send the body as JSON in UTF-8, with `Content-Type: application/json`.');
+}
+
+/** @throws ServiceError unsupported_media_type */
+export function checkUncompressed({ headers }: IncomingMessage): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity')
+    throw new ServiceError('unsupported_media_type', 'Content-Encoding is not supported for request bodies. Send the body uncompressed.');
 }
 
 /**

@@ -14,7 +14,7 @@ export interface HttpResponse {
 /** The only place where an error becomes a response. Details of an unexpected error never reach the caller. */
 export function toErrorResponse(thrown: unknown, requestId: string): HttpResponse {
   if (thrown instanceof ValidationError)
-    return { status: 422, headers: { 'x-should-retry': 'false' }, body: JSON.stringify(thrown.toBody(requestId)) };
+    return { status: 422, headers: retryHeaders({ retryable: false }), body: JSON.stringify(thrown.toBody(requestId)) };
   const error = toServiceError(thrown);
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
 }
@@ -87,13 +87,18 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   missing_view_token: 'ViewToken realm="berth", query="token"',
 };
 
+/** The same as `error.retryable` of the body, for clients that read headers. */
+function retryHeaders({
+  retryable,
+  retryAfterSeconds,
+}: Pick<Partial<ServiceError>, 'retryable' | 'retryAfterSeconds'>): Record<string, string> {
+  const after = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) };
+  return { 'x-should-retry': String(retryable === true), ...after };
+}
+
 function errorHeaders(error: ServiceError): Record<string, string> {
-  const { status, code, details, retryAfterSeconds } = error;
-  const headers: Record<string, string> = {};
-  const retryHelps = status === 429 || status === 503;
-  if (retryHelps) headers['x-should-retry'] = 'true';
-  if (status === 402 || status === 409) headers['x-should-retry'] = 'false';
-  if (retryAfterSeconds !== undefined || retryHelps) headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterSeconds ?? 1)));
+  const { status, code, details } = error;
+  const headers = retryHeaders(error);
   if (status === 401) headers['www-authenticate'] = challenges[code] ?? 'Bearer realm="berth"';
   if (code === 'range_not_satisfiable') headers['content-range'] = `bytes */${String(details['size_bytes'])}`;
   return headers;

@@ -6,6 +6,7 @@ import type { Store } from '../store/store.ts';
 import type { Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
 import type { BoundPort } from './port.ts';
+import type { SessionIdOf } from './session-names.ts';
 import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
 
 export interface HttpLimits {
@@ -51,6 +52,8 @@ export interface HttpOptions {
   authFailuresPerMinuteMax: number | null;
   /** Requests with the admin key per minute; null: unlimited. */
   adminRequestsPerMinuteMax: number | null;
+  /** The id of an owner's session by its name, which callers with an API key may use in place of the id. */
+  sessionIdOf?: SessionIdOf;
   /** Renders errors for people who open a view link; without it they get JSON. */
   errorPage?: ErrorPage;
   /** For metrics. Called at the end of every request: it must be cheap and never throw. */

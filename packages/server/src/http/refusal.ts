@@ -17,7 +17,8 @@ export function refuse(socket: Duplex, thrown: unknown, requestId: string, extra
     socket.destroy();
     return;
   }
-  const { status, headers, body } = toErrorResponse(thrown, requestId);
+  const { status, headers, body: text } = toErrorResponse(thrown, requestId);
+  const body = `${text}\n`;
   const all = {
     ...extraHeaders,
     ...headers,

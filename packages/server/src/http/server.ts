@@ -18,6 +18,7 @@ import type { Asset, Http, HttpOptions } from './options.ts';
 import { Peers } from './peer.ts';
 import type { BoundPort } from './port.ts';
 import { parserError, refuse, urlTooLong, type ParserError } from './refusal.ts';
+import { resolveSessionNames } from './session-names.ts';
 import { eventStream, fileStream, readRangeHeader, type FileReply, type Stream } from './stream.ts';
 import { Upgrades } from './upgrade.ts';
 import { parseQuery, validate } from './validate.ts';
@@ -70,6 +71,7 @@ class FastifyHttp implements Http {
       onCompleted: options.onCompleted,
       open: (request) => new Exchange(request, null, requestIdOf(request)),
       check: (exchange) => this.#check(exchange),
+      sessionIdOf: options.sessionIdOf,
       defaultDeadlineMs: options.limits.deadlineMs,
       socketLimits: options.limits.sockets,
       onEmpty: () => this.#onIdle?.(),
@@ -203,6 +205,7 @@ class FastifyHttp implements Http {
     // Not on public endpoints: without a caller, strangers would get each other's responses.
     const key = acceptsIdempotencyKey(endpoint) ? request.headers['idempotency-key'] : undefined;
     const raw = await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
+    await resolveSessionNames(exchange, this.#options.sessionIdOf);
     exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
     const work = async (): Promise<HttpResponse> => toResponse(endpoint, exchange, await handler(exchange));
@@ -216,6 +219,7 @@ class FastifyHttp implements Http {
   async #serveStream(endpoint: Endpoint, { exchange, request, reply }: RequestContext, open: () => Promise<Stream>): Promise<FastifyReply> {
     const { limits } = this.#options;
     await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
+    await resolveSessionNames(exchange, this.#options.sessionIdOf);
     exchange.origin = this.#peers.origin(exchange.request);
     const work = async (): Promise<void> => {
       const stream = await open();
@@ -306,7 +310,8 @@ class FastifyHttp implements Http {
     this.#begin(reply, exchange, head);
     if (body === '') return reply.send();
     if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8');
-    return reply.send(body);
+    // A terminal shows its prompt on a line of its own.
+    return reply.send(body.endsWith('\n') ? body : `${body}\n`);
   }
 
   #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<HttpResponse, 'body'>): void {

@@ -12,6 +12,7 @@ import { ClientDisconnected, type Exchange } from './exchange.ts';
 import type { HttpOptions } from './options.ts';
 import type { Peers } from './peer.ts';
 import { refuse } from './refusal.ts';
+import { resolveSessionNames } from './session-names.ts';
 import { SocketBudgets, type SocketLimits } from './socket-budgets.ts';
 import { fill, parseQuery } from './validate.ts';
 
@@ -39,6 +40,7 @@ interface UpgradesDeps {
   /** Creates the exchange with its request id. */
   open(request: IncomingMessage): Exchange;
   check(exchange: Exchange): void;
+  sessionIdOf: HttpOptions['sessionIdOf'];
   defaultDeadlineMs: number;
   socketLimits: SocketLimits;
   /** Called when the last socket has closed. */
@@ -130,6 +132,7 @@ export class Upgrades {
     exchange.origin = this.#options.peers.origin(exchange.request);
     checkOrigin(exchange.request, exchange.origin, exchange.principal);
     fill(exchange, route.endpoint, raw);
+    await resolveSessionNames(exchange, this.#options.sessionIdOf);
     const caller = { name: route.endpoint.id, requestId: exchange.requestId };
     const work = runFor(caller, async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)));
     // Only the handshake has a deadline, not the open socket.

@@ -1,11 +1,11 @@
-import { ValidationError } from '@berth/contract';
-import type { Endpoint, ValidationIssue } from '@berth/contract';
+import { ValidationError, dropNulls, type Endpoint, type ValidationIssue } from '@berth/contract';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import { isStorableText } from '../lib/text.ts';
-import { bodyText, checkBodyType, hasBody, readBody } from './body.ts';
+import { bodyText, checkBodyType, checkUncompressed, hasBody, readBody } from './body.ts';
 import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { isMultipart, readFileForm } from './file-form.ts';
 import { bodyHint } from './hints.ts';
 import { extraForbidden, validationIssue, missing, parsePart } from './validation-issues.ts';
 import type { Parsed, RequestPart } from './validation-issues.ts';
@@ -36,7 +36,8 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
   if (response && methodsWithBody.has(endpoint.method)) {
     bytes = await takeBody(endpoint, request, response, limits);
     const taken = bytes;
-    if (endpoint.rawBody === undefined) body = section('validate', () => parseBody(endpoint, request, taken));
+    if (taken && takesForm(endpoint, request)) ({ body, bytes } = await parseForm(endpoint, request, taken));
+    else if (endpoint.rawBody === undefined) body = section('validate', () => parseBody(endpoint, request, taken));
     else if (bytes === undefined) body = failed(validationIssue(['body'], missing));
     else exchange.rawBody = bytes;
   }
@@ -47,7 +48,7 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
 /** The same for a request without a body. */
 export function fill(exchange: Exchange, endpoint: Endpoint, raw: RawRequest, body: Parsed = none): void {
   const params = endpoint.params ? parseText('path', endpoint.params, raw.params) : none;
-  const query = endpoint.query ? parseText('query', endpoint.query, raw.query) : none;
+  const query = parseText('query', endpoint.query ?? noFields, raw.query);
   const headers = endpoint.method === 'POST' ? parseIdempotencyKey(exchange.request) : none;
   if (!params.ok || !query.ok || !headers.ok || !body.ok) throw toValidationError([params, query, headers, body]);
   // Safe: the handler was mounted with the same endpoint whose schemas produced these values.
@@ -94,7 +95,8 @@ async function takeBody(
   limits: BodyLimits,
 ): Promise<Buffer | undefined> {
   if (!hasBody(request)) return undefined;
-  if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
+  if (takesForm(endpoint, request)) checkUncompressed(request);
+  else if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
   const bytes = await readBody(
     request,
     response,
@@ -102,6 +104,21 @@ async function takeBody(
   );
   return bytes.length > 0 ? bytes : undefined;
 }
+
+const takesForm = ({ multipart }: Endpoint, request: IncomingMessage): boolean => multipart !== undefined && isMultipart(request);
+
+/** The body that the form stands for. Its bytes are the file's, because the form has another boundary each time. */
+async function parseForm(endpoint: Endpoint, request: IncomingMessage, form: Buffer): Promise<{ body: Parsed; bytes: Buffer }> {
+  const { multipart, body: schema = noFields } = endpoint;
+  const file = multipart && (await readFileForm(request, form, multipart));
+  if (!multipart || !file) return { body: failed(validationIssue(['body'], notAFileForm, {})), bytes: form };
+  const { value, bytes } = file;
+  const { [multipart.bytes]: _, ...texts } = value;
+  const issues = unstorable('body', texts);
+  return { body: issues.length > 0 ? failed(...issues) : section('validate', () => parsePart('body', schema, value)), bytes };
+}
+
+const notAFileForm = { type: 'value_error', msg: 'Input should be a form with one file, in the part `file`' };
 
 function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer | undefined): Parsed {
   if (bytes === undefined) {
@@ -111,7 +128,10 @@ function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer |
   if (!endpoint.body) checkBodyType(request);
   const text = bodyText(bytes);
   const reading = text === null ? { ok: false as const, problem: 'not valid UTF-8' } : parseJson(text, endpoint.exactTextFields);
-  if (reading.ok) return parsePart('body', endpoint.body ?? noFields, reading.value);
+  if (reading.ok) {
+    if (endpoint.body) dropNulls(endpoint.body, reading.value);
+    return parsePart('body', endpoint.body ?? noFields, reading.value);
+  }
   if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
   // Invalid JSON may contain secrets that no field name marks, so none of it is shown.
   return failed(validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {}));

@@ -3,9 +3,13 @@ import { actorOf, type Routes } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { toKey } from './api-key.ts';
 import type { Keys } from './keys.ts';
+import { toKeyFilter, toKeyPage } from './page.ts';
 
 export function mountKeyAdmin(routes: Routes, keys: Keys, clock: Clock): void {
-  routes.on(listKeys, async ({ query }) => (await keys.list(query.owner)).map((key) => toKey(key, clock.now())));
+  routes.on(listKeys, async (call) => {
+    const { query } = call;
+    return toKeyPage(call, await keys.list(toKeyFilter(query.owner, query)), query.limit, clock.now());
+  });
   routes.on(createKey, async ({ body, principal }) => {
     const { expires_in_days: expiresInDays, ...options } = body;
     const { key, raw } = await keys.create({ ...options, expiresInDays, createdBy: 'admin', actor: actorOf(principal) });

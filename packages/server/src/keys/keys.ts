@@ -11,7 +11,18 @@ import { readOrCreateSecret } from '../lib/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
-import { countActive, findInactive, findKey, insertKey, listKeys, lockKey, touchKeys, updateKey, type KeySelector } from './store.ts';
+import {
+  countActive,
+  findInactive,
+  findKey,
+  insertKey,
+  listKeys,
+  lockKey,
+  touchKeys,
+  updateKey,
+  type KeyFilter,
+  type KeySelector,
+} from './store.ts';
 
 export { connectTokenPrefix, isWellFormed, keyPrefix, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
 export { ConnectTokens, invalidConnectToken } from './connect-tokens.ts';
@@ -128,8 +139,9 @@ export class Keys {
     return { secret, created };
   }
 
-  list(owner: string | undefined): Promise<ApiKey[]> {
-    return listKeys(this.#store, owner);
+  /** Newest first. */
+  list(filter: KeyFilter): Promise<ApiKey[]> {
+    return listKeys(this.#store, filter);
   }
 
   /**

@@ -13,9 +13,13 @@ import { toKey } from './api-key.ts';
 import { toConnectToken, toConnectUrls } from './connect-token.ts';
 import type { ConnectTokens } from './connect-tokens.ts';
 import type { Keys } from './keys.ts';
+import { toKeyFilter, toKeyPage } from './page.ts';
 
 export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
-  routes.on(listOwnKeys, async ({ principal }) => (await keys.list(ownerOf(principal))).map((key) => toKey(key, clock.now())));
+  routes.on(listOwnKeys, async (call) => {
+    const { query, principal } = call;
+    return toKeyPage(call, await keys.list(toKeyFilter(ownerOf(principal), query)), query.limit, clock.now());
+  });
   routes.on(createOwnKey, async ({ body, principal }) => {
     const { key, raw } = await keys.createOwn({ ...callerOf(principal), name: body.name, expiresInDays: body.expires_in_days });
     return { ...toKey(key, clock.now()), key: raw };

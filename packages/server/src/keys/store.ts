@@ -1,4 +1,4 @@
-import type { ExpressionBuilder, Generated, Selectable } from 'kysely';
+import { sql, type ExpressionBuilder, type Generated, type Selectable } from 'kysely';
 import type { Tables } from '../store/store.ts';
 import type { ApiKey } from './api-key.ts';
 import type { ConnectToken } from './connect-token.ts';
@@ -87,9 +87,18 @@ export async function lockKey(tx: Tables, selector: KeySelector): Promise<ApiKey
   return row && toApiKey(row);
 }
 
-export async function listKeys(tables: Tables, owner: string | undefined): Promise<ApiKey[]> {
-  let query = own(tables).selectFrom('api_keys').selectAll().orderBy('created_at', 'desc').orderBy('key_id');
+export interface KeyFilter {
+  owner?: string | undefined;
+  /** The last key of the page before. */
+  after?: { createdAt: Date; keyId: string };
+  limit: number;
+}
+
+/** Newest first. */
+export async function listKeys(tables: Tables, { owner, after, limit }: KeyFilter): Promise<ApiKey[]> {
+  let query = own(tables).selectFrom('api_keys').selectAll().orderBy('created_at', 'desc').orderBy('key_id', 'desc').limit(limit);
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
+  if (after) query = query.where(sql<boolean>`(created_at, key_id) < (${after.createdAt}, ${after.keyId})`);
   return (await query.execute()).map(toApiKey);
 }
 

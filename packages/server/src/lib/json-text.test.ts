@@ -6,9 +6,9 @@ import { toJsonText } from './json-text.ts';
 const long = (unit: string): string => unit.repeat(Math.ceil(2_500_000 / unit.length));
 
 describe('the JSON of a response', () => {
-  it('is what JSON.stringify makes of it', async () => {
+  it('is what JSON.stringify makes of it, and a newline', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.jsonValue(), async (value) => assert.equal(await toJsonText(value), JSON.stringify(value))),
+      fc.asyncProperty(fc.jsonValue(), async (value) => assert.equal(await toJsonText(value), `${JSON.stringify(value)}\n`)),
       { numRuns: 200 },
     );
   });
@@ -21,6 +21,6 @@ describe('the JSON of a response', () => {
         { a: { b: { c: { d: long(unit) } } } },
         [long(unit)],
       ])
-        assert.ok((await toJsonText(value)) === JSON.stringify(value), JSON.stringify(unit));
+        assert.ok((await toJsonText(value)) === `${JSON.stringify(value)}\n`, JSON.stringify(unit));
   });
 });

@@ -7,13 +7,14 @@ const sliceChars = 1024 * 1024;
 const depthMax = 3;
 
 /**
- * `JSON.stringify` of a response, with pauses for other work where it holds long
+ * `JSON.stringify` of a response and a newline, with pauses for other work where it holds long
  * strings: a page of 9 MB takes a tenth of a second.
  */
 export async function toJsonText(value: unknown): Promise<string> {
-  if (!hasLongText(value, depthMax)) return stringify(value);
+  if (!hasLongText(value, depthMax)) return `${stringify(value)}\n`;
   const parts: string[] = [];
   await write(value, depthMax, parts);
+  parts.push('\n');
   return parts.join('');
 }
 

@@ -25,6 +25,8 @@ export const openDevAuthorize = endpoint({
   method: 'GET',
   path: `${devIdpPath}/authorize`,
   summary: 'Open the sign-in page of the authorization code flow',
+  // Unknown parameters are ignored (RFC 6749, section 3.1).
+  query: z.looseObject({}),
 });
 
 export const devAuthorize = endpoint({

@@ -129,7 +129,15 @@ export class Worker {
     this.owners = new Owners({ store, tiers: tiersOf(tiers), audit, clock });
     const workerId = newId('wrk');
     this.credits = new Credits({ store, owners: this.owners, audit, clock, log, workerId, silentWorkers: () => Promise.resolve([]) });
-    this.metering = new Metering({ store: this.store, owners: this.owners, credits: wrap(this.credits), clock, log, creditsEnforced });
+    this.metering = new Metering({
+      store: this.store,
+      owners: this.owners,
+      credits: wrap(this.credits),
+      clock,
+      log,
+      creditsEnforced,
+      sessionsMax: 50,
+    });
   }
 
   /** A meter of `browser`, of a session that was started under the owner's plan. */

@@ -28,6 +28,8 @@ interface MeteringDeps {
   log: Log;
   /** Whether calls are refused when the wallet is empty. If not, wallets pay what they can, and nothing beyond it is owed. */
   creditsEnforced: boolean;
+  /** Sessions that this worker runs at most: the concurrency limit of plans without one. */
+  sessionsMax: number;
 }
 
 interface Admission {
@@ -197,7 +199,7 @@ export class Metering {
 
   #report(account: Account, plan: EffectivePlan, remoteUsage: RemoteUsage, now: Date): UsageResponse {
     account.sample(this.#month());
-    return toUsage(plan, toTotals(account.counts(remoteUsage)), now);
+    return toUsage(plan, toTotals(account.counts(remoteUsage)), { now, sessionsMax: this.#deps.sessionsMax });
   }
 
   /** Not enforced where the owner's plan allows overage. */

@@ -2,8 +2,14 @@ import { limitedAxes, type LimitedAxis, type UsageResponse } from '@berth/contra
 import type { EffectivePlan } from '../owners/owners.ts';
 import type { Totals } from './counts.ts';
 
+interface UsageContext {
+  now: Date;
+  /** Sessions that this worker runs at most. */
+  sessionsMax: number;
+}
+
 /** Usage of a month against the effective plan. */
-export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, now: Date): UsageResponse {
+export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, { now, sessionsMax }: UsageContext): UsageResponse {
   const remaining = {} as Record<LimitedAxis, number | null>;
   for (const axis of limitedAxes) {
     const limit = tier.limits[axis];
@@ -15,7 +21,7 @@ export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, no
     usage: totals,
     limits: tier.limits,
     remaining,
-    concurrency_limit: tier.concurrency_limit,
+    concurrency_limit: tier.concurrency_limit ?? sessionsMax,
     premium_egress: tier.premium_egress,
     overage_allowed: tier.overage_allowed,
     enforced: tier.enforced,

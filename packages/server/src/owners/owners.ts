@@ -1,12 +1,12 @@
 /** Owners and their plans. */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { ServiceError, ValidationError } from '@berth/contract';
+import { OwnerId, ServiceError, ValidationError } from '@berth/contract';
 import { LRUCache } from 'lru-cache';
 import type { Audit } from '../audit/audit.ts';
 import { bearerOf, type Guard, type Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Store, Tables } from '../store/store.ts';
-import { insertOwner, lockOwner, readPlan, updatePlan, type PlanRecord } from './store.ts';
+import { insertOwner, lockOwner, readOwner, readPlan, updatePlan, type OwnerRecord, type PlanRecord } from './store.ts';
 import type { Tier, Tiers } from './tiers.ts';
 
 export { loadTiers, type Tier, type Tiers } from './tiers.ts';
@@ -60,6 +60,11 @@ export class Owners {
     const cached = this.#cache.get(owner);
     if (!cached || this.#clock.monotonicMs() - cached.readMs > cacheTtlMs) return null;
     return this.#toEffectivePlan(cached.plan);
+  }
+
+  /** What is stored of an owner; the trial may have ended. @throws ServiceError store_unavailable */
+  async find(owner: string): Promise<OwnerRecord | undefined> {
+    return OwnerId.safeParse(owner).success ? readOwner(this.#store, owner) : undefined;
   }
 
   async tierOf(owner: string): Promise<Tier> {

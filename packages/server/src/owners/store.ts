@@ -29,6 +29,22 @@ export async function readPlan(tables: Tables, owner: string): Promise<PlanRecor
   return row && { tier: row.tier, trialTier: row.trial_tier, trialEndsAt: row.trial_ends_at };
 }
 
+export interface OwnerRecord extends PlanRecord {
+  owner: string;
+  createdAt: Date;
+}
+
+export async function readOwner(tables: Tables, owner: string): Promise<OwnerRecord | undefined> {
+  const row = await own(tables)
+    .selectFrom('owners')
+    .select(['owner_id', 'created_at', 'tier', 'trial_tier', 'trial_ends_at'])
+    .where('owner_id', '=', owner)
+    .executeTakeFirst();
+  return (
+    row && { owner: row.owner_id, createdAt: row.created_at, tier: row.tier, trialTier: row.trial_tier, trialEndsAt: row.trial_ends_at }
+  );
+}
+
 /** Has no effect where the owner exists. */
 export async function insertOwner(tables: Tables, owner: string, tier: string): Promise<void> {
   await own(tables)

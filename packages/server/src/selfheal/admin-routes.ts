@@ -87,6 +87,7 @@ const toStrategies = ({ owner, domain, strategies, current, nextProbeAt }: SiteS
     success_rate: record.successRate,
     score: record.score,
     avg_latency_ms: record.avgLatencyMs,
+    avg_cost_credits: record.avgCostCredits,
     last_used_at: toIso(record.lastUsedAt),
     enabled: record.enabled,
   })),
@@ -103,4 +104,7 @@ const toOverview = (overview: Overview): SelfHealOverviewResponse => ({
   by_strategy: overview.byStrategy,
   top_domains: overview.topDomains,
   cooldowns: overview.cooldowns,
+  // Flows and skills do not exist yet.
+  selector_heals: { verified: 0, unverified: 0, failed: 0 },
+  skills: { active: 0, quarantined: 0 },
 });

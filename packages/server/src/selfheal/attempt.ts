@@ -24,6 +24,8 @@ export interface Attempt {
   strategy: StrategyName;
   startedAt: Date;
   durationMs: number;
+  /** What it cost, in credits. */
+  credits: number;
   outcome: Outcome;
   /** The contract's reason of a failed navigation. */
   reason: string | null;

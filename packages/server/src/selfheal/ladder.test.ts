@@ -56,6 +56,14 @@ describe('the ladder', () => {
       assert.deepEqual(attemptedStrategies(failure).slice(0, 2), ['rotate_egress', 'fresh_context']);
   });
 
+  it('tries a browser with windows where a site checks the browser, not where it checks the rate', () => {
+    for (const type of ['access_denied', 'bot_wall', 'challenge', 'empty_shell'] as const)
+      assert.ok(attemptedStrategies((strategy) => blocked(strategy, type)).includes('full_browser'), type);
+    for (const type of ['rate_limited', 'geo_blocked', 'login_wall'] as const)
+      assert.ok(!attemptedStrategies((strategy) => blocked(strategy, type)).includes('full_browser'), type);
+    assert.equal(new Ladder(['full_browser'], half).next(blocked('direct', 'bot_wall'), 2000), null);
+  });
+
   it('waits first where a server is broken or slow', () => {
     assert.equal(attemptedStrategies((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
     assert.equal(attemptedStrategies((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');

@@ -22,7 +22,9 @@ export interface PlannedAttempt {
 
 const later = ['wait_retry', 'throttle'] as const;
 const elsewhere = ['rotate_egress', 'fresh_context'] as const;
-const allStrategies = [...later, ...elsewhere, 'captcha_provider', 'human'] as const;
+/** Sites that block by what a browser looks like may accept one with windows on a display. */
+const otherwise = [...elsewhere, 'full_browser'] as const;
+const allStrategies = [...later, ...otherwise, 'captcha_provider', 'human'] as const;
 
 /** `direct` is in none of them: it comes first or not at all. */
 const afterBlock: Record<BlockType, readonly StrategyName[]> = {
@@ -30,12 +32,12 @@ const afterBlock: Record<BlockType, readonly StrategyName[]> = {
   challenge: allStrategies,
   captcha: allStrategies,
   // Mostly by the reputation of the IP address, so that waiting does not help.
-  access_denied: [...elsewhere, ...later, 'human'],
-  bot_wall: [...elsewhere, ...later, 'human'],
+  access_denied: [...otherwise, ...later, 'human'],
+  bot_wall: [...otherwise, ...later, 'human'],
   geo_blocked: ['rotate_egress'],
   login_wall: ['human'],
   consent_wall: ['fresh_context', 'human'],
-  empty_shell: [...later, ...elsewhere],
+  empty_shell: [...later, ...otherwise],
   // Rules of the site or the service are not circumvented.
   robots_disallowed: [],
   cooldown: [],
@@ -69,6 +71,7 @@ const attemptMsMin: Record<StrategyName, number> = {
   throttle: 250,
   rotate_egress: 250,
   fresh_context: 500,
+  full_browser: 3000,
   captcha_provider: 3000,
   human: 10_000,
 };

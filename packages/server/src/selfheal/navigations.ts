@@ -1,8 +1,8 @@
-/** Records the navigations of sessions. Their strategy is always `direct`. */
+/** Records the navigations of sessions. Their strategy is always `direct`, and each costs an action. */
 import type { Drive } from '../drive/drive.ts';
 import { domainOf, type SelfHeal } from './selfheal.ts';
 
-export function recordNavigations(drive: Drive, selfHeal: SelfHeal): void {
+export function recordNavigations(drive: Drive, selfHeal: SelfHeal, actionCredits: number): void {
   drive.onNavigated(({ owner, sessionId, region, kind, egress, url, startedAt, durationMs, outcome, error, block }) => {
     const domain = domainOf(url);
     if (domain === '') return;
@@ -25,6 +25,7 @@ export function recordNavigations(drive: Drive, selfHeal: SelfHeal): void {
           strategy: 'direct',
           startedAt,
           durationMs,
+          credits: actionCredits,
           outcome: isBlocked ? 'blocked' : isAnswered ? 'ok' : 'error',
           reason: error?.reason ?? null,
           block: isBlocked ? block : null,

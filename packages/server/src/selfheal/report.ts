@@ -1,5 +1,5 @@
 /** Reports for the operator, computed from the stored state. */
-import type { SiteState, StrategyName } from '@berth/contract';
+import { microPerCredit, type SiteState, type StrategyName } from '@berth/contract';
 import { scoreOf } from './learn.ts';
 import { isCooling, siteStateOf, windowOf, type StrategyStats, type Site, type SiteWindow } from './site.ts';
 
@@ -16,6 +16,7 @@ export interface StrategyReport extends Pick<StrategyStats, 'strategy' | 'attemp
   successRate: number | null;
   score: number | null;
   avgLatencyMs: number | null;
+  avgCostCredits: number | null;
   lastUsedAt: Date | null;
   enabled: boolean;
 }
@@ -66,11 +67,11 @@ export function toStrategyReport(strategy: StrategyName, stats: StrategyStats | 
       successRate: null,
       score: null,
       avgLatencyMs: null,
+      avgCostCredits: null,
       lastUsedAt: null,
       enabled,
     };
-  const { attempts, successes, blocks, errors, durationMs, recent, lastUsedAt } = stats;
-  const avgLatencyMs = Math.round(durationMs / attempts);
+  const { attempts, successes, blocks, errors, durationMs, costMicro, recent, lastUsedAt } = stats;
   return {
     strategy,
     attempts,
@@ -79,7 +80,8 @@ export function toStrategyReport(strategy: StrategyName, stats: StrategyStats | 
     errors,
     successRate: ratio(successes, attempts),
     score: scoreOf(recent).lower,
-    avgLatencyMs,
+    avgLatencyMs: Math.round(durationMs / attempts),
+    avgCostCredits: Math.round(costMicro / attempts) / microPerCredit,
     lastUsedAt,
     enabled,
   };

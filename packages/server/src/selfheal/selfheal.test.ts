@@ -260,7 +260,17 @@ describe('the strategies of a site', () => {
     );
     const score = Number(strategies[1]?.score?.toFixed(4));
     const [direct, waited, paced] = strategies.map(({ strategy: _name, enabled: _enabled, ...overrides }) => overrides);
-    assert.deepEqual(direct, { attempts: 2, successes: 0, blocks: 1, errors: 1, successRate: 0, score: 0, avgLatencyMs: 100, lastUsedAt });
+    assert.deepEqual(direct, {
+      attempts: 2,
+      successes: 0,
+      blocks: 1,
+      errors: 1,
+      successRate: 0,
+      score: 0,
+      avgLatencyMs: 100,
+      avgCostCredits: 0.01,
+      lastUsedAt,
+    });
     assert.deepEqual(
       { ...waited, score },
       {
@@ -283,6 +293,7 @@ describe('the strategies of a site', () => {
       successRate: null,
       score: null,
       avgLatencyMs: null,
+      avgCostCredits: null,
       lastUsedAt: null,
     });
     assert.deepEqual([current, nextProbeAt], ['direct', null]);

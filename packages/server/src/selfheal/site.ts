@@ -5,7 +5,7 @@
  * which doubles with each further one. Only an attempt that began after a
  * cooldown can start the next one, so that concurrent fetches count once.
  */
-import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
+import { microPerCredit, type BlockType, type BlockVendor, type SiteState, type StrategyName } from '@berth/contract';
 import { endOf, type Attempt, type Outcome } from './attempt.ts';
 
 /** How many of the last attempts count. */
@@ -44,6 +44,8 @@ export interface StrategyStats {
   blocks: number;
   errors: number;
   durationMs: number;
+  /** In millionths of a credit. */
+  costMicro: number;
   recent: Recent;
   lastUsedAt: Date;
 }
@@ -92,7 +94,7 @@ function afterBlock(site: Site, { block, startedAt }: Attempt, at: Date): Site {
 }
 
 export function updateStrategyStats(stats: StrategyStats | undefined, attempt: Attempt): StrategyStats {
-  const { owner, domain, strategy, outcome, durationMs } = attempt;
+  const { owner, domain, strategy, outcome, durationMs, credits } = attempt;
   return {
     owner,
     domain,
@@ -102,6 +104,7 @@ export function updateStrategyStats(stats: StrategyStats | undefined, attempt: A
     blocks: (stats?.blocks ?? 0) + Number(outcome === 'blocked'),
     errors: (stats?.errors ?? 0) + Number(outcome === 'error'),
     durationMs: (stats?.durationMs ?? 0) + durationMs,
+    costMicro: (stats?.costMicro ?? 0) + Math.round(credits * microPerCredit),
     recent: withAttempt(stats?.recent ?? [], attempt),
     lastUsedAt: later(stats?.lastUsedAt ?? null, endOf(attempt)),
   };

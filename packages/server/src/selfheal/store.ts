@@ -35,6 +35,7 @@ interface SelfHealTables {
     duration_ms: number;
     recent: Recent;
     last_used_at: Date;
+    cost_micro: number;
   };
   selfheal_hours: { hour: Date; name: string; count: number };
 }
@@ -116,6 +117,7 @@ const toStrategyStats = (row: StrategyStatsRow): StrategyStats => ({
   blocks: row.blocks,
   errors: row.errors,
   durationMs: row.duration_ms,
+  costMicro: row.cost_micro,
   recent: row.recent,
   lastUsedAt: row.last_used_at,
 });
@@ -129,6 +131,7 @@ const fromStrategyStats = (stats: StrategyStats): StrategyStatsRow => ({
   blocks: stats.blocks,
   errors: stats.errors,
   duration_ms: stats.durationMs,
+  cost_micro: stats.costMicro,
   recent: stats.recent,
   last_used_at: stats.lastUsedAt,
 });
@@ -173,7 +176,8 @@ export async function writeSites(tables: Tables, sites: Site[], strategyStats: S
   await sql`insert into site_strategies select * from jsonb_populate_recordset(null::site_strategies, ${strategyRows})
     on conflict (owner_id, domain, strategy) do update set
       attempts = excluded.attempts, successes = excluded.successes, blocks = excluded.blocks, errors = excluded.errors,
-      duration_ms = excluded.duration_ms, recent = excluded.recent, last_used_at = excluded.last_used_at`.execute(own(tables));
+      duration_ms = excluded.duration_ms, recent = excluded.recent, last_used_at = excluded.last_used_at,
+      cost_micro = excluded.cost_micro`.execute(own(tables));
 }
 
 export interface HourCount {
@@ -191,7 +195,8 @@ export async function addToHours(tables: Tables, counts: HourCount[]): Promise<v
 export interface EventFilter {
   owner?: string | undefined;
   domain?: string | undefined;
-  type?: BlockType | undefined;
+  /** One that is no type of block matches none. */
+  type?: string | undefined;
   since?: Date | undefined;
   limit: number;
 }
@@ -201,7 +206,7 @@ export async function findEvents(tables: Tables, { owner, domain, type, since, l
   let query = own(tables).selectFrom('block_events').selectAll();
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
   if (domain !== undefined) query = query.where('domain', '=', domain);
-  if (type !== undefined) query = query.where('type', '=', type);
+  if (type !== undefined) query = query.where('type', '=', type as BlockType);
   if (since !== undefined) query = query.where('created_at', '>=', since);
   const rows = await query.orderBy('created_at', 'desc').orderBy('event_id').limit(limit).execute();
   return rows.map(toEvent);

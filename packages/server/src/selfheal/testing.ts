@@ -28,6 +28,7 @@ export const attemptOf = (overrides: Partial<Attempt> = {}): Attempt => ({
   strategy: 'direct',
   startedAt: new Date('2026-01-01T00:00:00.000Z'),
   durationMs: 100,
+  credits: 0.01,
   outcome: 'ok',
   reason: null,
   block: overrides.outcome === 'blocked' ? blockOf('challenge') : null,

@@ -193,6 +193,7 @@ export class LiveSession {
       // A session always has a tab; the first one, or a replacement for the last one, may still be opening.
       current_url: tab?.url ?? 'about:blank',
       title: tab?.title ?? '',
+      user_agent: this.record.settings.user_agent ?? machine.browser.version.userAgent,
       egress: {
         type: egressInfo.type,
         ip: egressInfo.ip,

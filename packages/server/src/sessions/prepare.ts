@@ -11,8 +11,9 @@ const startNavigationMs = 30_000;
 /** Callers of `create` with `wait` wait for this navigation as well. */
 const startNavigationMsMax = 60_000;
 
-/** Nobody watches the pages of a fetch, so these need no compositor. */
-export const vmKindOf = ({ record, request }: SessionSpec): VmKind => (record.settings.purpose === 'fetch' ? 'shell' : request.kind);
+/** Nobody watches the pages of a fetch, so these need no compositor, unless the fetch asks for windows. */
+export const vmKindOf = ({ record, request }: SessionSpec): VmKind =>
+  record.settings.purpose === 'fetch' && request.kind === 'headless' ? 'shell' : request.kind;
 
 /** Applies the session's settings and storage state. @throws ServiceError no_capacity; ValidationError for a cookie that the browser refuses */
 export async function prepareMachine(session: LiveSession, machine: Machine, spec: SessionSpec): Promise<void> {

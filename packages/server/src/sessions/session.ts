@@ -75,6 +75,9 @@ export interface SessionSettings {
   user_agent: string | null;
   locale: string | null;
   timezone: string | null;
+  /** The next two are absent in rows older than these fields. */
+  block_ads?: boolean;
+  allowed_domains?: string[] | null;
   proxy: {
     type: 'none' | 'managed' | 'rotating' | 'external';
     server: string | null;
@@ -89,6 +92,8 @@ export interface SessionSettings {
 export interface LastSeen {
   current_url: string | null;
   title: string | null;
+  /** The one that pages see. Absent before the browser has started, and in older rows. */
+  user_agent?: string;
   /** `type` is absent in older rows. */
   egress: { type?: EgressType | null; ip: string | null; country: string | null; rotations: number; rotated_at: string | null };
   tabs_open: number;

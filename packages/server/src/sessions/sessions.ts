@@ -9,6 +9,7 @@ import { Loop } from '../lib/loop.ts';
 import type { Ticket } from '../metering/metering.ts';
 import { isUniqueViolation } from '../store/store.ts';
 import { CreateRateLimiter } from './create-rate-limiter.ts';
+import { assertReachable, sessionEndedError, sessionNotFound } from './errors.ts';
 import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
 import { toView, type LiveSession, type SessionView } from './live.ts';
 import { openStartUrl } from './prepare.ts';
@@ -18,6 +19,7 @@ import {
   updateSession,
   deleteEndedSessions,
   findSession,
+  findSessionIdByName,
   listSessions,
   liveNameIndex,
   writeRecordingStatus,
@@ -27,6 +29,7 @@ import {
 export type { Machine } from '../fleet/fleet.ts';
 export type { LiveSession, Connection, SessionView } from './live.ts';
 export type { SessionEvent } from './events.ts';
+export { sessionEndedError, sessionNotFound } from './errors.ts';
 export { listenersMax } from './events.ts';
 export type { UploadedFile } from './files.ts';
 export { closeReasonOf, service } from './session.ts';
@@ -132,6 +135,11 @@ export class Sessions {
     return toView(record, null);
   }
 
+  /** The id of the owner's live session of that name, else of the last one; undefined for none. */
+  idOf(owner: string, name: string): Promise<string | undefined> {
+    return findSessionIdByName(this.#deps.store, owner, name);
+  }
+
   /** Newest first, one more than `limit` where another page follows. */
   async list(filter: ListFilter): Promise<SessionView[]> {
     const records = await listSessions(this.#deps.store, filter);
@@ -140,6 +148,7 @@ export class Sessions {
 
   async update(owner: string, sessionId: string, request: UpdateSessionRequest): Promise<SessionView> {
     const { record } = await this.get(owner, sessionId);
+    assertReachable(record, this.#deps.workerId);
     const session = this.live.get(sessionId);
     if (!session || isOver(record.status)) throw sessionEndedError(record);
     const tier = await this.#deps.owners.tierOf(owner);
@@ -158,9 +167,10 @@ export class Sessions {
 
   /** Idempotent while the record exists. `owner` null is the operator, who may end any session. */
   async end(owner: string | null, sessionId: string, end: End): Promise<void> {
-    await this.get(owner, sessionId);
+    const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
     if (session) await this.#lifecycle.end(session, end);
+    else assertReachable(record, this.#deps.workerId);
   }
 
   /** Waits for the start of a session of this worker. @throws ServiceError no_capacity, session_ended, or the start's own error */
@@ -173,7 +183,7 @@ export class Sessions {
     throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { retryAfterSeconds: 2 });
   }
 
-  /** A session that can be driven now. @throws ServiceError session_not_found, session_not_ready, session_ended */
+  /** A session that can be driven now. @throws ServiceError session_not_found, session_not_ready, session_ended, worker_unreachable */
   async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
     const { record } = await this.get(owner, sessionId);
     const session = this.live.get(sessionId);
@@ -182,6 +192,7 @@ export class Sessions {
     // Wait for an end in progress, so that the error reports its reason.
     await session?.ending?.catch(() => undefined);
     const { record: latest } = session ?? { record };
+    assertReachable(latest, this.#deps.workerId);
     if (latest.status === 'ready')
       throw new ServiceError('session_not_ready', 'The session’s browser does not respond. Try again in a moment.', {
         retryAfterSeconds: 1,
@@ -341,9 +352,3 @@ async function hasTab({ browser }: Machine): Promise<boolean> {
 }
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
-
-export const sessionNotFound = (): ServiceError =>
-  new ServiceError('session_not_found', 'No such session. It may have been deleted after its retention period.');
-
-export const sessionEndedError = (record: SessionRecord): ServiceError =>
-  new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });

@@ -124,6 +124,8 @@ const toSettings = (
   user_agent: request.user_agent,
   locale: request.locale,
   timezone: request.timezone,
+  block_ads: request.block_ads,
+  allowed_domains: request.allowed_domains,
   proxy: withoutProxySecrets(request.proxy),
   tab_limit: tabLimit,
 });

@@ -167,6 +167,20 @@ export async function findSession(tables: Tables, sessionId: string): Promise<Se
   return row && toRecord(row);
 }
 
+/** The owner's live session of that name, else the one that was created last. */
+export async function findSessionIdByName(tables: Tables, owner: string, name: string): Promise<string | undefined> {
+  const row = await sessions(tables)
+    .selectFrom('sessions')
+    .select('session_id')
+    .where('owner_id', '=', owner)
+    .where('name', '=', name)
+    .orderBy(sql`status in ('starting', 'ready')`, 'desc')
+    .orderBy('created_at', 'desc')
+    .limit(1)
+    .executeTakeFirst();
+  return row?.session_id;
+}
+
 export interface ListFilter {
   owner?: string | undefined;
   statuses?: SessionStatus[] | undefined;

@@ -1,0 +1,24 @@
+/** Session names in place of ids, in paths and in the field `session_id` of bodies. */
+import { sessionNameMax } from '@berth/contract';
+import { isId } from '../lib/ids.ts';
+import { isStorableText } from '../lib/text.ts';
+import type { Exchange } from './exchange.ts';
+
+/** undefined where the owner has no session of that name. */
+export type SessionIdOf = (owner: string, name: string) => Promise<string | undefined>;
+
+/** Puts ids in place of names. Unknown names stay, and are answered like unknown ids. */
+export async function resolveSessionNames({ principal, params, body }: Exchange, sessionIdOf: SessionIdOf | undefined): Promise<void> {
+  const { owner, viewer } = principal;
+  // A view link is of one session, whose id is in it.
+  if (!sessionIdOf || owner === null || viewer) return;
+  for (const part of [params, body] as unknown[]) {
+    if (!hasSessionId(part) || !mayBeName(part.session_id)) continue;
+    part.session_id = (await sessionIdOf(owner, part.session_id)) ?? part.session_id;
+  }
+}
+
+const hasSessionId = (part: unknown): part is { session_id: string } =>
+  typeof part === 'object' && part !== null && 'session_id' in part && typeof part.session_id === 'string';
+
+const mayBeName = (text: string): boolean => text !== '' && text.length <= sessionNameMax && !isId('ses', text) && isStorableText(text);

@@ -1,0 +1,16 @@
+import { ServiceError } from '@berth/contract';
+import { isOver, type SessionRecord } from './session.ts';
+
+export const sessionNotFound = (): ServiceError =>
+  new ServiceError('session_not_found', 'No such session. It may have been deleted after its retention period.');
+
+export const sessionEndedError = (record: SessionRecord): ServiceError =>
+  new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });
+
+/** @throws ServiceError worker_unreachable for a live session of another worker */
+export function assertReachable({ workerId, status }: SessionRecord, ownWorkerId: string): void {
+  if (workerId === ownWorkerId || isOver(status)) return;
+  throw new ServiceError('worker_unreachable', 'The session runs on another worker, which this one cannot reach. Send the request to it.', {
+    details: { worker_id: workerId },
+  });
+}
