@@ -134,7 +134,7 @@ export const saveLiveViewDownload = endpoint({
   method: 'GET',
   path: '/v1/session/{session_id}/live-view/downloads/{download_id}',
   tag: 'Viewing',
-  summary: 'Save a download from the live view',
+  summary: 'Download a file from the live view',
   description:
     'Returns the bytes of a file that a page of the session has downloaded, to a person whose link has the scope ' +
     '`control`. Programs use `GET /v1/session/{session_id}/downloads/{download_id}`.',
