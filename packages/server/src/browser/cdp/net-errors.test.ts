@@ -60,7 +60,9 @@ describe('network errors', () => {
     assert.equal(errors.reportOf('net::ERR_CONNECTION_REFUSED', { requestId: '1' })?.message, 'dead.example failed');
     assert.equal(errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://dead.example/' })?.reason, 'dns_failed');
     assert.equal(errors.reportOf('net::ERR_CERT_DATE_INVALID', { url: 'https://dead.example/' }), null);
-    assert.equal(errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://alive.example/' }), null);
+    assert.equal(errors.reportOf('net::ERR_CONNECTION_REFUSED', { url: 'http://alive.example/' }), null);
+    const unseen = errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://alive.example/' });
+    assert.equal(unseen?.message, 'alive.example cannot be resolved', 'the browser itself did not resolve it');
   });
 
   it('appear in the log of a page, and in the errors of its WebSockets', () => {

@@ -21,6 +21,9 @@ const requestsMax = 4096;
 /** An origin is shorter; the rest of an address is not needed. */
 const originBytesMax = 300;
 
+/** A DNS name is shorter. */
+const hostCharsMax = 253;
+
 /** Chromium writes the fields of a message in a fixed order, so that addresses are found without parsing. */
 const methodStart = Buffer.from('{"method":"');
 const requestSent = { name: Buffer.from('Network.requestWillBeSent","params":{"requestId":"'), url: Buffer.from('"request":{"url":"') };
@@ -70,8 +73,12 @@ export class NetErrors {
 
   /** What the gate says of a request whose error text is one of its reasons; null for an error of the site. */
   reportOf(errorText: string, { requestId = '', url = '' }: FailedRequest): RefusalReport | null {
-    const report = this.#report(this.#addresses.get(requestId) ?? url);
-    return report && netErrors[report.reason] === errorText ? report : null;
+    const address = this.#addresses.get(requestId) ?? url;
+    const report = this.#report(address);
+    if (report && netErrors[report.reason] === errorText) return report;
+    // The browser itself refuses some names, which then never reach the gate.
+    const host = errorText === netErrors.dns_failed ? URL.parse(address)?.hostname : undefined;
+    return host === undefined ? null : { reason: 'dns_failed', rule: null, message: `${host.slice(0, hostCharsMax)} cannot be resolved` };
   }
 
   /** The result of `Page.navigate` to the address. */
