@@ -57,16 +57,16 @@ describe('events of the payment provider without a signing secret', () => {
   const refusal = (environment: Record<string, string>): Promise<unknown> =>
     build(environment)
       .billing.webhook(Buffer.from('{}'), undefined)
-      .catch((error: unknown) => (error instanceof ServiceError ? error.code : error));
+      .catch((error: unknown) => (error instanceof ServiceError ? error.code : (error as Error).name));
 
   it('are accepted only on loopback addresses', async () => {
-    assert.equal(await refusal({}), 'bad_request');
+    assert.equal(await refusal({}), 'ValidationError');
     for (const environment of elsewhere) assert.equal(await refusal(environment), 'billing_not_configured', JSON.stringify(environment));
   });
 
   it('are accepted elsewhere only where the operator allows it', async () => {
     for (const environment of elsewhere)
-      assert.equal(await refusal({ ...environment, BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }), 'bad_request', JSON.stringify(environment));
+      assert.equal(await refusal({ ...environment, BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }), 'ValidationError', JSON.stringify(environment));
   });
 
   it('cause a warning where billing is set up and they are accepted', () => {
