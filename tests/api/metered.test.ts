@@ -67,7 +67,7 @@ const inParams =
   async (request, owner) => ({ ...request, params: { ...request.params, ...(await make(request.params?.['session_id'] ?? '', owner)) } });
 
 const bySession =
-  (scope: 'view' | 'vnc'): Prepare =>
+  (scope: 'view' | 'control' | 'vnc'): Prepare =>
   async (request, { key }) => ({
     ...request,
     key: null,
@@ -107,6 +107,11 @@ const prepares: Record<string, Prepare> = {
   })),
   getDownload: inParams(async (session_id) => ({ download_id: plantDownload(served, session_id, { data: Buffer.from('a file') }) })),
   openLiveView: bySession('view'),
+  saveLiveViewDownload: async (request, owner) => {
+    const { session_id = '' } = request.params ?? {};
+    const download_id = plantDownload(served, session_id, { data: Buffer.from('a file') });
+    return bySession('control')({ ...request, params: { session_id, download_id } }, owner);
+  },
   openVnc: bySession('vnc'),
   readRecordingAsset: inParams(async (_, { key }) => {
     const recorded = await recordingSession(served, { key });
