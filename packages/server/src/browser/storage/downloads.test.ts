@@ -67,7 +67,7 @@ async function download(path: string): Promise<DownloadInfo> {
 async function storedBytes(expected: number): Promise<number> {
   const sizeOf = (name: string): number => statSync(join(launched.downloadsPath, name), { throwIfNoEntry: false })?.size ?? 0;
   const sum = (): number => readdirSync(launched.downloadsPath).reduce((all, name) => all + sizeOf(name), 0);
-  const deadline = performance.now() + 5000;
+  const deadline = performance.now() + 20_000;
   while (sum() !== expected && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
   return sum();
 }
