@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createKey, fetchPage, listAllSessions, listSessions, type FetchResponse } from '@berth/contract';
+import { createKey, fetchPage, getPool, listAllSessions, listSessions, type FetchResponse } from '@berth/contract';
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
@@ -311,8 +311,10 @@ describe('fetch modes', () => {
     });
 
     it('have windows for the kind `full_browser`, and for a retry after a block', { timeout: 120_000 }, async () => {
-      const [plain, headed] = [await get('/windows'), await get('/windows', { kind: 'full_browser', timeout_ms: 60_000 })];
-      assert.deepEqual([plain.title, headed.title], ['no window', 'a window']);
+      const [plain, headed] = [await get('/second'), await get('/second', { kind: 'full_browser', timeout_ms: 60_000 })];
+      const { vms } = (await client.call(getPool)).body;
+      const machineKinds = [plain, headed].map(({ session_id: id }) => vms.find((vm) => vm.session_id === id)?.kind);
+      assert.deepEqual([machineKinds, headed.title], [['shell', 'full_browser'], 'Second']);
       assert.deepEqual(
         [plain, headed].map(({ attempts }) => attempts.map(({ kind }) => kind)),
         [['headless'], ['full_browser']],

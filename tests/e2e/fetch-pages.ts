@@ -101,7 +101,6 @@ export const fetchPages: Record<string, string | Answer> = {
   '/flaky': failing(),
   '/busy': failing({ 'retry-after': '1' }),
   '/denied': failing({ server: 'AkamaiGHost' }),
-  '/windows': page('Windows', `<script>document.title = outerHeight > innerHeight ? 'a window' : 'no window';</script>`),
   '/robots.txt': (_, response) =>
     void response
       .writeHead(200, { 'content-type': 'text/plain' })
