@@ -250,7 +250,9 @@ describe('fetches as jobs', () => {
           const job = await readJob(again.client, job_id ?? '');
           assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
         }
-        assert.deepEqual(await poll(again.client, done.job_id), before);
+        // The service has another port now.
+        const later = await poll(again.client, done.job_id);
+        assert.deepEqual({ ...later, poll_url: before.poll_url }, before);
         assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
         const next = await submit(again.client, { url: `${site.url}/second`, mode });
         assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
