@@ -106,7 +106,7 @@ describe('409 key_limit_reached', () => {
 describe('422', () => {
   it('refuses an invalid grace period and one above a week', async () => {
     const { key, old } = await made('wrong');
-    for (const grace_seconds of [-1, 604_801, 1.5, '60', null]) {
+    for (const grace_seconds of [-1, 604_801, 1.5, '60']) {
       const [issue] = await served.issues(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds } });
       assert.deepEqual(issue?.loc, ['body', 'grace_seconds'], String(grace_seconds));
     }
