@@ -96,7 +96,8 @@ export class Owner {
 
   /** Includes fetch machines. */
   async sessions(): Promise<SessionResponse[]> {
-    return (await this.client.call(listSessions)).body;
+    const lists = ['session', 'fetch'].map((purpose) => this.client.call(listSessions, { query: { purpose } }));
+    return (await Promise.all(lists)).flatMap(({ body }) => body);
   }
 
   /** Waits until the session has ended. */
