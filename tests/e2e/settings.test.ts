@@ -165,7 +165,7 @@ describe('session settings', () => {
     within({}, async ({ page, session }) => {
       assert.deepEqual(
         [session.viewport, session.user_agent, session.locale],
-        [{ width: 1280, height: 720, device_scale_factor: 1 }, null, null],
+        [{ width: 1280, height: 720, device_scale_factor: 1 }, await page.evaluate(() => navigator.userAgent), null],
       );
       const { inner, outer, screen, scale } = await readTraits(page);
       assert.deepEqual({ inner, outer, screen, scale }, { inner: [1280, 720], outer: [1280, 720], screen: [1280, 720], scale: 1 });
