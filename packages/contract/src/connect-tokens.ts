@@ -1,8 +1,7 @@
 /** Connect tokens: credentials for addresses, which create and drive sessions by connecting and do nothing else. */
 import { z } from 'zod';
-import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp } from './fields.ts';
+import { PathId, Timestamp, credentialName, expiresInDays } from './fields.ts';
 
 export const ConnectToken = z
   .object({
@@ -39,14 +38,8 @@ export const CreatedConnectToken = ConnectToken.extend({
 
 export const CreateConnectTokenRequest = z
   .strictObject({
-    name: boundedString(1, 64).nullable().default(null).describe('Name of the token, 1 to 64 characters. Default: null, none.'),
-    expires_in_days: z
-      .int()
-      .min(1)
-      .max(3650)
-      .nullable()
-      .default(null)
-      .describe('Days until the token expires, 1 to 3650. Default: null, never.'),
+    name: credentialName('token'),
+    expires_in_days: expiresInDays('token'),
   })
   .meta({ id: 'CreateConnectTokenRequest' });
 

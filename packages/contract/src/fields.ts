@@ -37,6 +37,12 @@ export function isBrowsable(text: string): boolean {
 
 export const Timestamp = z.string().meta({ format: 'date-time', description: 'RFC 3339, UTC.', examples: ['2026-11-21T09:30:00.000Z'] });
 
+/** The name that a caller gives an API key or a token, and its lifetime. */
+export const credentialName = (what: 'key' | 'token') =>
+  boundedString(1, 64).nullable().default(null).describe(`Name of the ${what}, 1 to 64 characters. Default: null, none.`);
+export const expiresInDays = (what: 'key' | 'token') =>
+  z.int().min(1).max(3650).nullable().default(null).describe(`Days until the ${what} expires, 1 to 3650. Default: null, never.`);
+
 export const Locale = boundedString(0, 35)
   .refine(isLocale, { error: 'Input should be a BCP 47 language tag such as en-GB', ...issueParams('locale') })
   .meta({ examples: ['en-GB'] });

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp, pageHeaders, pageQuery } from './fields.ts';
+import { PathId, Timestamp, credentialName, expiresInDays, pageHeaders, pageQuery } from './fields.ts';
 
 export const OwnerId = boundedString(1, 64)
   .regex(/^[A-Za-z0-9][A-Za-z0-9_.:|@-]*$/)
@@ -36,32 +36,18 @@ export const CreatedKey = Key.extend({
 export const CreateKeyRequest = z
   .strictObject({
     owner: OwnerId.describe('Id of the owner. The owner is created if it does not exist.'),
-    name: boundedString(1, 64).nullable().default(null).describe('Name of the key, 1 to 64 characters. Default: null, none.'),
+    name: credentialName('key'),
     tier: boundedString(1, 64)
       .optional()
       .describe('Plan to set for the owner: a tier of the tiers file. Default: the plan stays as it is.'),
-    expires_in_days: z
-      .int()
-      .min(1)
-      .max(3650)
-      .nullable()
-      .default(null)
-      .describe('Days until the key expires, 1 to 3650. Default: null, never.'),
+    expires_in_days: expiresInDays('key'),
   })
   .meta({ id: 'CreateKeyRequest' });
 
-const keyName = boundedString(1, 64).nullable().default(null);
-
 export const CreateOwnKeyRequest = z
   .strictObject({
-    name: keyName.describe('Name of the key, 1 to 64 characters. Default: null, none.'),
-    expires_in_days: z
-      .int()
-      .min(1)
-      .max(3650)
-      .nullable()
-      .default(null)
-      .describe('Days until the key expires, 1 to 3650. Default: null, never.'),
+    name: credentialName('key'),
+    expires_in_days: expiresInDays('key'),
   })
   .meta({ id: 'CreateOwnKeyRequest' });
 
