@@ -7,6 +7,8 @@ module.exports.ladder = [
   'lib',
   'disk',
   'store',
+  'objects',
+  'rates',
   'http',
   // accounts: who may, and what it costs
   'audit',
@@ -25,6 +27,8 @@ module.exports.ladder = [
   'block-detection',
   'browser',
   'fleet',
+  'forwarding',
+  'placement',
   // browsing: what a caller does in a session
   'steps',
   'captcha',
@@ -37,6 +41,9 @@ module.exports.ladder = [
   'jobs',
   'selfheal',
   'fetch',
+  'inspect',
+  'skills',
+  'flows',
   // operators
   'ops',
   // readers: what the service says about itself
@@ -61,8 +68,9 @@ module.exports.keepers = [
   {
     what: 'raw sockets',
     modules: ['node_modules/ws/', '^(node:)?net$'],
-    only: '^packages/(guest/src/|server/src/(http|egress|browser|runtime|store)/)',
+    only: '^packages/(guest/src/|server/src/(http|egress|browser|runtime|forwarding|store)/)',
   },
+  { what: 'the client of object storage', modules: ['node_modules/(@aws-sdk|@smithy)/'], only: '^packages/server/src/objects/s3[.]ts$' },
   { what: 'the environment', modules: ['^(node:)?process$'], only: '^packages/server/src/config[.]ts$' },
 ];
 
@@ -71,7 +79,8 @@ module.exports.wordKeepers = [
   {
     what: 'process.env',
     words: /\bprocess\s*[.]\s*env\b/,
-    only: /^packages\/server\/src\/(config|store\/test-store|runtime\/qemu\/microvm[.]fixture)[.]ts$/,
+    // The dashboard's snippets are programs for other people.
+    only: /^packages\/(server\/src\/(config|store\/test-store|runtime\/qemu\/microvm[.]fixture)|web\/src\/dashboard\/pages\/sessions\/snippets)[.]ts$/,
   },
   {
     what: 'SQL text',

@@ -4,6 +4,7 @@
  *
  *   npm run bench                       all sections but the soak
  *   npm run bench -- soak --runs 30     half an hour of ordinary owners beside a hostile one
+ *   npm run bench -- soak --runs 2 --only downloads    only the attacks with this in their names
  *   npm run bench -- lifecycle cdp      some sections
  *   npm run bench -- memory --runs 50   with this many runs
  *   npm run bench -- view/recording     one part of a section
@@ -22,13 +23,18 @@ import { cold } from './sections/cold.ts';
 import { content } from './sections/content.ts';
 import { conversions } from './sections/conversions.ts';
 import { fetches } from './sections/fetch.ts';
+import { fleetForwarded } from './sections/fleet/forwarded.ts';
+import { fleetIdle } from './sections/fleet/idle.ts';
 import { teardown } from './sections/teardown.ts';
 import { http } from './sections/http.ts';
 import { hostileText } from './sections/hostile-text.ts';
+import { inspections } from './sections/inspect.ts';
 import { lifecycle } from './sections/lifecycle.ts';
 import { machines } from './sections/machines.ts';
 import { memory } from './sections/memory.ts';
 import { money } from './sections/money.ts';
+import { overview } from './sections/overview.ts';
+import { placement } from './sections/placement.ts';
 import { soak } from './sections/soak.ts';
 import { view } from './sections/view.ts';
 import { serveSite } from './site.ts';
@@ -43,12 +49,16 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   cdp: { calls: cdp, flood: cdpFlood },
   http,
   fetch: { pages: fetches, conversions },
+  fleet: { idle: fleetIdle, forwarded: fleetForwarded },
   content,
+  inspect: inspections,
   'hostile-text': hostileText,
   memory,
   gone: teardown,
   view,
   money,
+  overview,
+  placement,
   machines,
   soak,
 };
@@ -68,6 +78,7 @@ function selectMeasures(selector: string): [name: string, measure: Measure][] {
 interface BenchOptions {
   names: string[];
   runs: number | null;
+  only: readonly string[];
   chromium: string;
   rawOnly: boolean;
 }
@@ -77,6 +88,7 @@ function parseOptions(): BenchOptions {
     allowPositionals: true,
     options: {
       runs: { type: 'string' },
+      only: { type: 'string', multiple: true, default: [] },
       chromium: { type: 'string', default: '/usr/lib/chromium/chromium' },
       raw: { type: 'boolean', default: false },
     },
@@ -88,6 +100,7 @@ function parseOptions(): BenchOptions {
   return {
     names: positionals.length > 0 ? positionals : Object.keys(sections).filter((name) => !named.has(name)),
     runs,
+    only: values.only,
     chromium: values.chromium,
     rawOnly: values.raw,
   };
@@ -132,7 +145,7 @@ async function runSections(stage: Stage, options: BenchOptions): Promise<Section
   const results: Section[] = [];
   for (const name of options.names) {
     for (const measure of selectMeasures(name)) {
-      const result = await runSection(stage, measure, { site, chromium: options.chromium, runs: options.runs, withBerth });
+      const result = await runSection(stage, measure, { ...options, site, withBerth });
       printSection(result);
       results.push(result);
     }

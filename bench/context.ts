@@ -8,6 +8,8 @@ export interface Bench {
   chromium: string;
   /** Number of runs, if the caller sets it. */
   runs: number | null;
+  /** Texts of which a soak's attack has one in its name; all attacks when there are none. */
+  only: readonly string[];
   /** Without the service, only the baselines are measured. */
   withBerth: boolean;
   reportProgress(progress: string): void;

@@ -48,9 +48,12 @@ export const pidsOf = (root: number): number[] => treeOf(root).map(({ pid }) => 
 /** Zombies have exited and only wait for their parent. */
 export const isAlive = (pid: number): boolean => (readProc(pid)?.state ?? 'Z') !== 'Z';
 
-/** Returns those processes that still exist, including zombies. */
+/** Returns those processes that still exist, including zombies, as they are now. */
 export const stillExisting = (procs: readonly Proc[]): Proc[] =>
-  procs.filter(({ pid, startedAt }) => readProc(pid)?.startedAt === startedAt);
+  procs.flatMap(({ pid, startedAt }) => {
+    const now = readProc(pid);
+    return now?.startedAt === startedAt ? [now] : [];
+  });
 
 /** Returns the total proportional set size (PSS), in MB of 1024² bytes. */
 export function memoryMb(pids: readonly number[]): number {
@@ -84,6 +87,9 @@ export function processorMs(pids: readonly number[]): Map<number, number> {
 
 /** Returns the first fifteen characters of the program's name. */
 export const commandOf = (pid: number): string => readIfExists(`/proc/${pid}/comm`)?.trim() ?? '';
+
+/** Returns the program and its arguments, or the program's name for a process without any. */
+export const argumentsOf = (pid: number): string => readIfExists(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim() || commandOf(pid);
 
 /** Returns the bytes that a process has read from files, pipes and sockets. */
 export const bytesRead = (pid: number): number => Number(/^rchar: (\d+)/m.exec(readIfExists(`/proc/${pid}/io`) ?? '')?.[1] ?? 0);

@@ -58,8 +58,8 @@ function doorRules({ ladder, toolboxes }: Architecture): IRegularForbiddenRuleTy
         pathNot: [`^${src}/$1/`, `^${src}/${anyOf(toolboxes)}/`, ...ladder.map((folder) => `^${src}/${folder}/${folder}[.]ts$`)],
       },
     }),
-    error('routes-are-mounted-by-app', 'Routes are leaves: only app.ts imports them.', {
-      from: { pathNot: [`^${src}/app[.]ts$`, tests] },
+    error('routes-are-mounted-once', 'Routes are leaves: only mount.ts imports them.', {
+      from: { pathNot: [`^${src}/mount[.]ts$`, tests] },
       to: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },
     }),
     error('routes-never-reach-the-store', 'A route calls its door; the door calls the store.', {
@@ -117,7 +117,8 @@ function hygieneRules(): IRegularForbiddenRuleType[] {
     }),
     error('not-to-unresolvable', 'An import that this check cannot follow is an import that it cannot check.', {
       from: {},
-      to: { couldNotResolve: true },
+      // Vite makes these when it builds the pages.
+      to: { couldNotResolve: true, pathNot: '^virtual:' },
     }),
     error('not-to-test', 'A test is a leaf.', { from: { pathNot: tests }, to: { path: tests } }),
   ];

@@ -3,7 +3,8 @@
 # It runs before anything is installed, so it needs no more than sh and npm, and
 # it runs at every start, so it looks at files and at nothing slower. With the
 # word `tests` it also installs what only the tests run; with `image` only what
-# images of virtual machines are built and tried with.
+# images of virtual machines are built and tried with; with `packages` only the
+# npm packages.
 set -eu
 purpose=${1:-service}
 cd "$(dirname "$0")/.."
@@ -85,6 +86,37 @@ list_image_packages() {
   [ "$(id -u)" -eq 0 ] || command -v newuidmap >/dev/null || echo uidmap
 }
 
+# What only tests run: certificates, and the commands of the documentation.
+list_test_packages() {
+  for command in openssl curl jq; do command -v "$command" >/dev/null || echo "$command"; done
+}
+
+# What checks metrics and alert rules. Only this file of Debian's package: the rest of it would start a server.
+install_promtool() {
+  promtool=node_modules/.berth-promtool
+  if [ -x "$promtool" ] || command -v promtool >/dev/null; then return 0; fi
+  echo 'Fetching promtool ...' >&2
+  aside=$(mktemp -d)
+  if ! quietly download_promtool "$aside"; then
+    rm -rf "$aside"
+    echo 'promtool could not be fetched from the Debian package prometheus. Install promtool 2.42 or newer.' >&2
+    exit 1
+  fi
+  mv "$aside/usr/bin/promtool" "$promtool"
+  rm -rf "$aside"
+}
+
+download_promtool() (
+  cd "$1"
+  chmod 755 .
+  apt-get download prometheus || { run_as_root apt-get update && apt-get download prometheus; }
+  dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool
+)
+
+run_as_root() {
+  if [ "$(id -u)" -eq 0 ]; then "$@"; else sudo -n "$@"; fi
+}
+
 wants_virtual_machines() {
   case ${BERTH_RUNTIME:-auto} in
     qemu) return 0 ;;
@@ -98,7 +130,7 @@ list_missing_system_packages() {
   if [ "$purpose" != image ]; then list_browser_packages; fi
   if [ "$purpose" != service ]; then list_image_packages; fi
   if [ "$purpose" != service ] || wants_virtual_machines; then list_emulator_packages; fi
-  if [ "$purpose" = tests ]; then command -v openssl >/dev/null || echo openssl; fi
+  if [ "$purpose" = tests ]; then list_test_packages; fi
 }
 
 install_system_packages() {
@@ -127,7 +159,7 @@ install_system_packages() {
 # All that the pages are made of.
 list_page_sources() {
   echo package-lock.json
-  echo packages/contract/src/live-view.ts
+  find packages/contract/src -type f ! -name '*.test.ts' -print
   find packages/web \( -path packages/web/dist -o -name node_modules \) -prune -o -type f ! -name '*.test.ts' -print
 }
 
@@ -147,6 +179,9 @@ build_pages() {
 }
 
 install_npm_packages
-if [ "$purpose" = tests ]; then install_example_packages; fi
+if [ "$purpose" = packages ]; then exit 0; fi
+if [ "$purpose" = tests ]; then install_example_packages & fi
 install_system_packages
+if [ "$purpose" = tests ]; then install_promtool; fi
 if [ "$purpose" != image ]; then build_pages; fi
+if [ "$purpose" = tests ]; then wait $!; fi

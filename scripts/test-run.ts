@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { cutOutput, describeFailures } from './test-failures.ts';
 import type { FileResult } from './test-results.ts';
 
 export interface Step {
@@ -33,8 +34,6 @@ const graceMs = 10_000;
 /** More failing files than this are a fault and not an unsteady test: they are not run once more. */
 const rerunFilesMax = 4;
 const slowestShown = 10;
-/** Of a command that failed without a report: it was ended, or crashed. */
-const linesShown = 60;
 
 export class TestRun {
   readonly #root: string;
@@ -96,14 +95,19 @@ export class TestRun {
   async #step(step: Step): Promise<void> {
     const { name, commands, lanes = 1 } = step;
     if (commands.length === 0) return console.log(`--   ${name}: none`);
-    console.log(`...  ${name}`);
+    // In a log the line of its end is enough.
+    if (process.stdout.isTTY) console.log(`...  ${name}`);
     const startedMs = performance.now();
     const outcomes: Outcome[] = [];
     await inLanes(commands, lanes, async (command) => void outcomes.push(await this.#run(step, command)));
     const output = outcomes.map((outcome) => outcome.output).join('\n');
     const failed = outcomes.some(({ code }) => code !== 0);
     const details = ` (${seconds(startedMs)})${this.#count(output)}`;
-    this.#note(name, failed ? `${step.files ? failuresIn(outcomes) : output}${await this.#rerun(step, outcomes)}` : undefined, details);
+    this.#note(
+      name,
+      failed ? `${step.files ? describeFailures(outcomes) : cutOutput(output)}${await this.#rerun(step, outcomes)}` : undefined,
+      details,
+    );
   }
 
   /** Adds the counts of a step's output to those of the run, and returns them as text. */
@@ -126,7 +130,7 @@ export class TestRun {
     if (this.#interrupted || !rerun || again.length === 0 || again.length > rerunFilesMax) return '';
     const second = await this.#run(step, rerun(again));
     const unsteady = second.results.filter(({ passed }) => passed).map(({ file }) => file);
-    const faults = second.code === 0 ? '' : `Alone:\n${failuresIn([second])}\n`;
+    const faults = second.code === 0 ? '' : `Alone:\n${describeFailures([second])}\n`;
     return `${faults}${unsteady.length > 0 ? `UNSTEADY, passed when run alone: ${unsteady.join(', ')}` : ''}`;
   }
 
@@ -182,16 +186,6 @@ async function inLanes<T>(list: readonly T[], lanes: number, work: (each: T) => 
   };
   await Promise.all(Array.from({ length: lanes }, lane));
 }
-
-/** The parts of the reports that say what failed, and how; the end of a report that has none. */
-const failuresIn = (outcomes: readonly Outcome[]): string =>
-  outcomes
-    .filter(({ code }) => code !== 0)
-    .map(({ output }) => {
-      const at = output.indexOf('✖ failing tests:');
-      return at < 0 ? `${output.split('\n').slice(-linesShown).join('\n')}\n(ended without a report)` : output.slice(at);
-    })
-    .join('\n');
 
 function end(child: ChildProcess): void {
   signalGroup(child, 'SIGTERM');

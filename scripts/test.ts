@@ -18,13 +18,68 @@ const node = resolve(bin, 'node');
 /** A test that waits this long waits for ever. */
 const testTimeoutMs = 120_000;
 /** Files that one process runs: enough to share what they import, few enough that a fault is found soon. */
-const batchSize = 16;
+const batchSize = 20;
+/** Of files that start browsers. */
+const smallBatchSize = 3;
 /** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
 const batchTimeoutMs = 300_000;
-/** Two cores: side by side what waits, one after another what measures. */
-const lanes = 2;
-/** What starts browsers waits for them most of the time. */
-const waitingLanes = 3;
+/** A file that runs alone may take this long; a single one takes two minutes. */
+const fileTimeoutMs = 600_000;
+/** For two cores, as all of it waits at times: for files, for browsers, for the timeouts that a test proves. */
+const lanes = 3;
+/** They start first, the longest at the head, so that all lanes of their step end at about the same time. */
+const longFiles = [
+  'tests/e2e/fetch-hostile.test.ts',
+  'tests/e2e/fetch-modes.test.ts',
+  'tests/e2e/first-run.test.ts',
+  'tests/e2e/dashboard-sessions.test.ts',
+  'tests/e2e/recordings.test.ts',
+  'tests/e2e/actions.test.ts',
+  'tests/e2e/dashboard-account.test.ts',
+  'tests/e2e/clients-as-direct.test.ts',
+  'tests/e2e/connect.test.ts',
+  'tests/e2e/dashboard-operator.test.ts',
+  'tests/e2e/billing.test.ts',
+  'tests/e2e/faults.test.ts',
+  'tests/e2e/capture.test.ts',
+  // Its pages take all the processor they may, as those of the first: not beside it.
+  'tests/e2e/hostile.test.ts',
+  'tests/e2e/live-view.test.ts',
+  'tests/e2e/fetch-accuracy.test.ts',
+  'tests/e2e/drive.test.ts',
+  'tests/e2e/live-view-control.test.ts',
+  'tests/e2e/dashboard-automation.test.ts',
+  'tests/fleet/schedules.test.ts',
+  'tests/fleet/rolling.test.ts',
+  'packages/server/src/runtime/process/process.test.ts',
+  'packages/server/src/store/embedded.test.ts',
+  'tests/api/crashes.test.ts',
+  'packages/server/src/browser/cdp/clients.test.ts',
+  'packages/server/src/captcha/captcha.test.ts',
+  'packages/server/src/runtime/qemu/qemu-vm.test.ts',
+  'packages/server/src/runtime/qemu/guest/link-attacks.test.ts',
+  'tests/operations/rotation.test.ts',
+  'packages/server/src/runtime/process/display.test.ts',
+  'packages/server/src/browser/browser.test.ts',
+  'packages/server/src/content/content.test.ts',
+  'tests/operations/backup.test.ts',
+  'tests/api/pool.test.ts',
+  'tests/api/fetch-machines.test.ts',
+  'tests/api/bad-input.test.ts',
+  'tests/api/capacity.test.ts',
+  'tests/fleet/placement.test.ts',
+  'tests/fleet/forwarding.test.ts',
+  'tests/api/post-v1-agent.test.ts',
+  'tests/api/worker-restarts.test.ts',
+  'tests/api/concurrency.test.ts',
+  'tests/api/post-v1-fetch.test.ts',
+  'packages/server/src/browser/page/page.test.ts',
+  'packages/server/src/browser/page/private-page.test.ts',
+  'packages/server/src/browser/input/remote-input.test.ts',
+  'packages/server/src/steps/locators/healing.test.ts',
+  'packages/server/src/browser/page/capture.test.ts',
+  'packages/server/src/captcha/detect.test.ts',
+];
 
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
@@ -33,6 +88,7 @@ const staticChecks: Step[] = [
   { name: 'format', commands: [[resolve(bin, 'oxfmt'), '--check']] },
   { name: 'boundaries', commands: [[node, 'scripts/boundaries.ts']] },
   { name: 'words', commands: [[node, 'scripts/words.ts']] },
+  { name: 'migrations', commands: [[node, 'scripts/migrations.ts']] },
   { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
   { name: 'contract', commands: [[node, 'scripts/openapi.ts', '--check']] },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
@@ -43,39 +99,59 @@ const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: r
 
 /** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
 const serialUnitTests = filesOf(
-  'packages/server/src/runtime/{encoder,process}/*.test.ts',
+  'packages/server/src/runtime/encoder/*.test.ts',
   'packages/server/src/runtime/host/cgroup.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Of folders whose other tests need a process of their own: these only calculate. */
 const plainUnitTests = filesOf(
-  'packages/server/src/browser/cdp/{client-message,client-rules,message-head,net-errors,resumption,turns}.test.ts',
+  'packages/server/src/browser/cdp/{client-rules,message-head,net-errors,resumption,turns}.test.ts',
   'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
+  'packages/server/src/captcha/watch.test.ts',
   'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown}.test.ts',
+  'packages/server/src/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
   'packages/server/src/runtime/host/{cgroup-tree,pressure}.test.ts',
   'packages/server/src/runtime/qemu/{breaker,image,qmp}.test.ts',
   'packages/server/src/steps/{recorder,schema,run/*}.test.ts',
   'images/{apt-sources,command,digest,imports,packages}.test.ts',
 );
-/** Unit tests that start browsers, processes or database servers, or read figures of their own process. */
+/** Unit tests that start browsers, and share nothing with others of their process. */
+const browserUnitTests = filesOf(
+  'packages/server/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
+  'packages/server/src/{captcha/detect,content/snapshot,steps/*,steps/locators/*}.test.ts',
+).filter((file) => !plainUnitTests.includes(file));
+/** Unit tests that start processes or database servers, or read figures of their own process. */
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
-  'packages/server/src/{content,recordings,store}/*.test.ts',
-  'packages/server/src/{hostile-text,data-dir}.test.ts',
+  'packages/server/src/{content,objects,recordings,store}/*.test.ts',
+  'packages/server/src/{hostile-text,data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
+  'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
-  'tests/hostile-text/*.test.ts',
+  'tests/{healing,hostile-text,operations}/*.test.ts',
+  'tests/serve.test.ts',
   'images/*.test.ts',
-).filter((file) => !serialUnitTests.includes(file) && !plainUnitTests.includes(file));
+).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests].includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
-  (file) => !isolatedUnitTests.includes(file) && !serialUnitTests.includes(file),
+  (file) => ![...isolatedUnitTests, ...serialUnitTests, ...browserUnitTests].includes(file),
 );
-/** API tests that read the memory, handles or timers of their own process, or end processes. */
-const isolatedApiTests = filesOf('tests/api/{crashes,leaks,store-down,timers}.test.ts');
-const apiTests = filesOf('tests/api/**/*.test.ts').filter((file) => !isolatedApiTests.includes(file));
-/** End-to-end tests that compare times, or whose pages must answer in time: they have the machine to themselves. */
-const serialTests = filesOf('tests/e2e/{block-detection,hostile,live-view,settings,view-safety,vnc}.test.ts');
-const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !serialTests.includes(file));
+/** API tests that read the memory, handles or timers of their own process, or start or end processes. */
+const isolatedApiTests = filesOf(
+  'tests/fleet/rolling.test.ts',
+  'tests/{api/{crashes,documents,leaks,store-down,timers,tracing},fleet/tracing}.test.ts',
+);
+/** Kill services of their own, for a minute and more. */
+const faultTests = filesOf('tests/ledger/*.test.ts');
+/** Workers that lose their lease where a busy machine is slow. They wait for leases most of the time: two at once. */
+const fleetFaultTests = filesOf('tests/fleet/{leases,region-cut,schedules}.test.ts');
+const apiTests = filesOf('tests/{api,fleet}/**/*.test.ts').filter(
+  (file) => ![...isolatedApiTests, ...faultTests, ...fleetFaultTests].includes(file),
+);
+const browserTests = filesOf('tests/e2e/**/*.test.ts');
+/** Counts the processes that its own has started. */
+const countingBrowserTests = filesOf('tests/e2e/dashboard-safety.test.ts');
+const shortBrowserTests = browserTests.filter((file) => ![...longFiles, ...countingBrowserTests].includes(file));
+const longBrowserTests = browserTests.filter((file) => !shortBrowserTests.includes(file));
 /** Seeded requests, connections and messages: each file is capped at a few seconds and reads its own memory. */
 const fuzzTests = filesOf('tests/fuzz/*.test.ts');
 const fixtureTests = filesOf('tests/shop/*.test.ts');
@@ -88,18 +164,25 @@ const runner = (testMs: number): string[] => [
 ];
 
 const quickSteps = (): Step[] => [
-  batched('unit tests', unitTests),
-  isolated('unit tests with processes', isolatedUnitTests, waitingLanes),
+  together(
+    'unit and API tests',
+    isolated('with processes', [...isolatedUnitTests, ...isolatedApiTests], lanes),
+    batched('with browsers', browserUnitTests, lanes, smallBatchSize),
+    batched('API tests', apiTests, lanes),
+    batched('without processes', unitTests, lanes),
+  ),
   isolated('unit tests, one at a time', serialUnitTests, 1),
-  batched('API tests', apiTests),
-  isolated('API tests of the process', isolatedApiTests, lanes),
 ];
 
 const slowSteps = (): Step[] => [
-  isolated('ledger under faults', filesOf('tests/ledger/*.test.ts'), 1),
-  isolated('fuzz', fuzzTests, lanes),
-  isolated('end-to-end tests', browserTests, waitingLanes),
-  isolated('end-to-end tests, one at a time', serialTests, 1),
+  together(
+    'ledger under faults, fuzz, end-to-end tests and changed fixtures',
+    // In CI it takes two and a half minutes, of one processor.
+    isolated('faults', faultTests, 1),
+    isolated('browsers and fuzz', [...longBrowserTests, ...fuzzTests], lanes),
+    batched('browsers', [...shortBrowserTests, ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
+  ),
+  isolated('fleets under faults', fleetFaultTests, 2),
 ];
 
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
@@ -128,18 +211,42 @@ function onMachines(name: string, pattern: string): Step {
 }
 
 /** Each file in a process of its own. */
-function isolated(name: string, files: string[], concurrency: number, testMs = testTimeoutMs): Step {
-  const alone = (some: string[], atOnce: number): string[] => [...runner(testMs), '--test', `--test-concurrency=${atOnce}`, ...some];
-  return { name, files, commands: files.length === 0 ? [] : [alone(files, concurrency)], rerun: (some) => alone(some, 1) };
+function isolated(name: string, files: string[], atOnce: number, testMs = testTimeoutMs): Step {
+  const commands = longestFirst(files).map((file) => [...runner(testMs), 'scripts/test-batch.ts', file]);
+  const rerun = (some: string[]): string[] => [...runner(testMs), '--test', '--test-concurrency=1', ...some];
+  return { name, files, commands, lanes: atOnce, timeoutMs: fileTimeoutMs, rerun };
+}
+
+/**
+ * One step of several: at the end of each, lanes are idle. What waits runs beside what computes, so each step's commands
+ * are spread over the whole; of few and long ones the last begins well before the end. As many lanes as the widest has.
+ */
+function together(name: string, ...steps: readonly Step[]): Step {
+  const [first] = steps;
+  const placed = steps.flatMap(({ commands }) => commands.map((command, i) => ({ command, at: i / (commands.length + 2) })));
+  return {
+    name,
+    files: steps.flatMap(({ files = [] }) => files),
+    commands: placed.toSorted((one, other) => one.at - other.at).map(({ command }) => command),
+    lanes: Math.max(...steps.map((step) => step.lanes ?? 1)),
+    timeoutMs: fileTimeoutMs,
+    ...(first?.rerun ? { rerun: first.rerun } : {}),
+  };
+}
+
+function longestFirst(files: readonly string[]): string[] {
+  const rank = (file: string): number => (longFiles.includes(file) ? longFiles.indexOf(file) : longFiles.length);
+  return files.toSorted((one, other) => rank(one) - rank(other));
 }
 
 /** Many files in one process, several such processes side by side. */
-function batched(name: string, files: string[]): Step {
-  const count = Math.ceil(files.length / batchSize);
-  // Dealt like cards, so that neighbours by name, which are alike, do not all fall to one process.
-  const batches = Array.from({ length: count }, (_, i) => files.filter((_file, at) => at % count === i));
+function batched(name: string, files: string[], atOnce: number, size = batchSize): Step {
+  const count = atOnce * Math.ceil(files.length / size / atOnce);
+  const ordered = longestFirst(files);
+  // Dealt like cards, so that neither long files nor neighbours by name, which are alike, all fall to one process.
+  const batches = Array.from({ length: count }, (_, i) => ordered.filter((_file, at) => at % count === i));
   const commands = batches.map((batch) => [...runner(testTimeoutMs), 'scripts/test-batch.ts', ...batch]);
-  return { ...isolated(name, files, 1), commands, lanes, timeoutMs: batchTimeoutMs };
+  return { ...isolated(name, files, 1), commands, lanes: atOnce, timeoutMs: batchTimeoutMs };
 }
 
 async function main(scope: string | undefined): Promise<number> {
@@ -160,8 +267,6 @@ async function main(scope: string | undefined): Promise<number> {
     }
     if (scope === 'all') {
       await run.steps(slowSteps(), 1);
-      const changed = changedFixtures(root, fixtureTests);
-      await run.steps([isolated('fixtures that changed', changed, lanes)], 1);
       if (run.exitCode === 0) recordFixtures(root, fixtureTests);
     }
     if (scope === 'microvm') await run.steps(machineSteps, 1);

@@ -41,7 +41,8 @@ function rightfulTree(): Record<string, string> {
     [`${src}/lib/clock.ts`]: thing,
     [`${src}/http/call.ts`]: valueOf('fastify'),
     [`${src}/config.ts`]: `import { env } from 'node:process';\nexport const config = [env, process.env.HOME];\n`,
-    [`${src}/app.ts`]: `${appImports.join('\n')}\nimport './sessions/routes.ts';\nimport './config.ts';\n`,
+    [`${src}/app.ts`]: `${appImports.join('\n')}\nimport './mount.ts';\nimport './config.ts';\n`,
+    [`${src}/mount.ts`]: `import './sessions/routes.ts';\n`,
     [`${src}/main.ts`]: `import './app.ts';\n`,
     [`${src}/testing.ts`]: valueOf('./app.ts'),
     [`${src}/sessions/routes.ts`]: `import './sessions.ts';\nimport '../http/call.ts';\nimport * as contract from '@berth/contract';\nexport const kept = contract;\n`,
@@ -86,11 +87,11 @@ const seeds: Seed[] = [
     rules: ['one-door'],
   },
   { file: `${src}/ops/by-re-export.ts`, text: `export * from '../sessions/session.ts';\n`, rules: ['one-door'] },
-  { file: `${src}/sessions/uses-routes.ts`, text: valueOf('./routes.ts'), rules: ['routes-are-mounted-by-app'] },
+  { file: `${src}/sessions/uses-routes.ts`, text: valueOf('./routes.ts'), rules: ['routes-are-mounted-once'] },
   {
     file: 'tests/uses-routes.ts',
     text: typeOf('../packages/server/src/sessions/routes.ts'),
-    rules: ['routes-are-mounted-by-app', 'server-stands-alone'],
+    rules: ['routes-are-mounted-once', 'server-stands-alone'],
   },
   { file: `${src}/keys/routes.ts`, text: typeOf('../store/store.ts'), rules: ['routes-never-reach-the-store'] },
   { file: `${src}/sessions/admin-routes.ts`, text: valueOf('./store.ts'), rules: ['routes-never-reach-the-store'] },
@@ -101,6 +102,7 @@ const seeds: Seed[] = [
   { file: `${src}/browser/takes-bare-children.ts`, text: valueOf('child_process'), rules: [keeperRule('child processes')] },
   { file: `${src}/sessions/takes-ws.ts`, text: typeOf('ws'), rules: [keeperRule('raw sockets')] },
   { file: `${src}/fleet/takes-net.ts`, text: valueOf('node:net'), rules: [keeperRule('raw sockets')] },
+  { file: `${src}/recordings/takes-s3.ts`, text: typeOf('@aws-sdk/client-s3'), rules: [keeperRule('the client of object storage')] },
   { file: `${src}/fleet/takes-process.ts`, text: valueOf('node:process'), rules: [keeperRule('the environment')] },
   { file: 'packages/contract/src/takes-children.ts', text: valueOf('node:child_process'), rules: [keeperRule('child processes')] },
   {
@@ -150,7 +152,7 @@ function write(root: string, files: Record<string, string>): void {
 function linkPackages(root: string): void {
   mkdirSync(join(root, 'node_modules/@berth'), { recursive: true });
   symlinkSync(join(root, 'packages/contract'), join(root, 'node_modules/@berth/contract'));
-  for (const name of ['fastify', 'kysely', 'pg', 'ws', 'zod']) {
+  for (const name of ['@aws-sdk', 'fastify', 'kysely', 'pg', 'ws', 'zod']) {
     symlinkSync(join(import.meta.dirname, '../node_modules', name), join(root, 'node_modules', name));
   }
 }

@@ -46,8 +46,11 @@ const unknownIds = {
   domain: 'site.test',
   rec_id: 'rec_000000000000000000000000',
   asset_path: 'index.html',
+  name: 'openapi.json',
   path: 'vnc.html',
+  worker_id: 'wrk_000000000000000000000000',
   token_id: 'tok_000000000000000000000000',
+  skill_id: 'skl_000000000000000000000000',
   token: newRawKey(connectTokenPrefix),
 };
 
@@ -67,6 +70,9 @@ const goodBodies: Record<string, Record<string, unknown>> = {
     data: { object: { id: 'sub_1', created: 1_767_225_600, status: 'canceled', customer: 'cus_1', metadata: { owner: 'somebody' } } },
   },
   fetchPage: { url: 'http://status-204.test/' },
+  runAgent: { task: 'custom', inputs: { steps: [{ type: 'wait', ms: 1 }] } },
+  runTemplate: { template: 'page_snapshot', inputs: { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' } },
+  inspect: { url: 'http://status-204.test/', settle_ms: 0 },
   runActions: { actions: [{ type: 'wait', ms: 1 }] },
   screenshot: {},
   pdf: {},
@@ -75,6 +81,8 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   grantCredits: { owner: 'somebody', amount: 0.000001 },
   createCreditCodes: { amount: 0.000001 },
   resizePool: { target: 0 },
+  updateOwner: { tier: 'developer' },
+  pinOwner: { worker_id: 'wrk_000000000000000000000000' },
 };
 
 /** For endpoints with required query parameters. */
@@ -127,11 +135,14 @@ export interface WrongValue {
 
 /** Values that a field of this schema must refuse. null is absent in an optional one. */
 export function wrongValues(schema: JsonSchema, { isOptional = true } = {}): WrongValue[] {
-  const variants = schema.anyOf ?? [schema];
-  const [main = {}] = variants.filter((variant) => variant.type !== 'null');
+  const variants = variantsOf(schema);
   const nullable = variants.some((variant) => variant.type === 'null');
-  return [...wrongByType(main), ...(nullable || isOptional ? [] : [{ value: null, types: Object.values(issueTypes).flat(), why: 'null' }])];
+  const wrong = wrongByType(variants.filter((variant) => variant.type !== 'null'));
+  return [...wrong, ...(nullable || isOptional ? [] : [{ value: null, types: Object.values(issueTypes).flat(), why: 'null' }])];
 }
+
+/** A union within a union is one union. */
+const variantsOf = (schema: JsonSchema): JsonSchema[] => schema.anyOf?.flatMap(variantsOf) ?? [schema];
 
 const issueTypes: Record<string, readonly string[]> = {
   string: ['string_type', 'literal_error'],
@@ -142,8 +153,11 @@ const issueTypes: Record<string, readonly string[]> = {
   array: ['list_type'],
 };
 
-function wrongByType(schema: JsonSchema): WrongValue[] {
-  const acceptedTypes = issueTypes[schema.type ?? 'string'] ?? [];
+/** The bounds are those of the first variant. No one type is named where a value may have several. */
+function wrongByType(variants: readonly JsonSchema[]): WrongValue[] {
+  const [schema = {}] = variants;
+  const types = new Set(variants.map(({ type }) => type));
+  const acceptedTypes = types.size > 1 ? ['value_error'] : (issueTypes[schema.type ?? 'string'] ?? []);
   const samples: Record<string, unknown> = {
     string: 'zzz',
     integer: 3.5,
@@ -153,9 +167,9 @@ function wrongByType(schema: JsonSchema): WrongValue[] {
     array: [[]],
   };
   const wrong: WrongValue[] = ['string', 'boolean', 'object', 'array', 'number']
-    .filter((type) => type !== schema.type && !(type === 'number' && schema.type === 'integer'))
+    .filter((type) => !types.has(type) && !(type === 'number' && types.has('integer')))
     .map((type) => ({ value: samples[type], types: acceptedTypes, why: type === 'number' || type === 'boolean' ? 'a text' : `a ${type}` }))
-    .filter(({ value }) => !(schema.type === 'string' && typeof value === 'string'));
+    .filter(({ value }) => !(types.has('string') && typeof value === 'string'));
   const add = (value: unknown, types: string[], why: string): void => void wrong.push({ value, types, why });
   if (schema.type === 'integer') add(3.5, ['int_parsing'], 'a fraction');
   if (schema.type === 'string') add(7, [...acceptedTypes], 'a number');

@@ -28,6 +28,22 @@ export async function startingSession(served: TestApp, body: object = {}): Promi
   return { sessionId, release };
 }
 
+/**
+ * Runs `work` while no machine starts. Not only the next one fails: a call whose browser fails before its job begins
+ * tries another.
+ */
+export async function whileNoMachineStarts<T>({ runtime }: Pick<TestApp, 'runtime'>, work: () => Promise<T>): Promise<T> {
+  runtime.failBoots(new Error(noMachine));
+  try {
+    return await work();
+  } finally {
+    runtime.failBoots(null);
+  }
+}
+
+/** Why no machine starts; no caller must see it. */
+export const noMachine = 'no memory';
+
 /** The audit entries of a session, oldest first. */
 export async function auditTrailOf(served: TestApp, sessionId: string): Promise<[actor: string, action: string, reason: unknown][]> {
   const { body } = await served.call(listAudit, { query: { limit: '500' } });
@@ -112,9 +128,12 @@ export function assertError(reply: Reply, status: number, code: ErrorCode): Reco
 }
 
 /** The number of machines and sessions known to the host and the worker; all zero when nothing is left. */
-export async function machinesLeft(served: TestApp): Promise<{ onHost: number; berths: number; live: number }> {
-  const vms = await served.runtime.list();
-  return { onHost: vms.length, berths: served.app.fleet.slots.size, live: served.app.sessions.live.size };
+export async function machinesLeft({ app, runtime }: TestApp): Promise<{ onHost: number; berths: number; live: number }> {
+  // The end of a session, also one of an earlier test, is answered before its machine is gone.
+  await Promise.all([...app.sessions.live.values()].map(({ disposed }) => disposed));
+  await Promise.all([...app.fleet.slots.values()].map(async ({ releasing }) => releasing));
+  const vms = await runtime.list();
+  return { onHost: vms.length, berths: app.fleet.slots.size, live: app.sessions.live.size };
 }
 
 export const nothingLeft = { onHost: 0, berths: 0, live: 0 };

@@ -50,6 +50,7 @@ export const wrongCredentials = (valid: ValidCredentials): Record<Auth, InvalidC
   view: viewCases(valid),
   vnc: vncCases(valid),
   recording: recordingCases(valid),
+  report: recordingCases(valid),
   login: loginCases(valid),
   metrics: metricsCases(valid),
   admin: adminCases(valid),

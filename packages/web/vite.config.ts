@@ -1,6 +1,8 @@
 import { defineConfig } from 'vite';
+import { compress } from './compress.ts';
+import { contractData } from './contract-data.ts';
 
-const pages = ['live-view', 'player', 'vnc', 'link-error'];
+const pages = ['live-view', 'player', 'vnc', 'link-error', 'dashboard'];
 
 /** Files under `/static` have a content hash in their name, so browsers can cache them for ever. The pages' policy forbids inlining. */
 export default defineConfig({
@@ -8,6 +10,7 @@ export default defineConfig({
   base: '/',
   appType: 'mpa',
   publicDir: false,
+  plugins: [contractData(), compress()],
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     assetsDir: 'static',

@@ -31,6 +31,7 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
   rate_limited: 'rates.test.ts',
   idempotency_conflict: 'idempotency.test.ts',
   idempotency_in_progress: 'idempotency.test.ts',
+  answer_lost: '../fleet/lost-answers.test.ts',
   body_too_large: 'bad-input.test.ts',
   unsupported_media_type: 'bad-input.test.ts',
   uri_too_long: 'bad-input.test.ts',
@@ -39,6 +40,7 @@ const coveredOnce: Partial<Record<ErrorCode, string>> = {
   not_implemented: '../../packages/server/src/http/raw-connections.test.ts',
   internal_error: '../../packages/server/src/http/server.test.ts',
   draining: 'worker-restarts.test.ts',
+  starting: '../../packages/server/src/http/port.test.ts',
   request_timeout: 'bad-input.test.ts',
   store_unavailable: 'store-down.test.ts',
   worker_unreachable: 'worker-restarts.test.ts',
@@ -73,6 +75,10 @@ const tables = [
   'fetch-content',
   'fetch-machines',
   'regions',
+  'documents',
+  'observability',
+  'tracing',
+  'log-lines',
 ];
 
 const folder = import.meta.dirname;

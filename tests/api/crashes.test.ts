@@ -1,8 +1,8 @@
 /** Browsers that crash, hang or lose a page: only their callers are affected, and get an answer at once. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createSession, endSession, getSession, listTabs, navigate, openTab } from '@berth/contract';
-import { eventually, startApp, type TestApp } from '../harness.ts';
+import { createSession, endSession, fetchPage, getSession, listTabs, navigate, openTab } from '@berth/contract';
+import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { auditTrailOf, assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 
@@ -17,13 +17,13 @@ const nothingIsLeft = () =>
 const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
 
 describe('a browser that crashes', () => {
-  it('during a navigation answers the call with session_lost within a second', async () => {
+  it('during a navigation answers the call with session_lost at once', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const startMs = performance.now();
     machineOf(served, session_id).crash();
     assertError((await hanging) ?? assert.fail(), 502, 'session_lost');
-    assert.ok(performance.now() - startMs < 1000);
+    assertSoon(startMs);
   });
 
   it('leaves a failed session with a reason and no machine', async () => {
@@ -31,7 +31,7 @@ describe('a browser that crashes', () => {
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
     machineOf(served, session_id).crash();
-    await eventually('the session has failed', async () => (await read(session_id)).status === 'failed', 2000);
+    await eventually('the session has failed', async () => (await read(session_id)).status === 'failed');
     await session?.disposed;
     assert.deepEqual(await machinesLeft(served), nothingLeft);
     await served.refuse(navigate, 'session_ended', { params: { session_id }, body: { url: 'about:blank' } });
@@ -90,18 +90,37 @@ describe('a page that crashes', () => {
   });
 });
 
+describe('a browser that opens no tab in place of its last', () => {
+  it('holds a fetch up no longer than its timeout', async () => {
+    const { session_id } = await served.create({ keep_alive: true });
+    const { send, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp`, {
+      authorization: `Bearer ${served.key}`,
+    });
+    const [last] = (await served.call(listTabs, { params: { session_id } })).body;
+    const release = machineOf(served, session_id).browser.delayTabs();
+    await send('Target.closeTarget', { targetId: last?.tab_id });
+    socket.terminate();
+    const startMs = performance.now();
+    const { body } = await served.call(fetchPage, { body: { url: 'http://site.test/', session_id, timeout_ms: 1000 } });
+    assert.deepEqual([body.status, body.error?.code], ['error', 'timeout']);
+    assertSoon(startMs);
+    release();
+    await served.call(endSession, { params: { session_id } });
+  });
+});
+
 describe('a frozen browser', () => {
-  it('is detected after a call timed out, and can be ended', { timeout: 60_000 }, async () => {
+  it('is detected after a call timed out, and can be ended', { timeout: 120_000 }, async () => {
     const [watched, ended] = await Promise.all([served.create(), served.create()]);
     machineOf(served, ended.session_id).freeze();
     const startMs = performance.now();
     assert.equal((await served.call(endSession, { params: { session_id: ended.session_id } })).status, 204);
-    assert.ok(performance.now() - startMs < 1000);
+    assertSoon(startMs, 5000);
 
     machineOf(served, watched.session_id).freeze();
     const reply = await served.call(navigate, { params: { session_id: watched.session_id }, body: { url: hangingUrl, timeout_ms: 1000 } });
     assert.equal(reply.status, 502, reply.text);
-    assert.ok(performance.now() - startMs < 8000);
+    assertSoon(startMs);
     await eventually('the browser is marked as lost', async () => (await read(watched.session_id)).status === 'failed', 20_000);
     assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
   });

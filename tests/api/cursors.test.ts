@@ -67,7 +67,7 @@ describe('pages', () => {
   for (const asOperator of [false, true])
     it(
       `of ${asOperator ? 'all owners’' : 'one’s own'} sessions have no gaps or repeats while the list changes`,
-      { timeout: 60_000 },
+      { timeout: 120_000 },
       async () => {
         await fc.assert(
           fc.asyncProperty(

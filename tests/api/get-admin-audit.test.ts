@@ -44,6 +44,17 @@ describe('200', () => {
     for (const secret of [key, served.key, login]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
   });
 
+  it('finds the entries about one object', async () => {
+    const { key_id } = (await served.call(createKey, { body: { owner: 'leaky' } })).body;
+    await served.call(createKey, { body: { owner: 'leaky' } });
+    await served.call(revokeKey, { params: { key_id } });
+    assert.deepEqual(
+      (await reported({ subject: key_id })).map(({ action }) => action),
+      ['key.revoked', 'key.created'],
+    );
+    assert.deepEqual(await reported({ subject: 'key_none' }), []);
+  });
+
   it('filters by owner, actor, action and time', async () => {
     await served.call(createOwnKey, { key: await served.login('narrow', 'eve@example.com') });
     clock.advance(5000);
@@ -82,6 +93,7 @@ describe('422', () => {
       ['owner', 'No Such!'],
       ['actor', ''],
       ['actor', 'a'.repeat(301)],
+      ['subject', ''],
       ['action', 'key.lost'],
       ['since', 'yesterday'],
       ['since', '-1'],

@@ -49,6 +49,14 @@ describe('200', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'nobody' } })).body, []);
   });
 
+  it('finds a key by its last characters', async () => {
+    const { key_id, key } = (await served.call(createKey, { body: { owner: 'leaky' } })).body;
+    const { body } = await served.call(listKeys, { query: { last4: key?.slice(-4) ?? '' } });
+    assert.ok(body.some((listed) => listed.key_id === key_id));
+    assert.ok(body.every(({ last4 }) => last4 === key?.slice(-4)));
+    assert.deepEqual((await served.call(listKeys, { query: { last4: '%%%%' } })).body, []);
+  });
+
   it('is paged by limit and cursor, within one owner', async () => {
     const made: string[] = [];
     for (let count = 0; count < 3; count += 1) made.push((await served.call(createKey, { body: { owner: 'paged' } })).body.key_id);
@@ -86,5 +94,12 @@ describe('422', () => {
   it('refuses an invalid owner', async () => {
     const [issue] = await served.issues(listKeys, { query: { owner: 'No Such!' } });
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  });
+
+  it('refuses more of a key than its end', async () => {
+    for (const last4 of ['abc', served.key]) {
+      const [issue] = await served.issues(listKeys, { query: { last4 } });
+      assert.deepEqual(issue?.loc, ['query', 'last4']);
+    }
   });
 });

@@ -18,12 +18,12 @@ before(async () => {
 after(() => served.close());
 
 const pool = async (from: TestApp = served): Promise<PoolResponse> => (await from.call(getPool)).body;
-const setHeart = (from: TestApp, workerId: string, agoSeconds: number): Promise<unknown> => {
+const lose = (from: TestApp, workerId: string, agoSeconds: number): Promise<unknown> => {
   const heartbeat_at = new Date(Date.now() - agoSeconds * 1000);
   return from.app.fleet.deps.store
-    .tables<{ workers: { worker_id: string; heartbeat_at: Date } }>()
+    .tables<{ workers: { worker_id: string; heartbeat_at: Date; lost_heartbeat: Date } }>()
     .updateTable('workers')
-    .set({ heartbeat_at })
+    .set({ heartbeat_at, lost_heartbeat: heartbeat_at })
     .where('worker_id', '=', workerId)
     .execute();
 };
@@ -109,12 +109,12 @@ describe('200', () => {
       const [vm] = await theirs();
       assert.deepEqual([vm?.state, vm?.kind, vm?.runtime, vm?.memory_bytes], ['assigned', 'headless', 'fake', null]);
       await other.app.fleet.heartbeat.stop();
-      await setHeart(served, worker_id, 60);
+      await lose(served, worker_id, 60);
       assert.deepEqual([(await theirs())[0]?.state, (await pool()).counts.failed], ['failed', 1]);
       served.app.fleet.reaper.nudge();
       await served.app.fleet.reaper.idle();
       assert.equal((await theirs()).length, 1, 'it may come back');
-      await setHeart(served, worker_id, 601);
+      await lose(served, worker_id, 601);
       served.app.fleet.reaper.nudge();
       await served.app.fleet.reaper.idle();
       assert.deepEqual(await theirs(), []);

@@ -11,10 +11,9 @@ before(async () => {
 });
 after(() => served.close());
 
-/** Keeps the main thread busy for so much of its own time. */
-function work(cpuMs: number): void {
-  const before = process.threadCpuUsage();
-  while (process.threadCpuUsage(before).user < cpuMs * 1000);
+/** Keeps the main thread busy for so long. */
+function work(ms: number): void {
+  for (const since = performance.now(); performance.now() - since < ms;);
 }
 
 const checksOf = async (): Promise<[number, string, Record<string, string>]> => {
@@ -30,8 +29,9 @@ describe('200', () => {
     assert.ok(eventLoop !== undefined);
   });
 
-  it('reports a stall of the event loop, and what for, without refusing work', async () => {
-    // A busy host may take most of the time, which is then no fault of the worker.
+  it('reports a stall of the event loop, and what for, without refusing work', async (t) => {
+    // A busy host may take most of the time, which is then no fault of the worker: here the host gives the thread all of it.
+    t.mock.method(process, 'threadCpuUsage', () => ({ user: performance.now() * 1000, system: 0 }));
     await eventually('a stall is reported', async () => {
       runFor({ name: 'fetch' }, () => work(800));
       return (await checksOf())[2]['event_loop'] === 'degraded';

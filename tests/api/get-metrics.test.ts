@@ -43,6 +43,7 @@ describe('200', () => {
     const parsed = readMetrics(await response.text());
     for (const name of [
       'berth_build_info',
+      'berth_region_registry_info',
       'berth_sessions',
       'berth_loop_turns_total',
       'process_resident_memory_bytes',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { apiVersion, createOpenApiDocument, endpoints, openapi, type Endpoint } from '@berth/contract';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { nameOf } from '../contract-table.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
@@ -22,6 +23,12 @@ interface Document {
 }
 
 const read = async (): Promise<Document> => (await served.call(openapi, { key: null })).body as unknown as Document;
+/** The schemas of parameters, bodies and components. */
+function schemasIn(value: unknown): object[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const { schema, schemas = {} } = value as { schema?: object; schemas?: Record<string, object> };
+  return [...(schema ? [schema] : []), ...Object.values(schemas), ...Object.values(value).flatMap(schemasIn)];
+}
 const operationOf = ({ paths }: Document, { path, method }: Endpoint) => paths[path]?.[method.toLowerCase()];
 
 describe('200', () => {
@@ -56,6 +63,13 @@ describe('200', () => {
       const reply = await app.call(endpoint, { params: { session_id }, rawBody: JSON.stringify(example) });
       assert.ok(![400, 422].includes(reply.status), `${nameOf(endpoint)} ${JSON.stringify(example)}: ${reply.text}`);
     }
+  });
+
+  it('has valid schemas', async () => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false });
+    const schemas = schemasIn(await read());
+    assert.ok(schemas.length > endpoints.length);
+    for (const schema of schemas) assert.ok(ajv.validateSchema(schema), JSON.stringify([ajv.errors, schema]).slice(0, 2000));
   });
 
   it('contains the requested address', async () => {

@@ -16,7 +16,7 @@ import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import type { Log } from '../../packages/server/src/lib/log.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';
-import { assertError, auditTrailOf, createUntil, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
+import { assertError, auditTrailOf, createUntil, machineOf, machinesLeft, nothingLeft, whileNoMachineStarts } from '../session-states.ts';
 
 /** Everything that the service writes to its log, at every level. */
 const logged: string[] = [];
@@ -285,8 +285,7 @@ describe('429 create_rate_limit', () => {
 
 describe('503 no_capacity', () => {
   it('is answered before the handshake when no machine starts', async () => {
-    served.runtime.failNextBoot(new Error('not this time'));
-    await refuse(503, 'no_capacity');
+    await whileNoMachineStarts(served, () => refuse(503, 'no_capacity'));
   });
 });
 

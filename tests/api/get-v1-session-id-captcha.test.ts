@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { closeTab, createSession, getCaptcha, getSession, listTabs, navigate, openTab } from '@berth/contract';
-import { startApp, type Reply, type TestApp } from '../harness.ts';
+import { closeTab, createSession, getCaptcha, listTabs, navigate, openTab } from '@berth/contract';
+import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
 import { assertError, endedSession, machineOf, muteSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
@@ -32,9 +32,10 @@ describe('404 session_not_found', () => {
 
 /** Asks about a page that does not answer, and returns the reply when `happens` has. */
 async function askWhile(session_id: string, happens: () => unknown): Promise<Reply> {
+  const { browser } = machineOf(served, session_id);
+  const before = browser.unanswered;
   const asking = served.call(getCaptcha, { params: { session_id } });
-  // Answered after the detection has begun.
-  for (let turn = 0; turn < 3; turn += 1) await served.call(getSession, { params: { session_id } });
+  await eventually('the page is asked', () => browser.unanswered > before);
   await happens();
   return asking;
 }

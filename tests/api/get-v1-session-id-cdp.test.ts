@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { connectSession, endSession, getSession, openCdp, type ErrorCode } from '@berth/contract';
 import { chromium } from 'playwright-core';
-import { eventually, startApp, type TestApp } from '../harness.ts';
+import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';
 import { assertError, endedSession, machineOf, startingSession } from '../session-states.ts';
 
@@ -80,7 +80,7 @@ describe('101', () => {
     assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized within a second after its key is revoked', async () => {
+  it('is closed with 4003 unauthorized soon after its key is revoked', async () => {
     const { session_id } = await served.create();
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
@@ -97,7 +97,7 @@ describe('101', () => {
     await served.app.keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
     assert.deepEqual(await mine.closed, { code: 4003, reason: 'unauthorized' });
     assert.deepEqual(await byToken.closed, { code: 4003, reason: 'unauthorized' });
-    assert.ok(performance.now() - startMs < 1000);
+    assertSoon(startMs, 5000);
     await other.send('Browser.getVersion');
     other.socket.terminate();
   });
@@ -141,9 +141,9 @@ describe('101', () => {
     browser.freeze();
     const text = 'x'.repeat(1024 * 1024);
     const answers = Array.from({ length: 60 }, () => send('Browser.getVersion', { text }));
-    await eventually('the browser is behind', () => cdp.writableLength > 8 * text.length);
+    await eventually('the browser is behind', () => cdp.writableLength > text.length);
     await served.call(getSession, { params: { session_id } });
-    assert.ok(cdp.writableLength < 12 * text.length, `${cdp.writableLength} bytes are queued`);
+    assert.ok(cdp.writableLength < 5 * text.length, `${cdp.writableLength} bytes are queued`);
     browser.thaw();
     assert.equal((await Promise.all(answers)).length, 60);
     socket.terminate();

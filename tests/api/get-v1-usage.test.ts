@@ -65,10 +65,42 @@ describe('200', () => {
     assert.equal((await served.call(getUsage, { key })).body.usage.actions, 0);
   });
 
+  it('reports the usage of each day, oldest first, when days are asked for', async () => {
+    const [key, other] = [await served.ownerKey('daily'), await served.ownerKey('yesterday')];
+    const { session_id } = await served.create({}, { key });
+    await served.call(navigate, { key, params: { session_id }, body: blank });
+    const { flushing } = served.app.metering;
+    flushing.nudge();
+    await flushing.idle();
+    const { usage, days = [] } = (await served.call(getUsage, { key, query: { days: '31' } })).body;
+    const today = new Date().toISOString().slice(0, 10);
+    // Browser time goes on.
+    assert.deepEqual({ ...days.at(-1), browser_seconds: 0 }, { day: today, ...usage, browser_seconds: 0 });
+    assert.equal(usage.actions, 1);
+    assert.deepEqual([days.length, new Set(days.map(({ day }) => day)).size], [31, 31]);
+    assert.deepEqual(
+      days.map(({ day }) => day).toSorted(),
+      days.map(({ day }) => day),
+    );
+    assert.ok(days.slice(0, -1).every(({ actions, sessions }) => actions === 0 && sessions === 0));
+    const empty = (await served.call(getUsage, { key: other, query: { days: '1' } })).body;
+    assert.deepEqual(empty.days, [{ day: today, ...empty.usage }]);
+  });
+
   it('contains only the caller’s usage', async () => {
     const [one, other] = [await served.ownerKey('one'), await served.ownerKey('other')];
     await served.create({}, { key: one });
     assert.equal((await served.call(getUsage, { key: one })).body.usage.sessions, 1);
     assert.equal((await served.call(getUsage, { key: other })).body.usage.sessions, 0);
+  });
+});
+
+describe('422', () => {
+  it('refuses days that are not a number from 1 to 184', async () => {
+    const key = await served.ownerKey('greedy');
+    for (const days of ['0', '185', 'all']) {
+      const [issue] = await served.issues(getUsage, { key, query: { days } });
+      assert.deepEqual(issue?.loc, ['query', 'days']);
+    }
   });
 });

@@ -59,14 +59,12 @@ function resources(): Record<string, number> {
 }
 
 describe('two hundred sessions', () => {
-  it('leave no machine, timer, socket or row', { timeout: 60_000 }, async () => {
+  it('leave no machine, timer, socket or row', { timeout: 120_000 }, async () => {
     await liveAndEnd(0, 40);
     const before = resources();
     await liveAndEnd(1000, 200);
-    await eventually(
-      'timers and sockets are as few as before',
-      () => Object.entries(resources()).every(([kind, count]) => count <= (before[kind] ?? 0) + 4),
-      3000,
+    await eventually('timers and sockets are as few as before', () =>
+      Object.entries(resources()).every(([kind, count]) => count <= (before[kind] ?? 0) + 4),
     ).catch((error: unknown) => assert.fail(`${String(error)}: before ${JSON.stringify(before)}, after ${JSON.stringify(resources())}`));
     const { booted, destroyed } = served.runtime.counts;
     assert.equal(booted, destroyed);

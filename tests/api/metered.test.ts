@@ -14,6 +14,8 @@ import {
   getContent,
   getFetchJob,
   getSession,
+  inspect,
+  listSkills,
   listAllSessions,
   listSessions,
   listTabs,
@@ -30,13 +32,16 @@ import {
   type Endpoint,
   type ErrorCode,
 } from '@berth/contract';
+import { beat } from '../../packages/server/src/fleet/testing.ts';
+import { newId } from '../../packages/server/src/lib/ids.ts';
 import { goodRequest, nameOf, overHttp } from '../contract-table.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
 import { Client, eventually, jobIdOf, type Reply, type Request } from '../harness.ts';
 import { startMeteredApp, withoutTime, type MeteredApp, type Owner } from '../metered-app.ts';
 import { openSocket } from '../raw-http.ts';
 import { endRecorded, recordingSession } from '../recorded-session.ts';
-import { hangingUrl, machineOf, machinesLeft, nothingLeft, plantDownload } from '../session-states.ts';
+import { hangingUrl, machineOf, machinesLeft, nothingLeft, plantDownload, whileNoMachineStarts } from '../session-states.ts';
+import { learnSkill } from '../skills.ts';
 import { ViewSocket, tokenFor } from '../view-links.ts';
 
 let served: MeteredApp;
@@ -94,9 +99,19 @@ const aConnectToken = inParams(async (_, { key }) => {
   return { token_id, token: token ?? '' };
 });
 
+/** Of another region, so that nothing is placed on it. */
+const anotherWorker = inParams(async () => {
+  const workerId = newId('wrk');
+  await beat(served.app.fleet.deps.store, { workerId, region: 'elsewhere' });
+  return { worker_id: workerId };
+});
+
 const aTrial = { tier: 'open', trial_days: 1 };
 
 const prepares: Record<string, Prepare> = {
+  cordonWorker: anotherWorker,
+  uncordonWorker: anotherWorker,
+  drainWorker: anotherWorker,
   endSession: anotherSession,
   endAnySession: anotherSession,
   closeTab: inParams(async (session_id, { key }) => ({
@@ -118,13 +133,27 @@ const prepares: Record<string, Prepare> = {
     await endRecorded(served, recorded, key);
     return { session_id: recorded.sessionId, rec_id: recorded.recId, asset_path: 'index.html' };
   }),
+  getInspectReport: inParams(async (_, { key }) => ({
+    job_id: (await served.call(inspect, { key, body: { url: 'http://site.test/', settle_ms: 0 } })).body.job_id,
+  })),
+  getInspectArtifact: inParams(async (_, { key }) => ({
+    job_id: (await served.call(inspect, { key, body: { url: 'http://site.test/', settle_ms: 0 } })).body.job_id,
+    name: 'openapi.json',
+  })),
   getFetchJob: aJob,
   getJob: aJob,
   cancelJob: aJob,
   getOwner: inParams((_, { owner }) => Promise.resolve({ owner })),
+  updateOwner: (_, { owner }) => Promise.resolve({ params: { owner }, body: { tier: 'open' } }),
+  pinOwner: (_, { owner }) => Promise.resolve({ params: { owner }, body: { worker_id: served.app.fleet.deps.workerId } }),
+  unpinOwner: inParams((_, { owner }) => Promise.resolve({ owner })),
   revokeOwnKey: anOwnKey,
   rotateOwnKey: anOwnKey,
   revokeKey: inParams(async () => ({ key_id: (await served.call(createKey, { body: { owner: 'somebody' } })).body.key_id })),
+  deleteSkill: inParams(async (_, { key, owner }) => {
+    await learnSkill(served, { owner, task: 'login', step: 'mail' });
+    return { skill_id: (await served.call(listSkills, { key })).body[0]?.skill_id ?? '' };
+  }),
   revokeConnectToken: aConnectToken,
   discoverVersionByPath: aConnectToken,
   discoverTargetsByPath: aConnectToken,
@@ -278,15 +307,16 @@ describe('a successful call', () => {
 async function traces(app: MeteredApp, { key }: Owner, sessionId: string): Promise<unknown> {
   const { body } = await app.call(getSession, { key, params: { session_id: sessionId } });
   const { current_url, tabs, usage, egress } = body;
-  const { counts, machines } = app.runtime;
+  // Sessions of earlier tests may be ending.
+  const { onHost } = await machinesLeft(app);
   return [
     current_url,
     tabs,
     egress,
     { ...usage, browser_seconds: 0 },
     machineOf(app, sessionId).files.uploads.size,
-    counts.booted,
-    machines.size,
+    app.runtime.counts.booted,
+    onHost,
   ];
 }
 
@@ -445,17 +475,11 @@ describe('a call that fails', () => {
     ],
     [
       'a fetch that no machine is started for',
-      () => {
-        paid.runtime.failNextBoot(new Error('no machine'));
-        return paid.call(fetchPage, { key: owner.key, body: { url: emptyPage } });
-      },
+      () => whileNoMachineStarts(paid, () => paid.call(fetchPage, { key: owner.key, body: { url: emptyPage } })),
     ],
     [
       'a session that no machine is started for',
-      () => {
-        paid.runtime.failNextBoot(new Error('no machine'));
-        return paid.call(createSession, { key: owner.key, body: {} });
-      },
+      () => whileNoMachineStarts(paid, () => paid.call(createSession, { key: owner.key, body: {} })),
     ],
     ['a session of a region that is not there', () => paid.call(createSession, { key: owner.key, body: { region: 'nowhere' } })],
     [

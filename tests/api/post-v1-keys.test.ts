@@ -61,8 +61,12 @@ describe('200', () => {
 describe('409 key_limit_reached', () => {
   it('answers beyond a hundred valid keys', async () => {
     const key = await served.login('hoarder');
-    const made = await Promise.all(Array.from({ length: 105 }, () => served.call(createOwnKey, { key })));
-    assert.equal(made.filter(({ status }) => status === 200).length, 100);
+    const create = async (count: number): Promise<number> => {
+      const replies = await Promise.all(Array.from({ length: count }, () => served.call(createOwnKey, { key })));
+      return replies.filter(({ status }) => status === 200).length;
+    };
+    for (let made = 0; made < 90; made += 10) assert.equal(await create(10), 10);
+    assert.equal(await create(15), 10);
     const { details, reply } = await served.refuse(createOwnKey, 'key_limit_reached', { key });
     assert.deepEqual([details, reply.headers.get('x-should-retry')], [{ limit: 100 }, 'false']);
   });

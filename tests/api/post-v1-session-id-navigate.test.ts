@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ErrorBody, getSession, listDownloads, listTabs, navigate, openTab } from '@berth/contract';
-import { startApp, type TestApp } from '../harness.ts';
+import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import {
   assertError,
   callWhileBrowserDies,
@@ -39,6 +39,12 @@ describe('200', () => {
       warnings: [],
     });
     assert.ok(duration_ms >= 0 && tab_id.length > 0);
+  });
+
+  it('repeats a navigation that the page before overtakes with one of its own', async () => {
+    const url = 'http://overtaken.test/';
+    const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url, timeout_ms: 5000 } });
+    assert.deepEqual([reply.status, reply.body.final_url, reply.body.title], [200, url, 'overtaken.test']);
   });
 
   for (const code of [404, 500, 403])
@@ -81,7 +87,7 @@ describe('200', () => {
     const startMs = performance.now();
     const { body: done } = await served.call(navigate, { params: { session_id }, body: { url: muteUrl } });
     assert.deepEqual([done.block, done.warnings], [null, []]);
-    assert.ok(performance.now() - startMs < 2000);
+    assertSoon(startMs);
   });
 
   it('navigates only the given tab', async () => {
@@ -207,12 +213,18 @@ describe('502 navigation_failed', () => {
     assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
   });
 
-  it('reports page_crashed when the page crashes during the navigation', async () => {
+  it('reports page_crashed when the page crashes again and again during the navigation', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const { body: tabs } = await served.call(listTabs, { params: { session_id } });
-    machineOf(served, session_id).browser.crashPage(tabs[0]?.tab_id ?? '');
-    const details = assertError((await hanging) ?? assert.fail(), 502, 'navigation_failed');
+    let reply: Awaited<typeof hanging>;
+    void hanging?.then((its) => (reply = its));
+    // A page that crashes while it is left costs the navigation a repetition.
+    await eventually('it gives up', () => {
+      machineOf(served, session_id).browser.crashPage(tabs[0]?.tab_id ?? '');
+      return reply !== undefined;
+    });
+    const details = assertError(reply ?? assert.fail(), 502, 'navigation_failed');
     assert.equal(details['reason'], 'page_crashed');
   });
 });
@@ -222,6 +234,6 @@ describe('502 session_lost', () => {
     const startMs = performance.now();
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(navigate, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
-    assert.ok(performance.now() - startMs < 1500);
+    assertSoon(startMs);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createSession, endSession, getSession } from '@berth/contract';
-import { startApp, type TestApp } from '../harness.ts';
-import { auditTrailOf, createUntil, machinesLeft } from '../session-states.ts';
+import { createSession, endSession, getSession, listSessions } from '@berth/contract';
+import { eventually, startApp, type TestApp } from '../harness.ts';
+import { auditTrailOf, createUntil, machinesLeft, noMachine, whileNoMachineStarts } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -218,6 +218,19 @@ describe('409 name_taken', () => {
   });
 });
 
+describe('409 session_ended', () => {
+  it('answers a create whose session another call ends while it starts', async () => {
+    served.runtime.delayBoot(30_000);
+    const refused = served.refuse(createSession, 'session_ended', { body: { name: 'ends early' } });
+    const starting = async () => (await served.call(listSessions, { query: { name: 'ends early', status: 'starting' } })).body;
+    await eventually('the session starts', async () => (await starting()).length === 1);
+    served.runtime.delayBoot(0);
+    const [session] = await starting();
+    await served.call(endSession, { params: { session_id: session?.session_id ?? '' } });
+    await refused;
+  });
+});
+
 describe('422', () => {
   it('reports the plan’s maximum session time when it is below the schema’s', async () => {
     const key = await served.ownerKey('small', 'free');
@@ -270,8 +283,9 @@ describe('422', () => {
       'a proxy that speaks no proxy protocol',
       { proxy: { type: 'external', server: 'ftp://proxy.example:1' } },
       'body.proxy.server',
-      'string_pattern_mismatch',
+      'url_scheme',
     ],
+    ['a proxy that is no URL', { proxy: { type: 'external', server: 'proxy.example' } }, 'body.proxy.server', 'url_parsing'],
     ['an allowed domain with a path', { allowed_domains: ['example.com/a'] }, 'body.allowed_domains.0', 'string_pattern_mismatch'],
     ['a resource type that is none', { block_resources: ['image', 'script'] }, 'body.block_resources.1', 'literal_error'],
     ['a kind that is none', { kind: 'tablet' }, 'body.kind', 'literal_error'],
@@ -373,18 +387,20 @@ describe('429 create_rate_limit', () => {
 describe('503 no_capacity', () => {
   it('answers when a machine does not start, and leaves nothing of it', async () => {
     const before = await machinesLeft(served);
-    served.runtime.failNextBoot(new Error('no memory'));
-    const { reply, message } = await served.refuse(createSession, 'no_capacity', { body: { name: 'unlucky' } });
+    const refused = () => served.refuse(createSession, 'no_capacity', { body: { name: 'unlucky' } });
+    const { reply, message } = await whileNoMachineStarts(served, refused);
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-    assert.ok(!message.includes('no memory'), 'what went wrong inside is for the log');
+    assert.ok(!message.includes(noMachine), 'what went wrong inside is for the log');
     assert.deepEqual(await machinesLeft(served), before);
     assert.equal((await served.create({ name: 'unlucky' })).status, 'ready', 'its name is free again');
   });
 
   it('marks a session without a waiting caller as failed', async () => {
-    served.runtime.failNextBoot(new Error('no memory'));
-    const { session_id } = await served.create({}, { query: { wait: 'false' } });
-    await served.app.sessions.live.get(session_id)?.started;
+    const { session_id } = await whileNoMachineStarts(served, async () => {
+      const session = await served.create({}, { query: { wait: 'false' } });
+      await served.app.sessions.live.get(session.session_id)?.started;
+      return session;
+    });
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.deepEqual([body.status, body.ended_reason, body.ended_at === null], ['failed', 'start_failed', false]);
     assert.deepEqual((await auditTrailOf(served, session_id)).slice(1), [['service', 'session.ended', 'start_failed']]);

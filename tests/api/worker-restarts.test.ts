@@ -8,8 +8,11 @@ import {
   createSession,
   endAnySession,
   endSession,
+  getInspectReport,
+  getJob,
   getSession,
   health,
+  inspect,
   listAllSessions,
   listSessions,
   livez,
@@ -17,24 +20,33 @@ import {
   updateSession,
 } from '@berth/contract';
 import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
-import { eventually, startApp, type TestApp } from '../harness.ts';
+import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
+import { openEvents } from '../event-stream.ts';
 import { openSocket } from '../raw-http.ts';
-import { auditTrailOf, assertError, hang, machinesLeft, nothingLeft } from '../session-states.ts';
+import { recordingOf, recordingSession, type RecordedSession } from '../recorded-session.ts';
+import { auditTrailOf, assertError, hang, hangingUrl, machinesLeft, nothingLeft } from '../session-states.ts';
 import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
 
 describe('a worker that is killed', () => {
   let first: ProxiedApp;
   let second: TestApp;
   let sessions: string[] = [];
+  let recorded: RecordedSession;
+  let inspection = '';
   let strangerKey = '';
   let startedMs = 0;
   before(async () => {
     first = await startProxiedApp();
     strangerKey = await first.ownerKey('stranger');
     sessions = [(await first.create({ name: 'theirs' })).session_id, (await first.create({}, { key: strangerKey })).session_id];
+    recorded = await recordingSession(first);
+    sessions.push(recorded.sessionId);
     first.runtime.delayBoot(60_000);
     sessions.push((await first.create({}, { query: { wait: 'false' } })).session_id);
     first.runtime.delayBoot(0);
+    const inspecting = { url: hangingUrl, session_id: sessions[0], settle_ms: 0, async: true };
+    inspection = (await first.call(inspect, { body: inspecting })).body.job_id;
+    await eventually('it runs', async () => (await first.call(getJob, { params: { job_id: inspection } })).body.stage === 'running');
     // As after kill -9: it writes nothing more, its lock on the data folder is released, its machines still run.
     await first.proxy.cut();
     startedMs = performance.now();
@@ -46,19 +58,31 @@ describe('a worker that is killed', () => {
     await first.close();
   });
 
-  it('is healthy again within seconds', async () => {
-    await eventually('the second start is healthy', async () => (await second.call(health)).status === 200);
-    assert.ok(performance.now() - startedMs < 5000);
+  // The first two of all: nothing has waited for a loop.
+  it('has its recordings settled before its first answer', async () => {
+    const { status, ended_at } = await recordingOf(second, recorded);
+    assert.match(status, /^(incomplete|failed)$/);
+    assert.ok(ended_at);
   });
 
-  it('has its sessions reported as lost by the first recovery iteration', async () => {
-    await second.app.sessions.recovery.idle();
+  it('reports its sessions as lost from its first answer on', async () => {
     const { body } = await second.call(listAllSessions);
     assert.deepEqual(
       body.map(({ session_id, status, ended_reason, ended_at }) => [session_id, status, ended_reason, ended_at !== null]),
       sessions.toReversed().map((id) => [id, 'ended', 'worker_lost', true]),
     );
     for (const id of sessions) assert.deepEqual((await auditTrailOf(second, id)).slice(1), [['service', 'session.ended', 'worker_lost']]);
+  });
+
+  it('is healthy again within seconds', async () => {
+    await eventually('the second start is healthy', async () => (await second.call(health)).status === 200);
+    assertSoon(startedMs);
+  });
+
+  it('has its inspection reported as lost', async () => {
+    const { body } = await second.call(getJob, { params: { job_id: inspection } });
+    assert.deepEqual([body.status, body.error?.code, body.error?.retryable, body.result], ['error', 'worker_lost', true, null]);
+    await second.refuse(getInspectReport, 'report_not_available', { params: { job_id: inspection } });
   });
 
   it('has its machines ended by the first reaper iteration', async () => {
@@ -140,7 +164,7 @@ describe('a worker that is stopped gracefully', () => {
 
   it(
     'reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained',
-    { timeout: 30_000 },
+    { timeout: 120_000 },
     async () => {
       const [busy, idle] = await Promise.all([served.create(), served.create()]);
       const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
@@ -151,7 +175,12 @@ describe('a worker that is stopped gracefully', () => {
         body: { url: 'http://hang.test/', timeout_ms: 1500 },
       });
       await eventually('the navigation is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
+      const events = await openEvents(served.url, idle.session_id, { key: served.key });
+      const lastEnd = Date.now() + 20_000;
       const stopped = served.app.stop();
+      const { data: notice } = await events.nextOf('session.expiring');
+      assert.equal(notice['reason'], 'drained');
+      assert.ok(Math.abs(Date.parse(String(notice['expires_at'])) - lastEnd) < 15_000, String(notice['expires_at']));
 
       const report = await served.call(health);
       assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
@@ -178,7 +207,7 @@ describe('a worker that is stopped gracefully', () => {
     },
   );
 
-  it('answers a call that outlasts the grace period before it exits', { timeout: 30_000 }, async () => {
+  it('answers a call that outlasts the grace period before it exits', { timeout: 120_000 }, async () => {
     const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
     try {
       const { session_id } = await hasty.create();

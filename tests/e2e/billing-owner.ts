@@ -14,7 +14,7 @@ import {
 } from '@berth/contract';
 import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
-import { Client } from '../harness.ts';
+import { Client } from '../client.ts';
 import type { BillingFixture } from './billing-fixture.ts';
 import { eventually } from './service.ts';
 import type { Viewer } from './viewing.ts';

@@ -70,6 +70,28 @@ const playwrightScripts: Record<string, PlaywrightScript> = {
     }
     return seen;
   },
+  'large texts arrive as they are': async ({ page }, { url }) => {
+    // Scripts can hash on pages of loopback, and not on an empty one.
+    await page.goto(url);
+    const text = 'a "quoted" \\ line\n é😀 \u0001 '.repeat(20_000);
+    await page.setContent(`<input type=file multiple><p>${'words '.repeat(60_000)}</p>`);
+    const files = ['a', 'b'].map((name) => ({ name, mimeType: 'text/plain', buffer: Buffer.from(text) }));
+    await page.setInputFiles('input', files);
+    const digest = await page.evaluate(
+      async ([whole, ...parts]) => {
+        const inputs = [...(document.querySelector('input')?.files ?? [])];
+        const texts = [whole ?? '', parts.join(''), ...(await Promise.all(inputs.map((file) => file.text())))];
+        const hashes = texts.map((each) => crypto.subtle?.digest('SHA-1', new TextEncoder().encode(each)) ?? each.length);
+        return [
+          (await Promise.all(hashes)).map((each) => (typeof each === 'number' ? each : [...new Uint8Array(each)])),
+          document.body.innerText.length,
+        ];
+      },
+      [text, ...Array.from({ length: 200 }, (_, n) => `${n} ${text.slice(0, 5000)}`)],
+    );
+    await page.goto(`data:text/html,${encodeURIComponent(text.slice(0, 200_000))}`);
+    return [digest, await page.evaluate('location.href.length')];
+  },
   'responses have the headers of the site': async ({ page }, { url }) => {
     const response = await page.goto(`${url}/keeps`);
     return (await response?.headersArray())?.map(({ name, value }) => `${name.toLowerCase()}: ${value}`).toSorted();
@@ -100,7 +122,7 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
   'a link to a prerendered page navigates': async ({ page }, { url }) => {
     await page.goto(`${url}/prerender`);
     const link = await page.waitForSelector('a');
-    await Promise.all([page.waitForNavigation({ timeout: 5000 }), link?.click()]);
+    await Promise.all([page.waitForNavigation({ timeout: 15_000 }), link?.click()]);
     return page.evaluate(() => [location.pathname, document.title]);
   },
   'the viewport is the window without one': async ({ page }, { url }) => {
@@ -109,7 +131,7 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     const set = await page.evaluate(() => [innerWidth, innerHeight]);
     await page.setViewport(null);
     // The page is resized a moment later, in a plain browser too.
-    const follows = page.waitForFunction(() => innerWidth > 500 && outerWidth === innerWidth, { timeout: 3000 });
+    const follows = page.waitForFunction(() => innerWidth > 500 && outerWidth === innerWidth, { timeout: 15_000 });
     return [
       set,
       await follows.then(
@@ -123,7 +145,7 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     const windowId = await page.windowId();
     await browser.setWindowBounds(windowId, { width: 900, height: 600 });
     const { width, height } = await browser.getWindowBounds(windowId);
-    await page.waitForFunction(() => outerWidth === 900, { timeout: 3000 }).catch(() => {});
+    await page.waitForFunction(() => outerWidth === 900, { timeout: 15_000 }).catch(() => {});
     return [width, height, await page.evaluate(() => [outerWidth, outerHeight, innerWidth])];
   },
   'targets are those of the session': async ({ browser, page }, { url }) => {

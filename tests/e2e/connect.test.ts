@@ -17,7 +17,7 @@ import {
 import { chromium, type Browser } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import { WebSocket } from 'ws';
-import { Client } from '../harness.ts';
+import { Client } from '../client.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 

@@ -7,8 +7,14 @@ import { fetchHostilePages } from './fetch-hostile-pages.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
-/** The maximum delay beyond the caller's timeout. */
-const graceMs = 5000;
+/** The maximum delay beyond the caller's timeout, on a busy machine. */
+const graceMs = 10_000;
+/** Of pages that must load beside what hostile pages take of the processor. */
+const ordinaryMs = 8000;
+/** Of pages that never finish: all of it passes, and many take all the processor meanwhile. */
+const endlessMs = 1500;
+/** Of pages that are converted until the time is over. */
+const nestedMs = 3000;
 const mebibyte = 1024 * 1024;
 
 type Check = (answer: FetchResponse) => void;
@@ -84,7 +90,7 @@ describe('a fetch of hostile content', () => {
     return reply.body;
   };
   const getBounded = async (path: string, body: Record<string, unknown>): Promise<FetchResponse> => {
-    const timeoutMs = Number(body['timeout_ms'] ?? 4000);
+    const timeoutMs = Number(body['timeout_ms'] ?? ordinaryMs);
     const since = performance.now();
     const answer = await get({
       url: site.url + path,
@@ -99,7 +105,7 @@ describe('a fetch of hostile content', () => {
     return answer;
   };
   const assertNextWorks = async (): Promise<void> => {
-    const home = await getBounded('/', { timeout_ms: 15_000 });
+    const home = await getBounded('/', { timeout_ms: 30_000 });
     assert.deepEqual([home.status, home.status_code, home.title, home.warnings], ['ok', 200, 'Home', []]);
   };
 
@@ -109,14 +115,17 @@ describe('a fetch of hostile content', () => {
     body?: Record<string, unknown>;
     browser?: Check | null;
     http?: Check | null;
+    /** Whether the whole timeout passes before it is answered. */
+    endless?: boolean;
   }
   const cases: Case[] = [
-    { what: 'a page without an end', path: '/endless', browser: any(timedOut, isCut), http: isCut },
-    { what: 'a page of ten gigabytes', path: '/ten-gigabytes', browser: any(timedOut, isCut), http: isCut },
+    { what: 'a page without an end', endless: true, path: '/endless', browser: any(timedOut, isCut), http: isCut },
+    { what: 'a page of ten gigabytes', endless: true, path: '/ten-gigabytes', browser: any(timedOut, isCut), http: isCut },
     { what: 'a file of ten gigabytes', path: '/ten-gigabytes.bin', browser: isCut, http: isCut },
     { what: 'a text of ten gigabytes', path: '/ten-gigabytes.txt', browser: isCut, http: isCut },
     {
       what: 'a page whose bytes are asked for and have no end',
+      endless: true,
       path: '/endless',
       body: { formats: ['raw'] },
       browser: any(timedOut, isCut),
@@ -129,48 +138,63 @@ describe('a fetch of hostile content', () => {
       browser: any(shows('all that came'), failedBy('connection_reset')),
       http: any(shows('all that came'), failedBy('connection_reset')),
     },
-    { what: 'a page that drips', path: '/drip', browser: timedOut, http: timedOut },
-    { what: 'headers that drip', path: '/drip-header', browser: timedOut, http: timedOut },
-    { what: 'a page that does not answer', path: '/hang', browser: timedOut, http: timedOut },
-    { what: 'a page that never fires load', path: '/never-loads', browser: shows('Here.', timedOut), http: shows('Here.') },
+    { what: 'a page that drips', endless: true, path: '/drip', browser: timedOut, http: timedOut },
+    { what: 'headers that drip', endless: true, path: '/drip-header', browser: timedOut, http: timedOut },
+    { what: 'a page that does not answer', endless: true, path: '/hang', browser: timedOut, http: timedOut },
+    {
+      what: 'a page that never fires load',
+      path: '/never-loads',
+      body: { timeout_ms: 4000 },
+      browser: shows('Here.', timedOut),
+      http: shows('Here.'),
+    },
     { what: 'redirects without an end', path: '/loop', browser: failedBy('too_many_redirects'), http: failedBy('too_many_redirects') },
-    { what: 'a page that moves on without end', path: '/reloads', browser: any(shows('Reloads'), timedOut, failedBy('aborted')) },
+    {
+      what: 'a page that moves on without end',
+      endless: true,
+      path: '/reloads',
+      browser: any(shows('Reloads'), timedOut, failedBy('aborted', 'context_lost')),
+    },
     { what: 'a page that moves on after its load', path: '/moves-on', browser: shows('Moves on') },
     { what: 'a page that changes its address without end', path: '/moves', browser: shows('Moves') },
     {
       what: 'three hundred thousand elements',
+      endless: true,
       path: '/crowd',
       body: { formats: ['html', 'links'] },
       browser: any(shows('Crowd'), timedOut, busy),
     },
     {
       what: 'a page that grows without end',
+      endless: true,
       path: '/grows',
       body: { formats: ['text', 'markdown'] },
       browser: any(shows('Grows'), timedOut, busy),
     },
-    { what: 'a script that never returns', path: '/spin', browser: timedOut, http: shows('Spin') },
+    { what: 'a script that never returns', endless: true, path: '/spin', browser: timedOut, http: shows('Spin') },
     {
       what: 'a script that never returns after the load',
+      endless: true,
       path: '/spin-later',
       browser: any(timedOut, busy),
     },
     {
       what: 'a script that never returns again and again',
+      endless: true,
       path: '/spin-again',
       browser: any(shows('Spin again'), timedOut, busy),
     },
-    { what: 'dialogs without end', path: '/dialog-loop', browser: timedOut },
-    { what: 'windows without end', path: '/windows', browser: any(shows('Windows'), timedOut, busy) },
-    { what: 'a thousand frames', path: '/frames', browser: any(shows('Frames'), timedOut, busy) },
-    { what: 'a page that exhausts memory', path: '/memory', browser: any(timedOut, failedBy('page_crashed')) },
+    { what: 'dialogs without end', endless: true, path: '/dialog-loop', browser: timedOut },
+    { what: 'windows without end', endless: true, path: '/windows', browser: any(shows('Windows'), timedOut, busy) },
+    { what: 'hundreds of frames', endless: true, path: '/frames?count=300', browser: any(shows('Frames'), timedOut, busy) },
+    { what: 'a page that exhausts memory', endless: true, path: '/memory', browser: any(timedOut, failedBy('page_crashed')) },
     { what: 'two hundred downloads', path: '/downloads', browser: shows('Downloads') },
-    { what: 'history without end', path: '/history', browser: any(shows('History'), timedOut, busy) },
-    { what: 'logs without end', path: '/log', browser: any(shows('Log'), timedOut, busy) },
-    { what: 'a title that is changed without end', path: '/titles', browser: any(ok, timedOut, busy) },
-    { what: 'a gibibyte in a mebibyte, as a page', path: '/gzip', browser: any(timedOut, isCut, shows('')), http: isCut },
+    { what: 'history without end', endless: true, path: '/history', browser: any(shows('History'), timedOut, busy) },
+    { what: 'logs without end', endless: true, path: '/log', browser: any(shows('Log'), timedOut, busy) },
+    { what: 'a title that is changed without end', endless: true, path: '/titles', browser: any(ok, timedOut, busy) },
+    { what: 'a gibibyte in a mebibyte, as a page', endless: true, path: '/gzip', browser: any(timedOut, isCut, shows('')), http: isCut },
     { what: 'a gibibyte in a mebibyte, as a file', path: '/gzip.bin', browser: any(isCut, timedOut), http: isCut },
-    { what: 'a brotli bomb as a page', path: '/brotli', browser: any(timedOut, isCut, shows('')), http: isCut },
+    { what: 'a brotli bomb as a page', endless: true, path: '/brotli', browser: any(timedOut, isCut, shows('')), http: isCut },
     { what: 'a brotli bomb as a file', path: '/brotli.bin', browser: isCut, http: isCut },
     { what: 'a body that is packed twice', path: '/matryoshka', browser: shows('Packed twice'), http: shows('Packed twice') },
     {
@@ -228,22 +252,22 @@ describe('a fetch of hostile content', () => {
     {
       what: 'twenty thousand levels',
       path: '/nested',
-      body: { formats: ['html', 'text', 'markdown', 'links', 'metadata'] },
+      body: { timeout_ms: nestedMs, formats: ['html', 'text', 'markdown', 'links', 'metadata'] },
       browser: nestedOk,
       http: nestedOk,
     },
     {
       what: 'twenty thousand lists',
       path: '/nested-list',
-      body: { formats: ['html', 'text', 'markdown'] },
-      browser: any(nestedOk, crashed),
+      body: { timeout_ms: nestedMs, formats: ['html', 'text', 'markdown'] },
+      browser: any(nestedOk, crashed, busy),
       http: nestedOk,
     },
     {
       what: 'twenty thousand levels by script',
       path: '/nested-script',
-      body: { formats: ['html', 'text', 'markdown'] },
-      browser: any(nestedOk, crashed),
+      body: { timeout_ms: nestedMs, formats: ['html', 'text', 'markdown'] },
+      browser: any(nestedOk, crashed, busy),
     },
     { what: 'a table that spans millions of cells', path: '/wide-table', body: { formats: ['tables', 'markdown'] }, browser: ok, http: ok },
     { what: 'a page that rewrites itself', path: '/leave', browser: shows('Rewritten') },
@@ -254,14 +278,32 @@ describe('a fetch of hostile content', () => {
     { what: 'a text without a type', path: '/no-type.txt', browser: shows('just some words'), http: shows('just some words') },
   ];
 
-  for (const { what, path, body = {}, browser = null, http = null } of cases) {
+  // First, because threads that convert as much keep their memory for a while, which the last test reads.
+  it('returns fifty thousand links or the number of omitted ones', { timeout: 60_000 }, async () => {
+    for (const [mode, formats] of [
+      ['browser', ['links']],
+      ['http', ['links', 'markdown']],
+    ]) {
+      const answer = await getBounded('/links', { mode, formats, timeout_ms: 30_000 });
+      assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
+      assert.ok(
+        answer.links?.length === 50_000 || answer.warnings.length > 0,
+        JSON.stringify([mode, answer.links?.length, answer.warnings]),
+      );
+    }
+    await assertNextWorks();
+  });
+
+  for (const { what, path, body = {}, browser = null, http = null, endless = false } of cases) {
     for (const [mode, check] of [
       ['browser', browser],
       ['http', http],
     ] as const)
       if (check)
         it(`is answered in time by ${mode}, and the next one works: ${what}`, { timeout: 60_000 }, async () => {
-          const answer = await getBounded(path, { ...body, mode });
+          // Without a browser a page is read until it is too large, which takes no time, but needs the processor.
+          const waits = endless && (mode === 'browser' || check === timedOut);
+          const answer = await getBounded(path, { mode, timeout_ms: waits ? endlessMs : ordinaryMs, ...body });
           try {
             check(answer);
           } finally {
@@ -282,7 +324,7 @@ describe('a fetch of hostile content', () => {
   });
 
   it('returns a bounded screenshot of an endless page', { timeout: 60_000 }, async () => {
-    const answer = await getBounded('/scroll', { formats: ['screenshot'], timeout_ms: 10_000 });
+    const answer = await getBounded('/scroll', { formats: ['screenshot'], timeout_ms: 6000 });
     assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
     if (answer.screenshot === null)
       assert.ok(
@@ -317,18 +359,6 @@ describe('a fetch of hostile content', () => {
       }
   });
 
-  it('returns two hundred thousand links or the number of omitted ones', { timeout: 60_000 }, async () => {
-    for (const mode of ['browser', 'http']) {
-      const answer = await getBounded('/links', { mode, formats: ['links', 'markdown'], timeout_ms: 15_000 });
-      assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
-      assert.ok(
-        answer.links?.length === 200_000 || answer.warnings.length > 0,
-        JSON.stringify([mode, answer.links?.length, answer.warnings]),
-      );
-    }
-    await assertNextWorks();
-  });
-
   it('does not use the service worker of an earlier fetch', { timeout: 60_000 }, async () => {
     const first = await getBounded('/worker', { wait_for: { text: 'Owned by the worker' }, timeout_ms: 6000 });
     assert.equal(first.status, 'ok');
@@ -343,9 +373,9 @@ describe('a fetch of hostile content', () => {
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
     const megabytes = (name: string): number => Math.round(kib(name) / 1024);
     // Converter threads keep their memory for half a minute.
-    await eventually('the memory is released', () => megabytes('VmRSS') < 500, 60_000).catch(() => undefined);
+    await eventually('the memory is released', () => megabytes('VmRSS') < 700, 60_000);
     test.diagnostic(`worker: ${megabytes('VmRSS')} MB, at most ${megabytes('VmHWM')} MB`);
-    assert.ok(megabytes('VmRSS') < 700 && megabytes('VmHWM') < 1500, `${megabytes('VmRSS')} MB now, ${megabytes('VmHWM')} MB at most`);
+    assert.ok(megabytes('VmHWM') < 1500, `${megabytes('VmHWM')} MB at most`);
   });
 });
 

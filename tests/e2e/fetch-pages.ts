@@ -48,7 +48,7 @@ export const fetchPages: Record<string, string | Answer> = {
   ),
   '/late': page(
     'Late',
-    `<p id="now">Now</p><script>setTimeout(() => document.body.append(Object.assign(document.createElement('p'), { id: 'later', textContent: 'And then this' })), 700)</script>`,
+    `<p id="now">Now</p><script>setTimeout(() => document.body.append(Object.assign(document.createElement('p'), { id: 'later', textContent: 'And then this' })), Number(new URLSearchParams(location.search).get('after') ?? 700))</script>`,
   ),
   '/echo': ({ headers, method, url = '' }, response) => {
     const chunks: string[] = [];

@@ -30,6 +30,8 @@ describe('files and state of a session', () => {
   let service: Service;
   let client: Client;
   let endless: { closed: boolean } = { closed: false };
+  /** Without settings and without a login. */
+  let plain: Params;
   before(async () => {
     [shop, site] = await Promise.all([
       startShop({ consent: false }),
@@ -61,6 +63,7 @@ describe('files and state of a session', () => {
     ]);
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: [shop.host, shop.otherHost, site.host].join(',') } });
     client = service.client;
+    plain = await create();
   });
   after(async () => {
     await service.close();
@@ -88,20 +91,18 @@ describe('files and state of a session', () => {
     ['/hidden', /^_?bashrc$/, /^attachment; filename=_?bashrc$/],
   ] as const)
     it(`returns the complete download from ${path} with a safe name`, async () => {
-      const params = await create();
-      const download_id = await fetchFile(params, path);
-      const reported = await latest(params, (download) => download.download_id === download_id);
+      const download_id = await fetchFile(plain, path);
+      const reported = await latest(plain, (download) => download.download_id === download_id);
       assert.match(reported.suggested_filename, name);
       assert.deepEqual([reported.status, reported.received_bytes], ['completed', data.length]);
-      const response = await requestFile(params, download_id);
+      const response = await requestFile(plain, download_id);
       assert.ok(Buffer.from(await response.arrayBuffer()).equals(data));
       assert.equal(response.headers.get('x-content-sha256'), createHash('sha256').update(data).digest('hex'));
       assert.match(response.headers.get('content-disposition') ?? '', header);
     });
 
   it('serves downloads as attachments only', async () => {
-    const params = await create();
-    const response = await requestFile(params, await fetchFile(params, '/html'));
+    const response = await requestFile(plain, await fetchFile(plain, '/html'));
     assert.deepEqual(
       ['content-type', 'x-content-type-options', 'content-security-policy'].map((header) => response.headers.get(header)),
       ['application/octet-stream', 'nosniff', "default-src 'none'; sandbox"],
@@ -132,8 +133,8 @@ describe('files and state of a session', () => {
   });
 
   it('isolates files between sessions', async () => {
-    const [one, other] = [await create(), await create()];
-    const download_id = await fetchFile(one, '/html');
+    const other = await create();
+    const download_id = await fetchFile(plain, '/html');
     await client.refuse(getDownload, 'download_not_found', { params: { ...other, download_id } });
   });
 
@@ -163,8 +164,7 @@ describe('files and state of a session', () => {
     assert.match((await client.call(getContent, { params: other, query: { format: 'text' } })).body.content ?? '', /Hello, Ada Vermeer/);
     await client.call(navigate, { params: other, body: { url: `${site.url}/remember` } });
     assert.match((await client.call(getContent, { params: other, query: { format: 'html' } })).body.content ?? '', /<p id="kept">yes<\/p>/);
-    const bare = await create();
-    await client.call(navigate, { params: bare, body: { url: `${shop.url}/account` } });
-    assert.doesNotMatch((await client.call(getContent, { params: bare, query: { format: 'text' } })).body.content ?? '', /Ada/);
+    await client.call(navigate, { params: plain, body: { url: `${shop.url}/account` } });
+    assert.doesNotMatch((await client.call(getContent, { params: plain, query: { format: 'text' } })).body.content ?? '', /Ada/);
   });
 });

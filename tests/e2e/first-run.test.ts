@@ -2,14 +2,15 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Health, getCredits } from '@berth/contract';
 import { Service, eventually, stopAll } from './service.ts';
+import { examplesOf, paste, programsOf } from '../documents.ts';
 import { startSite, type Site } from './site.ts';
 import { ViewerBrowser, type Viewer } from './viewing.ts';
 
@@ -129,13 +130,20 @@ async function freePort(): Promise<number> {
   return port;
 }
 
+/** What docs/steps.md fills in and reads. */
+const shop = (request: IncomingMessage, response: ServerResponse): void => {
+  const sought = new URL(request.url ?? '/', 'http://shop.example').searchParams.get('q');
+  const results = sought === null ? '' : '<p>1 results</p><div class="product"><h3>Desk lamp</h3><span class="price">€ 49</span></div>';
+  response.setHeader('content-type', 'text/html; charset=utf-8').end(`<form><input name="q" placeholder="Search"></form>${results}`);
+};
+
 describe('a newcomer', () => {
   let service: Service;
   let site: Site;
   let browser: ViewerBrowser;
   let viewer: Viewer;
   before(async () => {
-    site = await startSite();
+    site = await startSite({ pages: { '/shop/': shop } });
     [service, browser] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
     viewer = await browser.newViewer({ origin: service.url });
   });
@@ -145,16 +153,16 @@ describe('a newcomer', () => {
     await site?.close();
   });
 
-  it('pastes the README’s Playwright programs, and they run', async () => {
-    const programs = [...readFileSync(join(root, 'README.md'), 'utf8').matchAll(/```js\n([^]*?)```/g)].map(([, program]) => program ?? '');
-    assert.equal(programs.length, 2);
+  it('pastes the programs of README and docs/connect.md, and they run', async () => {
+    const programs = [...programsOf('README.md'), ...programsOf('docs/connect.md')];
+    assert.equal(programs.length, 5);
     // In the repository, as the README says.
     const folder = join(root, 'node_modules/.berth-first-run');
     mkdirSync(folder, { recursive: true });
     try {
       for (const program of programs) {
         const file = join(folder, 'first.mjs');
-        writeFileSync(file, program.replaceAll('https://example.com/', site.url));
+        writeFileSync(file, program.replaceAll('https://example.com/', site.url).replaceAll('127.0.0.1:8080', new URL(service.url).host));
         const { code, output, errors } = await run(['node', file], { BERTH_URL: service.url, BERTH_API_KEY: service.key });
         assert.deepEqual([code, output, errors], [0, 'Home\n', ''], program);
       }
@@ -162,6 +170,15 @@ describe('a newcomer', () => {
       rmSync(folder, { recursive: true, force: true });
     }
   });
+
+  for (const [file, path] of [
+    ['docs/steps.md', '/shop/'],
+    ['docs/flows.md', '/'],
+  ] as const)
+    it(`pastes the commands of ${file}, and they run`, async () => {
+      const target = { url: service.url, apiKey: service.key, adminKey: '', loginToken: '', site: site.url + path };
+      assert.deepEqual(await paste(examplesOf(file), target), []);
+    });
 
   it('has a balance of zero, and not below it, after using the service without credits', async () => {
     assert.equal((await service.client.call(getCredits)).body.balance, 0);
@@ -206,6 +223,8 @@ describe('a newcomer', () => {
     const status = operation.locator('.live-responses-table .response-col_status').nth(1);
     await status.waitFor();
     assert.match((await status.textContent()) ?? '', /^201/);
+    await page.setViewportSize({ width: 390, height: 860 });
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'an open operation is wider than a phone');
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.waitForFunction(() => document.documentElement.classList.contains('dark-mode'));
     viewer.assertNoIssues();

@@ -13,7 +13,8 @@ export const hostilePages = {
   ),
   '/frames': script(
     'Frames',
-    `addEventListener('DOMContentLoaded', () => { for (let n = 0; n < 1000; n += 1) document.body.append(Object.assign(document.createElement('iframe'), { src: '/second?' + n })); })`,
+    `const count = Number(new URLSearchParams(location.search).get('count') ?? 1000);
+     addEventListener('DOMContentLoaded', () => { for (let n = 0; n < count; n += 1) document.body.append(Object.assign(document.createElement('iframe'), { src: '/second?' + n })); })`,
   ),
   '/dialog-loop': script('Dialog loop', `for (;;) { alert(1); confirm(2); prompt(3); print(); }`),
   '/print-loop': script('Print loop', `setInterval(print, 0); print(); addEventListener('afterprint', print)`),
@@ -78,11 +79,10 @@ function dripHeader({ socket }: IncomingMessage): void {
 
 /** Requests an address by mechanisms that outlive or precede a page and waits for each that reports its end. */
 export const backgroundRequests = (address: string): string => `(async (address) => {
-  const settled = (source, events) => new Promise((resolve) => {
-    events.forEach((event) => source.addEventListener(event, resolve));
-    // Some of these report nothing when they are refused.
-    setTimeout(resolve, 1500);
-  });
+  // Some of these report nothing when they are refused.
+  const settled = (source, events) =>
+    Promise.race([after(1500), ...events.map((event) => new Promise((resolve) => source.addEventListener(event, resolve)))]);
+  const after = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
   const link = (rel, more) => {
     const element = Object.assign(document.createElement('link'), { rel, ...more, href: address + '/' + rel });
     document.head.append(element);
@@ -105,8 +105,8 @@ export const backgroundRequests = (address: string): string => `(async (address)
   const transport = new WebTransport(address.replace('http:', 'https:'));
   transport.closed.catch(() => undefined);
   const [service, byShared, byTransport] = await Promise.all([
-    Promise.race([fromService, settled(window, [])]),
-    Promise.race([fromShared, settled(window, [])]),
+    Promise.race([fromService, after(15000)]),
+    Promise.race([fromShared, after(15000)]),
     transport.ready.then(() => 'reached', () => 'failed'),
     link('prefetch'),
     link('preload', { as: 'image' }),

@@ -74,9 +74,7 @@ describe('fetches as jobs', () => {
         assert.deepEqual([running.progress.step, running.progress.total], [1, 2]);
         const waiting = poll(client, submitted.job_id, 25);
         letGo();
-        const since = performance.now();
         const done = await waiting;
-        assert.ok(performance.now() - since < 8000);
         assert.deepEqual([done.status, done.title, done.job_id, done.metadata], ['ok', 'Later', submitted.job_id, { order: '7' }]);
         assert.ok(done.html?.includes('It came in the end.'));
         const job = await readJob(client, submitted.job_id);
@@ -214,62 +212,69 @@ describe('fetches as jobs', () => {
   });
 
   describe('on a service that is killed', () => {
+    // The database is its own: on one that others may share, a killed worker is lost only when its lease is over.
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-jobs-'));
     afterEach(stopAll);
     after(() => rmSync(dataDir, { recursive: true, force: true }));
-    const environment = (): Record<string, string> => ({ BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '2' });
-    for (const mode of ['browser', 'http'])
-      it(`by ${mode} are reported as lost, finished jobs keep their results, and nothing is left`, { timeout: 120_000 }, async () => {
-        const service = await Service.start({ environment: environment(), dataDir });
-        const { client } = service;
-        const done = await submit(client, { url: `${site.url}/second`, mode });
-        const before = await poll(client, done.job_id, 25);
-        assert.equal(before.status, 'ok');
-        const cancelled = await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 });
-        await eventually('the page is requested', () => held.length === 1);
-        await client.call(cancelJob, { params: { job_id: cancelled.job_id } });
-        const jobs: string[] = [];
-        for (let n = 0; n < 5; n += 1) jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
-        await eventually('two are running', () => held.length === 3);
-        const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
-        assert.equal(pids.length > 0, mode === 'browser');
-        process.kill(service.pid, 'SIGKILL');
-        await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)), 5000);
-        letGo();
 
-        const again = await Service.start({ environment: environment(), dataDir });
-        const since = performance.now();
-        const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
-        assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms to report`);
-        for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
-          assert.deepEqual(
-            [status, error?.code, error?.retryable, job_id, url],
-            ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
-          );
-          assert.ok(finished_at);
-          const job = await readJob(again.client, job_id ?? '');
-          assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
-        }
+    const modes = ['browser', 'http'];
+    const start = (more: Record<string, string> = {}): Promise<Service> =>
+      Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '2', ...more }, dataDir });
+
+    it('are reported as lost, finished jobs keep their results, and nothing is left', { timeout: 120_000 }, async () => {
+      const service = await start();
+      const { client } = service;
+      const finished = await Promise.all(modes.map((mode) => submit(client, { url: `${site.url}/second`, mode })));
+      const before = await Promise.all(finished.map(({ job_id }) => poll(client, job_id, 25)));
+      for (const { status } of before) assert.equal(status, 'ok');
+      const cancelled = await submit(client, { url: `${site.url}/later`, timeout_ms: 60_000 });
+      await eventually('the page is requested', () => held.length === 1);
+      await client.call(cancelJob, { params: { job_id: cancelled.job_id } });
+      const jobs: string[] = [];
+      for (const mode of ['browser', 'http', 'browser', 'http', 'browser'])
+        jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
+      await eventually('two are running', () => held.length === 3);
+      const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
+      assert.ok(pids.length > 0);
+      process.kill(service.pid, 'SIGKILL');
+      await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)));
+      letGo();
+
+      const again = await start();
+      const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
+      for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
+        assert.deepEqual(
+          [status, error?.code, error?.retryable, job_id, url],
+          ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
+        );
+        assert.ok(finished_at);
+        const job = await readJob(again.client, job_id ?? '');
+        assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
+      }
+      for (const done of before) {
         // The service has another port now.
-        const later = await poll(again.client, done.job_id);
-        assert.deepEqual({ ...later, poll_url: before.poll_url }, before);
-        assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
+        const later = await poll(again.client, done.job_id ?? '');
+        assert.deepEqual({ ...later, poll_url: done.poll_url }, done);
+      }
+      assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
+      for (const mode of modes) {
         const next = await submit(again.client, { url: `${site.url}/second`, mode });
         assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
-        assert.equal(held.length, 0, 'a lost job was begun again');
-        assert.equal(await again.stop(), 0);
-        assert.deepEqual(leftovers(dataDir), []);
-      });
+      }
+      assert.equal(held.length, 0, 'a lost job was begun again');
+      assert.equal(await again.stop(), 0);
+      assert.deepEqual(leftovers(dataDir), []);
+    });
 
     it('are ended by a graceful stop and can be polled afterwards', { timeout: 120_000 }, async () => {
-      const service = await Service.start({ environment: { ...environment(), BERTH_DRAIN_SECONDS: '1' }, dataDir });
+      const service = await start({ BERTH_DRAIN_SECONDS: '1' });
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);
       await eventually('two are running', () => held.length === 2);
       assert.equal(await service.stop(), 0);
       letGo();
       assert.deepEqual(leftovers(dataDir), []);
-      const again = await Service.start({ environment: environment(), dataDir });
+      const again = await start();
       for (const job_id of jobs) {
         const { status, error } = await poll(again.client, job_id);
         assert.deepEqual([status, error?.code, error?.retryable], ['error', 'draining', true]);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
-import { createSession, createViewToken, navigate, type SessionResponse } from '@berth/contract';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createSession, createViewToken, listDownloads, navigate, type SessionResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
@@ -21,6 +22,9 @@ const spots = {
   tab: { x: 200, y: 420 },
   field: { x: 200, y: 480 },
 } as const;
+
+/** In which a message would be there: the page waits for the state of the tab first. */
+const messageMs = 600;
 
 const asks = html(
   'Asks',
@@ -202,6 +206,18 @@ describe('what a page asks', () => {
     assert.equal(saved.suggestedFilename(), 'report.csv');
     assert.equal(await readFile(await saved.path(), 'utf8'), 'a;b\n1;2\n');
     await viewer.page.keyboard.press('Escape');
+  });
+
+  it('an address that is a file is downloaded, and not reported as a page that failed', async () => {
+    const address = viewer.page.getByRole('textbox', { name: 'Address' });
+    await address.fill(`${site.url}/report`);
+    await address.press('Enter');
+    await eventually('two files are there', async () => {
+      const { body } = await client.call(listDownloads, { params: { session_id: session.session_id } });
+      return body.filter(({ status }) => status === 'completed').length === 2;
+    });
+    await sleep(messageMs);
+    assert.equal(await viewer.page.getByText('is a download and not a page').count(), 0);
   });
 
   it('a link that opens a tab is followed, and a tab without history has no way back', async () => {

@@ -1,22 +1,24 @@
 /** The warm pool with real machines matches the operator's view. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, afterEach, describe, it } from 'node:test';
+import { after, afterEach, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, endSession, getPool, getSession, resizePool, type PoolResponse } from '@berth/contract';
-import { Service, eventually, stopAll, testRuntime } from './service.ts';
+import { Service, eventually, lastingState, stopAll, testRuntime } from './service.ts';
 
 /** Emulated machines are slow. */
 const withinMs = testRuntime === 'qemu' ? 300_000 : 60_000;
 /** Slow enough for the operator's rate limit. */
 const paceMs = 200;
-const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
+let state: Awaited<ReturnType<typeof lastingState>>;
+before(async () => {
+  state = await lastingState();
+});
 afterEach(() => stopAll());
-after(() => rmSync(dataDir, { recursive: true, force: true }));
+after(() => state.remove());
 
-const onHost = (): string[] => readdirSync(join(dataDir, 'machines')).toSorted();
+const onHost = (): string[] => readdirSync(join(state.dataDir, 'machines')).toSorted();
 async function pool({ client }: Service): Promise<PoolResponse> {
   const { status, body, text } = await client.call(getPool);
   assert.equal(status, 200, text);
@@ -43,7 +45,7 @@ const settled = (service: Service, ready: number, assigned = 0): Promise<PoolRes
 
 describe('the pool of real machines', () => {
   it('follows its target while sessions start and end, and loses none', { timeout: 3 * withinMs }, async () => {
-    const service = await Service.start({ dataDir });
+    const service = await Service.start(state);
     const { client } = service;
     await resize(service, 1);
     await settled(service, 1);
@@ -67,11 +69,11 @@ describe('the pool of real machines', () => {
   });
 
   it('is refilled to the operator’s target after a kill', { timeout: 3 * withinMs }, async () => {
-    const service = await Service.start({ dataDir });
+    const service = await Service.start(state);
     await resize(service, 1);
     const [before] = (await settled(service, 1)).vms;
     process.kill(service.pid, 'SIGKILL');
-    const again = await Service.start({ dataDir });
+    const again = await Service.start(state);
     const { vms, target } = await settled(again, 1);
     assert.equal(target, 1);
     assert.notEqual(vms[0]?.vm_id, before?.vm_id);

@@ -1,10 +1,14 @@
-/** The service in its own process with real machines, as users run it. */
+/**
+ * The service in its own process with real machines, as users run it. In a run of all tests those that keep no data
+ * share a database server; to start and stop one for each takes longer than the rest of their start.
+ */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from '../harness.ts';
+import { sharedDatabase } from '../../packages/server/src/store/test-store.ts';
+import { Client } from '../client.ts';
 
 const serve = join(import.meta.dirname, '../../scripts/serve.sh');
 /** All services of a test file, stopped even when a test fails. */
@@ -29,10 +33,22 @@ export interface ServiceOptions {
   dataDir?: string;
 }
 
+/** A data folder and a database for services that run one after another. Where a file runs alone, the database is in the folder. */
+export async function lastingState(): Promise<{ dataDir: string; environment: Record<string, string>; remove(): Promise<void> }> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'berth-e2e-'));
+  const database = await sharedDatabase();
+  const remove = async (): Promise<void> => {
+    await database?.drop();
+    rmSync(dataDir, { recursive: true, force: true });
+  };
+  return { dataDir, environment: database ? { BERTH_DATABASE_URL: database.url } : {}, remove };
+}
+
 export class Service {
   readonly dataDir: string;
   readonly #child: ChildProcess;
   readonly #keepData: boolean;
+  #dropDatabase: (() => Promise<void>) | undefined;
   #output = '';
   #errors = '';
   #url = '';
@@ -49,9 +65,12 @@ export class Service {
   static async start({ environment = {}, dataDir }: ServiceOptions = {}): Promise<Service> {
     const folder = dataDir ?? mkdtempSync(join(tmpdir(), 'berth-e2e-'));
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
-    const env = { ...inherited, BERTH_PORT: '0', BERTH_DATA_DIR: folder, BERTH_POOL_TARGET: '0', ...runtime, ...environment };
+    const database = dataDir === undefined && environment['BERTH_DATABASE_URL'] === undefined ? await sharedDatabase() : undefined;
+    const shared = database && { BERTH_DATABASE_URL: database.url };
+    const env = { ...inherited, BERTH_PORT: '0', BERTH_DATA_DIR: folder, BERTH_POOL_TARGET: '0', ...runtime, ...shared, ...environment };
     const child = spawn('sh', [serve], { env, stdio: ['ignore', 'pipe', 'pipe'] });
     const service = new Service(child, folder, dataDir !== undefined);
+    service.#dropDatabase = database?.drop;
     running.add(service);
     await service.#ready();
     return service;
@@ -79,8 +98,12 @@ export class Service {
     return readFileSync(join(this.dataDir, 'api-key'), 'utf8').trim();
   }
 
+  get adminKey(): string {
+    return readFileSync(join(this.dataDir, 'admin-key'), 'utf8').trim();
+  }
+
   get client(): Client {
-    return new Client(this.#url, this.key, readFileSync(join(this.dataDir, 'admin-key'), 'utf8').trim());
+    return new Client(this.#url, this.key, this.adminKey);
   }
 
   /** Sends a signal and resolves with the exit code; null when the signal killed it. */
@@ -100,6 +123,8 @@ export class Service {
   /** Stops it and deletes its data. */
   async close(): Promise<void> {
     await this.stop();
+    await this.#dropDatabase?.();
+    this.#dropDatabase = undefined;
     if (!this.#keepData) rmSync(this.dataDir, { recursive: true, force: true });
   }
 

@@ -7,7 +7,7 @@ import { createOwnKey, listOwnKeys, listSessions, revokeOwnKey, type ReplyOf } f
 import { systemClock, type Clock } from '../../packages/server/src/lib/clock.ts';
 import { Client, startApp, type TestApp } from '../harness.ts';
 import { IdentityProvider } from './identity-provider.ts';
-import { Service } from './service.ts';
+import { Service, lastingState } from './service.ts';
 import { ViewerBrowser, slowMs, type Viewer } from './viewing.ts';
 
 /** A shifted clock, so that tests need not wait. */
@@ -100,16 +100,21 @@ describe('users of an identity provider', () => {
 });
 
 describe('the development sign-in', () => {
+  let state: Awaited<ReturnType<typeof lastingState>>;
   let service: Service;
   let viewers: ViewerBrowser;
   let viewer: Viewer;
+  const start = (): Promise<Service> =>
+    Service.start({ dataDir: state.dataDir, environment: { BERTH_DEV_IDP: '1', ...state.environment } });
   before(async () => {
-    [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_DEV_IDP: '1' } }), ViewerBrowser.launch()]);
+    state = await lastingState();
+    [service, viewers] = await Promise.all([start(), ViewerBrowser.launch()]);
     viewer = await viewers.newViewer({ origin: service.url });
   });
   after(async () => {
     await viewers?.close();
     await service?.close();
+    await state?.remove();
   });
 
   const textOf = (label: string): Promise<string> => viewer.page.getByLabel(label).inputValue();
@@ -185,9 +190,8 @@ describe('the development sign-in', () => {
       body: new URLSearchParams({ email: 'eve@example.com', organisation: 'acme' }),
     });
     const [, token = ''] = />(eyJ[\w.-]+)</.exec(await signedIn.text()) ?? [];
-    const { dataDir } = service;
     await service.stop();
-    const again = await Service.start({ dataDir, environment: { BERTH_DEV_IDP: '1' } });
+    const again = await start();
     try {
       assert.equal((await again.client.call(listOwnKeys, { key: token })).status, 200);
     } finally {

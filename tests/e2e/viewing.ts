@@ -10,9 +10,9 @@ const root = join(import.meta.dirname, '../..');
 const screenshots = process.env['BERTH_TEST_SCREENSHOTS'];
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
 /** Timeout for a viewer's browser that shares two cores with the session's. */
-export const slowMs = 20_000;
+export const slowMs = 45_000;
 
-type Colour = readonly [red: number, green: number, blue: number];
+export type Colour = readonly [red: number, green: number, blue: number];
 /** As fractions of width and height. */
 type Point = readonly [x: number, y: number];
 type Scheme = 'light' | 'dark';
@@ -28,6 +28,9 @@ const remoteHost = 'berth.example';
 /** The service's address as seen from another machine. */
 export const remoteUrl = (url: string): string => url.replace('127.0.0.1', remoteHost);
 
+/** It shows the same as the whole browser for two thirds of the work. */
+const viewerPath = '/usr/lib/chromium/chromium-headless-shell';
+
 /** The shared browser of a test file's viewers. */
 export class ViewerBrowser {
   readonly #browser: Browser;
@@ -38,7 +41,7 @@ export class ViewerBrowser {
 
   static async launch(): Promise<ViewerBrowser> {
     const args = [`--host-resolver-rules=MAP ${remoteHost} 127.0.0.1`];
-    return new ViewerBrowser(await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args }));
+    return new ViewerBrowser(await chromium.launch({ executablePath: viewerPath, args }));
   }
 
   /** Creates a viewer with separate cookies, clipboard and window. */
@@ -107,9 +110,18 @@ export class Viewer {
   }
 }
 
+/** Text that fades in or out has the contrast of that moment. */
+async function finishAnimations(): Promise<void> {
+  const ending = document.getAnimations().filter(({ effect, playState }) => {
+    return playState === 'running' && effect?.getComputedTiming().endTime !== Infinity;
+  });
+  await Promise.allSettled(ending.map(({ finished }) => finished));
+}
+
 /** Accessibility violations as `rule: element`. */
 async function findBarriers(page: Page, rules: { runOnly?: string[] }): Promise<string[]> {
-  await page.evaluate(axe);
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe);
+  await page.evaluate(finishAnimations);
   return page.evaluate(async (chosen) => {
     interface Axe {
       run(where: Document, options: object): Promise<{ violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] }>;
@@ -134,9 +146,10 @@ export const coloursAt = (picture: Locator, points: readonly Point[]): Promise<C
       picture instanceof HTMLVideoElement ? picture.readyState >= picture.HAVE_CURRENT_DATA : picture.width > 0 && picture.height > 0;
     if (!isThere) return [];
     brush.drawImage(picture, 0, 0, canvas.width, canvas.height);
+    const { data } = brush.getImageData(0, 0, canvas.width, canvas.height);
     return at.map(([x, y]) => {
-      const [red = 0, green = 0, blue = 0] = brush.getImageData(Math.floor(x * canvas.width), Math.floor(y * canvas.height), 1, 1).data;
-      return [red, green, blue] as const;
+      const pixel = 4 * (Math.floor(y * canvas.height) * canvas.width + Math.floor(x * canvas.width));
+      return [data[pixel] ?? 0, data[pixel + 1] ?? 0, data[pixel + 2] ?? 0] as const;
     });
   }, points);
 
@@ -144,7 +157,7 @@ const everywhere: readonly Point[] = Array.from({ length: 48 }, (_, n) => [((n %
 /** Tolerance for lossy compression. */
 const nearness = 40;
 
-const isNear = (one: Colour, other: Colour): boolean => one.every((value, n) => Math.abs(value - (other[n] ?? 0)) <= nearness);
+export const isNear = (one: Colour, other: Colour): boolean => one.every((value, n) => Math.abs(value - (other[n] ?? 0)) <= nearness);
 
 /** Waits until a point of the picture, by default its middle, has this colour. */
 export async function waitForColour(

@@ -257,7 +257,6 @@ describe('the window of a headful browser', () => {
   });
 
   it('resets the idle timer by input, not by viewing', async () => {
-    await client.call(updateSession, { params: params(), body: { idle_timeout_seconds: 10 } });
     const before = Date.parse((await client.call(getSession, { params: params() })).body.last_activity_at);
     const movedMs = Date.now();
     await viewer.page.mouse.move(...(await at(centers.nothing, sizes)));
@@ -267,6 +266,7 @@ describe('the window of a headful browser', () => {
       return Date.parse(last_activity_at) > before && Date.parse(last_activity_at);
     });
     assert.ok(touched >= movedMs - 1000);
+    await client.call(updateSession, { params: params(), body: { idle_timeout_seconds: 10 } });
     const ended = await eventually(
       'it ends although it is watched',
       async () => {

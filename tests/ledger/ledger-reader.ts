@@ -76,10 +76,12 @@ export class LedgerReader {
     return this.#client.end();
   }
 
-  /** Backdates the last heartbeat of workers. */
-  async expireHeartbeats(workerIds: string[]): Promise<void> {
+  /** Takes the leases of workers, as another worker does that has seen no heartbeat for long enough. */
+  async takeLeases(workerIds: string[]): Promise<void> {
     await this.#serialize(() =>
-      this.#client.query(`update workers set heartbeat_at = now() - interval '1 day' where worker_id = any($1)`, [workerIds]),
+      this.#client.query(`update workers set lease_epoch = lease_epoch + 1, lost_heartbeat = heartbeat_at where worker_id = any($1)`, [
+        workerIds,
+      ]),
     );
   }
 

@@ -46,6 +46,8 @@ describe('balances and usage match a sequential model when workers are killed', 
       BERTH_PORT: '0',
       BERTH_POOL_TARGET: '0',
       BERTH_DRAIN_SECONDS: '1',
+      // Workers that are killed and never return are noticed soon, as where workers share a database.
+      BERTH_LEASE_SECONDS: '8',
       BERTH_MAX_SESSIONS: '10000',
       BERTH_AUTH_FAILURES_PER_MINUTE_MAX: '1000000',
       // The checks look up charged sessions, so none may expire.

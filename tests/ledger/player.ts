@@ -178,16 +178,18 @@ export class Player {
   }
 
   async #hold({ role, amount, ending }: TaskOf<'hold'>, options: RequestOptions): Promise<void> {
-    const hold = await this.#reserve(role, amount, options);
-    if (!hold || ending === 'leave') return;
+    const reserved = await this.#reserve(role, amount, options);
+    if (!reserved || ending === 'leave') return;
+    const { hold, worker } = reserved;
     const { id: opId, owner } = hold;
-    if (ending === 'release') this.#expectSuccess(await this.#client.call('release', options, { opId, owner }), options);
+    // The hold belongs to the call, which is at that worker.
+    if (ending === 'release') this.#expectSuccess(await this.#client.call('release', { ...options, worker }, { opId, owner }), options);
     else await this.#commit(this.#beginCharge(role, ending === 'commit' ? amount : Math.ceil(amount / 3), opId), options);
     hold.freedAt = this.#history.tick();
   }
 
   /** Returns null when the balance is insufficient. */
-  async #reserve(role: WalletRole, amount: number, options: RequestOptions): Promise<Hold | null> {
+  async #reserve(role: WalletRole, amount: number, options: RequestOptions): Promise<{ hold: Hold; worker: number } | null> {
     const operation = this.#history.begin('hold', {
       id: this.#newId(),
       owner: this.#owner(role),
@@ -204,15 +206,16 @@ export class Player {
     }
     this.#expectSuccess(response, options);
     this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0 });
-    return operation;
+    return { hold: operation, worker: response?.worker ?? 0 };
   }
 
   /** Several clients reserve the same amount at once. */
   async #race({ role, amount, racers }: TaskOf<'race'>, options: RequestOptions): Promise<void> {
     const race = Array.from({ length: racers }, async (_, racer) => {
       const racerOptions = { ...options, label: `${options.label} racer ${racer}` };
-      const hold = await this.#reserve(role, amount, racerOptions);
-      if (!hold) return;
+      const reserved = await this.#reserve(role, amount, racerOptions);
+      if (!reserved) return;
+      const { hold } = reserved;
       await this.#commit(this.#beginCharge(role, amount, hold.id), racerOptions);
       hold.freedAt = this.#history.tick();
     });
@@ -228,6 +231,8 @@ export class Player {
       key,
       headers: hasKey ? keyed(operation.id) : {},
     }));
+    // Its worker was killed when it had charged, or was about to: it is charged at most once, and never again.
+    if (response?.code === 'answer_lost') return;
     if (response?.status !== 201) return this.#completeRefused(operation, response, { code: 'insufficient_credits', options });
     const { session_id: sessionId } = response.body as { session_id: string };
     this.#history.complete(operation, { outcome: 'done', run: response.run, fields: { sessionId } });

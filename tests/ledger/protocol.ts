@@ -13,6 +13,8 @@ export interface CreditsMethods {
 export type CreditsMethod = keyof CreditsMethods;
 
 export interface StartOptions {
+  /** Every boot of a machine succeeds. */
+  isReliable?: boolean;
   environment: Record<string, string>;
   databaseUrl: string;
   adminKey: string;
@@ -34,6 +36,12 @@ export type WorkerMessage =
   /** Written synchronously to a pipe: the sender may be killed a moment later. */
   | { type: 'serving'; url: string }
   | { type: 'fault'; text: string }
+  /** A navigation to an address with `call=ID` reached this machine's browser; `atMs` is of the machine's monotonic clock. */
+  | { type: 'act'; callId: string; browser: string; atMs: number }
+  /** A machine has started or ended. */
+  | { type: 'machine'; browser: string; isOver: boolean; atMs: number }
+  /** The leases of these workers were taken here, at the latest then. */
+  | { type: 'taken'; workers: readonly string[]; atMs: number }
   | { type: 'log'; level: 'warn' | 'error'; text: string };
 
 export type CallResult =

@@ -22,7 +22,7 @@ export async function findLeakedHolds(
   const expected = new Set(intended.map(({ id }) => id));
   for (const startedMs = performance.now(); ; await sleep(pollMs)) {
     await runs.stopFaults();
-    await expireDeadWorkers({ runs, reader });
+    await takeLeasesOfTheDead({ runs, reader });
     const { workers } = await runs.current();
     const results = await Promise.allSettled(workers.map((worker) => worker.runLoops(['credit-holds'])));
     const { holds } = await reader.readLedger(prefix);
@@ -33,17 +33,17 @@ export async function findLeakedHolds(
   }
 }
 
-/** Expires the heartbeats of killed workers that never returned. */
-async function expireDeadWorkers({ runs, reader }: Pick<RoundContext, 'runs' | 'reader'>): Promise<void> {
+/** Takes the leases of killed workers that never returned. */
+async function takeLeasesOfTheDead({ runs, reader }: Pick<RoundContext, 'runs' | 'reader'>): Promise<void> {
   const files = runs.abandonedFolders.map((folder) => join(folder, 'worker-id'));
   // A worker that was killed early has not written its id yet.
-  await reader.expireHeartbeats(files.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8').trim()));
+  await reader.takeLeases(files.filter((file) => existsSync(file)).map((file) => readFileSync(file, 'utf8').trim()));
 }
 
 /** Stops the run gracefully, starts a new one and runs its clean-up loops. Returns the number of the stopped run. */
 export async function restartService({ runs, reader }: RoundContext, closingMs: number): Promise<{ lastRun: number; failures: string[] }> {
   const lastRun = await runs.restart(closingMs);
-  await expireDeadWorkers({ runs, reader });
+  await takeLeasesOfTheDead({ runs, reader });
   const { workers } = await runs.current();
   const answers = await Promise.all(workers.map((worker) => worker.runLoops(loops)));
   return {

@@ -43,8 +43,10 @@ interface Target {
 }
 type Send = (target: Target) => Promise<WorkerResponse>;
 
-/** Delay before a retry. */
+/** Delay before a retry. After several in a row it doubles each time: clients that ask without a pause starve the work they wait for. */
 const pauseMs = 15;
+const quickRetries = 8;
+const pauseMsMax = 240;
 /** Longer than any round takes, also on a busy machine. */
 const roundMsMax = 240_000;
 
@@ -95,21 +97,30 @@ export class WorkerClient {
 
   async #retry(options: RequestOptions, send: Send): Promise<FinalResponse | null> {
     let { timeoutMs } = options;
+    const answers = new Map<string, number>();
+    let retries = 0;
+    // What is answered again may be answered by another worker than the one that did it.
+    let wrongWorkers = 0;
     while (performance.now() - this.#startedMs < roundMsMax) {
       const run = await this.#runs.current();
-      const number = (options.worker ?? (this.#requestCount += 1)) % run.workers.length;
+      const number = ((options.worker ?? (this.#requestCount += 1)) + wrongWorkers) % run.workers.length;
       const worker = run.workers[number] as WorkerProcess;
       const response = await this.#attempt(run, options.label, () => send({ run, worker, timeoutMs }));
       // A busy machine may never answer within the timeout, so it doubles.
       if (!response && timeoutMs !== null) timeoutMs *= 2;
       if (response && isFinal(response))
         return { ...response, run: response.isReplay ? 0 : run.number, worker: number, workers: run.workers.length };
+      const answer = response ? (response.code ?? String(response.status)) : 'no answer';
+      answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      if (response?.code === 'worker_unreachable') wrongWorkers += 1;
       const isUnknown = !response || response.code === 'store_unavailable' || response.code === 'deadline_exceeded';
       if (isUnknown) options.onUnanswered?.();
       if (isUnknown && options.isSentOnce) return null;
-      if (!run.isOver) await sleep(pauseMs);
+      if (!run.isOver) await sleep(Math.min(pauseMs * 2 ** Math.max(0, retries - quickRetries), pauseMsMax));
+      retries += 1;
     }
-    throw new Error(`${options.label} was retried and never answered`);
+    const counts = [...answers].map(([answer, count]) => `${count} × ${answer}`).join(', ');
+    throw new Error(`${options.label} was retried and never answered: ${counts}`);
   }
 
   async #attempt(run: ServiceRun, label: string, send: () => Promise<WorkerResponse>): Promise<WorkerResponse | null> {

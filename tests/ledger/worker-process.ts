@@ -6,12 +6,15 @@ import { createInterface } from 'node:readline';
 import type { InjectedFault } from './faults.ts';
 import type { CreditsMethod, CallResult, CreditsMethods, WorkerCommand, WorkerMessage, StartOptions } from './protocol.ts';
 
+/** What a fleet's history is made of. */
+export type Report = Extract<WorkerMessage, { type: 'act' | 'machine' | 'taken' }>;
+
 /** The connection was lost before the response: the outcome is unknown. */
 export class ConnectionLost extends Error {}
 
 const entry = join(import.meta.dirname, 'worker.ts');
 /** A start takes one second, and many on a busy machine. */
-const startMsMax = 60_000;
+const startMsMax = 100_000;
 const stopMsMax = 60_000;
 const stderrCharsMax = 4000;
 
@@ -24,6 +27,7 @@ export class WorkerProcess {
   /** Whether it was killed or stopped on request. */
   isExpectedExit = false;
   stderrTail = '';
+  onReport: (report: Report) => void = () => {};
   readonly #child: ChildProcess;
   readonly #pending = new Map<number, (answer: CallResult) => void>();
   #log: (text: string) => void = () => {};
@@ -31,10 +35,15 @@ export class WorkerProcess {
   #isStopping = false;
   #lastId = 0;
 
-  /** Loads the code and waits for `start`. `cache` is the compile cache's folder. */
-  constructor({ cache }: { cache: string }) {
-    const environment = { PATH: process.env['PATH'] ?? '', NODE_COMPILE_CACHE: cache };
-    const child = fork(entry, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment });
+  /**
+   * Loads the code and waits for `start`. `cache` is the compile cache's folder where the tests have none: theirs is full by now.
+   * `within`: a command that runs another one in its place.
+   */
+  constructor({ cache, within = [] }: { cache: string; within?: readonly string[] }) {
+    const { PATH = '', NODE_COMPILE_CACHE = cache } = process.env;
+    const environment = { PATH, NODE_COMPILE_CACHE };
+    const [execPath, ...execArgv] = [...within, process.execPath];
+    const child = fork(entry, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment, execPath, execArgv });
     this.#child = child;
     this.exited = once(child, 'close').then(([code, signal]) => this.#exit(code as number | null, signal as string | null));
     this.#serving.promise.catch(() => {});
@@ -81,6 +90,15 @@ export class WorkerProcess {
     await this.exited;
   }
 
+  /** Stops it where it is, as a host that is out of memory or a suspended machine does. */
+  freeze(): void {
+    this.#child.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child.kill('SIGCONT');
+  }
+
   #request(toCommand: (id: number) => WorkerCommand): Promise<CallResult> {
     if (this.hasExited) return Promise.reject(new ConnectionLost('the service exited before the call'));
     const id = (this.#lastId += 1);
@@ -100,6 +118,7 @@ export class WorkerProcess {
       this.url = message.url;
       this.#serving.resolve();
     } else if (message.type === 'fault') this.#log(message.text);
+    else if (message.type === 'act' || message.type === 'machine' || message.type === 'taken') this.onReport(message);
     else if (message.type === 'log') this.#log(`${message.level}: ${message.text}`);
     else {
       this.#pending.get(message.id)?.(message.answer);

@@ -9,7 +9,9 @@ import { readConfig } from '../../packages/server/src/config.ts';
 import type { Clock } from '../../packages/server/src/lib/clock.ts';
 import type { Log } from '../../packages/server/src/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import type { Vm } from '../../packages/server/src/runtime/runtime.ts';
 import { openStore, type Store } from '../../packages/server/src/store/store.ts';
+import { nowMs } from '../fleet/history.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import type { CallResult, WorkerCommand, WorkerMessage, StartOptions } from './protocol.ts';
 
@@ -18,6 +20,7 @@ flushCompileCache();
 
 const stdoutFd = 1;
 const bootsUntilFailure = 5;
+const namedCall = /"method":"Page\.navigate".*[?&]call=([\w-]+)/;
 const send = (message: WorkerMessage): void => void writeSync(stdoutFd, `${JSON.stringify(message)}\n`);
 
 const note =
@@ -37,7 +40,7 @@ class Worker {
     this.#app = deps.app;
   }
 
-  static async start({ environment, databaseUrl, adminKey, skewMs, faults }: StartOptions): Promise<Worker> {
+  static async start({ environment, databaseUrl, adminKey, skewMs, faults, isReliable }: StartOptions): Promise<Worker> {
     const clock: Clock = { now: () => new Date(Date.now() + skewMs), monotonicMs: () => performance.now() };
     const config = readConfig(environment);
     mkdirSync(config.dataDir, { recursive: true });
@@ -48,10 +51,13 @@ class Worker {
       clock,
       log,
       adminKey,
-      runtime: () => Promise.resolve(createUnreliableRuntime()),
+      runtime: () => Promise.resolve(createRuntime(isReliable === true)),
       encoders: null,
+      // The load of the test machine must not affect the service.
+      hostReader: () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 0 }),
     });
     await app.keys.bootstrap({ file: join(config.dataDir, 'api-key'), configured: null });
+    app.fleet.lease.onTaken((workers) => send({ type: 'taken', workers, atMs: nowMs() }));
     const driver = new FaultyDriver({ databaseUrl, report: (text) => send({ type: 'fault', text }) });
     driver.install();
     driver.arm(faults);
@@ -102,17 +108,31 @@ class Worker {
   }
 }
 
-/** Every fifth boot fails. */
-function createUnreliableRuntime(): FakeRuntime {
+/** Every fifth boot fails, unless it is to be reliable. */
+function createRuntime(isReliable: boolean): FakeRuntime {
   const runtime = createFakeRuntime();
   const boot = runtime.boot.bind(runtime);
   let boots = 0;
   runtime.boot = (request, options) => {
     boots += 1;
-    if (boots % bootsUntilFailure === 0) runtime.failNextBoot(new Error('the machine failed to boot'));
-    return boot(request, options);
+    if (!isReliable && boots % bootsUntilFailure === 0) runtime.failNextBoot(new Error('the machine failed to boot'));
+    return boot(request, options).then(report);
   };
   return runtime;
+}
+
+/** Reports start and end, and each navigation to an address that names its call. */
+function report(vm: Vm): Vm {
+  const reportMachine = (isOver: boolean): void => send({ type: 'machine', browser: vm.id, isOver, atMs: nowMs() });
+  reportMachine(false);
+  void vm.exited.then(() => reportMachine(true));
+  const write = vm.cdp.write.bind(vm.cdp) as (chunk: unknown, ...rest: unknown[]) => boolean;
+  vm.cdp.write = (chunk: unknown, ...rest: unknown[]): boolean => {
+    const callId = namedCall.exec(String(chunk))?.[1];
+    if (callId !== undefined) send({ type: 'act', callId, browser: vm.id, atMs: nowMs() });
+    return write(chunk, ...rest);
+  };
+  return vm;
 }
 
 async function toCallResult(work: Promise<unknown>): Promise<CallResult> {

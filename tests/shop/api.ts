@@ -20,7 +20,8 @@ export const apiRoutes: Routes = {
   'GET /api/availability': availability,
   'GET /api/admin': () => refusal(403, 'forbidden', 'This needs a member of staff.'),
   'POST /api/collect': () => ({ status: 204 }),
-  'POST /graphql': graphql,
+  'GET /graphql': persistedGraphql,
+  'POST /graphql': (call) => graphql(objectOf(call) ?? {}),
 };
 
 const callsPerMinute = 1000;
@@ -32,8 +33,8 @@ export function apiHeaders(call: Call): Record<string, string> {
   return {
     'access-control-allow-origin': call.headers.origin ?? '*',
     'access-control-allow-credentials': 'true',
-    'access-control-allow-methods': 'GET, POST, DELETE, OPTIONS',
-    'access-control-allow-headers': 'content-type, x-csrf-token',
+    'access-control-allow-methods': 'GET, POST, PATCH, DELETE, OPTIONS',
+    'access-control-allow-headers': 'authorization, content-type, x-api-key, x-csrf-token',
     vary: 'Origin',
     'x-ratelimit-limit': String(callsPerMinute),
     'x-ratelimit-remaining': String(Math.max(0, callsPerMinute - call.state.apiCalls)),
@@ -177,8 +178,11 @@ function availability({ state }: Call): Reply {
   };
 }
 
-function graphql(call: Call): Reply {
-  const { operationName, variables } = objectOf(call) ?? {};
+function persistedGraphql({ url }: Call): Reply {
+  return graphql({ operationName: url.searchParams.get('operationName') });
+}
+
+function graphql({ operationName, variables }: Record<string, unknown>): Reply {
   if (operationName === 'ProductById') {
     const { id } = (variables ?? {}) as { id?: unknown };
     const product = productOf(Number(id));

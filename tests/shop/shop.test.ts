@@ -20,7 +20,7 @@ describe('the shop in a browser', () => {
 
   before(async () => {
     shop = await startShop();
-    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args });
+    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium-headless-shell', args });
   });
   beforeEach(async () => {
     await context?.close();
@@ -230,7 +230,7 @@ describe('the workshop', () => {
 
   before(async () => {
     shop = await startShop({ consent: false });
-    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args });
+    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium-headless-shell', args });
     page = await browser.newPage({ baseURL: shop.url });
     page.setDefaultTimeout(timeoutMs);
   });

@@ -15,6 +15,8 @@ import { liveRoutes, openTicker } from './live.ts';
 import { markup } from './markup.ts';
 import { paperRoutes } from './files.ts';
 import { signpostRoutes } from './crawlers.ts';
+import { harbourRoutes } from './tokens.ts';
+import { tradeRoutes } from './trade.ts';
 import { widgetRoutes } from './widgets.ts';
 import { cookiesOf, finder, text, type Answer, type Call, type Routes } from './wire.ts';
 import { addVisitor, openState, type Order, type ShopState } from './state.ts';
@@ -85,7 +87,9 @@ const find = finder({
   ...listRoutes,
   ...liveRoutes,
   ...paperRoutes,
+  ...harbourRoutes,
   ...signpostRoutes,
+  ...tradeRoutes,
   ...widgetRoutes,
 });
 
@@ -106,8 +110,7 @@ export async function startShop({ tls, consent = true, now = Date.now }: ShopOpt
     const cookies: string[] = [];
     const call = callOf(request, { body, state, scheme, cookies });
     const answer = await answerTo(call);
-    if (call.url.pathname.startsWith('/api/') || call.url.pathname === '/graphql')
-      response.setHeaders(new Map(Object.entries(apiHeaders(call))));
+    if (isApiPath(call.url.pathname)) response.setHeaders(new Map(Object.entries(apiHeaders(call))));
     send(response, answer, cookies);
   };
   const listener = (request: IncomingMessage, response: ServerResponse): void => {
@@ -187,9 +190,10 @@ function callOf({ method = 'GET', url = '/', headers }: IncomingMessage, { body,
   return call;
 }
 
+const isApiPath = (path: string): boolean => /^\/(api|idp)\/|^\/(graphql|rpc)$/.test(path);
+
 async function answerTo(call: Call): Promise<Answer> {
   const { method, url } = call;
-  const isApi = url.pathname.startsWith('/api/') || url.pathname === '/graphql';
   const match = find(method, url.pathname);
   if ('route' in match) {
     call.params = match.params;
@@ -198,7 +202,7 @@ async function answerTo(call: Call): Promise<Answer> {
   const allow = match.allow.join(', ');
   if (allow && method === 'OPTIONS') return { status: 204, headers: { allow } };
   if (allow) return { status: 405, headers: { allow } };
-  if (isApi) return refusal(404, 'not_found', 'There is nothing here.');
+  if (isApiPath(url.pathname)) return refusal(404, 'not_found', 'There is nothing here.');
   return page(call, {
     status: 404,
     title: 'Not found',

@@ -61,7 +61,13 @@ async function inProcessLines({ app }: InProcess, name: Name): Promise<Line[]> {
   await keys.create({ owner, name: null, tier: plans[name], expiresInDays: null, createdBy: 'bench', actor: 'operator' });
   await credits.grant({ opId: `grant:${owner}`, owner, amount: initialCredits * 1e6, note: null, actor: 'operator' });
   const plan = { ...tier, name: plans[name], overage_allowed: plans[name] === 'postpaid' };
-  const meter = metering.open({ meterId: `ses_${owner}`, owner, tier: plan, sample: () => ({ egressBytes: 0, browserMs: 0 }) });
+  const meter = metering.open({
+    meterId: `ses_${owner}`,
+    owner,
+    tier: plan,
+    egressType: 'direct',
+    sample: () => ({ egressBytes: 0, browserMs: 0 }),
+  });
   const admit = (): Promise<Ticket> => metering.admit(owner, { axis: 'action' });
   let ticket: Ticket | undefined;
   return [

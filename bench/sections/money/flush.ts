@@ -17,7 +17,7 @@ export async function flush(bench: Bench): Promise<Section> {
   for (let n = 0; n < meters; n += 1) {
     const owner = `bench-${n % owners}`;
     const sample = () => ({ egressBytes: turn * bytesInTurn, browserMs: turn * 2000 });
-    metering.open({ meterId: `ses_bench${n}`, owner, tier: { ...tier, name: 'bench' }, sample });
+    metering.open({ meterId: `ses_bench${n}`, owner, tier: { ...tier, name: 'bench' }, egressType: 'direct', sample });
   }
   const [ms, processorMs]: number[][] = [[], []];
   const turns = bench.runs ?? turnsDefault;

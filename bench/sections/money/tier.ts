@@ -8,6 +8,7 @@ export const tier = {
   tab_limit: null,
   premium_egress: false,
   recording_retention_days: 1,
+  job_weight: 1,
   limits: { actions: 1e9, egress_bytes: 1e15, browser_seconds: 1e9, captcha_solves: 1e9 },
   overage_allowed: false,
   enforced: true,

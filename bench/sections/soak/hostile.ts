@@ -69,6 +69,17 @@ const unfinished: Attack = async (owner) => {
   });
 };
 
+/** Scripts of 50 MB, one after another. */
+const largeMessages: Attack = (owner) =>
+  repeatedly(2, async () => {
+    const socket = await socketOf(owner, (await createSession(owner)).cdp_url);
+    const message = JSON.stringify({ id: 1, method: 'Runtime.evaluate', params: { expression: ' '.repeat(50e6) } });
+    while (socket.readyState === WebSocket.OPEN) {
+      socket.send(message);
+      await Promise.race([once(socket, 'message'), once(socket, 'close')]);
+    }
+  });
+
 const badHeaders = Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`bad name ${i}`, 'x']));
 
 /** Viewers that never read. */
@@ -94,6 +105,7 @@ export const attacks: Record<string, Attack> = {
   '60 000 bad header names': (owner, site) => repeatedly(4, () => call(owner, 'POST', '/v1/fetch', { url: site, headers: badHeaders })),
   'two flooding CDP clients': floods,
   'ten unfinished CDP messages': unfinished,
+  'CDP messages of 50 MB': largeMessages,
   'viewers that never read': stalledViewers,
   'addresses of 2 MB': opens('/addresses'),
   'names without an answer': opens('/names'),

@@ -113,7 +113,7 @@ export async function workUntil(
     const startedMs = performance.now();
     const error = await work().then(
       () => null,
-      (failure: unknown) => String(failure),
+      (failure: Error) => (failure.cause instanceof Error ? `${String(failure)}: ${failure.cause.message}` : String(failure)),
     );
     report({ operation, atMs: startedMs, ms: performance.now() - startedMs, error });
   };

@@ -39,11 +39,11 @@ export interface Session {
   cdp_url: string;
 }
 
-/** Longer than the bench runs. */
-const timeout_seconds = 3600;
+/** Both longer than the bench runs: watching alone does not keep a session. */
+const timers = { timeout_seconds: 3600, idle_timeout_seconds: 3600 };
 
 export const createSession = async (owner: Owner, options: object = {}): Promise<Session> =>
-  (await call(owner, 'POST', '/v1/session', { timeout_seconds, ...options })) as Session;
+  (await call(owner, 'POST', '/v1/session', { ...timers, ...options })) as Session;
 
 export const endSession = async (owner: Owner, { session_id }: Session): Promise<unknown> =>
   call(owner, 'DELETE', `/v1/session/${session_id}`);

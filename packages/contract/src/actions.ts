@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { boundedRecord, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
-import { PathId, Timestamp, queryBool, sessionParams } from './fields.ts';
+import { PathId, Timestamp, queryBool, queryInt, sessionParams } from './fields.ts';
 import { parseSelector } from './step-fields.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
@@ -449,6 +449,42 @@ export const getHar = endpoint({
   auth: 'bearer',
   params: sessionParams,
   reply: z.object({ log: z.record(z.string(), z.unknown()).describe('The HAR 1.2 log: creator, pages and entries.') }),
+  status: 200,
+  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
+});
+
+export const consoleLevels = ['log', 'debug', 'info', 'warning', 'error'] as const;
+/** The latest that are retained of a session. */
+export const consoleLinesMax = 500;
+
+export const ConsoleLine = z
+  .object({
+    id: z.int().describe('Sequence number of the line within the session.'),
+    at: Timestamp.describe('When the line was written (RFC 3339, UTC).'),
+    tab_id: z.string().describe('Id of the tab that wrote it.'),
+    level: z.enum(consoleLevels).describe('Level of the line; `error` for uncaught errors, too.'),
+    text: z.string().describe('Text of the line, at most 2000 characters.'),
+    url: z.string().nullable().describe('URL of the script that wrote it, at most 2048 characters; null if unknown.'),
+    line: z.int().nullable().describe('Line number in the script, from 1; null if unknown.'),
+  })
+  .meta({ id: 'ConsoleLineResponse' });
+export type ConsoleLineResponse = z.infer<typeof ConsoleLine>;
+
+export const getConsole = endpoint({
+  id: 'getConsole',
+  method: 'GET',
+  path: '/v1/session/{session_id}/console',
+  tag: 'Driving',
+  summary: 'List console lines',
+  description:
+    'Returns the latest 500 lines that the pages of the session have written to their consoles, and their uncaught errors, ' +
+    'oldest first. They are collected from the first call to this endpoint. The recording of a session has those from its start.',
+  auth: 'bearer',
+  params: sessionParams,
+  query: z.strictObject({
+    after: queryInt(0, Number.MAX_SAFE_INTEGER).default(0).describe('Returns lines with a greater id only. Default: `0`, all of them.'),
+  }),
+  reply: z.array(ConsoleLine),
   status: 200,
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'store_unavailable'],
 });

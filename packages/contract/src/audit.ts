@@ -22,6 +22,11 @@ export const auditActions = [
   'session.created',
   'session.ended',
   'pool.resized',
+  'worker.cordoned',
+  'worker.uncordoned',
+  'worker.drained',
+  'owner.pinned',
+  'owner.unpinned',
 ] as const;
 export type AuditAction = (typeof auditActions)[number];
 
@@ -55,6 +60,7 @@ export const listAudit = endpoint({
     ...pageQuery,
     owner: OwnerId.optional().describe('Only entries that affect this owner.'),
     actor: boundedString(1, 300).optional().describe('Only entries by this actor, such as `operator` or `key:KEY_ID`.'),
+    subject: boundedString(1, 300).optional().describe('Only entries about this object, such as `KEY_ID` or `SESSION_ID`.'),
     action: z.enum(auditActions).optional().describe('Only entries with this action.'),
     since: queryInt(0, 253_402_300_799).optional().describe('Only entries from this time on, in Unix seconds.'),
   }),

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
+import { Timestamp, pageHeaders, pageQuery } from './fields.ts';
 import { OwnerId } from './keys.ts';
 
 /** Credits are stored as integers of 1/1,000,000, so amounts have at most six decimals. */
@@ -58,6 +59,37 @@ export const getCredits = endpoint({
   description: 'Returns your credit balance and the prices of actions, captchas, traffic and sessions.',
   auth: 'bearer',
   reply: Credits,
+  status: 200,
+  errors: [],
+});
+
+export const CreditEntry = z
+  .object({
+    entry_id: z.string().describe('Id of the entry. Later entries have greater numbers.'),
+    at: Timestamp.describe('When the entry was written (RFC 3339, UTC).'),
+    type: z
+      .enum(['grant', 'correction', 'code', 'action', 'session', 'captcha', 'egress'])
+      .describe('`grant` and `correction`: by the operator. `code`: a redeemed code. The others: a charge for what they name.'),
+    amount: z.number().describe('Credits that were added; negative if they were taken.'),
+    balance: z.number().describe('Balance in credits after the entry.'),
+    session_id: z.string().nullable().describe('Id of the session that was charged; null for fetches and for credits that were added.'),
+  })
+  .meta({ id: 'CreditEntryResponse' });
+export type CreditEntry = z.infer<typeof CreditEntry>;
+
+export const listCreditEntries = endpoint({
+  id: 'listCreditEntries',
+  method: 'GET',
+  path: '/v1/credits/ledger',
+  tag: 'Usage',
+  summary: 'List credit entries',
+  description:
+    'Returns the ledger of your wallet: grants, redeemed codes and charges, newest first, 100 per page by default. ' +
+    'Charges of sessions are collected until they reach a tenth of a credit, or until the session ends.',
+  auth: 'bearer',
+  query: z.strictObject(pageQuery),
+  reply: z.array(CreditEntry),
+  replyHeaders: pageHeaders,
   status: 200,
   errors: [],
 });

@@ -6,10 +6,10 @@ import type { ErrorCode } from './errors.ts';
  * the operator's key in `x-admin-key`. `connect`: an API key, a connect token, or
  * a token of the session in the path. `connectPath`: a connect token in the path. `view`, `vnc` and `recording`: a token of that
  * purpose or the cookie that the first request sets; `recording` also accepts
- * the owner's API key. `login`: a login token of the identity provider.
+ * the owner's API key. `report`: the token of a report's link, or the owner's API key. `login`: a login token of the identity provider.
  * `metrics`: the credential of `/metrics`.
  */
-export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'connectPath' | 'view' | 'vnc' | 'recording' | 'login' | 'metrics';
+export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'connectPath' | 'view' | 'vnc' | 'recording' | 'report' | 'login' | 'metrics';
 
 /** Form of a success response. Default: JSON. */
 export type ReplyKind = 'json' | 'html' | 'text' | 'empty' | 'websocket' | 'bytes' | 'events';
@@ -28,6 +28,8 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
     | 'Connect'
     | 'Viewing'
     | 'Fetch'
+    | 'Inspect'
+    | 'Agent'
     | 'Jobs'
     | 'Regions'
     | 'Usage'
@@ -103,11 +105,12 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   view: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   vnc: ['missing_view_token', 'invalid_view_token', 'rate_limited', 'store_unavailable'],
   recording: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
+  report: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   login: ['missing_login_token', 'invalid_login_token', 'login_unavailable', 'rate_limited', 'store_unavailable'],
   metrics: ['missing_admin_key', 'invalid_admin_key', 'missing_metrics_token', 'invalid_metrics_token', 'rate_limited'],
 };
 
-/** Errors of any endpoint: of a request that cannot be read, and of a service that fails, is too slow or shuts down. */
+/** Errors of any endpoint: of a request that cannot be read, and of a service that starts, fails, is too slow or shuts down. */
 export const commonErrors = [
   'bad_request',
   'request_timeout',
@@ -115,6 +118,7 @@ export const commonErrors = [
   'headers_too_large',
   'not_implemented',
   'internal_error',
+  'starting',
   'draining',
   'deadline_exceeded',
 ] as const satisfies readonly ErrorCode[];
@@ -123,7 +127,10 @@ export const commonErrors = [
 const hasReadableBody = ({ method }: Endpoint): boolean => method !== 'GET';
 
 /** Whether view links open endpoints of this auth class. A person who opens one in a browser gets errors as a page. */
-export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth === 'vnc' || auth === 'recording';
+export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth === 'vnc' || auth === 'recording' || auth === 'report';
+
+/** Whether the owner's API key opens it, too. */
+export const acceptsLinksAndKeys = (auth: Auth): boolean => auth === 'recording' || auth === 'report';
 
 /** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
 export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
@@ -133,8 +140,10 @@ export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...commonErrors, ...authErrors[endpoint.auth]];
   if (acceptsIdempotencyKey(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');
   if (endpoint.cost) implied.push('insufficient_credits', 'plan_limit_exceeded');
-  // A session that cannot be driven here may run elsewhere.
-  if (endpoint.errors.includes('session_not_ready')) implied.push('worker_unreachable');
+  if (endpoint.cost && acceptsIdempotencyKey(endpoint)) implied.push('answer_lost');
+  // The session may run on another worker, and a worker that has no room asks others.
+  if (endpoint.path.includes('{session_id}') || endpoint.errors.includes('session_not_ready') || endpoint.cost)
+    implied.push('worker_unreachable');
   if (hasReadableBody(endpoint)) implied.push('body_too_large', 'unsupported_media_type');
   return [...new Set([...endpoint.errors, ...implied])];
 }

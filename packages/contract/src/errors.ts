@@ -12,8 +12,16 @@ export const errors = {
     retryable: false,
     description: 'The request is not well-formed HTTP, or not a valid WebSocket handshake. Correct the request.',
   },
-  unknown_task: { status: 400, retryable: false, description: 'No flow has this name. Reserved: this version runs no flows.' },
-  unknown_template: { status: 400, retryable: false, description: 'No template has this name. Reserved: this version has no templates.' },
+  unknown_task: {
+    status: 400,
+    retryable: false,
+    description: 'No flow has this name. `details.available` lists the names; see `GET /v1/agent/tasks`.',
+  },
+  unknown_template: {
+    status: 400,
+    retryable: false,
+    description: 'No template has this name. `details.available` lists the names; see `GET /v1/templates`.',
+  },
   invalid_signature: {
     status: 400,
     retryable: false,
@@ -85,7 +93,9 @@ export const errors = {
     description: 'The session has no such download, or its file no longer exists. List the downloads.',
   },
   connect_token_not_found: { status: 404, retryable: false, description: 'You have no connect token with this id. List your tokens.' },
+  skill_not_found: { status: 404, retryable: false, description: 'You have no skill with this id. List your skills.' },
   owner_not_found: { status: 404, retryable: false, description: 'No owner with this id exists. Check the id.' },
+  worker_not_found: { status: 404, retryable: false, description: 'No worker with this id shares the database. List the workers.' },
   key_not_found: { status: 404, retryable: false, description: 'No API key with this id exists. List the keys.' },
   code_not_found: { status: 404, retryable: false, description: 'The code is unknown. Check it for typing errors.' },
   recording_not_found: {
@@ -119,6 +129,11 @@ export const errors = {
     status: 409,
     retryable: true,
     description: 'The browser is still starting or does not respond. Try again after `Retry-After` seconds.',
+  },
+  report_not_available: {
+    status: 409,
+    retryable: true,
+    description: 'The inspection has no report: it is still running, or it failed. Poll its job.',
   },
   name_taken: { status: 409, retryable: false, description: 'You have a live session with this name. End it, or choose another name.' },
   code_already_redeemed: { status: 409, retryable: false, description: 'The code has already been redeemed. Each code works once.' },
@@ -163,6 +178,13 @@ export const errors = {
     retryable: true,
     description: 'A request with the same `Idempotency-Key` is still running. Try again later.',
   },
+  answer_lost: {
+    status: 409,
+    retryable: false,
+    description:
+      'The first request with this `Idempotency-Key` was charged or had submitted a job, and its worker was lost before it answered. ' +
+      '`details` has the `session_id` or `job_id` to read, if there is one. Use a new key to send the request again.',
+  },
   code_expired: { status: 410, retryable: false, description: 'The code has expired. Ask for a new one.' },
   job_expired: { status: 410, retryable: false, description: 'The result of the job has been deleted. Start the job again.' },
   body_too_large: {
@@ -181,17 +203,23 @@ export const errors = {
     retryable: false,
     description: 'The requested range lies outside the file. See `Content-Range` for its size.',
   },
-  rate_limited: { status: 429, retryable: true, description: 'Too many requests. Wait for `Retry-After` seconds.' },
+  rate_limited: {
+    status: 429,
+    retryable: true,
+    description: 'Too many requests. Wait for `Retry-After` seconds. The workers of a fleet count together, within a second.',
+  },
   too_many_streams: { status: 429, retryable: true, description: 'The session has its maximum number of event streams. Close one first.' },
   concurrency_limit: {
     status: 429,
     retryable: true,
-    description: 'You have as many live sessions as the plan allows. End one first, or change the plan.',
+    description: 'You have as many live sessions as the plan allows, exactly, at all workers. End one first, or change the plan.',
   },
   create_rate_limit: {
     status: 429,
     retryable: true,
-    description: 'You have created as many sessions in the last minute as the plan allows. Wait for `Retry-After` seconds.',
+    description:
+      'You have created as many sessions in the last minute as the plan allows. Wait for `Retry-After` seconds. The workers of a ' +
+      'fleet count together, within a second.',
   },
   headers_too_large: {
     status: 431,
@@ -226,11 +254,15 @@ export const errors = {
     description: 'No browser or no disk space is available now. Try again after `Retry-After` seconds.',
   },
   starting: { status: 503, retryable: true, description: 'The worker is starting. Try again after `Retry-After` seconds.' },
-  draining: { status: 503, retryable: true, description: 'The worker is shutting down. Try again after `Retry-After` seconds.' },
+  draining: {
+    status: 503,
+    retryable: true,
+    description: 'The worker takes no new work: it stops, or is drained or cordoned. Try again after `Retry-After` seconds.',
+  },
   region_unavailable: {
     status: 503,
     retryable: false,
-    description: 'Traffic cannot leave from the region: it has no proxies, and the worker is in another one. Choose another region.',
+    description: 'Nothing can run in the region: it has no proxies, and no worker of the service is in it. Choose another region.',
   },
   billing_not_configured: { status: 503, retryable: false, description: 'Billing is not configured on this service. Ask the operator.' },
   login_unavailable: {
@@ -238,11 +270,15 @@ export const errors = {
     retryable: true,
     description: 'The identity provider cannot be reached. Try again after `Retry-After` seconds.',
   },
-  store_unavailable: { status: 503, retryable: true, description: 'The database is unavailable. Try again after `Retry-After` seconds.' },
+  store_unavailable: {
+    status: 503,
+    retryable: true,
+    description: 'The database or the object storage is unavailable. Try again after `Retry-After` seconds.',
+  },
   worker_unreachable: {
     status: 504,
     retryable: true,
-    description: 'The session runs on another worker, which this one cannot reach. Send the request to that worker.',
+    description: 'The session runs on another worker, which this one cannot reach now. Try again after `Retry-After` seconds.',
   },
   deadline_exceeded: {
     status: 504,
@@ -254,7 +290,7 @@ export const errors = {
 export type ErrorCode = keyof typeof errors;
 
 /** Codes of features that do not exist yet. They are listed so that a client whose list of codes is closed meets no new one (ADR 42). */
-export const reservedCodes: readonly ErrorCode[] = ['unknown_task', 'unknown_template', 'profile_locked'];
+export const reservedCodes: readonly ErrorCode[] = ['profile_locked'];
 
 /** Statuses by which the service asks to wait. Their errors always say for how long, where a retry can help. */
 const waitingStatuses: readonly number[] = [429, 503];

@@ -17,6 +17,9 @@ export const examples: Readonly<Record<string, unknown>> = {
   pdf: {},
   uploadFile: { name: 'hello.txt', data_base64: 'SGVsbG8K' },
   fetchPage: { url: 'https://example.com/', formats: ['markdown', 'metadata'] },
+  runAgent: { task: 'extract_article', inputs: { url: 'https://example.com/' } },
+  runTemplate: { template: 'page_snapshot', inputs: { url: 'https://example.com/' } },
+  inspect: { url: 'https://example.com/' },
   createViewToken: { scope: 'control' },
   createVncToken: {},
   createConnectToken: { name: 'my agent' },
@@ -31,5 +34,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   createCreditCodes: { amount: 25 },
   createPromoCodes: { tier: 'scale', trial_days: 14 },
   createKey: { owner: 'acme', name: 'first key' },
+  updateOwner: { tier: 'scale' },
+  pinOwner: { worker_id: 'wrk_01m7c8z0r2x4v6b8n0m2k4j6h8' },
   resizePool: { target: 2 },
+  drainWorker: { limit_seconds: 3600 },
 };

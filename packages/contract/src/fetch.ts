@@ -6,7 +6,7 @@ import { Block, Captcha, blockTypes } from './block.ts';
 import { BlockDetection, WaitUntil } from './drive.ts';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, WebUrl } from './fields.ts';
-import { WorkError, WorkUsage, jobStatuses, pollDeadlineMs, waitQuery } from './jobs.ts';
+import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, pollDeadlineMs, waitQuery, workErrors } from './jobs.ts';
 import { strategyNames } from './selfheal.ts';
 import { HeaderMap, Metadata, ProxyRequest, SessionKind, resourceTypes } from './session-request.ts';
 import { Pattern, Selector as StepSelector } from './step-fields.ts';
@@ -322,23 +322,9 @@ export const fetchPage = endpoint({
   auth: 'bearer',
   body: FetchRequest,
   reply: FetchResult,
-  replyHeaders: {
-    Location: 'URL at which to poll the job. Sent with `async`.',
-    'Retry-After': 'Seconds to wait before the first poll. Sent with `async`.',
-  },
+  replyHeaders: asyncReplyHeaders,
   status: 200,
-  errors: [
-    'session_not_found',
-    'session_not_ready',
-    'session_ended',
-    'session_busy',
-    'premium_egress_required',
-    'region_unavailable',
-    'no_capacity',
-    'draining',
-    'store_unavailable',
-    'deadline_exceeded',
-  ],
+  errors: workErrors,
   cost: 'action',
   deadlineMs: actionsTimeoutMs.max + 60_000,
   bodyLimitBytes,

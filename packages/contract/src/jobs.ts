@@ -32,11 +32,31 @@ export const WorkUsage = z
   .meta({ id: 'WorkUsage' });
 export type WorkUsage = z.infer<typeof WorkUsage>;
 
+/** Reply headers of an endpoint whose work can be a job. */
+export const asyncReplyHeaders = {
+  Location: 'URL at which to poll the job. Sent with `async`.',
+  'Retry-After': 'Seconds to wait before the first poll. Sent with `async`.',
+};
+
+/** Errors of an endpoint whose work takes a session or starts a browser of its own. */
+export const workErrors = [
+  'session_not_found',
+  'session_not_ready',
+  'session_ended',
+  'session_busy',
+  'premium_egress_required',
+  'region_unavailable',
+  'no_capacity',
+  'draining',
+  'store_unavailable',
+  'deadline_exceeded',
+] as const;
+
 export const Job = z
   .object({
     job_id: z.string().describe('Id of the job.'),
     session_id: z.string().nullable().describe('Id of the session that ran the job; null if none did.'),
-    kind: z.enum(['fetch']).describe('Kind of job.'),
+    kind: z.enum(['fetch', 'inspect', 'agent', 'template']).describe('Kind of job.'),
     status: z.enum(jobStatuses).describe('Status of the job: `pending` until it is done, then its result.'),
     stage: z.enum(['queued', 'running', 'done']).describe('Stage of the job.'),
     progress: z
@@ -53,7 +73,7 @@ export const Job = z
     result: z
       .record(z.string(), z.unknown())
       .nullable()
-      .describe('Result of the job: for a fetch, a FetchResponse. null while the job is pending.'),
+      .describe('Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending.'),
     error: WorkError.nullable().describe('Error of a job with `status: error`; null otherwise.'),
     usage: WorkUsage.nullable().describe('Resources that the job has used; null while it is pending.'),
   })

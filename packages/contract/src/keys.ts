@@ -138,9 +138,15 @@ export const listKeys = endpoint({
   path: '/admin/keys',
   tag: 'Keys',
   summary: 'List all API keys',
-  description: 'Returns the API keys of all owners, or of one owner, without their secrets, newest first, 100 per page by default.',
+  description:
+    'Returns the API keys of all owners, or of one owner, without their secrets, newest first, 100 per page by default. A key ' +
+    'that was found in a wrong place is identified by its last four characters.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId.optional().describe('Only keys of this owner.'), ...pageQuery }),
+  query: z.strictObject({
+    owner: OwnerId.optional().describe('Only keys of this owner.'),
+    last4: boundedString(4, 4).optional().describe('Only keys that end in these four characters.'),
+    ...pageQuery,
+  }),
   reply: z.array(Key),
   replyHeaders: pageHeaders,
   status: 200,

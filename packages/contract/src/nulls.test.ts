@@ -72,9 +72,9 @@ interface Schema {
 const document = createOpenApiDocument({ endpoints, version: '0' }) as unknown as {
   paths: Record<
     string,
-    Record<string, { requestBody?: { content: Record<string, { schema: Schema }> }; parameters?: { schema: Schema }[] }>
+    Record<string, { requestBody?: { content: Record<string, { schema: Schema }> }; parameters?: { schema?: Schema }[] }>
   >;
-  components: { schemas: Record<string, Schema> };
+  components: { schemas: Record<string, Schema>; parameters: Record<string, { schema?: Schema }> };
 };
 const resolve = (schema: Schema = {}): Schema =>
   schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {});
@@ -111,7 +111,10 @@ describe('a request body', () => {
   it('is not nullable where the field is required, and neither is a parameter', () => {
     const { properties = {} } = resolve(document.paths['/v1/fetch']?.['post']?.requestBody?.content['application/json']?.schema);
     assert.equal(takesNull(properties['url'] ?? {}), false);
-    for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods)))
-      for (const { schema } of operation.parameters ?? []) assert.equal(takesNull(schema), false);
+    const inOperations = Object.values(document.paths).flatMap((methods) =>
+      Object.values(methods).flatMap(({ parameters = [] }) => parameters),
+    );
+    for (const { schema } of [...inOperations, ...Object.values(document.components.parameters)])
+      if (schema) assert.equal(takesNull(schema), false);
   });
 });

@@ -12,21 +12,40 @@ interface Response {
   headers?: Record<string, Header | { $ref: string }>;
   content?: Record<string, { schema: Json }>;
 }
+interface Parameter {
+  name: string;
+  in: string;
+  required: boolean;
+  description?: string;
+  schema: Json;
+}
 interface Operation {
   operationId: string;
   summary?: string;
   description?: string;
-  parameters?: { name: string; in: string; required: boolean; description?: string; schema: Json }[];
+  parameters?: (Parameter | { $ref: string })[];
   requestBody?: Json;
   responses: Record<string, Response | { $ref: string }>;
   security: Json[];
 }
 const document = createOpenApiDocument({ endpoints, version: apiVersion, serverUrl: 'http://localhost:8080' });
 const paths = document['paths'] as Record<string, Record<string, Operation>>;
-const { responses: shared, headers: headerComponents } = document['components'] as {
+const {
+  responses: shared,
+  headers: headerComponents,
+  parameters: parameterComponents,
+} = document['components'] as {
   responses: Record<string, Response>;
   headers: Record<string, Header>;
+  parameters: Record<string, Parameter>;
 };
+const parametersOf = ({ parameters = [] }: Operation): Parameter[] =>
+  parameters.map((parameter) => {
+    if (!('$ref' in parameter)) return parameter;
+    const component = parameterComponents[parameter.$ref.replace('#/components/parameters/', '')];
+    assert.ok(component, parameter.$ref);
+    return component;
+  });
 const responsesOf = ({ responses }: Operation): [string, Response][] =>
   Object.entries(responses).map(([status, response]) => [status, '$ref' in response ? resolve(response.$ref) : response]);
 const resolve = (reference: string): Response => {
@@ -63,7 +82,7 @@ test('has an example for each request body, which its schema accepts', () => {
 
 test('declares exactly the parameters of each path', () => {
   for (const { path, operation } of operations) {
-    const declared = (operation.parameters ?? []).filter((parameter) => parameter.in === 'path');
+    const declared = parametersOf(operation).filter((parameter) => parameter.in === 'path');
     assert.deepEqual(declared.map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort(), path);
     assert.ok(declared.every(({ required }) => required));
   }
@@ -78,11 +97,19 @@ test('references every component, and only existing ones', () => {
       ...Object.keys(schemas).map((name) => `#/components/schemas/${name}`),
       ...Object.keys(shared).map((name) => `#/components/responses/${name}`),
       ...Object.keys(headerComponents).map((name) => `#/components/headers/${name}`),
+      ...Object.keys(parameterComponents).map((name) => `#/components/parameters/${name}`),
     ].sort(),
   );
   for (const { operation } of operations)
     for (const scheme of operation.security) assert.ok(Object.keys(scheme).every((name) => name in securitySchemes));
   for (const [name, schema] of Object.entries(schemas)) assert.notEqual((schema as Json)['$ref'], `#/components/schemas/${name}`);
+});
+
+test('writes a parameter that several operations have once', () => {
+  const written = operations.flatMap(({ operation }) => (operation.parameters ?? []).filter((parameter) => !('$ref' in parameter)));
+  const all = [...written, ...Object.values(parameterComponents)].map((parameter) => JSON.stringify(parameter));
+  assert.equal(new Set(all).size, all.length);
+  assert.ok('viewport.width' in parameterComponents);
 });
 
 test('contains no artefacts of the zod conversion', () => {
@@ -112,15 +139,20 @@ const summaryVerbs = [
   'Cancel',
   'Check',
   'Close',
+  'Cordon',
   'Create',
+  'Delete',
   'Download',
+  'Drain',
   'End',
   'Fetch',
   'Get',
   'Grant',
+  'Inspect',
   'List',
   'Navigate',
   'Open',
+  'Pin',
   'Receive',
   'Redeem',
   'Resize',
@@ -129,6 +161,8 @@ const summaryVerbs = [
   'Run',
   'Stream',
   'Take',
+  'Uncordon',
+  'Unpin',
   'Update',
   'Upload',
 ];
@@ -186,9 +220,11 @@ test('describes every property of every schema', () => {
 
 test('describes every parameter, response, header and tag', () => {
   const missing = operations.flatMap(({ operation }) => {
-    const { operationId, parameters = [] } = operation;
+    const { operationId } = operation;
     return [
-      ...parameters.filter((parameter) => !isDescribed(parameter)).map(({ name }) => `${operationId} ${name}`),
+      ...parametersOf(operation)
+        .filter((parameter) => !isDescribed(parameter))
+        .map(({ name }) => `${operationId} ${name}`),
       ...responsesOf(operation).flatMap(([status, { description, headers = {} }]) => [
         ...(description === '' ? [`${operationId} ${status}`] : []),
         ...Object.entries(headers)

@@ -4,6 +4,7 @@ import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
+import { shareParameters } from './openapi-parameters.ts';
 
 type Json = Record<string, unknown>;
 
@@ -20,6 +21,8 @@ export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApi
   const paths: Record<string, Json> = {};
   for (const endpoint of sortByTag(endpoints))
     (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = createOperation(endpoint, components);
+  const schemas = components.schemas();
+  const parameters = shareParameters(paths);
   return {
     openapi: '3.1.1',
     info: {
@@ -31,7 +34,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApi
     ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: components.schemas(), responses: components.responses(), headers: headerComponents, securitySchemes },
+    components: { schemas, responses: components.responses(), parameters, headers: headerComponents, securitySchemes },
   };
 }
 
@@ -42,12 +45,14 @@ const tags: Record<Endpoint['tag'], string> = {
   Connect: 'Connect Playwright, Puppeteer and other DevTools clients to a session.',
   Viewing: 'Watch and control sessions in a live view, over VNC, or in a recording.',
   Fetch: 'Turn a page into HTML, Markdown, data, screenshots or PDF with one request.',
+  Inspect: 'Report on a site’s API, authentication and assets.',
+  Agent: 'Run named flows and templates in a browser, without a language model.',
   Jobs: 'Poll and cancel asynchronous work.',
   Regions: 'List the regions in which browsers run.',
   Usage: 'Read usage and credits, and redeem credit codes.',
   Keys: 'Create, list, rotate and revoke API keys.',
   Billing: 'Buy and manage plans with a payment provider.',
-  Operators: 'Manage sessions, credits, codes and the warm pool of all owners.',
+  Operators: 'Read the overview and economics, and manage sessions, credits, codes and the warm pool of all owners.',
   'Self-heal': 'Read how often sites block requests, and which strategies succeed.',
   Health: 'Read the health of the worker and the description of this API.',
 };
@@ -71,7 +76,7 @@ const securitySchemes = {
     type: 'apiKey',
     in: 'query',
     name: 'token',
-    description: 'Short-lived token of a link, from `view-token` or `vnc-token`.',
+    description: 'Short-lived token of a link, from `view-token` or `vnc-token`, or in a `report_url`.',
   },
   loginToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'Login token of the identity provider.' },
   metricsToken: { type: 'http', scheme: 'bearer', description: 'Metrics token of the operator.' },
@@ -95,6 +100,7 @@ const security: Record<Endpoint['auth'], Json[]> = {
   login: [{ loginToken: [] }],
   metrics: [{ metricsToken: [] }, { adminKey: [] }],
   recording: [{ viewToken: [] }, { viewCookie: [] }, { apiKey: [] }],
+  report: [{ viewToken: [] }, { apiKey: [] }],
 };
 
 function createOperation(endpoint: Endpoint, components: Components): Json {
@@ -189,7 +195,9 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
         ? createErrorResponse({ status: Number(status), codes, isLink: acceptsLinks(endpoint.auth) }, components)
         : components.response(toComponentName(codes), () => createErrorResponse({ status: Number(status), codes }, components));
   // Every endpoint refuses at least unknown query parameters.
-  statuses['422'] = components.response('ValidationFailed', () => createValidationResponse(components));
+  statuses['422'] = acceptsLinks(endpoint.auth)
+    ? components.response('ValidationFailedOrPage', () => createValidationResponse(components, htmlPage))
+    : components.response('ValidationFailed', () => createValidationResponse(components));
   return statuses;
 }
 
@@ -199,10 +207,13 @@ const isCommon = (codes: readonly ErrorCode[]): boolean => codes.every((code) =>
 const toComponentName = (codes: readonly ErrorCode[]): string =>
   codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or');
 
-const createValidationResponse = (components: Components): Json => ({
+/** What a person gets who opened the endpoint by a link. */
+const htmlPage: Json = { 'text/html': { schema: { type: 'string' } } };
+
+const createValidationResponse = (components: Components, page: Json = {}): Json => ({
   description: 'The request does not match its schema. All errors are reported at once, up to a hundred of them.',
   headers: headersNamed('X-Request-Id', 'X-Should-Retry'),
-  content: json(components.reference(ValidationBody, 'output')),
+  content: { ...json(components.reference(ValidationBody, 'output')), ...page },
 });
 
 /** Headers that many responses have, each written once. */
@@ -216,7 +227,7 @@ const headerComponents = {
     schema: { type: 'string', enum: ['true', 'false'] },
   },
   'Retry-After': {
-    description: 'Seconds to wait before a retry. Sent where a retry can help and the time is known: always with 429 and 503.',
+    description: 'Seconds to wait before a retry. Sent where a retry can help and the time is known.',
     schema: { type: 'integer' },
   },
 };
@@ -249,7 +260,7 @@ function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOpt
   if (status === 401)
     headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
   const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');
-  const page = isLink ? { 'text/html': { schema: { type: 'string' } } } : {};
+  const page = isLink ? htmlPage : {};
   return { description, headers, content: { ...json(components.reference(ErrorBody, 'output')), ...page } };
 }
 

@@ -22,6 +22,15 @@ export const PoolTargetRequest = z
 
 const count = z.int().min(0);
 
+/** Machines of a region by state. */
+export const PoolCounts = z.object({
+  warming: count.describe('Machines that are starting.'),
+  ready: count.describe('Machines that are waiting for a session.'),
+  assigned: count.describe('Machines that are in use.'),
+  draining: count.describe('Machines that are ending.'),
+  failed: count.describe('Machines that have failed and are not yet ended.'),
+});
+
 const PoolTarget = z.object({
   target: count.describe('Number of warm machines of this kind in the region.'),
   updated_at: Timestamp.nullable().describe('When the target was set (RFC 3339, UTC); null if it comes from the configuration.'),
@@ -85,15 +94,7 @@ export const Pool = z
         full_browser: PoolTarget.describe('Target for `full_browser` machines.'),
       })
       .describe('Targets of the whole region, divided evenly among its live workers.'),
-    counts: z
-      .object({
-        warming: count.describe('Machines that are starting.'),
-        ready: count.describe('Machines that are waiting for a session.'),
-        assigned: count.describe('Machines that are in use.'),
-        draining: count.describe('Machines that are ending.'),
-        failed: count.describe('Machines that have failed and are not yet ended.'),
-      })
-      .describe('Number of machines in `vms`, by state.'),
+    counts: PoolCounts.describe('Number of machines in `vms`, by state.'),
     updated_at: Timestamp.nullable().describe(
       'When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration.',
     ),

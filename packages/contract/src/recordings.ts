@@ -67,7 +67,8 @@ export const readRecordingAsset = endpoint({
     asset_path: PathId.describe('Name of the file, such as `index.html`.'),
   }),
   isPathOpen: true,
-  query: z.strictObject({
+  // What mail and chat programs add to links is ignored.
+  query: z.object({
     token: boundedString(0, 2048)
       .optional()
       .describe('View token of the scope `recording`, for the first request of any file. Later requests use the cookie that it sets.'),

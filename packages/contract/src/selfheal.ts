@@ -170,13 +170,13 @@ export const SelfHealOverview = z
         unverified: z.int().describe('Number of replacements that no later run has confirmed.'),
         failed: z.int().describe('Number of selectors for which no replacement was found.'),
       })
-      .describe('Selectors of flows that no longer matched. All 0: this version runs no flows.'),
+      .describe('Selectors of flows that no longer matched.'),
     skills: z
       .object({
         active: z.int().describe('Number of skills in use.'),
         quarantined: z.int().describe('Number of skills that are not used because they failed repeatedly.'),
       })
-      .describe('Stored skills. All 0: this version stores none.'),
+      .describe('Stored skills.'),
   })
   .meta({ id: 'SelfHealOverviewResponse' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
@@ -191,9 +191,12 @@ function isHost(text: string): boolean {
 
 /** Unix seconds in a query string, up to the year 9999. */
 const EpochSeconds = z.preprocess(
-  (value) => (typeof value === 'string' && /^-?\d{1,15}(\.\d{1,9})?$/.test(value) ? Number(value) : value),
+  (value) => (typeof value === 'string' && /^-?\d{1,15}(\.\d{1,9})?(e\+?\d{1,2})?$/i.test(value) ? Number(value) : value),
   z.number().min(0).max(253_402_300_799),
 );
+
+const blockType = boundedString(0, 200).optional().describe('Only blocks of this type. None has an unknown type.');
+const blockVendor = z.enum(blockVendors).optional().describe('Only blocks by this vendor.');
 
 export const listBlocks = endpoint({
   id: 'listBlocks',
@@ -206,7 +209,8 @@ export const listBlocks = endpoint({
   query: z.strictObject({
     owner: OwnerId.optional().describe('Only blocks of this owner.'),
     domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
-    type: boundedString(0, 200).optional().describe('Only blocks of this type. None has an unknown type.'),
+    type: blockType,
+    vendor: blockVendor,
     since: EpochSeconds.optional().meta({ type: 'number', description: 'Only blocks from this time on, in Unix seconds.' }),
     limit: queryInt(1, 1000).default(100).describe('Maximum number of events, 1 to 1000. Default: 100.'),
   }),
@@ -269,6 +273,57 @@ export const selfHealOverview = endpoint({
     'hour and the 23 before it.',
   auth: 'admin',
   reply: SelfHealOverview,
+  status: 200,
+  errors: ['store_unavailable'],
+});
+
+export const blockSeriesMax = 10;
+export const blockHistoryHoursMax = 720;
+export const blockGroups = ['site', 'vendor', 'type', 'owner'] as const;
+export type BlockGroup = (typeof blockGroups)[number];
+
+const BlockSeries = z.object({
+  name: z.string().describe('Site, vendor, type or owner.'),
+  blocks: z.int().describe('Number of blocks in the whole time.'),
+  resolved: z.int().describe('Of these, blocks after which a later attempt of the same task succeeded.'),
+  counts: z.array(z.int()).describe('Number of blocks in each interval.'),
+});
+
+export const BlockHistory = z
+  .object({
+    object: z.literal('block_history').describe('Always `block_history`.'),
+    by: z.enum(blockGroups).describe('What the blocks are grouped by.'),
+    since: Timestamp.describe('Start of the first interval (RFC 3339, UTC).'),
+    until: Timestamp.describe('Time of the figures (RFC 3339, UTC). The last interval ends after it.'),
+    interval_seconds: z.int().describe('Length of an interval in seconds: an hour, six hours or a day. All begin at multiples of it.'),
+    total: BlockSeries.omit({ name: true }).describe('All blocks.'),
+    series: z.array(BlockSeries).describe(`The ${blockSeriesMax} groups with the most blocks, most first.`),
+    other: BlockSeries.omit({ name: true }).describe('The blocks of all other groups.'),
+  })
+  .meta({ id: 'BlockHistoryResponse' });
+export type BlockHistoryResponse = z.infer<typeof BlockHistory>;
+
+export const blockHistory = endpoint({
+  id: 'blockHistory',
+  method: 'GET',
+  path: '/admin/blocks/history',
+  tag: 'Self-heal',
+  summary: 'Get blocks over time',
+  description:
+    'Returns the number of blocks over time, grouped by site, vendor, type or owner. Intervals are an hour long for up to 48 hours, ' +
+    'six hours for up to ten days, and else a day. Events older than 30 days are deleted.',
+  auth: 'admin',
+  query: z.strictObject({
+    hours: queryInt(1, blockHistoryHoursMax)
+      .default(24)
+      .describe(`Length of the time in hours, 1 to ${blockHistoryHoursMax}; the current interval counts as a whole one. Default: 24.`),
+    by: z.enum(blockGroups).default('vendor').describe('What to group by. Default: `vendor`.'),
+    owner: OwnerId.optional().describe('Only blocks of this owner.'),
+    domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
+    type: blockType,
+    vendor: blockVendor,
+  }),
+  reply: BlockHistory,
   status: 200,
   errors: ['store_unavailable'],
 });

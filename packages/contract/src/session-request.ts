@@ -14,9 +14,12 @@ export const DomainPattern = boundedString(1, 253)
 
 /** `http://`, `https://` or `socks5://`, with host and port, optionally with credentials. */
 export const ProxyServer = boundedString(0, 2048)
-  .regex(/^(https?|socks5):\/\/\S+$/)
-  .refine((text) => URL.canParse(text), { error: 'Input should be a valid URL', params: { type: 'url_parsing' } })
-  .meta({ examples: ['http://proxy.example:3128', 'socks5://proxy.example:1080'] });
+  .refine((text) => URL.canParse(text), { error: 'Input should be a valid URL', abort: true, params: { type: 'url_parsing' } })
+  .refine((text) => /^(https?|socks5):\/\/\S+$/.test(text), {
+    error: "URL scheme should be 'http', 'https' or 'socks5'",
+    params: { type: 'url_scheme', ctx: { expected_schemes: "'http', 'https' or 'socks5'" } },
+  })
+  .meta({ format: 'uri', examples: ['http://proxy.example:3128', 'socks5://proxy.example:1080'] });
 
 /** How traffic leaves: directly, or through proxies of a type. */
 export const egressTypes = ['direct', 'managed', 'rotating', 'external'] as const;

@@ -86,6 +86,7 @@ export const Session = z
       })
       .nullable()
       .describe('Proxy that the request named, without credentials; null for the region’s egress, which `egress` describes.'),
+    profile: z.null().describe('Profile of the session. Reserved: this version has no profiles, so it is null.'),
     block_ads: z.boolean().describe('Whether connections to known advertising and tracking hosts are refused.'),
     allowed_domains: z
       .array(z.string())

@@ -96,6 +96,7 @@ export const createSession = endpoint({
     'premium_egress_required',
     'region_unavailable',
     'name_taken',
+    'session_ended',
     'concurrency_limit',
     'create_rate_limit',
     'no_capacity',

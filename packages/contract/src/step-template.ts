@@ -4,7 +4,7 @@ export const templateFilters = ['trim', 'lower', 'slug', 'number', 'date'] as co
 export type TemplateFilter = (typeof templateFilters)[number];
 
 export interface TemplateValue {
-  from: 'inputs' | 'vars';
+  from: 'inputs' | 'vars' | 'secret';
   path: string[];
   filters: TemplateFilter[];
 }
@@ -12,7 +12,7 @@ export type TemplatePart = string | TemplateValue;
 
 /** Far more than a text written by hand has. */
 const valuesMax = 100;
-const expression = /^(inputs|vars)((?:\.[\w-]{1,64}){1,8})((?:\|[a-z]{1,20}){0,8})$/;
+const expression = /^(inputs|vars|secret)((?:\.[\w-]{1,64}){1,8})((?:\|[a-z]{1,20}){0,8})$/;
 
 /** Returns the parts in order, or the problem with the text. Runs in linear time. */
 export function parseTemplate(text: string): { parts: TemplatePart[]; problem?: string } {
@@ -37,7 +37,8 @@ function parseExpression(text: string): TemplatePart | { problem: string } {
   const dense = text.replace(/\s/g, '');
   if (dense === '"{{"') return '{{';
   const [, from, path = '', filters = ''] = expression.exec(dense) ?? [];
-  if (from !== 'inputs' && from !== 'vars') return { problem: 'The expression between {{ and }} should be inputs.name or vars.name' };
+  if (from !== 'inputs' && from !== 'vars' && from !== 'secret')
+    return { problem: 'The expression between {{ and }} should be inputs.name, vars.name or secret.name' };
   const names = filters.split('|').slice(1);
   const known = names.filter((name): name is TemplateFilter => templateFilters.some((filter) => filter === name));
   if (known.length < names.length) return { problem: `A filter should be one of ${templateFilters.join(', ')}` };

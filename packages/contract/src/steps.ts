@@ -55,7 +55,11 @@ export const StepResult = z
     selector_used: z
       .union([z.string(), z.array(z.string())])
       .optional()
-      .describe('The entry of `selectors` that matched.'),
+      .describe('The selector that found the element: an entry of `selectors`, unless the step was healed.'),
+    healed: z
+      .literal(true)
+      .optional()
+      .describe('Present if no entry of `selectors` matched, and the element was found by what earlier runs of the flow learned about it.'),
     warnings: z.array(z.string()).optional().describe('Warnings about the step.'),
   })
   .meta({ id: 'StepResult', description: 'Result of a step. The results of nested steps are in its `output.steps`.' });

@@ -58,6 +58,8 @@ const tokenQuery = z.strictObject({
     .optional()
     .describe('Token of the link, for the first request. Later requests use the cookie that the first one sets.'),
 });
+/** Of an address that people open: mail and chat programs add parameters of their own, such as `utm_source`, which are ignored. */
+const linkQuery = tokenQuery.strip();
 
 export const createViewToken = endpoint({
   id: 'createViewToken',
@@ -105,7 +107,7 @@ export const openLiveView = endpoint({
     'Returns the web page that shows the session live. With a token of the scope `control` it also accepts mouse and keyboard input.',
   auth: 'view',
   params: sessionParams,
-  query: tokenQuery,
+  query: linkQuery,
   reply: z.string(),
   replyKind: 'html',
   status: 200,
@@ -177,7 +179,7 @@ export const openVnc = endpoint({
   auth: 'vnc',
   params: sessionParams.extend({ path: PathId.describe('Path of the file, such as `vnc.html`.') }),
   isPathOpen: true,
-  query: tokenQuery,
+  query: linkQuery,
   replyKind: 'bytes',
   status: 200,
   errors: ['asset_not_found', 'store_unavailable'],

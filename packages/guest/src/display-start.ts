@@ -11,9 +11,13 @@ export const sharedFolder = '/tmp/.X11-unix';
 /** Programs that a display requires. */
 export const displayPrograms = ['/usr/bin/Xtigervnc', '/usr/bin/xkbcomp', '/usr/bin/openbox'];
 
-/** Height of tabs and toolbar, and the minimum width of a window with tabs. */
+/** Height of tabs and toolbar. */
 const windowFrameHeight = 87;
-const windowWidthMin = 500;
+/**
+ * Minimum width of a window with tabs: 500, and 520 for a moment after a tab is opened. A window that was kept at 520 then
+ * stays there, wider than its display, until the next resize.
+ */
+const windowWidthMin = 520;
 
 /** Size of a display that shows the whole page. */
 export const displaySize = (page: { width: number; height: number }): { width: number; height: number } => ({

@@ -24,7 +24,7 @@ describe('the egress of a machine', () => {
     egress = agent.egress;
     proxied = [];
     gate = await connectGate();
-    await until(() => egress.port > 0, 1000);
+    await until(() => egress.port > 0, 20_000);
   });
   afterEach(async () => {
     gate.destroy();
@@ -41,7 +41,7 @@ describe('the egress of a machine', () => {
   const open = async (): Promise<{ connection: Socket; stream: ServerHttp2Stream }> => {
     const seen = proxied.length;
     const connection = connectTo(egress.port);
-    await until(() => proxied.length > seen, 2000);
+    await until(() => proxied.length > seen, 20_000);
     const stream = proxied[seen]?.stream;
     assert.ok(stream);
     stream.respond({ ':status': 200 });
@@ -77,7 +77,7 @@ describe('the egress of a machine', () => {
     const large = Buffer.alloc(5_000_000, 'berth');
     stream.end(large);
     assert.ok((await answered).equals(large));
-    await until(() => stream.closed, 1000);
+    await until(() => stream.closed, 20_000);
     assert.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
   });
 
@@ -105,7 +105,7 @@ describe('the egress of a machine', () => {
     cutByBrowser.connection.write('a part');
     await once(cutByBrowser.stream, 'data');
     cutByBrowser.connection.resetAndDestroy();
-    await until(() => cutByBrowser.stream.destroyed, 2000);
+    await until(() => cutByBrowser.stream.destroyed, 20_000);
     assert.equal(cutByBrowser.stream.rstCode, constants.NGHTTP2_INTERNAL_ERROR);
     assert.ok(!hasEnded);
   });
@@ -113,7 +113,7 @@ describe('the egress of a machine', () => {
   it('resets a connection that the gate refuses', async () => {
     await egress.open();
     const connection = connectTo(egress.port);
-    await until(() => proxied.length === 1, 2000);
+    await until(() => proxied.length === 1, 20_000);
     proxied[0]?.stream.respond({ ':status': 403 }, { endStream: true });
     assert.equal(await endOf(connection.resume()), 'ECONNRESET');
   });
@@ -124,7 +124,7 @@ describe('the egress of a machine', () => {
     const pieces = 400;
     for (let piece = 0; piece < pieces; piece += 1) connection.write(Buffer.alloc(100_000));
     // Sockets of this host hold some megabytes; the streams no more than their windows.
-    await until(() => connection.bytesWritten - connection.writableLength > 1_000_000, 2000);
+    await until(() => connection.bytesWritten - connection.writableLength > 1_000_000, 20_000);
     let before = -1;
     const taken = (): number => connection.bytesWritten - connection.writableLength;
     await until(async () => {
@@ -136,20 +136,20 @@ describe('the egress of a machine', () => {
     assert.ok(taken() < (pieces / 2) * 100_000, `${taken()} bytes were accepted that nobody reads`);
     let heard = 0;
     stream.on('data', (chunk: Buffer) => (heard += chunk.length));
-    await until(() => heard === pieces * 100_000, 10_000);
+    await until(() => heard === pieces * 100_000, 20_000);
   });
 
   it('holds 256 connections at once', async () => {
     await egress.open();
     const connections = Array.from({ length: 256 }, () => connectTo(egress.port));
-    await until(() => proxied.length === 256, 5000);
+    await until(() => proxied.length === 256, 20_000);
     await endOf(connectTo(egress.port).resume());
     assert.equal(proxied.length, 256);
     const ended = Promise.race(connections.map(endOf));
     proxied[0]?.stream.destroy(new Error('cut off'));
     await ended;
     connectTo(egress.port);
-    await until(() => proxied.length === 257, 2000);
+    await until(() => proxied.length === 257, 20_000);
   });
 
   it('resets all connections when the host disconnects, and opens again for the next host', async () => {

@@ -37,11 +37,11 @@ describe('a port', () => {
 
   const connectHost = (): number => openSync(path, constants.O_WRONLY);
   const send = (host: number, words: string): void => void writeSync(host, words);
-  const waitForInput = (at: number, words: string): Promise<void> => until(() => received[at] === words, 2000);
+  const waitForInput = (at: number, words: string): Promise<void> => until(() => received[at] === words, 20_000);
 
   it('detects a host before it sends, and receives all of it', async () => {
     const host = connectHost();
-    await until(() => hosts.length === 1, 2000);
+    await until(() => hosts.length === 1, 20_000);
     send(host, 'one ');
     await waitForInput(0, 'one ');
     send(host, 'two');
@@ -59,7 +59,7 @@ describe('a port', () => {
   it('ends its stream when the host leaves, and gives another for the next host', async () => {
     for (const at of [0, 1, 2]) {
       const host = connectHost();
-      await until(() => hosts.length === at + 1, 2000);
+      await until(() => hosts.length === at + 1, 20_000);
       send(host, `host ${at}`);
       await waitForInput(at, `host ${at}`);
       const closed = once(hosts[at] as Socket, 'close');
@@ -70,7 +70,7 @@ describe('a port', () => {
 
   it('discards what a host sends after its stream was closed, until it disconnects', async () => {
     const host = connectHost();
-    await until(() => hosts.length === 1, 2000);
+    await until(() => hosts.length === 1, 20_000);
     const closed = once(hosts[0] as Socket, 'close');
     hosts[0]?.destroy();
     await closed;

@@ -8,6 +8,7 @@ import { buildAccounts, type Accounts } from './accounts.ts';
 import { ConfigError, readConfig } from './config.ts';
 import { systemClock } from './lib/clock.ts';
 import { silentLog } from './lib/log.ts';
+import { Rates } from './rates/rates.ts';
 import type { Store } from './store/store.ts';
 
 const dataDir = mkdtempSync(join(tmpdir(), 'berth-accounts-'));
@@ -15,11 +16,12 @@ after(() => rmSync(dataDir, { recursive: true }));
 
 /** Never used by these tests. */
 const store = undefined as unknown as Store;
-const silentWorkers = (): Promise<string[]> => Promise.resolve([]);
 
 function build(environment: Record<string, string>): Accounts {
   const config = readConfig({ BERTH_DATA_DIR: dataDir, ...environment });
-  return buildAccounts({ config, store, clock: systemClock, log: silentLog, workerId: 'wrk_1', silentWorkers });
+  const workerId = 'wrk_1';
+  const rates = new Rates({ store, workerId, hasPeers: () => false });
+  return buildAccounts({ config, store, clock: systemClock, log: silentLog, workerId, rates, hasPeers: () => false });
 }
 
 const elsewhere = [

@@ -5,7 +5,7 @@ import { ConfigError } from './config.ts';
 
 describe('the command line', () => {
   it('needs nothing', () => {
-    assert.deepEqual(readCommandLine([]), { help: false, port: undefined });
+    assert.deepEqual(readCommandLine([]), { command: 'serve', help: false, port: undefined, json: false, file: '' });
   });
 
   it('takes a port and asks for help', () => {
@@ -13,8 +13,17 @@ describe('the command line', () => {
     for (const args of [['--help'], ['-h']]) assert.equal(readCommandLine(args).help, true);
   });
 
+  it('takes commands, two of them with a file', () => {
+    assert.equal(readCommandLine(['doctor', '--json']).command, 'doctor');
+    assert.equal(readCommandLine(['doctor', '--json']).json, true);
+    for (const command of ['backup', 'restore']) {
+      const { command: read, file } = readCommandLine([command, 'a.backup']);
+      assert.deepEqual([read, file], [command, 'a.backup']);
+    }
+  });
+
   it('refuses what it does not know, in one line', () => {
-    for (const args of [['--prot', '1'], ['serve'], ['--port']])
+    for (const args of [['--prot', '1'], ['serve'], ['--port'], ['backup'], ['doctor', 'x'], ['restore', 'a', 'b']])
       assert.throws(
         () => readCommandLine(args),
         (error) => error instanceof ConfigError && /^[^\n]+ See npm start -- --help$/.test(error.message),
@@ -23,7 +32,8 @@ describe('the command line', () => {
   });
 
   it('explains itself within the width of a wide terminal', () => {
-    for (const word of ['--port', '--help', 'BERTH_DATA_DIR', 'docs/configuration.md']) assert.ok(usage.includes(word), word);
+    for (const word of ['--port', '--help', 'doctor', 'backup', 'restore', 'BERTH_DATA_DIR', 'docs/configuration.md'])
+      assert.ok(usage.includes(word), word);
     for (const line of usage.split('\n')) assert.ok(line.length <= 150, line);
   });
 });

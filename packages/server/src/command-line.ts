@@ -1,24 +1,51 @@
-/** The command line of `npm start -- …`. Everything else is set by environment variables. */
+/** The command line of `npm start -- …`, `npm run doctor` and the other commands. Everything else is set by environment variables. */
 import { parseArgs } from 'node:util';
 import { ConfigError, variableGroups } from './config.ts';
 
+const commands = ['doctor', 'backup', 'restore'] as const;
+/** Commands that take the name of a file. */
+const withFile: readonly string[] = ['backup', 'restore'];
+
 export interface CommandLine {
+  command: 'serve' | (typeof commands)[number];
   help: boolean;
   /** In place of BERTH_PORT. */
   port: string | undefined;
+  /** Output for programs. */
+  json: boolean;
+  /** Of a backup. */
+  file: string;
 }
 
-/** @throws ConfigError for an unknown option */
+/** @throws ConfigError for an unknown option or command, and for a command without its file */
 export function readCommandLine(args: readonly string[]): CommandLine {
+  const { values, positionals } = parse(args);
+  const { help, port, json } = values;
+  const [name, file = '', ...others] = positionals;
+  const command = name === undefined ? 'serve' : commands.find((known) => known === name);
+  const unexpected = command === undefined ? name : [...(withFile.includes(command) ? [] : [file]), ...others].find(Boolean);
+  if (unexpected !== undefined) throw refusal(`Unexpected argument '${unexpected}'`);
+  if (command === undefined || help) return { command: 'serve', help, port, json, file: '' };
+  if (withFile.includes(command) && file === '') throw refusal(`The name of a file is missing: npm run ${command} -- FILE`);
+  return { command, help, port, json, file };
+}
+
+const refusal = (message: string, cause?: unknown): ConfigError => new ConfigError(`${message}. See npm start -- --help`, { cause });
+
+function parse(args: readonly string[]) {
   try {
-    const { values } = parseArgs({
+    return parseArgs({
       args: [...args],
-      options: { help: { type: 'boolean', short: 'h', default: false }, port: { type: 'string', short: 'p' } },
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        port: { type: 'string', short: 'p' },
+        json: { type: 'boolean', default: false },
+      },
     });
-    return { help: values.help, port: values.port };
   } catch (cause) {
     const [message = ''] = (cause instanceof Error ? cause.message : String(cause)).split('. ');
-    throw new ConfigError(`${message}. See npm start -- --help`, { cause });
+    throw refusal(message, cause);
   }
 }
 
@@ -37,6 +64,13 @@ Installs what is missing, then serves until Ctrl-C or SIGTERM.
 
   -p, --port PORT     Port to listen on, in place of BERTH_PORT. 0 takes a free one.
   -h, --help          Shows this text.
+
+Other commands, which may run beside the service:
+
+  npm run doctor                What this host can do, what is missing, and what to do about it.
+                                For programs: npm run -s doctor -- --json
+  npm run backup -- FILE        Writes a backup of the embedded database and of the keys.
+  npm run restore -- FILE       Restores a backup into an empty data directory.
 
 Settings are environment variables, among them:
 

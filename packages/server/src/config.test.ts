@@ -28,6 +28,14 @@ describe('the configuration', () => {
     );
   });
 
+  it('names a variable that should be a URL and is none', () => {
+    for (const name of ['BERTH_CAPTCHA_HTTP_URL', 'BERTH_LLM_URL', 'BERTH_PUBLIC_URL'])
+      assert.throws(
+        () => readConfig({ [name]: 'nowhere' }),
+        (error) => error instanceof ConfigError && error.message.startsWith(`${name}: must be an http or https URL`),
+      );
+  });
+
   it('takes 1 and 0 for yes and no', () => {
     const flags = ['1', 'true', '0', 'false'].map((text) => readConfig({ BERTH_CREDITS_ENFORCED: text }).creditsEnforced);
     assert.deepEqual(flags, [true, true, false, false]);
@@ -102,5 +110,31 @@ describe('the configuration', () => {
     const described = Object.values(variableGroups).flatMap((group) => Object.entries(group));
     for (const [name, { description }] of described) assert.match(description, /^[A-Z`].*\.$/, name);
     assert.equal(new Set(described.map(([name]) => name)).size, described.length);
+  });
+});
+
+describe('the configuration of traces', () => {
+  it('has the names and the forms of OpenTelemetry, and is off by default', () => {
+    assert.equal(readConfig({}).otelExporterOtlpEndpoint, null);
+    const config = readConfig({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://collector.example',
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-key=a%20b=c, x-other = 1',
+      OTEL_TRACES_SAMPLER_ARG: '0.25',
+      // Of other signals and languages.
+      OTEL_METRICS_EXPORTER: 'none',
+    });
+    assert.deepEqual(config.otelExporterOtlpHeaders, { 'x-key': 'a b=c', 'x-other': '1' });
+    assert.deepEqual([config.otelServiceName, config.otelTracesSamplerArg], ['berth', 0.25]);
+  });
+
+  it('is refused with the name of the variable, without repeating a secret', () => {
+    for (const wrong of ['hush-header', 'x-key=hush-%zz', '=hush', 'x y=hush'])
+      assert.throws(
+        () => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: wrong }),
+        (error) =>
+          error instanceof ConfigError && /OTEL_EXPORTER_OTLP_HEADERS: must be/.test(error.message) && !error.message.includes('hush'),
+        wrong,
+      );
+    for (const share of ['2', '-1', 'all']) assert.throws(() => readConfig({ OTEL_TRACES_SAMPLER_ARG: share }), /OTEL_TRACES_SAMPLER_ARG/);
   });
 });

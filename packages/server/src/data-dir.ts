@@ -1,5 +1,5 @@
 /** The data directory: created at the first start, and checked before anything relies on it. */
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from './config.ts';
 
@@ -17,17 +17,22 @@ const probeName = '.probe-';
 /** A full disk is no fault of the directory, and has rules of its own. */
 const fullDisk = new Set(['ENOSPC', 'EDQUOT']);
 
-/** Creates the directory with its parents and writes to it. @throws ConfigError with one line */
-export function openDataDir(dataDir: string): void {
+/**
+ * Creates the directory with its parents and writes to it. Returns whether it is new.
+ *
+ * @throws ConfigError with one line
+ */
+export function openDataDir(dataDir: string): boolean {
+  const isNew = !existsSync(dataDir);
   try {
     makeFolder(dataDir);
     const probe = join(dataDir, `${probeName}${process.pid}`);
     writeFileSync(probe, '', { mode: 0o600 });
     rmSync(probe);
   } catch (error) {
-    if (fullDisk.has(codeOf(error))) return;
-    throw unusableDataDir(dataDir, error);
+    if (!fullDisk.has(codeOf(error))) throw unusableDataDir(dataDir, error);
   }
+  return isNew;
 }
 
 /** One line for a failure of a file in the data directory; the error itself for any other. */

@@ -18,3 +18,16 @@ export function assertIsolated(config: Config, runtime: Pick<Runtime, 'isJailed'
       'BERTH_TRUSTED_PROXIES. BERTH_ALLOW_UNJAILED=1 starts the service all the same.',
   );
 }
+
+/** Settings that are safe only where nobody else reaches the service, or that an operator should not forget. */
+export function exposureWarnings(config: Config): string[] {
+  return [
+    ...(config.devIdp
+      ? ['The development sign-in accepts any name without a password. Unset BERTH_DEV_IDP and set BERTH_OIDC_ISSUER.']
+      : []),
+    ...(config.allowUnjailed ? ['BERTH_ALLOW_UNJAILED lets the service run where browsers have no jail.'] : []),
+    ...(config.publicUrl?.startsWith('http:') && !isLoopbackUrl(config.publicUrl)
+      ? ['BERTH_PUBLIC_URL is not https: keys and pages can be read on their way. Put a proxy with TLS in front.']
+      : []),
+  ];
+}

@@ -1,150 +1,54 @@
-/** Reads the configuration, binds the port, builds the app, serves, and stops on a signal. */
-import { randomBytes } from 'node:crypto';
-import { flushCompileCache } from 'node:module';
-import { join } from 'node:path';
-import { buildApp, readWorkerId, type App } from './app.ts';
-import { readCommandLine, usage } from './command-line.ts';
+/** The service's command line: serves, or does what the named command does. */
+import { readCommandLine, usage, type CommandLine } from './command-line.ts';
 import { readConfig, type Config } from './config.ts';
-import { openDataDir, unusableDataDir } from './data-dir.ts';
-import { BoundPort } from './http/port.ts';
-import { canRun } from './lib/can-run.ts';
-import { systemClock } from './lib/clock.ts';
-import { createLog, openTerminal, type Log } from './lib/log.ts';
-import { readOrCreateSecret } from './lib/secret-file.ts';
-import { chooseRuntime, protectService } from './runtime/choose.ts';
-import { createVideoEncoders } from './runtime/encoder/encoder.ts';
-import type { Runtime } from './runtime/runtime.ts';
-import { allDone, Startup } from './startup.ts';
-import { openStore, type Store } from './store/store.ts';
-import { ShownKeys, welcome } from './welcome.ts';
+import { unusableDataDir } from './data-dir.ts';
 
-/** What a stop releases. */
-interface Running {
-  port?: BoundPort;
-  store?: Store;
-  app?: App;
-}
-
-const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`;
 const print = (lines: readonly string[]): boolean => process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
-/** Checked at start: without it every session would fail later. */
-function requireProgram(path: string): void {
-  if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
-}
+/** For each command what has failed when it throws. */
+const failures: Readonly<Record<CommandLine['command'], string>> = {
+  serve: 'Berth cannot start',
+  backup: 'Nothing was backed up',
+  restore: 'Nothing was restored',
+  doctor: 'Nothing was checked',
+};
 
-async function serve(config: Config, running: Running): Promise<void> {
-  const { dataDir, databaseUrl, host } = config;
-  const log = createLog(config.logLevel, process.stderr.isTTY ? { destination: await openTerminal() } : {});
-  const startup = new Startup(log);
-  running.port = await BoundPort.open({ host, port: config.port, note: () => startup.note });
-  log.info({ host, port: running.port.port }, 'port bound');
-  openDataDir(dataDir);
-  if (config.runtime !== 'qemu') requireProgram(config.chromium);
-  // Before the database starts, which inherits it.
-  if (!protectService()) log.info({}, 'service not protected when memory runs out: started without CAP_SYS_RESOURCE');
-  const admin = config.adminKey ?? readOrCreateSecret(join(dataDir, 'admin-key'), newAdminKey).secret;
-  const [store, encoders, runtime] = await allDone([
-    startup.step('opening the database', async () => (running.store = await openStore({ databaseUrl, dataDir, log }))),
-    startup.step('checking the video encoder', () => createVideoEncoders({ log, ffmpegPath: config.ffmpeg })),
-    startup.step('checking the isolation of browsers', () => openRuntime(config, log)),
-  ]);
-  const deps = { config, store, clock: systemClock, log, adminKey: admin, encoders, port: running.port };
-  const app = (running.app = await startup.step('building the service', () =>
-    buildApp({ ...deps, runtime: () => Promise.resolve(runtime) }),
-  ));
-  const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
-  const address = await app.listen();
-  startup.finish();
-  const warnings = [...runtime.warnings, ...(encoders?.warnings ?? [])];
-  greet({ config, address, admin, api: api.secret, warnings });
-  // At once: a process that is killed would leave nothing for the next start.
-  flushCompileCache();
-}
-
-function openRuntime(config: Config, log: Log): Promise<Runtime> {
-  const { dataDir, chromium: chromiumPath, fetchChromium, browserMemoryMbMax: memoryMbMax } = config;
-  const shellPath = canRun(fetchChromium) ? fetchChromium : undefined;
-  if (!shellPath) log.info({ path: fetchChromium }, 'headless shell not found: fetches use BERTH_CHROMIUM');
-  const machines = {
-    imagesDir: config.imagesDir ?? join(dataDir, 'images'),
-    qemuPath: config.qemu,
-    memoryMb: config.vmMemoryMb,
-    cpus: config.vmCpus,
-  };
-  const browsers = { chromiumPath, shellPath, dataDir, log, memoryMbMax };
-  return chooseRuntime({ wanted: config.runtime, ...browsers, ...machines, workerId: readWorkerId(dataDir) });
-}
-
-interface Greeting {
-  config: Config;
-  address: string;
-  admin: string;
-  api: string;
-  warnings: readonly string[];
-}
-
-function greet({ config, address, admin, api, warnings }: Greeting): void {
-  const { dataDir, adminKey, bootstrapApiKey, publicUrl, devIdp: signIn } = config;
-  const shown = new ShownKeys(join(dataDir, 'shown-keys'));
-  const keys = [
-    ...(bootstrapApiKey === null ? [{ name: 'API key (owner local)', secret: api }] : []),
-    ...(adminKey === null ? [{ name: 'Admin key', secret: admin }] : []),
-  ].filter(({ secret }) => !shown.has(secret));
-  const keyFile = bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
-  print([...welcome({ address: publicUrl ?? address, keys, keyFile, signIn, warnings }), `Berth is ready: ${address}`]);
-  shown.add(keys.map(({ secret }) => secret));
-}
-
-/** npm forwards a signal that the terminal has sent as well, so only a later one is a second signal. */
-const echoMs = 1000;
-
-/** Resolves at the first stop signal. A second one ends the process at once; the next start cleans up. */
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let firstMs: number | null = null;
-    const onSignal = (): void => {
-      firstMs ??= performance.now();
-      if (performance.now() - firstMs > echoMs) process.exit(1);
-      resolve();
-    };
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
-  });
-}
-
-async function run(config: Config): Promise<number> {
-  const running: Running = {};
-  const stopped = stopSignal();
-  try {
-    await Promise.race([serve(config, running), stopped]);
-    await stopped;
-    print([running.app ? `Berth is stopping: running calls have ${config.drainSeconds} s to finish.` : 'Berth is stopping.']);
+/** Each command imports what it needs: the service itself takes a second to load. Resolves with the exit code. */
+async function run({ command, file }: CommandLine, config: Config): Promise<number> {
+  if (command === 'serve') {
+    await (await import('./serve.ts')).serve(config);
     return 0;
-  } catch (error) {
-    return refuse(unusableDataDir(config.dataDir, error));
-  } finally {
-    await running.app?.stop();
-    running.port?.close();
-    await running.store?.close();
-    if (running.app) print(['Berth has stopped.']);
   }
+  const { backUp, restore } = await import('./backup.ts');
+  print(await (command === 'backup' ? backUp : restore)(config, file));
+  return 0;
 }
 
-function refuse(error: unknown): number {
-  process.stderr.write(`Berth cannot start: ${error instanceof Error ? error.message : String(error)}\n`);
-  return 1;
+/** It also reports settings that no other command could read. */
+async function runDoctor({ json }: CommandLine, overrides: Record<string, string>): Promise<number> {
+  const { diagnose, toLines } = await import('./doctor.ts');
+  const diagnosis = await diagnose(overrides);
+  print(json ? [JSON.stringify(diagnosis, null, 2)] : toLines(diagnosis));
+  return diagnosis.status === 'problem' ? 1 : 0;
 }
 
 async function main(): Promise<number> {
   // Who reads our lines may have gone.
   process.stdout.on('error', () => undefined);
+  let failure = failures.serve;
+  let config: Config | undefined;
   try {
-    const { help, port } = readCommandLine(process.argv.slice(2));
-    if (!help) return await run(readConfig(undefined, port === undefined ? {} : { BERTH_PORT: port }));
-    process.stdout.write(usage);
-    return 0;
-  } catch (error) {
-    return refuse(error);
+    const line = readCommandLine(process.argv.slice(2));
+    failure = failures[line.command];
+    if (line.help) return (process.stdout.write(usage), 0);
+    const overrides: Record<string, string> = line.port === undefined ? {} : { BERTH_PORT: line.port };
+    if (line.command === 'doctor') return await runDoctor(line, overrides);
+    config = readConfig(undefined, overrides);
+    return await run(line, config);
+  } catch (thrown) {
+    const error = config ? unusableDataDir(config.dataDir, thrown) : thrown;
+    process.stderr.write(`${failure}: ${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
   }
 }
 

@@ -8,8 +8,11 @@ import { allocateFile } from './store/store.ts';
 
 const megabyte = 1024 ** 2;
 
-/** The embedded database may be on another file system than the data directory, and has a reserve of its own. */
-export function openDisk(config: Config, log: Log): Disk {
+/**
+ * The embedded database may be on another file system than the data directory, and has a reserve of its own. Without it
+ * the disk can only be read.
+ */
+export function openDisk(config: Config, log: Log, { hasReserve = true } = {}): Disk {
   const { dataDir, databaseUrl, diskReserveMb, diskFreeMbMin, diskOwnerMbMax, downloadsMbMax } = config;
   const entry = join(dataDir, 'postgres');
   const database = databaseUrl === null && existsSync(entry) ? realpathSync(entry) : null;
@@ -19,7 +22,9 @@ export function openDisk(config: Config, log: Log): Disk {
     ownerBytesMax: diskOwnerMbMax * megabyte,
     downloadBytesMax: downloadsMbMax * megabyte,
     reserve:
-      database === null || diskReserveMb === 0 ? null : new Reserve(join(database, 'reserve'), diskReserveMb * megabyte, allocateFile),
+      database === null || diskReserveMb === 0 || !hasReserve
+        ? null
+        : new Reserve(join(database, 'reserve'), diskReserveMb * megabyte, allocateFile),
     log,
   });
 }

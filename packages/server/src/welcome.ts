@@ -26,6 +26,7 @@ export function welcome({ address, keys, keyFile, signIn, warnings }: Welcome): 
     ...keys.map(({ name, secret }) => line(name, secret)),
     ...(keys.length > 0 ? ['Shown only once. Stored in the data directory as `api-key` and `admin-key`.'] : []),
     ...(signIn ? [line('Sign in (no password)', `${address}/dev-idp`)] : []),
+    line('Dashboard', `${address}/dashboard`),
     line('Documentation', `${address}/docs/guides`),
     'Try it:',
     `  curl -X POST ${address}/v1/session -H "Authorization: Bearer ${key}" -H 'Content-Type: application/json' -d '{}'`,

@@ -31,10 +31,14 @@ export async function insertEntries(tables: Tables, events: AuditEvent[], at: Da
   await own(tables).insertInto('audit_log').values(rows).execute();
 }
 
-export async function listEntries(tables: Tables, { owner, actor, action, since, before, limit }: AuditFilter): Promise<AuditEntry[]> {
+export async function listEntries(
+  tables: Tables,
+  { owner, actor, subject, action, since, before, limit }: AuditFilter,
+): Promise<AuditEntry[]> {
   let query = own(tables).selectFrom('audit_log').selectAll().orderBy('entry_id', 'desc').limit(limit);
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
   if (actor !== undefined) query = query.where('actor', '=', actor);
+  if (subject !== undefined) query = query.where('subject', '=', subject);
   if (action !== undefined) query = query.where('action', '=', action);
   if (since !== undefined) query = query.where('at', '>=', since);
   if (before !== undefined) query = query.where('entry_id', '<', before);
@@ -79,6 +83,7 @@ export interface AuditEntry extends Required<AuditEvent> {
 export interface AuditFilter {
   owner?: string | undefined;
   actor?: string | undefined;
+  subject?: string | undefined;
   action?: AuditAction | undefined;
   since?: Date | undefined;
   /** Only entries before this one. */

@@ -4,6 +4,7 @@ import { Audit } from '../audit/audit.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { loadTiers, Owners, type Tiers } from '../owners/owners.ts';
+import { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import { Billing, type BillingDeps } from './billing.ts';
 import { eventOf, signatureOf, type StripeEvent } from './testing.ts';
@@ -36,6 +37,7 @@ export function openBilling(
     store,
     owners,
     audit,
+    rates: new Rates({ store, workerId: 'wrk_one', hasPeers: () => false }),
     clock,
     log: silentLog,
     stripe,

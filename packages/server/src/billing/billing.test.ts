@@ -181,7 +181,10 @@ describe('an event that comes again', () => {
     const clock = new ManualClock();
     const dying: Store = {
       tables: <T>() => database.store.tables<T>(),
+      urgent: database.store,
       ping: (options) => database.store.ping(options),
+      connections: database.store.connections,
+      observe: () => undefined,
       close: () => Promise.resolve(),
       transaction: <R>(work: (tx: Tables) => Promise<R>): Promise<R> =>
         database.store.transaction(async (tx) => {

@@ -7,24 +7,52 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Owners } from '../owners/owners.ts';
+import type { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import { isHandled, parseEvent, toNotice, type EventType, type Notice } from './notice.ts';
 import { Promos } from './promos.ts';
 import { PaymentProvider, toleranceSeconds, type StripeSettings } from './provider.ts';
-import { deleteEvents, insertEvent, markApplied, readSubscriber, updateSubscriber } from './store.ts';
+import {
+  deleteEvents,
+  insertEvent,
+  listSubscriptions,
+  markApplied,
+  readSubscriber,
+  updateSubscriber,
+  type SubscriptionRecord,
+} from './store.ts';
 import { isLive, subscriberAfter } from './subscriber.ts';
 
-export interface BillingDeps {
-  store: Store;
-  owners: Owners;
-  audit: Audit;
-  clock: Clock;
-  log: Log;
+export type { SubscriptionRecord } from './store.ts';
+
+export interface BillingSettings {
   stripe: StripeSettings;
   /** How events are treated without a signing secret. */
   unsignedEvents: 'reject' | 'accept';
   /** Whether the operator has set anything of billing. If not, there is nothing to warn of at the start. */
   isConfigured: boolean;
+}
+
+export interface BillingDeps extends BillingSettings {
+  store: Store;
+  owners: Owners;
+  audit: Audit;
+  rates: Rates;
+  clock: Clock;
+  log: Log;
+}
+
+/** What is insecure or without effect, also where nothing of billing is set. */
+export function billingRisks({ stripe, unsignedEvents }: BillingSettings): string[] {
+  if (stripe.webhookSecret !== null) return [];
+  if (unsignedEvents === 'accept')
+    return [
+      'Billing events are accepted WITHOUT A SIGNATURE: anyone who can reach this service can assign any plan to any owner. ' +
+        'Set BERTH_STRIPE_WEBHOOK_SECRET.',
+    ];
+  return stripe.secretKey === null
+    ? []
+    : ['Purchased plans do not take effect: billing events are refused until BERTH_STRIPE_WEBHOOK_SECRET is set.'];
 }
 
 type Outcome = 'applied' | 'ignored' | 'duplicate' | 'refused';
@@ -58,16 +86,11 @@ export class Billing {
 
   /** Warnings for the operator, logged at start. */
   warnings(): string[] {
-    const { stripe, unsignedEvents, isConfigured } = this.#deps;
-    if (stripe.webhookSecret !== null || !isConfigured) return [];
-    if (unsignedEvents === 'accept')
-      return [
-        'Billing events are accepted WITHOUT A SIGNATURE: anyone who can reach this service can assign any plan to any owner. ' +
-          'Set BERTH_STRIPE_WEBHOOK_SECRET.',
-      ];
-    return stripe.secretKey === null
-      ? []
-      : ['Purchased plans do not take effect: billing events are refused until BERTH_STRIPE_WEBHOOK_SECRET is set.'];
+    return this.#deps.isConfigured ? this.risks() : [];
+  }
+
+  risks(): string[] {
+    return billingRisks(this.#deps);
   }
 
   /** @throws ServiceError plan_active, billing_not_configured, billing_provider_failed; ValidationError for a tier without a price */
@@ -117,6 +140,11 @@ export class Billing {
     this.#deps.log.info({ event: notice.eventId, type: notice.type, owner: notice.owner, outcome }, 'billing event handled');
     if (outcome === 'applied') this.#deps.owners.changed(notice.owner);
     return { ignored: outcome === 'ignored', duplicate: outcome === 'duplicate' };
+  }
+
+  /** Subscriptions that were paid, or whose last payment failed and is repeated. @throws ServiceError store_unavailable */
+  subscriptions(): Promise<SubscriptionRecord[]> {
+    return listSubscriptions(this.#deps.store, ['active', 'past_due']);
   }
 
   stats(): BillingStats {

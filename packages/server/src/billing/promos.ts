@@ -6,6 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import { codeDigest, newCode } from '../lib/code.ts';
 import { newId } from '../lib/ids.ts';
 import type { Owners } from '../owners/owners.ts';
+import type { Rates } from '../rates/rates.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { findPromo, insertPromos, lockPromo, markRedeemed, readSubscriber, readTrial, type Promo, type Trial } from './store.ts';
 import { isLive } from './subscriber.ts';
@@ -14,6 +15,7 @@ interface PromosDeps {
   store: Store;
   owners: Owners;
   audit: Audit;
+  rates: Rates;
   clock: Clock;
 }
 
@@ -21,10 +23,11 @@ const dayMs = 86_400_000;
 
 export class Promos {
   readonly #deps: PromosDeps;
-  readonly #redeemRateLimiter = new RedeemRateLimiter();
+  readonly #redeemRateLimiter: RedeemRateLimiter;
 
   constructor(deps: PromosDeps) {
     this.#deps = deps;
+    this.#redeemRateLimiter = new RedeemRateLimiter(deps.rates, 'promo-codes');
   }
 
   /** Returns the codes; only their digests are stored. @throws ValidationError for an unknown tier */

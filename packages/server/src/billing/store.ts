@@ -155,3 +155,19 @@ export async function readTrial(tables: Tables, owner: string): Promise<Trial | 
     .executeTakeFirst();
   return row?.trial_tier && row.trial_ends_at ? { tier: row.trial_tier, endsAt: row.trial_ends_at } : undefined;
 }
+
+export interface SubscriptionRecord {
+  owner: string;
+  tier: string;
+  status: Status;
+}
+
+/** Subscriptions of all owners in one of these statuses. */
+export async function listSubscriptions(tables: Tables, statuses: readonly Status[]): Promise<SubscriptionRecord[]> {
+  const rows = await own(tables)
+    .selectFrom('owners')
+    .select(['owner_id', 'tier', 'subscription_status'])
+    .where('subscription_status', 'in', statuses)
+    .execute();
+  return rows.flatMap(({ owner_id: owner, tier, subscription_status: status }) => (status ? [{ owner, tier, status }] : []));
+}

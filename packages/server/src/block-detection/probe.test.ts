@@ -14,7 +14,7 @@ let page: Page;
 before(async () => {
   served = await serve();
   browser = await chromium.launch({
-    executablePath: '/usr/lib/chromium/chromium',
+    executablePath: '/usr/lib/chromium/chromium-headless-shell',
     args: ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1'],
   });
   page = await browser.newPage();

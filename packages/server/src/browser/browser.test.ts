@@ -13,27 +13,46 @@ import {
   type NavigationResult,
 } from './browser.ts';
 import { launch, settings, type Launched } from './testing/launch.ts';
+import { freshPage, until } from './testing/on-page.ts';
 import { openSite, type Site } from './testing/site.ts';
 
 let site: Site;
+let shared: Launched;
 let launched: Launched;
 let browser: Browser;
 
-before(async () => void (site = await openSite()));
-after(() => site.close());
-beforeEach(async () => {
-  launched = await launch({
+const clients: DevtoolsClient[] = [];
+
+before(async () => {
+  site = await openSite();
+  shared = await launchBrowser();
+});
+after(async () => {
+  await shared.end();
+  await site.close();
+});
+
+const launchBrowser = (): Promise<Launched> =>
+  launch({
     egressFailureOf: (host, port) => (port === 443 ? null : { reason: 'dns_failed', rule: null, message: `${host} cannot be resolved` }),
   });
-  browser = launched.browser;
-});
-afterEach(() => launched.end());
 
-const call = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(20_000), timeoutMs: 15_000 });
+/** Each test finds one fresh tab with the default settings, and no client. */
+function shareBrowser(): void {
+  beforeEach(async () => {
+    ({ browser } = shared);
+    for (const client of clients.splice(0)) client.close();
+    await browser.prepare(settings());
+    await freshPage(browser);
+    site.requests.length = 0;
+  });
+}
+
+const call = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
 const go = (path: string, options: Partial<NavigationRequest> = {}): Promise<NavigationResult> =>
   browser.navigate(
     browser.activeTab().tabId,
-    { url: path.includes('://') || path.startsWith('about:') ? path : site.url + path, waitUntil: 'load', timeoutMs: 8000, ...options },
+    { url: path.includes('://') || path.startsWith('about:') ? path : site.url + path, waitUntil: 'load', timeoutMs: 20_000, ...options },
     call(),
   );
 
@@ -47,14 +66,6 @@ async function failure(path: string, options: Partial<NavigationRequest> = {}): 
   return 'success';
 }
 
-async function until(what: () => boolean): Promise<void> {
-  const end = performance.now() + 8000;
-  while (!what()) {
-    assert.ok(performance.now() < end, `never: ${String(what)}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
 /** A union of the replies to the commands of these tests. */
 interface Answer {
   result: { sessionId: string; result: { value: unknown } };
@@ -65,7 +76,6 @@ interface Answer {
 async function rawClient(): Promise<{
   ask(method: string, params?: object, sessionId?: string): Promise<Answer>;
   raw(text: string): void;
-  client: DevtoolsClient;
   messages: string[];
   closed: string[];
 }> {
@@ -81,6 +91,7 @@ async function rawClient(): Promise<{
     },
     onClose: (reason) => void closed.push(reason),
   });
+  clients.push(client);
   const ask = (method: string, params: object = {}, sessionId?: string): Promise<Answer> => {
     const id = ++last;
     const { promise, resolve } = Promise.withResolvers<Answer>();
@@ -88,7 +99,7 @@ async function rawClient(): Promise<{
     void client.receive(JSON.stringify({ id, method, params, sessionId }));
     return promise;
   };
-  return { ask, raw: (text) => void client.receive(text), client, messages, closed };
+  return { ask, raw: (text) => void client.receive(text), messages, closed };
 }
 
 async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
@@ -98,13 +109,15 @@ async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
     (
       await ask(
         'Runtime.evaluate',
-        { expression, returnByValue: true, awaitPromise: true, userGesture: true, timeout: 5000 },
+        { expression, returnByValue: true, awaitPromise: true, userGesture: true, timeout: 15_000 },
         result.sessionId,
       )
     ).result.result.value;
 }
 
-describe('navigate', { timeout: 90_000 }, () => {
+describe('navigate', { timeout: 180_000 }, () => {
+  shareBrowser();
+
   it("returns the document's real status", async () => {
     for (const code of [200, 404, 418, 500, 503]) assert.equal((await go(`/status?code=${code}`)).statusCode, code);
     const { finalUrl, title, statusCode, redirects } = await go('/redirect?to=/status?code=418');
@@ -152,6 +165,13 @@ describe('navigate', { timeout: 90_000 }, () => {
     assert.equal(browser.tabs()[0]?.url, 'about:blank');
   });
 
+  it('ends with the load of a page that starts a download', async () => {
+    for (const waitUntil of ['load', 'domcontentloaded', 'networkidle'] as const) {
+      const { finalUrl, title, statusCode } = await go('/download-start', { waitUntil });
+      assert.deepEqual({ finalUrl, title, statusCode }, { finalUrl: `${site.url}/download-start`, title: 'starting', statusCode: 200 });
+    }
+  });
+
   it('follows a page that redirects the browser', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
 
   it('waits no longer than its timeout and leaves the tab usable', async () => {
@@ -174,7 +194,7 @@ describe('navigate', { timeout: 90_000 }, () => {
     const caller = new AbortController();
     const going = browser.navigate(
       browser.activeTab().tabId,
-      { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 8000 },
+      { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 20_000 },
       { signal: caller.signal },
     );
     await until(() => site.requests.at(-1) === '/hang');
@@ -199,7 +219,7 @@ describe('navigate', { timeout: 90_000 }, () => {
 
   it('is over when its tab is closed', async () => {
     const tab = await browser.openTab({ active: true, ...call() });
-    const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 8000 }, call());
+    const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());
     const refused = assert.rejects(going, TabNotFound);
     await until(() => site.requests.at(-1) === '/hang');
     await browser.closeTab(tab.tabId, call());
@@ -207,7 +227,9 @@ describe('navigate', { timeout: 90_000 }, () => {
   });
 });
 
-describe('tabs', { timeout: 60_000 }, () => {
+describe('tabs', { timeout: 180_000 }, () => {
+  shareBrowser();
+
   it('keep to the limit when opened at once', async () => {
     await browser.prepare(settings({ tabLimit: 4 }));
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => browser.openTab({ active: false, ...call() })));
@@ -264,7 +286,9 @@ describe('tabs', { timeout: 60_000 }, () => {
   });
 });
 
-describe('prepare', { timeout: 90_000 }, () => {
+describe('prepare', { timeout: 180_000 }, () => {
+  shareBrowser();
+
   const prepared = async (wanted: Partial<BrowserSettings>): Promise<(expression: string) => Promise<unknown>> => {
     await browser.prepare(settings(wanted));
     await go('/');
@@ -318,9 +342,23 @@ describe('prepare', { timeout: 90_000 }, () => {
       ['/media'],
     );
   });
+
+  it('does not request blocked resources after it was given local storage', async () => {
+    await browser.prepare(settings({ blockResources: ['image', 'media', 'font', 'stylesheet'] }));
+    const localStorage = [{ name: 'a', value: 'b' }];
+    await browser.setStorageState({ cookies: [], origins: [{ origin: `http://${site.host}`, localStorage }] }, call());
+    const from = site.requests.length;
+    await go('/media');
+    assert.deepEqual(
+      site.requests.slice(from).filter((path) => path !== '/favicon.ico'),
+      ['/media'],
+    );
+  });
 });
 
-describe('raw clients', { timeout: 60_000 }, () => {
+describe('raw clients', { timeout: 180_000 }, () => {
+  shareBrowser();
+
   it('may not use sessions that are not theirs', async () => {
     const [one, two] = [await rawClient(), await rawClient()];
     const { result } = await one.ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
@@ -366,9 +404,19 @@ describe('raw clients', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a browser that fails', { timeout: 60_000 }, () => {
-  it('that is frozen is reported as unresponsive, and no call hangs', async () => {
+describe('a browser that fails', { timeout: 180_000 }, () => {
+  beforeEach(async () => {
+    launched = await launchBrowser();
+    ({ browser } = launched);
+  });
+  afterEach(() => launched.end());
+
+  it('that is frozen is reported as unresponsive, and no call hangs', async (t) => {
     process.kill(launched.pid, 'SIGSTOP');
+    // A ping waits for a quarter of a minute: nothing else happens in that time.
+    t.mock.timers.enable({ apis: ['setTimeout'] });
+    const advancing = setInterval(() => t.mock.timers.tick(100), 1);
+    t.after(() => clearInterval(advancing));
     await assert.rejects(go('/', { timeoutMs: 1000 }), NavigationError);
     await assert.rejects(browser.ping(call()), BrowserClosed);
     assert.equal(await browser.closed, 'unresponsive');

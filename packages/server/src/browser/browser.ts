@@ -2,11 +2,10 @@
  * The browser in a machine, over its DevTools pipe: the worker's own session,
  * and any number of customers' DevTools clients beside it.
  */
+import { abortAfter } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
 import type { Vm } from '../runtime/runtime.ts';
-import { Connection, CommandTimeout } from './cdp/connection.ts';
-import type { EgressFailureOf } from './cdp/net-errors.ts';
+import { Connection, CommandTimeout, type ConnectionOptions } from './cdp/connection.ts';
 import {
   BrowserClosed,
   NavigationError,
@@ -63,11 +62,8 @@ export { listDocument, protocolDocument, versionDocument } from './cdp/json-endp
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
 const pingTimeoutMs = 15_000;
 
-export interface AttachOptions {
-  log: Log;
+export interface AttachOptions extends Omit<ConnectionOptions, 'timeoutScale'> {
   clock: Clock;
-  /** Why the gate recently did not reach a host. The browser itself only knows that it failed. */
-  egressFailureOf?: EgressFailureOf | undefined;
   /** The machine's `Runtime.slowness`; default 1. */
   slowness?: number | undefined;
 }
@@ -99,14 +95,14 @@ class AttachedBrowser implements Browser {
   #networkLog: NetworkLog | null = null;
   readonly #options: AttachOptions;
   readonly closed: Promise<'closed' | 'unresponsive'>;
-  version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
+  version: BrowserVersion = { product: '', protocolVersion: '', revision: '', userAgent: '', jsVersion: '' };
   lastActivityMs: number;
 
   constructor(vm: Machine, options: AttachOptions) {
-    const { log, clock, slowness, egressFailureOf } = options;
+    const { log, clock, slowness } = options;
     this.#options = options;
     this.lastActivityMs = clock.monotonicMs();
-    this.#connection = new Connection(vm.cdp, { log, timeoutScale: new TimeoutScale(slowness), egressFailureOf });
+    this.#connection = new Connection(vm.cdp, { ...options, timeoutScale: new TimeoutScale(slowness) });
     const emit = (event: BrowserEvent): void => this.#emit(event);
     const isClientWatching = (targetId: string): boolean => this.#multiplexer.isWatching(targetId);
     const { downloadsPath } = vm;
@@ -131,8 +127,8 @@ class AttachedBrowser implements Browser {
       log,
       ruleContext: () => ({
         downloadsPath,
-        acceptDownloads: this.#tabs.settings.acceptDownloads,
-        uploadPath: (name) => this.#tabs.settings.uploadPath?.(name) ?? null,
+        acceptDownloads: this.#tabs.settings.ofSession.acceptDownloads,
+        uploadPath: (name) => this.#tabs.settings.ofSession.uploadPath?.(name) ?? null,
         tabsFree: this.#tabs.limit - this.#tabs.count - this.#multiplexer.openingTabs,
         contextsFree: this.#multiplexer.contextsFree,
       }),
@@ -156,14 +152,14 @@ class AttachedBrowser implements Browser {
   }
 
   async start(): Promise<void> {
-    const { product, protocolVersion, userAgent, jsVersion } = await this.#tabs.start();
-    this.version = { product, protocolVersion, userAgent, jsVersion };
+    const { product, protocolVersion, revision, userAgent, jsVersion } = await this.#tabs.start();
+    this.version = { product, protocolVersion, revision, userAgent, jsVersion };
   }
 
   prepare(settings: Parameters<Browser['prepare']>[0]): Promise<void> {
     if (settings.keepNetworkLog) this.#keepNetworkLog();
     if (settings.downloadLimit) this.#downloads.limit = settings.downloadLimit;
-    return this.#tabs.apply(settings);
+    return this.#tabs.settings.apply(settings);
   }
 
   tabReady(): Promise<void> {
@@ -209,7 +205,7 @@ class AttachedBrowser implements Browser {
 
   async openPrivate({ signal }: { signal: AbortSignal }): Promise<PrivatePage> {
     try {
-      return this.#createPrivatePage(await this.#tabs.openPrivate(this.#tabs.settings, signal));
+      return this.#createPrivatePage(await this.#tabs.openPrivate(this.#tabs.settings.ofSession, signal));
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof CommandTimeout ? new BrowserClosed('the browser did not open a page in time', { cause: error }) : error;
@@ -312,7 +308,12 @@ class AttachedBrowser implements Browser {
   }
 
   #storageDeps(): StorageDeps {
-    return { connection: this.#connection, tabs: this.tabs().map(({ tabId }) => this.#tabs.get(tabId)), page: (tabId) => this.page(tabId) };
+    return {
+      connection: this.#connection,
+      tabs: this.tabs().map(({ tabId }) => this.#tabs.get(tabId)),
+      page: (tabId) => this.page(tabId),
+      pauseRequests: (tab) => this.#tabs.settings.pauseRequests(tab),
+    };
   }
 
   #pageOf(tab: Tab): Page {
@@ -325,7 +326,7 @@ class AttachedBrowser implements Browser {
 
   #tabDeps(tab: Tab): TabDeps {
     const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
-    const sessionHeaders = (): Readonly<Record<string, string>> => this.#tabs.settingsOf(tab).extraHeaders;
+    const sessionHeaders = (): Readonly<Record<string, string>> => this.#tabs.settings.of(tab).extraHeaders;
     return { connection: this.#connection, tab, display: this.#display, shouldKeepNetwork, sessionHeaders };
   }
 
@@ -372,7 +373,7 @@ class AttachedBrowser implements Browser {
       return await work();
     } catch (error) {
       const isLate = error instanceof CommandTimeout || (error instanceof NavigationError && error.reason === 'timeout');
-      if (isLate) void this.ping({ signal: AbortSignal.timeout(2 * this.timeoutScale.ms(pingTimeoutMs)) }).catch(() => {});
+      if (isLate) void this.ping({ signal: abortAfter(2 * this.timeoutScale.ms(pingTimeoutMs)) }).catch(() => {});
       throw error;
     } finally {
       this.#touch();

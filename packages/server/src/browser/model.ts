@@ -39,6 +39,8 @@ export interface BrowserVersion {
   /** From `Browser.getVersion`: `Chrome/156.0.…`. */
   product: string;
   protocolVersion: string;
+  /** `@` and the commit that it was built from. */
+  revision: string;
   userAgent: string;
   jsVersion: string;
 }

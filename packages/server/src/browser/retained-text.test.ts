@@ -57,6 +57,8 @@ describe('what is retained of a page’s long texts', () => {
       for (let index = 0; index < 20; index += 1)
         for (const message of [requestOf(index), downloadOf(index)])
           await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
+      // What was written is read a turn later.
+      while (downloads.list().length < 20) await new Promise((resolve) => setImmediate(resolve));
       return Array.from({ length: 20 }, (_, index) => {
         const info = { targetId: String(index), type: 'page', title: '', url: long(index), attached: true, canAccessOpener: false };
         return createTab(session, info, { isPrivate: false, createdAt: new Date() });

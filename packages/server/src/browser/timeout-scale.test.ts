@@ -57,7 +57,7 @@ describe('a limit', () => {
   });
 });
 
-describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
+describe('a browser that is slow to answer', { timeout: 180_000 }, () => {
   let pages: Pages;
   let launched: Launched;
   let line: SlowLine;
@@ -86,7 +86,7 @@ describe('a browser that is slow to answer', { timeout: 60_000 }, () => {
     page = await freshPage(browser);
   });
 
-  const go = (path: string, timeoutMs = 8000): Promise<{ title: string }> =>
+  const go = (path: string, timeoutMs = 20_000): Promise<{ title: string }> =>
     page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
 
   it('navigates as any other: the old page is not treated as hung, and the title is returned', async () => {

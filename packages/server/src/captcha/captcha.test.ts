@@ -48,7 +48,7 @@ describe('an answer of the endpoint', () => {
       assert.equal(stateIn(recorder.watch), 'solved');
       assert.equal(recorder.events[0]?.data['url'], `${tab.site.url}${path}`);
       assert.deepEqual(recorder.types(), ['captcha.detected', 'captcha.solved']);
-      const call = { ...limit(), timeoutMs: 5000 };
+      const call = { ...limit(), timeoutMs: 20_000 };
       const source = '(names) => names.map((name) => Document.prototype.querySelector.call(document, `[name="${name}"]`).value)';
       const values = await tab.page.call(tab.page.mainFrame(), source, [fields], call);
       assert.deepEqual(
@@ -83,7 +83,7 @@ describe('an answer of the endpoint', () => {
     assert.equal((await endpoint.waitForRequest('submit')).task?.['page_url'], `${tab.site.otherSite}/turnstile`);
     const [, frame] = await tab.page.frames(limit());
     const source = '() => document.querySelector("[name=mine]").value';
-    assert.equal(await tab.page.call(frame?.id ?? '', source, [], { ...limit(), timeoutMs: 5000 }), 'a-token');
+    assert.equal(await tab.page.call(frame?.id ?? '', source, [], { ...limit(), timeoutMs: 20_000 }), 'a-token');
   });
 
   it('goes to the captcha that a visitor sees', async (t) => {

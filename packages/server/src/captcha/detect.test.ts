@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { launch } from '../browser/testing/launch.ts';
-import { openPages } from '../browser/testing/pages.ts';
+import { neverReturns, openPages } from '../browser/testing/pages.ts';
 import { systemClock } from '../lib/clock.ts';
 import { CaptchaWatch } from './captcha.ts';
 import { captchas, limit, TestTab } from './test-tab.fixture.ts';
@@ -82,7 +82,7 @@ describe('the status of a tab', () => {
 
   it('is failed_to_detect when the page does not answer', async () => {
     await tab.goTo('/plain');
-    await tab.evaluate('setTimeout(() => { for (;;); }, 0)');
+    await tab.evaluate(`setTimeout(() => ${neverReturns}, 0)`);
     const watch = new CaptchaWatch(systemClock);
     assert.equal((await captchas().status(tab.page, { ...limit(), watch })).state, 'failed_to_detect');
   });

@@ -1,6 +1,7 @@
 /** The solving of one captcha, from its detection to its result, by any provider. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CaptchaProviderName } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
 import { PageError, type Page } from '../browser/browser.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
 import { injectToken, isSameCaptcha } from './inject-token.ts';
@@ -169,7 +170,7 @@ export class Solving {
   /** Best effort: nothing waits for it or depends on it. */
   async #report(provider: HttpProvider, id: string, good: boolean): Promise<void> {
     try {
-      await provider.report(id, good, AbortSignal.timeout(reportTimeoutMs));
+      await provider.report(id, good, abortAfter(reportTimeoutMs));
     } catch {
       // Best effort.
     }

@@ -6,7 +6,7 @@ import { silentLog, type Log } from '../lib/log.ts';
 import { openEndpoint, pages, secret, type Responder, type Endpoint } from './captcha.fixture.ts';
 import { Captchas, CaptchaWatch, type CaptchaEvent, type CaptchasDeps, type SolveOptions } from './captcha.ts';
 
-export const limit = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(20_000), timeoutMs: 15_000 });
+export const limit = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
 
 interface Site {
   url: string;
@@ -48,12 +48,12 @@ export class TestTab {
   }
 
   async goTo(path: string): Promise<void> {
-    await this.page.navigate({ url: `${this.site.url}${path}`, waitUntil: 'load', timeoutMs: 10_000 }, limit());
+    await this.page.navigate({ url: `${this.site.url}${path}`, waitUntil: 'load', timeoutMs: 20_000 }, limit());
   }
 
   /** In the page's own context. */
   evaluate<T>(expression: string): Promise<T> {
-    return this.page.evaluate<T>(this.page.mainFrame(), expression, { ...limit(), timeoutMs: 5000 });
+    return this.page.evaluate<T>(this.page.mainFrame(), expression, { ...limit(), timeoutMs: 20_000 });
   }
 
   valueOf(name: string): Promise<string> {

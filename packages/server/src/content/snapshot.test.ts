@@ -75,7 +75,10 @@ describe('the snapshot of a page', () => {
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     site = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    browser = await chromium.launch({ executablePath: '/usr/lib/chromium/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+    browser = await chromium.launch({
+      executablePath: '/usr/lib/chromium/chromium-headless-shell',
+      args: ['--no-sandbox', '--disable-gpu'],
+    });
     page = await browser.newPage();
     cdp = await page.context().newCDPSession(page);
   });

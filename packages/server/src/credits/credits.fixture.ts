@@ -5,6 +5,7 @@ import { Audit } from '../audit/audit.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog, type Log } from '../lib/log.ts';
 import { loadTiers, Owners } from '../owners/owners.ts';
+import { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import { Credits, type CreditsDeps } from './credits.ts';
 
@@ -18,10 +19,10 @@ export function openCredits(store: Store, deps: Partial<CreditsDeps> = {}): Cred
     store,
     owners,
     audit,
+    rates: new Rates({ store, workerId: 'wrk_one', hasPeers: () => false }),
     clock,
     log: silentLog,
     workerId: 'wrk_one',
-    silentWorkers: () => Promise.resolve([]),
     ...deps,
   });
 }

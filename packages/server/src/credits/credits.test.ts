@@ -5,7 +5,7 @@ import { Client } from 'pg';
 import { ServiceError } from '@berth/contract';
 import { silentLog } from '../lib/log.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { testStore, type TestStore } from '../store/test-store.ts';
+import { insertLostWorker, testStore, type TestStore } from '../store/test-store.ts';
 import { clock, captureErrors, minuteMs, openCredits, refusedOf, refusedWith, turn } from './credits.fixture.ts';
 import type { Credits } from './credits.ts';
 
@@ -273,12 +273,13 @@ describe('a hold', () => {
     await books.assertSound();
   });
 
-  it('of a worker that is silent is voided by another', async () => {
+  it('of a worker that is lost is voided by another', async () => {
     await give(100);
     await reserve('a', 60, openCredits(second, { workerId: 'wrk_dead' }));
     await turn(credits, 'credit-holds');
     assert.equal((await credits.wallet(owner)).held, 60);
-    const neighbour = openCredits(database.store, { silentWorkers: () => Promise.resolve(['wrk_dead']) });
+    await insertLostWorker(database, 'wrk_dead');
+    const neighbour = openCredits(database.store);
     await turn(neighbour, 'credit-holds');
     assert.equal((await credits.wallet(owner)).held, 0);
   });

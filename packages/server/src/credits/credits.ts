@@ -7,6 +7,7 @@ import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Owners } from '../owners/owners.ts';
+import type { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import { Check, type CheckResult } from './check.ts';
 import { GroupCommit } from './group-commit.ts';
@@ -26,12 +27,24 @@ import {
   type Wallet,
 } from './ledger.ts';
 import { RedeemRateLimiter } from './redeem-rate-limiter.ts';
-import { findCode, insertCodes, readWallet, staleHolds } from './store.ts';
+import {
+  findCode,
+  insertCodes,
+  readBalances,
+  readFlows,
+  readLedger,
+  readTotals,
+  readWallet,
+  staleHolds,
+  type CreditFlow,
+  type LedgerEntry,
+} from './store.ts';
 import { writeOperations } from './write.ts';
 
 export type { CheckResult } from './check.ts';
 export { toCredits, toMicro, type ChargeAxis } from './ledger.ts';
 export { RedeemRateLimiter } from './redeem-rate-limiter.ts';
+export type { CreditFlow } from './store.ts';
 
 const voidMs = 10_000;
 const checkMs = 10 * 60_000;
@@ -41,40 +54,39 @@ export interface CreditsDeps {
   store: Store;
   owners: Owners;
   audit: Audit;
+  rates: Rates;
   clock: Clock;
   log: Log;
   workerId: string;
-  /** Ids of workers whose heartbeat has stopped. */
-  silentWorkers: () => Promise<string[]>;
 }
 
 /** All amounts are millionths of a credit. A resolved operation is durable, except for holds. */
 export class Credits {
   readonly loops: readonly Loop[];
+  /** Voids holds that will not be committed. */
+  readonly voiding: Loop;
   readonly #deps: CreditsDeps;
   readonly #operations: GroupCommit<LedgerOperation, Outcome>;
   readonly #counts = new Counts();
-  readonly #redeemRateLimiter = new RedeemRateLimiter();
+  readonly #redeemRateLimiter: RedeemRateLimiter;
   readonly #check: Check;
 
   constructor(deps: CreditsDeps) {
     this.#deps = deps;
     this.#operations = new GroupCommit((operations) => this.#write(operations));
+    this.#redeemRateLimiter = new RedeemRateLimiter(deps.rates, 'credit-codes');
     this.#check = new Check(deps);
-    const { store, clock, log, workerId, silentWorkers } = deps;
+    const { store, clock, log, workerId } = deps;
     const voiding = {
       store,
       clock,
       log,
       workerId,
-      silentWorkers,
       startedAt: clock.now(),
       release: (operation: Release) => this.#operations.submit(operation),
     };
-    this.loops = [
-      new Loop('credit-holds', voidMs, (signal) => voidStaleHolds(voiding, signal)),
-      new Loop('credit-check', checkMs, (signal) => this.#check.run(signal)),
-    ];
+    this.voiding = new Loop('credit-holds', voidMs, (signal) => voidStaleHolds(voiding, signal));
+    this.loops = [this.voiding, new Loop('credit-check', checkMs, (signal) => this.#check.run(signal))];
   }
 
   /** Result of the last check of all wallets against the journal. */
@@ -174,6 +186,28 @@ export class Credits {
     return (await readWallet(this.#deps.store, owner)) ?? { balance: 0, held: 0 };
   }
 
+  /** Entries of the owner's journal, newest first. @throws ServiceError store_unavailable */
+  ledger(filter: Parameters<typeof readLedger>[1]): Promise<LedgerEntry[]> {
+    return readLedger(this.#deps.store, filter);
+  }
+
+  /** In credits; owners without a wallet are absent. @throws ServiceError store_unavailable */
+  async balances(owners: readonly string[]): Promise<Map<string, number>> {
+    const balances = await readBalances(this.#deps.store, owners);
+    return new Map([...balances].map(([owner, balance]) => [owner, toCredits(balance)]));
+  }
+
+  /** Of all owners since the service exists, in credits: what is not in the wallets any more is spent. @throws ServiceError store_unavailable */
+  async totals(): Promise<{ granted: number; spent: number; balance: number }> {
+    const { granted, balance } = await readTotals(this.#deps.store);
+    return { granted: toCredits(granted), spent: toCredits(granted - balance), balance: toCredits(balance) };
+  }
+
+  /** What each owner was given and charged from `since` on. @throws ServiceError store_unavailable */
+  flows(since: Date): Promise<CreditFlow[]> {
+    return readFlows(this.#deps.store, since);
+  }
+
   /** Stops the loops and writes all queued operations. */
   async stop(): Promise<void> {
     for (const loop of this.loops) await loop.stop();
@@ -233,8 +267,6 @@ interface VoidDeps {
   workerId: string;
   /** Start of this process: older holds of its worker belong to calls that no longer run. */
   startedAt: Date;
-  /** Ids of workers whose heartbeat has stopped. */
-  silentWorkers(): Promise<string[]>;
   release(operation: Release): Promise<Outcome>;
 }
 
@@ -243,11 +275,10 @@ const voidedAtOnce = 500;
 
 /** Voids expired holds, and those of lost or restarted workers. */
 async function voidStaleHolds(deps: VoidDeps, signal: AbortSignal): Promise<void> {
-  const { store, clock, log, workerId, startedAt, silentWorkers, release } = deps;
-  const lostWorkerIds = await silentWorkers();
+  const { store, clock, log, workerId, startedAt, release } = deps;
   const restarted = { workerId, startedAt };
   for (let hasMore = true; hasMore && !signal.aborted;) {
-    const stale = await staleHolds(store, { now: clock.now(), lostWorkerIds, restarted, limit: voidedAtOnce });
+    const stale = await staleHolds(store, { now: clock.now(), restarted, limit: voidedAtOnce });
     // `createdAt` protects a hold that was renewed since it was read.
     const outcomes = await Promise.all(stale.map(({ opId, owner, createdAt }) => release({ kind: 'release', opId, owner, createdAt })));
     const voided = outcomes.filter(({ amount }) => amount > 0).length;

@@ -36,7 +36,7 @@ export interface Release {
   kind: 'release';
   opId: string;
   owner: string;
-  /** Only the hold created then: it may have been voided and created again meanwhile. */
+  /** Only the hold created then: it may have been voided and created again meanwhile. Absent: only one of this worker. */
   createdAt?: Date;
 }
 
@@ -250,8 +250,10 @@ export class Ledger {
 
   #release({ opId, owner, createdAt }: Release): Outcome {
     const hold = this.#holds.get(opId);
-    const isMatch = hold?.owner === owner && (createdAt === undefined || hold.createdAt.getTime() === createdAt.getTime());
-    if (!hold || !isMatch) return this.#outcome(owner, 0);
+    if (!hold || hold.owner !== owner) return this.#outcome(owner, 0);
+    // One that another worker has reserved since is the hold of its call.
+    const isMatch = createdAt === undefined ? hold.workerId === this.#workerId : hold.createdAt.getTime() === createdAt.getTime();
+    if (!isMatch) return this.#outcome(owner, 0);
     const wallet = this.#wallet(owner);
     this.#holds.delete(opId);
     this.#wallets.set(owner, { ...wallet, held: wallet.held - hold.amount });

@@ -1,15 +1,19 @@
 import { ServiceError } from '@berth/contract';
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
+import type { RateLimiter, RateLimiterRes, Rates } from '../rates/rates.ts';
 
 const failuresPerMinuteMax = 20;
 
 /**
- * Limits how often an owner may try unknown codes on this worker. Codes have too
+ * Limits how often an owner may try unknown codes. Codes have too
  * many bits to be guessed; this limits the load of attempts. Existing codes do
  * not count, redeemed or not.
  */
 export class RedeemRateLimiter {
-  readonly #limiter = new RateLimiterMemory({ points: failuresPerMinuteMax, duration: 60 });
+  readonly #limiter: RateLimiter;
+
+  constructor(rates: Rates, kind: 'credit-codes' | 'promo-codes') {
+    this.#limiter = rates.limiter(kind, failuresPerMinuteMax);
+  }
 
   /** @throws ServiceError rate_limited */
   async check(owner: string): Promise<void> {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { silentLog } from '../lib/log.ts';
+import { Rates } from '../rates/rates.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
 import { clock, openCredits, refusedOf, refusedWith, turn } from './credits.fixture.ts';
@@ -75,6 +76,20 @@ describe('a credit code', () => {
     const [code] = await make();
     await assert.rejects(redeem(code), refusedWith('rate_limited'));
     assert.equal((await redeem(code, `${owner}-other`)).granted, 5_000_000);
+  });
+
+  it('that is unknown counts at all workers', async () => {
+    const workers = ['wrk_a', 'wrk_b'].map((workerId) => {
+      const rates = new Rates({ store: database.store, workerId, hasPeers: () => true });
+      return { rates, credits: openCredits(database.store, { workerId, rates }) };
+    });
+    for (let n = 0; n < 20; n += 1)
+      await assert.rejects(redeem(`CREDIT-${n}`, owner, workers[n % 2]?.credits), refusedWith('code_not_found'));
+    for (const { rates } of [...workers, ...workers]) {
+      rates.exchange.nudge();
+      await rates.exchange.idle();
+    }
+    for (const { credits } of workers) await assert.rejects(redeem('CREDIT-21', owner, credits), refusedWith('rate_limited'));
   });
 
   it('is in the database as a digest only, and nowhere else', async () => {

@@ -1,8 +1,13 @@
-import { redeemCredits } from '@berth/contract';
-import { callerOf, type Routes } from '../http/call.ts';
+import { listCreditEntries, redeemCredits } from '@berth/contract';
+import { callerOf, ownerOf, type Routes } from '../http/call.ts';
 import { toCredits, type Credits } from './credits.ts';
+import { toLedgerFilter, toLedgerPage } from './page.ts';
 
 export function mountCredits(routes: Routes, credits: Credits): void {
+  routes.on(listCreditEntries, async (call) => {
+    const { query, principal } = call;
+    return toLedgerPage(call, await credits.ledger(toLedgerFilter(ownerOf(principal), query)), query.limit);
+  });
   routes.on(redeemCredits, async ({ principal, body }) => {
     const { granted, balance } = await credits.redeem({ ...callerOf(principal), code: body.code });
     return { ok: true as const, granted: toCredits(granted), balance: toCredits(balance) };

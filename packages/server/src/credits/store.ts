@@ -13,6 +13,7 @@ interface HoldTable {
 interface CreditTables {
   wallets: { owner_id: string; balance: number; held: number };
   credit_holds: HoldTable;
+  lost_workers: { worker_id: string };
   credit_journal: {
     op_id: string;
     owner_id: string;
@@ -68,6 +69,16 @@ export async function lockWallets(tx: Tables, owners: string[]): Promise<Map<str
 
 export async function readWallet(tables: Tables, owner: string): Promise<Wallet | undefined> {
   return own(tables).selectFrom('wallets').select(['balance', 'held']).where('owner_id', '=', owner).executeTakeFirst();
+}
+
+/** Balances of those owners that have a wallet. */
+export async function readBalances(tables: Tables, owners: readonly string[]): Promise<Map<string, number>> {
+  const rows = await own(tables)
+    .selectFrom('wallets')
+    .select(['owner_id', 'balance'])
+    .where('owner_id', '=', sql<string>`any(${owners})`)
+    .execute();
+  return new Map(rows.map(({ owner_id, balance }) => [owner_id, balance]));
 }
 
 export async function findHolds(tables: Tables, opIds: string[]): Promise<Map<string, Hold>> {
@@ -184,22 +195,20 @@ async function markRedeemed(tx: Tables, codes: CreditCode[], at: Date): Promise<
 
 interface StaleHoldsQuery {
   now: Date;
-  /** Workers all of whose holds are stale. */
-  lostWorkerIds: string[];
   /** A worker whose holds from before its restart are stale. */
   restarted: { workerId: string; startedAt: Date };
   limit: number;
 }
 
-/** Holds that will not be committed. */
-export async function staleHolds(tables: Tables, { now, lostWorkerIds, restarted, limit }: StaleHoldsQuery): Promise<Hold[]> {
+/** Holds that will not be committed: expired ones, and those of lost or restarted workers. */
+export async function staleHolds(tables: Tables, { now, restarted, limit }: StaleHoldsQuery): Promise<Hold[]> {
   const rows = await own(tables)
     .selectFrom('credit_holds')
     .selectAll()
     .where((where) =>
       where.or([
         where('expires_at', '<=', now),
-        where('worker_id', '=', sql<string>`any(${lostWorkerIds})`),
+        where('worker_id', 'in', where.selectFrom('lost_workers').select('worker_id')),
         where.and([where('worker_id', '=', restarted.workerId), where('created_at', '<', restarted.startedAt)]),
       ]),
     )
@@ -255,5 +264,76 @@ export async function readSums(tables: Tables, readings: Reading[], limit: numbe
     cross join lateral (
       select coalesce(sum(amount), 0)::bigint as sum from credit_holds where owner_id = reading.owner_id
     ) as holds`.execute(own(tables));
+  return rows;
+}
+
+/** Matches the partial index of the journal. */
+const isGift = sql<boolean>`(from_account like 'source:%' or to_account like 'source:%')`;
+const given = sql`case when from_account like 'source:%' then amount else -amount end`;
+
+/** What was given to all wallets, less what was taken back, and what is in them. One statement, so that both are of one snapshot. */
+export async function readTotals(tables: Tables): Promise<{ granted: number; balance: number }> {
+  const { rows } = await sql<{ granted: number; balance: number }>`
+    select (select coalesce(sum(${given}), 0)::bigint from credit_journal where ${isGift}) as granted,
+      (select coalesce(sum(balance), 0)::bigint from wallets) as balance`.execute(own(tables));
+  return rows[0] ?? { granted: 0, balance: 0 };
+}
+
+/** One entry of an owner's journal, in millionths. */
+export interface LedgerEntry {
+  entryId: number;
+  at: Date;
+  from: string;
+  to: string;
+  /** Negative if it was taken from the wallet. */
+  amount: number;
+  /** After the entry. */
+  balance: number;
+  /** Session or route that was charged; null if none was. */
+  meterId: string | null;
+}
+
+/** The entry after which a page begins, and the balance before it. */
+export interface LedgerPosition {
+  entryId: number;
+  balance: number;
+}
+
+/** An owner's entries, newest first, with the balance after each. One statement, so that balance and entries are of one snapshot. */
+export async function readLedger(
+  tables: Tables,
+  { owner, after, limit }: { owner: string; after?: LedgerPosition | undefined; limit: number },
+): Promise<LedgerEntry[]> {
+  const { rows } = await sql<LedgerEntry>`
+    with start as (
+      select coalesce(${after?.balance ?? null}::bigint, (select balance from wallets where owner_id = ${owner}), 0) as balance
+    ), page as (
+      select journal.*, case when to_account = 'wallet:' || owner_id then amount else -amount end as delta
+      from credit_journal journal where owner_id = ${owner} and entry_id < ${after?.entryId ?? Number.MAX_SAFE_INTEGER}
+      order by entry_id desc limit ${limit}
+    )
+    select entry_id as "entryId", at, from_account as "from", to_account as "to", delta as amount,
+      (start.balance - coalesce(sum(delta) over (order by entry_id desc rows between unbounded preceding and 1 preceding), 0))::bigint as balance,
+      coalesce(details ->> 'meter_id', substring(op_id from '^session:(.+):start$')) as "meterId"
+    from page, start order by entry_id desc`.execute(own(tables));
+  return rows;
+}
+
+export interface CreditFlow {
+  owner: string;
+  /** By operators, less what they took back. */
+  granted: number;
+  redeemed: number;
+  spent: number;
+}
+
+/** What owners were given and charged from `since` on. */
+export async function readFlows(tables: Tables, since: Date): Promise<CreditFlow[]> {
+  const { rows } = await sql<CreditFlow>`
+    select owner_id as owner,
+      coalesce(sum(${given}) filter (where 'source:grants' in (from_account, to_account)), 0)::bigint as granted,
+      coalesce(sum(${given}) filter (where 'source:codes' in (from_account, to_account)), 0)::bigint as redeemed,
+      coalesce(sum(amount) filter (where to_account like 'revenue:%'), 0)::bigint as spent
+    from credit_journal where at >= ${since} group by owner_id`.execute(own(tables));
   return rows;
 }

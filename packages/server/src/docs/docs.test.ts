@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
-import { endpoint, type Health } from '@berth/contract';
-import { z } from 'zod';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Health } from '@berth/contract';
 import { serve } from '../http/server.fixture.ts';
 import type { Http } from '../http/server.ts';
 import { mountDocs, type DocsOptions } from './docs.ts';
+import { Guides } from './guides.ts';
 
 const well: Health = { status: 'ok', checks: { store: { status: 'ok', note: 'the database is available' } } };
 const mountWith =
@@ -40,27 +43,12 @@ describe('the front page', () => {
     assert.doesNotMatch(page, /the database is available/);
   });
 
-  test('links to the dashboard and the sign-in only where they are served', async (t) => {
-    const dashboard = endpoint({
-      id: 'dashboard',
-      method: 'GET',
-      path: '/dashboard',
-      tag: 'Health',
-      summary: 'Open the dashboard',
-      auth: 'none',
-      replyKind: 'html',
-      reply: z.string(),
-      status: 200,
-      errors: [],
-    });
+  test('links to the dashboard, and to the sign-in only where it is served', async (t) => {
     const without = await serve(t, mountWith());
-    assert.doesNotMatch(await (await fetch(without.origin)).text(), /"\/(?:dashboard|dev-idp)"/);
-    const withBoth = await serve(t, (http) => {
-      http.on(dashboard, () => '');
-      mountWith({ hasSignIn: true })(http);
-    });
-    const page = await (await fetch(withBoth.origin)).text();
-    for (const address of ['/dashboard', '/dev-idp']) assert.ok(targetsOf(page).includes(address), address);
+    const plain = targetsOf(await (await fetch(without.origin)).text());
+    assert.deepEqual([plain.includes('/dashboard'), plain.includes('/dev-idp')], [true, false]);
+    const withSignIn = await serve(t, mountWith({ hasSignIn: true }));
+    assert.ok(targetsOf(await (await fetch(withSignIn.origin)).text()).includes('/dev-idp'));
   });
 
   test('does not repeat a host that is none', async (t) => {
@@ -89,7 +77,7 @@ describe('the guides', () => {
       for (const target of targetsOf(await open(path))) {
         const { origin: at, pathname, hash } = new URL(target, origin + path);
         // Pages that other parts of the service serve.
-        if (at !== origin || ['/health', '/dev-idp', '/metrics'].includes(pathname)) continue;
+        if (at !== origin || ['/health', '/dashboard', '/dev-idp', '/metrics'].includes(pathname)) continue;
         const page = await open(pathname);
         if (hash !== '' && page !== '' && !idsOf(page).has(decodeURIComponent(hash.slice(1)))) broken.push(`${path} -> ${target}`);
         if (pathname.startsWith('/docs/') && page !== '' && !pending.includes(pathname)) pending.push(pathname);
@@ -104,7 +92,12 @@ describe('the guides', () => {
     const { port } = await serve(t, mountWith());
     const page = await (await fetch(`http://localhost:${port}/docs/quickstart`)).text();
     assert.match(page, new RegExp(`export BERTH=http://localhost:${port}\n`));
-    assert.doesNotMatch(page, /127\.0\.0\.1:8080/);
+    for (const guide of new Guides().addresses)
+      assert.doesNotMatch(await (await fetch(`http://localhost:${port}${guide}`)).text(), /127\.0\.0\.1:8080/, guide);
+    assert.match(
+      await (await fetch(`http://localhost:${port}/docs/connect`)).text(),
+      new RegExp(`ws://localhost:${port}/v1/connect\\?token=`),
+    );
     assert.match(page, /<title>Quickstart · Berth<\/title>/);
     assert.match(page, /<a href="\/docs\/quickstart" aria-current="page">/);
   });
@@ -149,3 +142,44 @@ test('the OpenAPI document names the address at which it was requested', async (
   assert.deepEqual(document.servers, [{ url: origin }]);
   assert.deepEqual([...http.mounted].sort(), ['docs', 'openapi']);
 });
+
+describe('texts', () => {
+  const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
+  const addresses = ['/docs/quickstart', '/docs/docs.css', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'];
+
+  for (const address of addresses)
+    test(`${address} is sent in the encoding that the client prefers, and not again while it has it`, async (t) => {
+      const { port } = await serve(t, mountWith());
+      // fetch would decompress by itself.
+      const read = (headers: Record<string, string>) => readRaw(port, address, headers);
+      const plain = await read({});
+      assert.equal(plain.headers['content-encoding'], undefined);
+      const etags = new Set([plain.headers.etag]);
+      for (const [encoding, decode] of Object.entries(decoders)) {
+        const { status, headers, body } = await read({ 'accept-encoding': encoding });
+        assert.deepEqual([status, headers['content-encoding'], headers.vary], [200, encoding, 'accept-encoding']);
+        assert.ok(body.length < plain.body.length / 2, `${body.length} of ${plain.body.length} bytes`);
+        assert.deepEqual(decode(body), plain.body);
+        const again = await read({ 'accept-encoding': encoding, 'if-none-match': `"other", W/${headers.etag}` });
+        assert.deepEqual([again.status, again.body.length, again.headers.etag], [304, 0, headers.etag]);
+        etags.add(headers.etag);
+      }
+      assert.equal(etags.size, 3);
+      assert.equal((await read({ 'accept-encoding': 'gzip, br' })).headers['content-encoding'], 'br');
+      assert.equal((await read({ 'if-none-match': '"other"' })).status, 200);
+      // What this worker renders differs by the address, and so must what a cache compares.
+      const elsewhere = await read({ host: 'berth.example' });
+      assert.equal(elsewhere.headers.etag === plain.headers.etag, elsewhere.body.equals(plain.body));
+    });
+});
+
+interface RawReply {
+  status: number | undefined;
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+}
+
+async function readRaw(port: number, path: string, headers: Record<string, string>): Promise<RawReply> {
+  const [response] = (await once(get({ host: '127.0.0.1', port, path, headers }), 'response')) as [IncomingMessage];
+  return { status: response.statusCode, headers: response.headers, body: Buffer.concat(await response.toArray()) };
+}

@@ -30,7 +30,7 @@ const otherFiles = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const indexFile = 'docs/README.md';
 const imageTypes: Readonly<Record<string, string>> = { '.png': 'image/png', '.svg': 'image/svg+xml', '.jpg': 'image/jpeg' };
 /** The address in the examples, which becomes that of the service. */
-const exampleOrigin = 'http://127.0.0.1:8080';
+const exampleHost = '127.0.0.1:8080';
 /** A shorter page needs no outline. */
 const outlineMin = 3;
 
@@ -62,7 +62,11 @@ export class Guides {
   /** `origin` replaces the address in the examples. */
   render(address: string, origin: string): Guide {
     const { title, body, outline } = this.#read(address);
-    const content = new Markup(body.replaceAll(exampleOrigin, () => escapeHtml(origin)));
+    const content = new Markup(
+      body
+        .replaceAll(`http://${exampleHost}`, () => escapeHtml(origin))
+        .replaceAll(`ws://${exampleHost}`, () => escapeHtml(origin.replace(/^http/, 'ws'))),
+    );
     this.#sections ??= this.#readSections();
     return { title, content, contents: contentsOf(this.#sections, address), outline };
   }

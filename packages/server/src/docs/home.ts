@@ -4,7 +4,7 @@ import { html, nothing, type Markup } from '../http/html.ts';
 import { renderPage } from './page.ts';
 
 /** What is served only where it is set up. */
-export type Destination = 'dashboard' | 'sign-in';
+export type Destination = 'sign-in';
 
 interface Home {
   origin: string;
@@ -20,7 +20,7 @@ const states: Readonly<Record<Health['status'], { label: string; className: stri
 };
 
 const links: readonly { title: string; address: string; text: string; only?: Destination }[] = [
-  { title: 'Dashboard', address: '/dashboard', text: 'Sessions, usage and keys.', only: 'dashboard' },
+  { title: 'Dashboard', address: '/dashboard', text: 'Create sessions and watch them, fetch pages, see usage and keys.' },
   { title: 'Sign in', address: '/dev-idp', text: 'Create API keys of your own. For development, without a password.', only: 'sign-in' },
   { title: 'Quickstart', address: '/docs/quickstart', text: 'The first session, step by step.' },
   { title: 'Guides', address: '/docs/guides', text: 'Sessions, clients, fetch, live view, and running the service.' },
@@ -40,6 +40,7 @@ export const homePage = ({ origin, health, destinations }: Home): string =>
         </p>
         ${stateOf(health)}
         <p class="address">Version ${apiVersion} at <code>${origin}</code></p>
+        <p>To begin in your browser, open the <a href="/dashboard">dashboard</a>; it needs no other program.</p>
       </section>
       ${firstSession(origin)}
       <section aria-labelledby="where">

@@ -17,6 +17,7 @@ export const pageHeaders = {
 };
 
 const places = [
+  { name: 'dashboard', label: 'Dashboard', address: '/dashboard' },
   { name: 'guides', label: 'Guides', address: '/docs/guides' },
   { name: 'reference', label: 'API reference', address: '/docs' },
 ] as const;
@@ -35,7 +36,7 @@ export const barOf = (current: Page['current']): Markup =>
     <a class="brand" href="/" ${current === 'home' ? html`aria-current="page"` : nothing}>
       <img src="/favicon.svg" alt="" width="28" height="28" />Berth
     </a>
-    <nav aria-label="Documentation">
+    <nav aria-label="Pages">
       ${places.map(
         ({ name, label, address }) => html`<a href="${address}" ${name === current ? html`aria-current="true"` : nothing}>${label}</a> `,
       )}

@@ -65,21 +65,39 @@ const bundled: Record<string, string> = {
 };
 
 /**
- * The document of the repository. To make it from the contract takes a fifth of a
+ * The document of the repository, without the addresses of servers. To make it from the contract takes a fifth of a
  * second, which a start or all sessions would wait for; the checks keep both equal.
  */
-const readDocument = async (): Promise<Record<string, unknown>> =>
-  JSON.parse(await readFile(new URL('../../../../openapi.json', import.meta.url), 'utf8')) as Record<string, unknown>;
+async function readDocument(): Promise<string> {
+  const text = await readFile(new URL('../../../../openapi.json', import.meta.url), 'utf8');
+  const { servers: _, ...document } = JSON.parse(text) as Record<string, unknown>;
+  return JSON.stringify(document);
+}
 
 export function mountReference(http: Http): void {
-  let document: Promise<Record<string, unknown>> | undefined;
-  http.on(openapi, async ({ origin }) => ({ ...(await (document ??= readDocument())), servers: [{ url: origin }] }));
+  let document: Promise<string> | undefined;
+  const load = async (origin: string): Promise<string> => {
+    const rest = await (document ??= readDocument());
+    return `{"servers":${JSON.stringify([{ url: origin }])},${rest.slice(1)}\n`;
+  };
+  const revalidated = { 'cache-control': 'no-cache' };
+  http.asset(openapi.path, { contentType: 'application/json; charset=utf-8', headers: revalidated, load, isCompressed: true }, openapi);
   const headers = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' };
-  http.asset(docs.path, { contentType: 'text/html; charset=utf-8', headers, load: () => page }, docs);
-  http.asset('/docs/initializer.js', { contentType: 'text/javascript; charset=utf-8', headers: {}, load: () => initializer });
+  http.asset(docs.path, { contentType: 'text/html; charset=utf-8', headers, load: () => page, isCompressed: true }, docs);
+  http.asset('/docs/initializer.js', {
+    contentType: 'text/javascript; charset=utf-8',
+    headers: {},
+    load: () => initializer,
+    isCompressed: true,
+  });
   for (const [name, contentType] of Object.entries(bundled)) {
     const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
     // Read on demand: two megabytes that most workers never need.
-    http.asset(`/docs/${name}`, { contentType, headers: { 'cache-control': 'public, max-age=86400' }, load: () => readFile(file) });
+    http.asset(`/docs/${name}`, {
+      contentType,
+      headers: { 'cache-control': 'public, max-age=86400' },
+      load: () => readFile(file),
+      isCompressed: true,
+    });
   }
 }

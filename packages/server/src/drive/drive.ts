@@ -1,6 +1,7 @@
 /** Drives a session's browser over HTTP: navigation, tabs, steps, screenshots, content, files, events, IP rotation. */
 import {
   ServiceError,
+  type ConsoleLineResponse,
   type NavigateRequest,
   type OpenTabRequest,
   type PdfRequest,
@@ -15,11 +16,12 @@ import type { Content } from '../content/content.ts';
 import type { RotationResult } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering } from '../metering/metering.ts';
-import type { LiveSession, Machine, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
+import type { RunningSession, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
 import { countSteps } from '../steps/steps.ts';
 import { runActions, toActionsOptions, type ActionsResult } from './actions.ts';
 import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent, type PageSnapshot } from './content.ts';
 import { printPage, takeScreenshot, type ScreenshotResult } from './capture.ts';
+import { Consoles } from './console.ts';
 import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
 import { withServiceErrors } from './errors.ts';
 import { EventFeed } from './events.ts';
@@ -29,9 +31,9 @@ import { navigate, type NavigationReport, type NavigateResult } from './navigate
 import { runAction, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
 
-export { toFileReply } from './downloads.ts';
+export { Digests, toFileReply } from './downloads.ts';
 export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
-export { toHar, type HarPage } from './har.ts';
+export { toHar, toHarEntry, type HarPage } from './har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';
 export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 export type { Target } from './run-action.ts';
@@ -49,11 +51,13 @@ export interface DriveDeps {
 
 export class Drive {
   readonly #deps: DriveDeps;
+  readonly #consoles: Consoles;
   readonly #digests = new Digests();
   readonly #listeners: ((navigated: NavigationReport) => void)[] = [];
 
   constructor(deps: DriveDeps) {
     this.#deps = deps;
+    this.#consoles = new Consoles(deps.clock);
   }
 
   /** Called after each navigation, whether it succeeded or failed, before its caller gets the result. */
@@ -179,8 +183,14 @@ export class Drive {
     return toHar(log, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
   }
 
-  #ready({ owner, sessionId }: Target): Promise<{ machine: Machine; session: LiveSession }> {
-    return this.#deps.sessions.ready(owner, sessionId);
+  /** Not queued behind drive calls. */
+  async console(target: Target, afterId: number): Promise<ConsoleLineResponse[]> {
+    const { machine } = await this.#ready(target);
+    return this.#consoles.after(machine.browser, afterId);
+  }
+
+  #ready({ owner, sessionId, signal }: Target): Promise<RunningSession> {
+    return this.#deps.sessions.ready(owner, sessionId, { signal });
   }
 }
 

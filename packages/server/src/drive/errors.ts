@@ -21,10 +21,14 @@ export function toServiceError(error: unknown): unknown {
       cause: error,
     });
   if (error instanceof TabLimitReached)
-    return new ServiceError('tab_limit_reached', `This session may have at most ${error.limit} tabs. Close one first.`, {
-      cause: error,
-      details: { limit: error.limit },
-    });
+    return new ServiceError(
+      'tab_limit_reached',
+      `This session may have at most ${error.limit} ${error.limit === 1 ? 'tab' : 'tabs'}. Close one first.`,
+      {
+        cause: error,
+        details: { limit: error.limit },
+      },
+    );
   if (error instanceof BrowserClosed)
     return new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', { cause: error });
   return error;

@@ -1,4 +1,4 @@
-/** Network traffic as HAR 1.2, without bodies and credentials. */
+/** Network traffic as HAR 1.2 without bodies, and without credentials unless they are asked for. */
 import { setImmediate as pause } from 'node:timers/promises';
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
@@ -25,7 +25,7 @@ const pauseEntries = 10;
 export async function toHar({ entries, dropped }: NetworkEntries, page: HarPage): Promise<Har> {
   const converted: Entry[] = [];
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
-    converted.push(section('har', () => toEntry(entry)));
+    converted.push(section('har', () => toHarEntry(entry)));
     if (converted.length % pauseEntries === 0) await pause();
   }
   return {
@@ -39,14 +39,30 @@ export async function toHar({ entries, dropped }: NetworkEntries, page: HarPage)
   };
 }
 
-function toEntry(entry: NetworkEntry): Entry {
+/** What an entry shows of values that may be credentials. */
+interface Redaction {
+  url(text: string): string;
+  header(name: string, value: string): string;
+  cookie(value: string): string;
+}
+
+const redacting: Redaction = {
+  url: (text) => redactCredentials(text),
+  header: (name, value) => shown(name, value),
+  cookie: () => redacted,
+};
+const keeping: Redaction = { url: (text) => text, header: (_, value) => value, cookie: (value) => value };
+
+/** `redacts: false` keeps credentials: for a redaction that has to know their values. */
+export function toHarEntry(entry: NetworkEntry, { redacts }: { redacts: boolean } = { redacts: true }): Entry {
+  const redaction = redacts ? redacting : keeping;
   const timings = timingsOf(entry);
   return {
     pageref: pageId,
     startedDateTime: entry.startedAt.toISOString(),
     time: sumOf(timings),
-    request: requestOf(entry),
-    response: responseOf(entry),
+    request: requestOf(entry, redaction),
+    response: responseOf(entry, redaction),
     cache: {},
     timings,
     ...(entry.remoteAddress === null ? {} : { serverIPAddress: entry.remoteAddress }),
@@ -78,25 +94,25 @@ function sumOf({ blocked = -1, dns = -1, connect = -1, send = 0, wait, receive }
   return Math.round(sum * 1000) / 1000;
 }
 
-const requestOf = (entry: NetworkEntry): Entry['request'] => ({
+const requestOf = (entry: NetworkEntry, redaction: Redaction): Entry['request'] => ({
   method: entry.method,
-  url: redactCredentials(entry.url),
+  url: redaction.url(entry.url),
   httpVersion: httpVersion(entry.protocol),
-  cookies: cookiesOf(entry.requestHeaders),
-  headers: headersOf(entry.requestHeaders),
+  cookies: cookiesOf(entry.requestHeaders, redaction),
+  headers: headersOf(entry.requestHeaders, redaction),
   queryString: queryOf(entry.url),
   headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
   bodySize: -1,
 });
 
-const responseOf = (entry: NetworkEntry): Entry['response'] => ({
+const responseOf = (entry: NetworkEntry, redaction: Redaction): Entry['response'] => ({
   status: entry.status,
   statusText: entry.statusText,
   httpVersion: httpVersion(entry.protocol),
-  cookies: setCookiesOf(entry.responseHeaders),
-  headers: headersOf(entry.responseHeaders),
+  cookies: setCookiesOf(entry.responseHeaders, redaction),
+  headers: headersOf(entry.responseHeaders, redaction),
   content: { size: entry.bodyBytes, mimeType: entry.mimeType },
-  redirectURL: redactCredentials(entry.redirectUrl),
+  redirectURL: redaction.url(entry.redirectUrl),
   headersSize: -1,
   bodySize: entry.fromCache ? 0 : entry.wireBytes,
   _transferSize: entry.fromCache ? 0 : entry.wireBytes,
@@ -107,8 +123,8 @@ const responseOf = (entry: NetworkEntry): Entry['response'] => ({
 const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
 
 /** The browser joins repeated headers with line feeds. */
-const headersOf = (headers: Readonly<Record<string, string>>): Header[] =>
-  Object.entries(headers).flatMap(([name, value]) => value.split('\n').map((line) => ({ name, value: shown(name, line) })));
+const headersOf = (headers: Readonly<Record<string, string>>, redaction: Redaction): Header[] =>
+  Object.entries(headers).flatMap(([name, value]) => value.split('\n').map((line) => ({ name, value: redaction.header(name, line) })));
 
 function shown(name: string, value: string): string {
   if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
@@ -119,15 +135,15 @@ const valueOf = (headers: Readonly<Record<string, string>>, headerName: string):
   Object.entries(headers).find(([name]) => name.toLowerCase() === headerName)?.[1] ?? '';
 
 const nameOf = (pair: string): string => pair.split('=', 1)[0]?.trim() ?? '';
+const cookieValueOf = (pair: string): string => (pair.includes('=') ? pair.slice(pair.indexOf('=') + 1).trim() : '');
 
-const cookiesOf = (headers: Readonly<Record<string, string>>): Cookie[] =>
+const cookiesOf = (headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] =>
   valueOf(headers, 'cookie')
     .split(';')
-    .map(nameOf)
-    .filter((name) => name !== '')
-    .map((name) => ({ name, value: redacted }));
+    .filter((pair) => nameOf(pair) !== '')
+    .map((pair) => ({ name: nameOf(pair), value: redaction.cookie(cookieValueOf(pair)) }));
 
-function setCookiesOf(headers: Readonly<Record<string, string>>): Cookie[] {
+function setCookiesOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] {
   const lines = valueOf(headers, 'set-cookie').split('\n').filter(Boolean);
   return lines.map((line) => {
     const attributes = new Map(
@@ -139,7 +155,7 @@ function setCookiesOf(headers: Readonly<Record<string, string>>): Cookie[] {
     const [path, domain] = [attributes.get('path'), attributes.get('domain')];
     return {
       name: nameOf(line),
-      value: redacted,
+      value: redaction.cookie(cookieValueOf(line.split(';', 1)[0] ?? '')),
       httpOnly: attributes.has('httponly'),
       secure: attributes.has('secure'),
       ...(path === undefined ? {} : { path }),

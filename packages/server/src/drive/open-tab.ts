@@ -1,4 +1,5 @@
 import type { OpenTabRequest } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
 import { NavigationError, type Browser, type TabInfo } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 
@@ -21,7 +22,7 @@ export async function openTab({ browser, clock }: OpenTabDeps, request: OpenTabR
   } catch (error) {
     // The tab may have closed already.
     const closeMs = browser.timeoutScale.ms(closeMsMax, endsAtMs - clock.monotonicMs());
-    await browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(closeMs) }).catch(() => undefined);
+    await browser.closeTab(tab.tabId, { signal: abortAfter(closeMs) }).catch(() => undefined);
     if (error instanceof NavigationError && error.reason === 'timeout')
       throw new NavigationError('timeout', error.netError, `The tab did not open and load within ${timeoutMs} ms.`);
     throw error;

@@ -2,6 +2,7 @@ import {
   ValidationError,
   closeTab,
   getCaptcha,
+  getConsole,
   getContent,
   getDownload,
   getHar,
@@ -33,6 +34,7 @@ export function mountDrive(routes: Routes, drive: Drive): void {
     const { since, ...status } = await drive.captcha(targetOf(call));
     return { ...status, since: since?.toISOString() ?? null };
   });
+  routes.on(getConsole, (call) => drive.console(targetOf(call), call.query.after));
   routes.on(getHar, async (call) => ({ log: { ...(await drive.har(targetOf(call))).log } }));
 }
 

@@ -76,7 +76,7 @@ export async function runAction<W, T = W>(deps: RunDeps, target: Target, action:
     }
   };
   const startUnqueued = async (): ReturnType<typeof start> => {
-    const { machine, session } = await deps.sessions.ready(owner, sessionId);
+    const { machine, session } = await deps.sessions.ready(owner, sessionId, { signal });
     session.touch();
     return start(machine, signal, session);
   };

@@ -2,8 +2,7 @@
 import { Agent, request as httpRequest } from 'node:http';
 import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { pipeline } from 'node:stream';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { orAbort } from '../lib/or-abort.ts';
 import { handshakeFailure } from './client-failure.ts';
 import { startTls, toBasicCredentials } from './dial.ts';
@@ -103,7 +102,8 @@ export interface PlannedRequest extends ConnectionOptions {
   method: string;
   /** Names and values in turn. */
   headers: readonly string[];
-  body: Buffer | Readable | null;
+  /** Or what writes and ends it. */
+  body: Buffer | ((outgoing: ClientRequest) => void) | null;
   /** How long no byte may come or go. */
   idleTimeoutMs: number;
 }
@@ -128,7 +128,7 @@ const informationMax = 32;
  * @throws the connection's error, or the signal's reason
  */
 export async function sendPlanned(connections: Connections, request: PlannedRequest): Promise<PlannedResponse> {
-  const canRepeat = idempotent.has(request.method) && (request.body === null || Buffer.isBuffer(request.body));
+  const canRepeat = idempotent.has(request.method) && typeof request.body !== 'function';
   for (let attempt = 1; ; attempt += 1) {
     const outgoing = send(connections, request);
     try {
@@ -160,8 +160,8 @@ function send(connections: Connections, { url, method, headers, body, ...connect
     const tcpSocket = connections.tcpSocketOf(socket);
     if (tcpSocket) onTcpSocket(tcpSocket);
   });
-  if (body === null || Buffer.isBuffer(body)) outgoing.end(body ?? undefined);
-  else pipeline(body, outgoing, () => {});
+  if (typeof body === 'function') body(outgoing);
+  else outgoing.end(body ?? undefined);
   return outgoing;
 }
 

@@ -13,6 +13,8 @@ import { toRefusal } from './refusal.ts';
 
 /** Happy Eyeballs: the connection attempt delay of RFC 8305. */
 const nextAddressDelayMs = 250;
+/** Less than one read of a busy connection: the next follows when the first was passed on. Responses in tiny chunks are parsed within. */
+const buffering = { readableHighWaterMark: 16 * 1024 };
 
 export interface DialOptions {
   signal: AbortSignal;
@@ -36,6 +38,7 @@ export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions)
     autoSelectFamily: pinned.length > 1,
     autoSelectFamilyAttemptTimeout: nextAddressDelayMs,
     noDelay: true,
+    ...buffering,
   });
   onSocket(socket);
   return waitForEvent(socket, 'connect', signal).catch((cause: unknown) => {

@@ -15,6 +15,7 @@ import type { EgressLimits } from './limits.ts';
 import { EgressFailure } from './policy.ts';
 import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RefusalReport, RotationResult } from './policy.ts';
 import { describeRefusal, refuse } from './refusal.ts';
+import type { MachineTurns } from './turns.ts';
 import { describeEgress } from './upstreams.ts';
 
 export interface MachineEgressDeps {
@@ -22,6 +23,8 @@ export interface MachineEgressDeps {
   log: Log;
   clock: Clock;
   limits: EgressLimits;
+  /** In which all bytes of the browser are passed on. */
+  turns: MachineTurns;
   adHosts: ReadonlySet<string>;
   /** Whether an address is in a network that the gate protects. */
   isInternal: (address: string) => boolean;
@@ -88,6 +91,10 @@ export class MachineEgress implements EgressRoute {
 
   get limits(): EgressLimits {
     return this.#deps.limits;
+  }
+
+  get turns(): MachineTurns {
+    return this.#deps.turns;
   }
 
   get connections(): ReadonlySet<Duplex> {

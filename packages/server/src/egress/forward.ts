@@ -1,7 +1,6 @@
 /** Plain HTTP through the gate: each request on a connection is checked and routed on its own. */
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { pipeline } from 'node:stream';
 import { plainHost } from './addresses.ts';
 import { sendPlanned } from './connections.ts';
 import type { RoutePlan } from './connections.ts';
@@ -52,7 +51,7 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
     url,
     method: request.method ?? 'GET',
     headers: toSiteHeaders(request, url),
-    body: isBodiless ? null : request,
+    body: isBodiless ? null : (outgoing) => void route.turns.pipeline(request, outgoing),
     idleTimeoutMs: route.limits.idleTimeoutMs,
     signal,
     onTcpSocket: () => {},
@@ -71,7 +70,7 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
     throw new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause });
   }
   // A truncated body also ends the browser's connection, so that it is not taken for complete.
-  await new Promise<void>((resolve) => void pipeline(incoming, response, () => resolve()));
+  await route.turns.pipeline(incoming, response);
 }
 
 function toSiteHeaders(request: IncomingMessage, url: URL): string[] {

@@ -25,6 +25,7 @@ import type { Resolver } from './system-names.ts';
 import { MachineEgress } from './egress-route.ts';
 import { defaultLimits } from './limits.ts';
 import type { EgressLimits } from './limits.ts';
+import { GateTurns } from './turns.ts';
 
 export { refusalHeader } from './forward.ts';
 export type { EgressLimits } from './limits.ts';
@@ -69,6 +70,7 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
   const names = new NameResolver(options.resolver ?? new SystemNames().resolve, limits);
   const operatorNames = new NameResolver(options.resolver ?? operatorResolver, limits);
   const routes = new Set<MachineEgress>();
+  const turns = new GateTurns();
   const closedTotals = { bytesIn: 0, bytesOut: 0, proxiedIn: 0, proxiedOut: 0 };
   const routeOfConnection = new WeakMap<Duplex, MachineEgress>();
   const server = createServer(routeOfConnection, limits.headTimeoutMs);
@@ -77,6 +79,7 @@ export function createEgressGate(options: EgressGateOptions): EgressGate {
     const route: MachineEgress = new MachineEgress({
       guard: createGuard({ names: new MachineNames(names), operatorNames, allowList, ownAddresses }),
       limits,
+      turns: turns.machine(),
       log: options.log.child({ route: label }),
       clock: options.clock ?? systemClock,
       adHosts: options.adHosts ?? builtinAdHosts,
@@ -172,7 +175,7 @@ async function tunnel(
     const site = await route.open(plan, disconnect.signal);
     if (head.length > 0) connection.unshift(head);
     connection.write('HTTP/1.1 200 Connection Established\r\n\r\n');
-    pipeBoth({ connection, site, lingerMs: route.limits.headTimeoutMs }, (error) => route.recordFailure(target.host, target.port, error));
+    pipeBoth(route, { connection, site }, (error) => route.recordFailure(target.host, target.port, error));
   } catch (error) {
     if (!disconnect.signal.aborted) refuseTunnel(connection, route.recordFailure(target.host, target.port, error));
   } finally {
@@ -182,12 +185,13 @@ async function tunnel(
 
 /** Pipes both directions until either side ends, then closes both. */
 function pipeBoth(
-  { connection, site, lingerMs }: { connection: Duplex; site: Socket; lingerMs: number },
+  { turns, limits }: MachineEgress,
+  { connection, site }: { connection: Duplex; site: Socket },
   onFailure: (error: Error) => void,
 ): void {
   const before = site.bytesRead;
-  connection.pipe(site);
-  site.pipe(connection);
+  turns.pipe(connection, site);
+  turns.pipe(site, connection);
   // Before the first byte the site counts as not reached; later errors are the page's own.
   site.once('error', (error) => site.bytesRead === before && onFailure(error));
   site.once('close', (broken) => {
@@ -198,7 +202,7 @@ function pipeBoth(
       return;
     }
     // The last bytes are flushed, but not for ever to a browser that does not read.
-    const linger = setTimeout(() => connection.destroy(), lingerMs).unref();
+    const linger = setTimeout(() => connection.destroy(), limits.headTimeoutMs).unref();
     connection.once('close', () => clearTimeout(linger)).end(() => connection.destroy());
   });
   // Browsers do not half-close, so the end of their data ends the tunnel.

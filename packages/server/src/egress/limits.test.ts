@@ -74,7 +74,8 @@ test('drops a browser that dribbles its request', async (t) => {
   const from = await browser(t, { limits: { headTimeoutMs: 60 } });
   const socket = await from.connect();
   const dribble = setInterval(() => socket.write('G'), 10);
-  await once(socket.resume(), 'close');
+  // What was dribbled and not read anymore makes it a reset.
+  await new Promise((resolve) => socket.resume().once('close', resolve));
   clearInterval(dribble);
   await eventually(() => from.route.stats().connectionsOpen === 0, 'dropped');
 });
@@ -85,7 +86,8 @@ test('stops connecting to a site after the timeout', async (t) => {
   const { reply } = await openTunnel(from, '127.0.0.1:9');
   assert.equal(reply.status, 504);
   assert.equal(reply.headers['x-berth-egress'], 'timeout');
-  assert.ok(performance.now() - started < 1500);
+  // Without the limit the proxy would be waited for fifteen seconds.
+  assert.ok(performance.now() - started < 10_000);
 });
 
 async function silentProxy(t: Parameters<typeof listen>[0]) {

@@ -42,7 +42,7 @@ test('a machine that asks for names which nobody answers holds up no other, and 
   for (const name of Object.keys(records)) assert.deepEqual(await other.resolve(name, never), ['93.184.216.34']);
   await lookup('localhost');
   assert.deepEqual(await hostile.resolve('good-0.test', never), ['93.184.216.34'], 'what it knows needs no turn');
-  assert.ok(performance.now() - startedMs < 2500, 'nobody waited for a silent name');
+  assert.ok(performance.now() - startedMs < 4000, 'nobody waited for a silent name');
   assert.equal([...dns.asked].filter((name) => name.startsWith('silent')).length, defaultLimits.lookupsMax);
   leave.abort(new Error('left'));
   const results = await Promise.all(flood);
@@ -53,14 +53,15 @@ test('a lookup whose caller has left keeps its place until it ends', async (t) =
   const { dns, shared } = await start(t, {}, { lookupsMax: 2, resolveTimeoutMs: 300 });
   const machine = new MachineNames(shared);
   const leaving = new AbortController();
+  const startedMs = performance.now();
   const left = ['a.test', 'b.test'].map((name) => outcome(machine.resolve(name, leaving.signal)));
   await eventually(() => dns.asked.size === 2, 'both are asked for');
   leaving.abort(new Error('left'));
   await Promise.all(left);
   const next = outcome(machine.resolve('c.test', never));
-  await new Promise((resolve) => setTimeout(resolve, 50));
-  assert.equal(dns.asked.has('c.test'), false);
   await eventually(() => dns.asked.has('c.test'), 'its turn comes');
+  // Both ended 300 ms after they began; timers may be a millisecond early.
+  assert.ok(performance.now() - startedMs > 290, 'it has waited for its turn');
   assert.equal(await next, 'dns_failed');
 });
 

@@ -11,7 +11,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Sessions } from '../sessions/sessions.ts';
-import { StepFailed, type StepContext } from '../steps/steps.ts';
+import type { StepContext } from '../steps/steps.ts';
+import { createPageStepContext } from './page-step-context.ts';
 import { Browse, type BrowseOptions } from './browse.ts';
 import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
@@ -38,6 +39,8 @@ export interface AttemptOptions {
   strategy: StrategyName;
   /** Of the whole fetch: an attempt may use all that is left of it. */
   budget: Deadline;
+  /** Called before the page is changed, and before a captcha is solved. */
+  touch: () => Promise<void>;
 }
 
 export interface Transport {
@@ -99,9 +102,9 @@ export class Attempt {
     } catch (cause) {
       const isLate = signal.reason instanceof DeadlineExceeded;
       if (!isLate) signal.throwIfAborted();
-      const { url, timeout_ms: timeoutMs } = this.#spec.request;
-      const error = isLate ? createTimeoutError(timeoutMs) : toFetchError(cause, timeoutMs);
-      return this.#toResult({ status: 'error', page: createPageResult(url), error });
+      const { request } = this.#spec;
+      const error = isLate ? createTimeoutError(request.timeout_ms) : toFetchError(cause, request);
+      return this.#toResult({ status: 'error', page: createPageResult(request.url), error });
     }
   }
 
@@ -159,14 +162,14 @@ export class Attempt {
   async #browse(lease: Omit<PageLease, 'waitedMs'>, stepContext: StepContext, reason: string | null): Promise<PageResult> {
     const { sessionId, page, machine, session, signal } = lease;
     const { request } = this.#spec;
-    const { budget, strategy } = this.#options;
+    const { budget, strategy, touch } = this.#options;
     this.#sessionId = sessionId;
     this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
     if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
     this.#transport = { mode: 'browser', reason, egress: egressOf(machine.egress) };
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
-    const browse = new Browse({ ...this.#deps, content: this.#content, request, page, stepContext, budget, cookies, solve }, signal);
+    const browse = new Browse({ ...this.#deps, content: this.#content, request, page, stepContext, budget, touch, cookies, solve }, signal);
     const before = page.bytes();
     try {
       return await browse.run();
@@ -179,10 +182,13 @@ export class Attempt {
   }
 
   #createSolver({ page }: PrivatePage, session: LiveSession): BrowseOptions['solve'] {
-    const { strategy, budget } = this.#options;
+    const { strategy, budget, touch } = this.#options;
     if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
     const provider = strategy === 'human' ? 'human' : 'http';
-    return (signal) => solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs, signal });
+    return async (signal) => {
+      await touch();
+      return solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs, signal });
+    };
   }
 }
 
@@ -201,19 +207,3 @@ const toCookies = ({ cookies, url }: FetchSpec['request']): CookieParam[] =>
   cookies.map(({ name, value, domain, path }) =>
     domain === undefined ? { name, value, url: new URL(path, url).href, path } : { name, value, domain, path },
   );
-
-/** A fetched page runs steps alone: no other tabs, no files, no downloads. */
-function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<StepContext, 'content' | 'clock'>): StepContext {
-  const { page } = privatePage;
-  return {
-    mainTabId: page.tabId,
-    tabs: () => [{ tabId: page.tabId, openerTabId: null, status: 'complete' }],
-    page: () => page,
-    filePath: () => Promise.resolve(null),
-    waitForDownload: () =>
-      Promise.reject(new StepFailed('not_allowed', 'A fetch keeps no downloads. Request the format `raw`, or use a session.')),
-    setCookie: (cookie, { signal }) => privatePage.setCookies([cookie], { signal }),
-    content,
-    clock,
-  };
-}

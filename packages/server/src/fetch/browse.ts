@@ -21,6 +21,8 @@ export interface BrowseOptions {
   clock: Clock;
   budget: Deadline;
   allowEvaluate: boolean;
+  /** Called before the actions. */
+  touch: () => Promise<void>;
   cookies: readonly CookieParam[];
   /** Solves the captcha that blocks the page; null when no provider is to be used. */
   solve: ((signal: AbortSignal) => Promise<SolveCaptchaResult>) | null;
@@ -131,6 +133,7 @@ export class Browse {
       if (failed) result.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
     }
     if (request.actions.length > 0) {
+      await this.#options.touch();
       // Counted as they end, for a browser that is lost in between; the total also has the nested ones.
       const { results, stepsRun } = await run(request.actions, ({ status }) => (this.usage.steps += status === 'skipped' ? 0 : 1));
       result.actions = results;

@@ -1,5 +1,6 @@
 /** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
 import { ContentFailed, type ContentFormat, type Converter } from '../content/content.ts';
 import type { PageResult } from './result.ts';
 
@@ -64,7 +65,7 @@ async function convertPart({ content, request, result }: ConvertTarget, part: Co
   const { url, html, formats, extract } = part;
   if (formats.length === 0 && !extract) return;
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
-  const deadline = AbortSignal.timeout(Math.max(1, within.timeoutMs));
+  const deadline = abortAfter(Math.max(1, within.timeoutMs));
   try {
     const { title, warnings, json, ...converted } = await content.convert(
       { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },

@@ -6,6 +6,8 @@ import { HttpFailure } from '../egress/egress.ts';
 import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import { toFetchError } from './errors.ts';
 
+const request = { timeout_ms: 30_000, session_id: null };
+
 describe('the error of an attempt', () => {
   const issues: [Error, code: string, retryable: boolean, reason: string | null][] = [
     [new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', true, 'dns_failed'],
@@ -24,7 +26,7 @@ describe('the error of an attempt', () => {
   ];
   for (const [cause, code, retryable, reason] of issues)
     it(`is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {
-      const fetchError = toFetchError(cause, 30_000);
+      const fetchError = toFetchError(cause, request);
       assert.deepEqual([fetchError.code, fetchError.retryable, fetchError.reason], [code, retryable, reason]);
       assert.ok(!fetchError.message.includes('SIGKILL') && !fetchError.message.includes('key'), 'internal details are for the log');
     });
@@ -35,14 +37,22 @@ describe('the error of an attempt', () => {
       new HttpFailure('timeout', 'net::ERR_TIMED_OUT'),
       new PageError('timeout', 'The page did not respond within 812 ms.'),
     ]) {
-      const { code, message, details } = toFetchError(cause, 30_000);
+      const { code, message, details } = toFetchError(cause, request);
       assert.deepEqual([code, message.match(/\d+/g), details], ['timeout', ['30000'], { reason: 'timeout', net_error: null }]);
     }
   });
 
   it('says when the site took no connection', () => {
-    const { code, details } = toFetchError(new HttpFailure('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), 30_000);
+    const { code, details } = toFetchError(new HttpFailure('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), request);
     assert.deepEqual([code, details], ['timeout', { reason: 'timeout', net_error: 'net::ERR_CONNECTION_TIMED_OUT' }]);
+  });
+
+  it('asks for a new session where the caller’s own is lost', () => {
+    for (const cause of [new BrowserClosed('signal SIGKILL'), new ServiceError('session_ended', 'It has ended.')]) {
+      const { code, message, retryable, reason } = toFetchError(cause, { ...request, session_id: 'ses_a' });
+      assert.deepEqual([code, retryable, reason], ['session_lost', false, 'session_lost']);
+      assert.match(message, /Create a new session/);
+    }
   });
 
   it('rethrows what the caller or the operator has to fix, and bugs', () => {
@@ -52,6 +62,6 @@ describe('the error of an attempt', () => {
       new ValidationError([]),
       new TypeError('ours'),
     ])
-      assert.throws(() => toFetchError(cause, 30_000), cause);
+      assert.throws(() => toFetchError(cause, request), cause);
   });
 });

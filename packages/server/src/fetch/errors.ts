@@ -12,19 +12,22 @@ export class DeadlineExceeded extends Error {}
 
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
+/** What an error says of the request: the caller's limit, and whether the session is the caller's own. */
+type FailedRequest = Readonly<{ timeout_ms: number; session_id: string | null }>;
+
 /**
- * `totalMs` is the caller's `timeout_ms`. Parts of a fetch have shorter limits of their own, which no message names.
+ * Parts of a fetch have shorter limits of their own than the request's `timeout_ms`, which no message names.
  * @throws the error itself when it is not a failed attempt: a bad request or a bug
  */
-export function toFetchError(error: unknown, totalMs: number): FetchError {
-  if (isOutOfTime(error)) return createTimeoutError(totalMs);
+export function toFetchError(error: unknown, request: FailedRequest): FetchError {
+  if (isOutOfTime(error)) return createTimeoutError(request.timeout_ms);
   if (error instanceof NavigationError || error instanceof HttpFailure) {
     const { reason, netError, message, details } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
     return { code, message, retryable: isRetryableFailure(reason), details: { reason, net_error: netError, ...details }, reason };
   }
   if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
-    return createFetchError('session_lost', 'The browser was lost during the fetch. Retry the request.', 'session_lost');
+    return request.session_id === null ? lostMachine : lostSession;
   if (error instanceof TabNotFound) return createFetchError('tab_not_found', 'The tab was closed during the fetch.');
   if (error instanceof PageError)
     return { ...createFetchError('page_failed', error.message, error.reason), details: { reason: error.reason } };
@@ -51,3 +54,11 @@ const createFetchError = (code: string, message: string, reason: string | null =
   retryable: true,
   reason,
 });
+
+const lostMachine = createFetchError('session_lost', 'The browser was lost during the fetch. Retry the request.', 'session_lost');
+
+/** Nothing brings a session back, so the same request fails again. */
+const lostSession: FetchError = {
+  ...createFetchError('session_lost', 'The session ended during the fetch. Create a new session.', 'session_lost'),
+  retryable: false,
+};

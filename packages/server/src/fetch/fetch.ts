@@ -1,7 +1,7 @@
 /** Fetch: a page converted to the requested formats, synchronously or as a job. */
 import { ServiceError, ValidationError, type FetchRequest, type FetchResponse } from '@berth/contract';
 import type { Principal } from '../http/call.ts';
-import type { Jobs } from '../jobs/jobs.ts';
+import type { JobDescription, JobRecord, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
@@ -9,11 +9,18 @@ import type { Ticket } from '../metering/metering.ts';
 import { countSteps } from '../steps/steps.ts';
 import { FetchMachines, type MachinesDeps } from './machines.ts';
 import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
+import { newAdmissionId } from '../metering/metering.ts';
 import { pollPath, toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
 import { Robots } from './robots.ts';
 import type { RunDeps } from './attempt.ts';
 import { FetchRun, type FetchRunResult, type RunContext } from './run.ts';
 import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
+
+export { DeadlineExceeded, toFetchError } from './errors.ts';
+export type { FetchMachines, PageLease } from './machines.ts';
+export { createCooldown } from './own-block.ts';
+export { createPageStepContext } from './page-step-context.ts';
+export { createMachineSpec, type FetchSpecDeps, type MachineRequest, type MachineSpec } from './spec.ts';
 
 export interface FetchDeps extends FetchSpecDeps, Omit<RunDeps, 'machines' | 'httpRoutes' | 'robots'>, MachinesDeps, HttpRoutesDeps {
   jobs: Jobs;
@@ -44,6 +51,7 @@ export class Fetches {
     this.machines = new FetchMachines(deps);
     const httpRoutes = new HttpRoutes(deps);
     this.#run = { ...deps, machines: this.machines, httpRoutes, robots: new Robots(deps.clock) };
+    deps.jobs.describe('fetch', (description, record) => this.#describedWork(description, record));
     this.purging = new Loop('fetch-routes', purgeMs, () => Promise.resolve(httpRoutes.purge()));
   }
 
@@ -61,13 +69,14 @@ export class Fetches {
     const spec = await createFetchSpec(this.#deps, principal, request);
     const createdAt = this.#deps.clock.now();
     const ticket = await this.#admit(spec, request.timeout_ms);
-    return this.#execute({ spec, ticket, createdAt }, { jobId: null, signal, progress: () => undefined });
+    return this.#execute({ spec, ticket, createdAt }, { jobId: null, signal, progress: () => undefined, touch: () => Promise.resolve() });
   }
 
   /** Queues a fetch as a job. Returns the job with the status `pending`. */
   async submit(principal: Principal, request: FetchRequest, signal: AbortSignal): Promise<FetchResponse> {
     const spec = await createFetchSpec(this.#deps, principal, request);
-    const ticket = await this.#admit(spec, queuedMsMax + request.timeout_ms);
+    const opId = newAdmissionId();
+    const ticket = await this.#admit(spec, queuedMsMax + request.timeout_ms, opId);
     try {
       const sessionId = await this.#pickSession(spec, signal);
       const record = await this.#deps.jobs.submit({
@@ -77,6 +86,7 @@ export class Fetches {
         subject: { url: request.url, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
+        description: request.session_id === null ? { principal, body: request, opId } : undefined,
         run: async (context) =>
           toJobOutcome(await this.#execute({ spec, ticket, createdAt: record.createdAt }, context).catch(throwAsServiceError)),
         onNeverStarted: () => void ticket.drop(),
@@ -90,19 +100,34 @@ export class Fetches {
 
   /** @throws ServiceError job_not_found, job_expired */
   async poll(owner: string, jobId: string, options: { waitSeconds: number; signal: AbortSignal }): Promise<FetchResponse> {
-    const record = await this.#deps.jobs.get(owner, jobId, options);
+    const record = await this.#deps.jobs.get(owner, jobId, { ...options, kind: 'fetch' });
     const { result } = record;
     const response = result ? toFinished(result as FetchResponse) : toUnfinished(record);
     return { ...response, poll_url: pollPath(jobId) };
   }
 
+  /** A fetch that another worker accepted: plan and region are those of now. */
+  #describedWork({ principal, body, opId }: JobDescription, { createdAt }: JobRecord): JobWork {
+    const request = body as FetchRequest;
+    const run = async (context: RunContext): Promise<FetchResponse> => {
+      const spec = await createFetchSpec(this.#deps, principal, request);
+      return this.#execute({ spec, ticket: await this.#admit(spec, request.timeout_ms, opId), createdAt }, context);
+    };
+    return { runMsMax: request.timeout_ms, run: async (context) => toJobOutcome(await run(context).catch(throwAsServiceError)) };
+  }
+
   /** Admits what a fetch costs that succeeds at once. @throws ServiceError plan_limit_exceeded, insufficient_credits */
-  #admit({ owner, request }: FetchSpec, durationMsMax: number): Promise<Ticket> {
-    return this.#deps.metering.admit(owner, { axis: 'action', count: 1 + countSteps(request.actions), ttlMs: durationMsMax + chargeMsMax });
+  #admit({ owner, request }: FetchSpec, durationMsMax: number, opId?: string): Promise<Ticket> {
+    const ttlMs = durationMsMax + chargeMsMax;
+    return this.#deps.metering.admit(owner, { axis: 'action', count: 1 + countSteps(request.actions), ttlMs, opId });
   }
 
   async #execute({ spec, ticket, createdAt }: Admitted, context: RunContext): Promise<FetchResponse> {
-    const outcome = await this.#runAndCharge({ spec, ticket }, () => new FetchRun(this.#run, spec, context).run());
+    const outcome = await this.#runAndCharge({ spec, ticket }, async () => {
+      const result = await new FetchRun(this.#run, spec, context).run();
+      await context.touch();
+      return result;
+    });
     const { url, metadata } = spec.request;
     const { jobId } = context;
     const finishedAt = this.#deps.clock.now();
@@ -114,21 +139,13 @@ export class Fetches {
       const outcome = await run();
       const { charge, usage } = outcome;
       if (charge) await charge(ticket, usage.actions);
-      else await this.#chargeWithoutRoute(spec, ticket, usage.actions);
+      else await this.#deps.metering.chargeWithoutRoute(spec, ticket, usage.actions);
       return outcome;
     } catch (error) {
       // Has no effect on a ticket that was charged.
       await ticket.drop();
       throw error;
     }
-  }
-
-  /** Attempts that opened no route, such as those that timed out in the queue, are charged to a meter of their own. */
-  async #chargeWithoutRoute({ owner, tier }: FetchSpec, ticket: Ticket, actions: number): Promise<void> {
-    if (actions === 0) return ticket.drop();
-    const meter = this.#deps.metering.open({ meterId: newId('rte'), owner, tier, sample: () => ({ egressBytes: 0, browserMs: 0 }) });
-    await ticket.charge(meter, actions);
-    await meter.close();
   }
 
   /** A job's id begins with the session that will fetch, or with a fresh id when no session is needed. */

@@ -81,7 +81,7 @@ export class HttpRoutes {
     const route = gate.open('fetch');
     route.apply(policy);
     const sample = () => ({ egressBytes: countEgressBytes(route), browserMs: 0 });
-    const meter = metering.open({ meterId: newId('rte'), owner, tier, sample });
+    const meter = metering.open({ meterId: newId('rte'), owner, tier, egressType: policy.type, sample });
     const entry = { route, client: createHttpClient(route, { userAgent }), meter, users: 0, isEvicted: false };
     this.#open.add(entry);
     this.#routes.set(key, entry);

@@ -4,12 +4,13 @@
  * after a number of uses or minutes. One spare page is opened ahead of the next fetch.
  */
 import { ServiceError, CreateSessionRequest } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
 import { BrowserClosed, type PrivatePage } from '../browser/browser.ts';
 import type { Clock } from '../lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import { service, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
-import type { FetchSpec } from './spec.ts';
+import type { MachineSpec } from './spec.ts';
 
 /** A machine is replaced after these: a browser grows with every site, and one site may have left something behind. */
 const usesMax = 200;
@@ -21,6 +22,10 @@ const waitingMax = 100;
 const waitMsMax = 60_000;
 /** A spare page that takes longer is dropped; the next fetch opens its own. */
 const spareMsMax = 10_000;
+/** A browser that takes longer is held up by what a page has left, such as a flood of console lines: the fetch takes another. */
+const pageMsMax = 4000;
+
+class HeldUp extends Error {}
 
 export interface MachinesDeps {
   sessions: Sessions;
@@ -52,6 +57,8 @@ interface FetchMachine {
   uses: number;
   running: number;
   isRetired: boolean;
+  /** A page of it has been used. */
+  hasServed: boolean;
   spare: Promise<PrivatePage | null> | null;
 }
 
@@ -68,27 +75,36 @@ export class FetchMachines {
     deps.sessions.onEnded(({ sessionId }) => this.#forget(sessionId));
   }
 
+  /** Called for each fetch that gets its turn at the owner's machines, with how long it waited. */
+  onTurn(listener: (waitedMs: number) => void): void {
+    this.#lanes.onTurn = listener;
+  }
+
   get size(): number {
     return this.#machines.size;
   }
 
   /** Returns the session that will fetch, and creates one when none is free. @throws ServiceError no_capacity, and what creating a session throws */
-  async reserve(spec: FetchSpec, signal: AbortSignal): Promise<string> {
+  async reserve(spec: MachineSpec, signal: AbortSignal): Promise<string> {
     return (await this.#pick(spec, signal, { pagesMax: Infinity })).sessionId;
   }
 
   /** Runs `work` with a page that is closed afterwards. @throws ServiceError no_capacity, or what `work` throws */
-  async withPage<T>(spec: FetchSpec, signal: AbortSignal, work: (withPage: PageLease) => Promise<T>): Promise<T> {
+  async withPage<T>(spec: MachineSpec, signal: AbortSignal, work: (withPage: PageLease) => Promise<T>): Promise<T> {
     const startMs = this.#deps.clock.monotonicMs();
     try {
       return await this.#lanes.run(spec.key, signal, async () => {
-        const machine = await this.#claim(spec, signal);
-        try {
-          await machine.ready;
-          return await this.#withPageIn(machine, spec, signal, { startMs, work });
-        } finally {
-          machine.running -= 1;
-          this.#retireWhenDue(machine);
+        for (;;) {
+          const machine = await this.#claim(spec, signal);
+          try {
+            await machine.ready;
+            return await this.#withPageIn(machine, spec, signal, { startMs, work });
+          } catch (error) {
+            if (!(error instanceof HeldUp)) throw error;
+          } finally {
+            machine.running -= 1;
+            this.#retireWhenDue(machine);
+          }
         }
       });
     } catch (error) {
@@ -103,7 +119,7 @@ export class FetchMachines {
 
   async #withPageIn<T>(
     machine: FetchMachine,
-    { owner }: FetchSpec,
+    { owner }: MachineSpec,
     callerSignal: AbortSignal,
     { startMs, work }: { startMs: number; work: (lease: PageLease) => Promise<T> },
   ): Promise<T> {
@@ -115,6 +131,7 @@ export class FetchMachines {
         const waitedMs = Math.round(heldSinceMs - startMs);
         return await work({ sessionId: machine.sessionId, page, machine: leased, session, signal, waitedMs });
       } finally {
+        machine.hasServed = true;
         session.meter.addBrowserMs(clock.monotonicMs() - heldSinceMs);
         // Not awaited: the next fetch uses another page.
         void page.close().catch((error: unknown) => this.#deps.log.debug({ err: error }, 'fetch page close failed'));
@@ -124,7 +141,19 @@ export class FetchMachines {
     });
   }
 
+  /** @throws HeldUp for a machine that has served before */
   async #page(machine: FetchMachine, { browser }: Machine, signal: AbortSignal): Promise<PrivatePage> {
+    const opening = this.#openPage(machine, browser, signal);
+    const timer = Promise.withResolvers<null>();
+    const timeout = !machine.hasServed ? undefined : setTimeout(() => timer.resolve(null), browser.timeoutScale.ms(pageMsMax));
+    const page = await Promise.race([opening, timer.promise]).finally(() => clearTimeout(timeout));
+    if (page) return page;
+    machine.isRetired = true;
+    opening.then((late) => late.close()).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'late fetch page failed'));
+    throw new HeldUp('The browser opens no page.');
+  }
+
+  async #openPage(machine: FetchMachine, browser: Machine['browser'], signal: AbortSignal): Promise<PrivatePage> {
     const spare = machine.spare;
     machine.spare = null;
     const page = spare ? await spare : null;
@@ -140,14 +169,14 @@ export class FetchMachines {
 
   #makeSpare(machine: FetchMachine, browser: Machine['browser']): void {
     if (machine.spare || machine.isRetired || machine.uses >= usesMax) return;
-    machine.spare = browser.openPrivate({ signal: AbortSignal.timeout(browser.timeoutScale.ms(spareMsMax)) }).catch((error: unknown) => {
+    machine.spare = browser.openPrivate({ signal: abortAfter(browser.timeoutScale.ms(spareMsMax)) }).catch((error: unknown) => {
       this.#deps.log.debug({ err: error }, 'spare page creation failed');
       return null;
     });
   }
 
   /** Picks a machine and counts the use in the same tick, so that no other fetch takes the last page. */
-  async #claim(spec: FetchSpec, signal: AbortSignal): Promise<FetchMachine> {
+  async #claim(spec: MachineSpec, signal: AbortSignal): Promise<FetchMachine> {
     for (;;) {
       const machine = await this.#pick(spec, signal, this.#deps);
       // Another fetch may have taken the page while this one awaited the machine.
@@ -159,7 +188,7 @@ export class FetchMachines {
   }
 
   /** The machine of this key with the fewest pages, or a new one when all are full. */
-  async #pick(spec: FetchSpec, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<FetchMachine> {
+  async #pick(spec: MachineSpec, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<FetchMachine> {
     for (;;) {
       for (const machine of this.#machines.values()) this.#retireWhenDue(machine);
       const mine = [...this.#machines.values()].filter(({ key, isRetired }) => key === spec.key && !isRetired);
@@ -184,7 +213,7 @@ export class FetchMachines {
    * An owner has at most as many of these machines as its plan allows sessions, beside those. An idle one of another
    * egress gives way. @throws ServiceError no_capacity
    */
-  #makeRoom({ owner, tier: { concurrency_limit: machinesMax } }: FetchSpec): void {
+  #makeRoom({ owner, tier: { concurrency_limit: machinesMax } }: MachineSpec): void {
     if (machinesMax === null) return;
     const mine = [...this.#machines.values()].filter((machine) => machine.owner === owner && !machine.isRetired);
     const starting = [...this.#starting.values()].filter((each) => each.owner === owner);
@@ -198,7 +227,7 @@ export class FetchMachines {
     this.#retireWhenDue(idle);
   }
 
-  async #start(spec: FetchSpec): Promise<FetchMachine> {
+  async #start(spec: MachineSpec): Promise<FetchMachine> {
     const { sessions, clock } = this.#deps;
     const { request, region, tier, kind } = spec;
     const timeoutSeconds = Math.min(sessionSecondsMax, tier.max_session_seconds);
@@ -219,7 +248,18 @@ export class FetchMachines {
     const { key, owner } = spec;
     // Scaled down with the session when the plan allows less than `sessionSecondsMax`.
     const retiresMs = clock.monotonicMs() + lifeMsMax * (timeoutSeconds / sessionSecondsMax);
-    const machine: FetchMachine = { key, owner, sessionId, ready, retiresMs, uses: 0, running: 0, isRetired: false, spare: null };
+    const machine: FetchMachine = {
+      key,
+      owner,
+      sessionId,
+      ready,
+      retiresMs,
+      uses: 0,
+      running: 0,
+      isRetired: false,
+      hasServed: false,
+      spare: null,
+    };
     this.#machines.set(sessionId, machine);
     return machine;
   }

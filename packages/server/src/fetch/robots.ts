@@ -2,12 +2,8 @@
 import { LRUCache } from 'lru-cache';
 import { HttpFailure, type HttpClient } from '../egress/egress.ts';
 import { expiringBy, type Clock } from '../lib/clock.ts';
-import { decodeBody } from '../content/content.ts';
+import { decodeBody, parseRobots, robotsAgent } from '../content/content.ts';
 import { limits } from './limits.ts';
-import { parseRobots } from './robots-rules.ts';
-
-/** The product token that robots.txt rules match. */
-export const robotsAgent = 'Berth';
 
 /** All rules in memory. */
 const cacheBytesMax = 32 * 1024 * 1024;

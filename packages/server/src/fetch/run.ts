@@ -1,11 +1,11 @@
 /** One fetch: attempts as the retry plan says, within the budget, each recorded. The last one is the result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type Block, type FetchResponse, type StrategyName, type WorkUsage } from '@berth/contract';
-import { cutText } from '../lib/text.ts';
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { addUsage, Attempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
+import { createCooldown, createOwnBlock } from './own-block.ts';
 import { createPageResult } from './result.ts';
 import type { FetchSpec } from './spec.ts';
 
@@ -21,6 +21,8 @@ export interface RunContext {
   jobId: string | null;
   signal: AbortSignal;
   progress(step: number, total: number | null, note: string): void;
+  /** Called before what cannot be repeated. */
+  touch(): Promise<void>;
 }
 
 /** Kept back from the attempts for building the response. */
@@ -52,6 +54,7 @@ export class FetchRun {
   /** @throws ServiceError and ValidationError for what the caller or the operator has to fix, and the signal's reason. */
   async run(): Promise<FetchRunResult> {
     const { request, owner, domain } = this.#spec;
+    if (request.method !== 'GET' && request.method !== 'HEAD') await this.#context.touch();
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
     const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
@@ -134,7 +137,9 @@ export class FetchRun {
 
   async #runAttempt(strategy: StrategyName, signal: AbortSignal): Promise<AttemptResult> {
     this.#attemptCount += 1;
-    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget }).run(signal);
+    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget, touch: () => this.#context.touch() }).run(
+      signal,
+    );
     addUsage(this.#usage, result.usage);
     this.#charge = result.charge ?? this.#charge;
     return result;
@@ -271,22 +276,4 @@ const createOutcome = (
   transport: null,
   charge: null,
   usage: noUsage,
-});
-
-const createCooldown = ({ until, vendor }: NonNullable<RetryPlan['cooldown']>, now: Date): Block => ({
-  ...createOwnBlock('cooldown', `left alone until ${until.toISOString()}`),
-  vendor,
-  retry_after_seconds: Math.max(1, Math.ceil((until.getTime() - now.getTime()) / 1000)),
-});
-
-/** A block by this service's own rules, not by the site. */
-const createOwnBlock = (type: 'robots_disallowed' | 'cooldown', detail: string): Block => ({
-  blocked: true,
-  type,
-  vendor: 'unknown',
-  confidence: 'high',
-  evidence: [{ kind: 'url', id: type, value_redacted: cutText(detail, 80) }],
-  signatures_version: '',
-  challenge_waited_ms: 0,
-  retry_after_seconds: null,
 });

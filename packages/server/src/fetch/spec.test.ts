@@ -3,17 +3,18 @@ import { describe, it } from 'node:test';
 import { FetchRequest, ValidationError, type ValidationIssue } from '@berth/contract';
 import { loadTiers, type Tier } from '../owners/owners.ts';
 import { loadRegions } from '../regions/regions.ts';
+import type { Sessions } from '../sessions/sessions.ts';
 import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
 
 const principal = (owner: string) => ({ owner, keyId: 'key_1', requestsPerMinute: null, scope: owner });
 
 const tiers = loadTiers(null, { billing: false });
 
-/** A fetch outside a session does not use `sessions`. */
+/** A fetch outside a session only asks whether the worker takes work. */
 const deps = {
   owners: { tierOf: () => Promise.resolve(tiers.get(tiers.default) as Tier) },
   regions: loadRegions({ file: null, defaultCode: 'local' }),
-  sessions: undefined as never,
+  sessions: { assertTakesWork: () => undefined } as unknown as Sessions,
 } satisfies FetchSpecDeps;
 
 const createSpec = (body: Record<string, unknown>, owner = 'one'): Promise<FetchSpec> =>

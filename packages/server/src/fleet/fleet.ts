@@ -1,24 +1,33 @@
 /** The machines of this worker: the warm pool, the assigned machines, and the loops that reconcile both with their targets. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type PoolKind } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
+import { systemClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
+import { traced } from '../lib/tracing.ts';
 import { processorsHere, type BootMethod, type Runtime, type VmKind } from '../runtime/runtime.ts';
 import { BootQueue } from './boot-queue.ts';
 import { bootMachine, endMachine, toMachineLoss, type Machine, type MachineLoss, reapOrphans } from './machine.ts';
 import type { MachineState } from './store.ts';
-import { readStats, type FleetStats, readInventory, type Inventory } from './inventory.ts';
+import { readStats, type FleetStats, readInventory, readSummary, type FleetSummary, type Inventory } from './inventory.ts';
 import { MachineBytes, MemoryReadings } from './memory.ts';
 import { Pressure } from './pressure.ts';
 import { FleetHistory } from './history.ts';
+import { Heartbeat } from './heartbeat.ts';
 import { Refill } from './refill.ts';
 import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './slots.ts';
-import { upsertHeartbeat, deleteWorker, moveMachine, silentWorkers } from './store.ts';
-import { Targets, silentSecondsMax } from './targets.ts';
+import { Lease, leaseTiming } from './lease.ts';
+import { listPeers, lostWorkers, moveMachine, type HeartbeatReply } from './store.ts';
+import { Targets } from './targets.ts';
 
+export { DuplicateWorker } from './lease.ts';
 export type { Machine, MachineLoss } from './machine.ts';
-export type { FleetStats } from './inventory.ts';
+export type { FleetDeps } from './slots.ts';
+export type { FleetStats, FleetSummary } from './inventory.ts';
+export type { HeartbeatReply } from './store.ts';
+export { silentSecondsMax } from './targets.ts';
 
 /** More boots than processors slow each other down; at least a few overlap, because a boot also waits for I/O. */
 const bootsAtOnce = Math.max(4, Math.min(16, Math.floor(processorsHere())));
@@ -37,7 +46,10 @@ export class Fleet implements FleetContext {
   readonly pressure: Pressure;
   readonly refill: Loop;
   readonly reaper: Loop;
-  readonly heartbeat: Loop;
+  readonly #heartbeat: Heartbeat;
+  readonly lease: Lease;
+  /** Re-reads the targets and who shares them. */
+  readonly sharing: Loop;
   readonly pings: Loop;
   readonly #memory: MemoryReadings;
   readonly #machineBytes: MachineBytes;
@@ -46,15 +58,14 @@ export class Fleet implements FleetContext {
   /** Machines whose browser has not answered its last ping yet. */
   readonly #pinging = new Set<string>();
   #lostListeners: ((sessionId: string, loss: MachineLoss) => void)[] = [];
-  #startedAt: Date;
-  #url = '';
   #stopping = false;
+  /** Aborted when the lease is lost, and then replaced. */
+  #fence = new AbortController();
 
   constructor(deps: FleetDeps) {
     const { clock, runtime, memoryFreeBytesMin: freeBytesMin } = deps;
     this.deps = deps;
-    this.#startedAt = clock.now();
-    this.targets = new Targets(deps);
+    this.targets = new Targets({ ...deps, takesWork: () => this.lastHeartbeat.state === 'active' });
     this.history = new FleetHistory(deps);
     this.#memory = new MemoryReadings(clock);
     this.#machineBytes = new MachineBytes(runtime.isolation);
@@ -75,7 +86,22 @@ export class Fleet implements FleetContext {
     this.refill = this.#pool.loop;
     this.reaper = new Loop('reaper', 10_000, () => reapOrphans(deps, this.slots));
     this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));
-    this.heartbeat = new Loop('heartbeat', 5000, () => this.#writeHeartbeat());
+    this.#heartbeat = new Heartbeat(this);
+    this.sharing = new Loop('pool-targets', 5000, () => this.#shareTargets());
+    this.lease = new Lease({
+      ...deps,
+      ...deps.lease,
+      // A clock that jumps, or that a test moves, ends no browser.
+      clock: systemClock,
+      timing: leaseTiming(deps.lease.ms),
+      describe: () => this.#heartbeat.report(),
+      onReply: (reply) => this.#heartbeat.accept(reply),
+    });
+    this.lease.onFenced(() => this.#endMachines());
+  }
+
+  get heartbeat(): Loop {
+    return this.lease.heartbeat;
   }
 
   get stopping(): boolean {
@@ -87,10 +113,21 @@ export class Fleet implements FleetContext {
     return this.#queue.waiting;
   }
 
-  /** Sets the URL at which other workers reach this one. */
-  announce(url: string): void {
-    this.#url = url;
-    this.heartbeat.nudge();
+  /** Sets the URL at which clients reach this worker, and the address of its internal listener, if it has one. */
+  announce(url: string, fleetAddress: string | null = null): void {
+    this.#heartbeat.announce(url, fleetAddress);
+    this.lease.heartbeat.nudge();
+  }
+
+  /** Reports to the others that this worker stops: they place nothing on it any more. */
+  announceStop(): void {
+    this.#heartbeat.announceStop();
+    this.lease.heartbeat.nudge();
+  }
+
+  /** The operator's decision about this worker, and whether there are others, as of the last heartbeat. */
+  get lastHeartbeat(): HeartbeatReply {
+    return this.#heartbeat.last;
   }
 
   /**
@@ -98,18 +135,39 @@ export class Fleet implements FleetContext {
    * that is booted in the owner's turn.
    * @throws ServiceError no_capacity
    */
-  async acquire(
+  acquire(sessionId: string, kind: VmKind, options: { owner: string; signal: AbortSignal }): Promise<{ machine: Machine; warm: boolean }> {
+    return traced('acquire', { 'berth.session_id': sessionId, 'berth.machine.kind': kind }, async (span) => {
+      const acquired = await this.#acquire(sessionId, kind, options);
+      span.set({ 'berth.machine.id': acquired.machine.id, 'berth.machine.source': acquired.warm ? 'pool' : 'boot' });
+      return acquired;
+    });
+  }
+
+  async #acquire(
     sessionId: string,
     kind: VmKind,
     { owner, signal }: { owner: string; signal: AbortSignal },
   ): Promise<{ machine: Machine; warm: boolean }> {
-    const machine = await this.#claimWarm(sessionId, kind);
-    if (machine) return { machine, warm: true };
-    return this.#queue.run(owner, signal, async () => {
+    const startMs = this.deps.clock.monotonicMs();
+    const sinceStart = (): number => this.deps.clock.monotonicMs() - startMs;
+    let queuedMs: number | null = null;
+    let machine = await this.#claimWarm(sessionId, kind);
+    let warm = machine !== null;
+    machine ??= await this.#queue.run(owner, signal, async () => {
+      queuedMs = sinceStart();
       // A pool machine may have become ready meanwhile.
       const ready = await this.#claimWarm(sessionId, kind);
-      return ready ? { machine: ready, warm: true } : { machine: await this.boot(kind, sessionId, signal), warm: false };
+      warm = ready !== null;
+      return ready ?? this.boot(kind, sessionId, signal);
     });
+    this.history.onAcquired({ kind, warm, ms: sinceStart(), queuedMs });
+    return { machine, warm };
+  }
+
+  /** Calls the listeners for each machine that starts, and for each that a session gets. */
+  observe({ onBooted, onAcquired }: Pick<FleetHistory, 'onBooted' | 'onAcquired'>): void {
+    this.history.onBooted = onBooted;
+    this.history.onAcquired = onAcquired;
   }
 
   /** Stores how many machines the region keeps warm, and applies it at once. */
@@ -122,6 +180,11 @@ export class Fleet implements FleetContext {
   /** Lists all machines of the region. */
   inventory(): Promise<Inventory> {
     return readInventory(this, this.#memory);
+  }
+
+  /** Counts workers and machines, and reads no machine. @throws ServiceError store_unavailable */
+  summary(): Promise<FleetSummary> {
+    return readSummary(this);
   }
 
   stats(): FleetStats {
@@ -151,6 +214,7 @@ export class Fleet implements FleetContext {
 
   /** Whether the machine is assigned to a session and not lost. */
   holds(machineId: string): boolean {
+    this.lease.check();
     return this.slots.get(machineId)?.state === 'assigned';
   }
 
@@ -160,9 +224,12 @@ export class Fleet implements FleetContext {
   }
 
   async boot(kind: VmKind, sessionId: string | null, signal: AbortSignal): Promise<Machine> {
+    this.lease.assertHeld();
+    const fence = this.#fence;
     const { runtime, clock } = this.deps;
     const id = newId('vm');
     const generation = runtime.generation(kind);
+    const startMs = clock.monotonicMs();
     const slot: VmSlot = {
       id,
       kind,
@@ -176,15 +243,20 @@ export class Fleet implements FleetContext {
     };
     this.slots.set(id, slot);
     try {
-      const machine = await bootMachine(this.deps, slot, AbortSignal.any([signal, AbortSignal.timeout(runtime.bootMsMax)]));
+      const attributes = { 'berth.machine.id': id, 'berth.machine.kind': kind, 'berth.machine.method': bootMethodOf(runtime, kind) };
+      const aborted = AbortSignal.any([signal, fence.signal, abortAfter(runtime.bootMsMax)]);
+      // What comes first after a freeze may be a message, and not the timer that looks at the clock.
+      const options = { ...slot, beforeMessage: () => this.lease.check() };
+      const machine = await traced('boot', attributes, () => bootMachine(this.deps, options, aborted));
       slot.machine = machine;
       this.#watch(machine);
       await this.#markReady(slot);
-      this.history.recordBoot(kind, bootMethodOf(runtime, kind));
+      this.history.recordBoot({ kind, method: bootMethodOf(runtime, kind), ms: clock.monotonicMs() - startMs });
       return machine;
     } catch (error) {
       // An abort or an unavailable store is no boot failure.
-      if (!signal.aborted && !(error instanceof ServiceError)) this.history.recordFailure(kind, error, { forPool: sessionId === null });
+      if (!signal.aborted && !fence.signal.aborted && !(error instanceof ServiceError))
+        this.history.recordFailure(kind, error, { forPool: sessionId === null });
       await this.release(id);
       this.slots.delete(id);
       throw error;
@@ -205,15 +277,21 @@ export class Fleet implements FleetContext {
     return count;
   }
 
-  /** Other workers without a recent heartbeat. */
+  /** Other workers whose lease was taken. */
   async silentWorkers(): Promise<string[]> {
-    const silent = await silentWorkers(this.deps.store, silentSecondsMax);
-    return silent.filter((workerId) => workerId !== this.deps.workerId);
+    const lost = await lostWorkers(this.deps.store);
+    return lost.filter((workerId) => workerId !== this.deps.workerId);
+  }
+
+  /** The other workers that have an internal listener. @throws ServiceError store_unavailable */
+  peers(): Promise<{ workerId: string; address: string; isSilent: boolean }[]> {
+    return listPeers(this.deps.store, this.deps.workerId);
   }
 
   start(): void {
     this.reaper.start();
-    this.heartbeat.start();
+    this.lease.start();
+    this.sharing.start();
     this.pings.start();
     this.refill.start();
   }
@@ -221,9 +299,17 @@ export class Fleet implements FleetContext {
   /** Ends every machine, also assigned ones. */
   async stop(): Promise<void> {
     this.#stopping = true;
-    await Promise.all([this.refill.stop(), this.reaper.stop(), this.heartbeat.stop(), this.pings.stop()]);
+    await Promise.all([this.refill.stop(), this.reaper.stop(), this.sharing.stop(), this.pings.stop()]);
     await Promise.all([...this.slots.keys()].map((id) => this.release(id)));
-    await deleteWorker(this.deps.store, this.deps.workerId);
+    await this.lease.stop();
+  }
+
+  /** The lease is lost: every machine is killed in this turn of the event loop, before any I/O is passed on. */
+  async #endMachines(): Promise<void> {
+    this.#fence.abort(new Error('this worker lost its lease'));
+    this.#fence = new AbortController();
+    await Promise.all([...this.slots.keys()].map((id) => this.release(id)));
+    this.reaper.nudge();
   }
 
   async #claimWarm(sessionId: string, kind: VmKind): Promise<Machine | null> {
@@ -271,7 +357,7 @@ export class Fleet implements FleetContext {
     const lost = (loss: MachineLoss) => {
       const slot = this.slots.get(machine.id);
       if (!slot || slot.state === 'draining') return;
-      this.deps.log.warn({ vm: machine.id, session: slot.sessionId, loss }, 'machine lost');
+      this.deps.log.warn({ vm: machine.id, session_id: slot.sessionId, loss }, 'machine lost');
       const { sessionId } = slot;
       if (sessionId === null) {
         this.history.retired.lost += 1;
@@ -300,12 +386,10 @@ export class Fleet implements FleetContext {
       void answered.finally(() => this.#pinging.delete(id));
     }
     const learned = this.#machineBytes.learn(machines.map(({ vm }) => vm));
-    await orAbort(learned, AbortSignal.any([signal, AbortSignal.timeout(learnMsMax)])).catch(() => undefined);
+    await orAbort(learned, AbortSignal.any([signal, abortAfter(learnMsMax)])).catch(() => undefined);
   }
 
-  async #writeHeartbeat(): Promise<void> {
-    const { store, workerId, region } = this.deps;
-    await upsertHeartbeat(store, { workerId, region, url: this.#url, startedAt: this.#startedAt });
+  async #shareTargets(): Promise<void> {
     // The refill may be in a long boot that the target no longer needs.
     await this.targets.refresh();
     void this.#pool.shrink();

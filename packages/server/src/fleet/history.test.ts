@@ -33,14 +33,14 @@ describe('machines that do not start', () => {
   it('hold up no other kind, and nothing once one has started', () => {
     fail(5);
     assert.equal(history.isBackingOff('full_browser'), false);
-    history.recordBoot('headless', 'process');
+    history.recordBoot({ kind: 'headless', method: 'process', ms: 1 });
     assert.deepEqual([history.isBackingOff('headless'), history.failures('headless'), history.failedAt('headless')], [false, 0, null]);
   });
 
   it('are logged at the first failure and at recovery only', () => {
     fail(50);
-    history.recordBoot('headless', 'clone');
-    history.recordBoot('headless', 'clone');
+    history.recordBoot({ kind: 'headless', method: 'clone', ms: 1 });
+    history.recordBoot({ kind: 'headless', method: 'clone', ms: 1 });
     assert.deepEqual(logged, ['machine boot failed', 'machine boots recovered']);
   });
 
@@ -77,7 +77,7 @@ describe('machines that do not start', () => {
 
   it('are counted by kind beside those that start', () => {
     fail(2);
-    for (const method of ['clone', 'clone', 'cold'] as const) history.recordBoot('headless', method);
+    for (const method of ['clone', 'clone', 'cold'] as const) history.recordBoot({ kind: 'headless', method, ms: 1 });
     const [headless] = history.boots();
     assert.deepEqual(headless, { kind: 'headless', byMethod: { process: 0, clone: 2, cold: 1 }, failed: 2 });
   });

@@ -5,6 +5,24 @@ import type { BootMethod, VmKind } from '../runtime/runtime.ts';
 /** Why a pool machine was ended unused. */
 export type Retirement = 'surplus' | 'old' | 'outdated' | 'lost';
 
+/** A machine that has started. */
+export interface Boot {
+  kind: VmKind;
+  method: BootMethod;
+  ms: number;
+}
+
+/** A machine that a session has got. */
+export interface Acquisition {
+  kind: VmKind;
+  /** Whether it was ready in the pool. */
+  warm: boolean;
+  /** With the wait in the boot queue. */
+  ms: number;
+  /** null: it did not have to wait in the boot queue. */
+  queuedMs: number | null;
+}
+
 const backoffMsMin = 1000;
 const backoffMsMax = 60_000;
 /** Fewer consecutive failures are ignored. */
@@ -26,6 +44,9 @@ interface Boots {
 /** Boots and retirements on this worker, for the pool's backoff and for metrics. */
 export class FleetHistory {
   readonly retired: Record<Retirement, number> = { surplus: 0, old: 0, outdated: 0, lost: 0 };
+  /** For metrics. */
+  onBooted: (boot: Boot) => void = () => undefined;
+  onAcquired: (acquisition: Acquisition) => void = () => undefined;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #boots: Record<VmKind, Boots> = { headless: noBoots(), full_browser: noBoots(), shell: noBoots() };
@@ -35,8 +56,10 @@ export class FleetHistory {
     this.#log = log;
   }
 
-  recordBoot(kind: VmKind, method: BootMethod): void {
+  recordBoot(boot: Boot): void {
+    const { kind, method } = boot;
     const boots = this.#boots[kind];
+    this.onBooted(boot);
     boots.byMethod[method] += 1;
     if (boots.failures > 0) this.#log.info({ kind, failures: boots.failures }, 'machine boots recovered');
     boots.failures = 0;

@@ -5,11 +5,11 @@ import type { MachineState } from './store.ts';
 import type { MemoryReadings } from './memory.ts';
 import type { PressureReading } from './pressure.ts';
 import { isOutdated, type VmSlot, type FleetContext } from './slots.ts';
-import { listMachines, type ListedMachine } from './store.ts';
-import { eachPoolKind, silentSecondsMax, type Target } from './targets.ts';
+import { countOtherMachines, listMachineIds, listMachines, listWorkers, type ListedMachine, type WorkerRecord } from './store.ts';
+import { eachPoolKind, type Target } from './targets.ts';
 import type { Retirement } from './history.ts';
 
-/** `failed`: no worker runs it. Its release failed and the reaper will end it, or its worker has no recent heartbeat. */
+/** `failed`: no worker runs it. Its release failed and the reaper will end it, or its worker is lost. */
 type InventoryState = MachineState | 'failed';
 
 export interface InventoryVm {
@@ -40,7 +40,7 @@ export async function readInventory(fleet: FleetContext, memory: MemoryReadings)
   // A machine released during the query is ended, not failed.
   const before = new Set(fleet.slots.keys());
   const machines = [...fleet.slots.values()].flatMap(({ machine }): Machine[] => (machine ? [machine] : []));
-  const [rows, bytes] = await Promise.all([listMachines(store, region, silentSecondsMax), memory.read(machines)]);
+  const [rows, bytes] = await Promise.all([listMachines(store, region), memory.read(machines)]);
   const otherRows = rows.filter(({ vmId }) => !fleet.slots.has(vmId) && !before.has(vmId));
   const vms = [
     ...[...fleet.slots.values()].map((slot) => fromSlot(fleet, slot, bytes.get(slot.id) ?? null)),
@@ -141,4 +141,32 @@ export function readStats(fleet: FleetContext): FleetStats {
     waiting,
     admitting: pressure.read().admitting,
   };
+}
+
+/** Workers of all regions, and the region's machines by state, without reading the machines. */
+export interface FleetSummary {
+  region: string;
+  workerId: string;
+  workers: WorkerRecord[];
+  targets: Record<PoolKind, number>;
+  machines: Record<InventoryState, number>;
+  pressure: PressureReading;
+  warnings: readonly string[];
+}
+
+export async function readSummary(fleet: FleetContext): Promise<FleetSummary> {
+  const { store, region, workerId, runtime } = fleet.deps;
+  // A machine released during the query is ended, not failed.
+  const before = new Set(fleet.slots.keys());
+  const [workers, others, storedIds] = await Promise.all([
+    listWorkers(store),
+    countOtherMachines(store, { region, workerId }),
+    listMachineIds(store, workerId),
+  ]);
+  const failed = storedIds.filter((id) => !fleet.slots.has(id) && !before.has(id)).length;
+  const machines: FleetSummary['machines'] = { warming: 0, ready: 0, assigned: 0, draining: 0, failed };
+  for (const { state } of fleet.slots.values()) machines[state] += 1;
+  for (const { state, count } of others) machines[state] += count;
+  const targets = eachPoolKind((kind) => fleet.targets.of(kind).target);
+  return { region, workerId, workers, targets, machines, pressure: fleet.pressure.read(), warnings: runtime.warnings };
 }

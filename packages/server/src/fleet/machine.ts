@@ -6,7 +6,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import type { Store } from '../store/store.ts';
-import { deleteMachine, insertMachine, deleteLostMachines, listMachineIds } from './store.ts';
+import { deleteForgottenWorkers, deleteMachine, insertMachine, deleteLostMachines, listMachineIds } from './store.ts';
 
 /** One browser in one machine, with its egress. */
 export interface Machine {
@@ -46,12 +46,14 @@ interface BootOptions {
   createdAt: Date;
   /** null for a pool machine. */
   sessionId: string | null;
+  /** Called before anything is passed on to or from its browser. */
+  beforeMessage: () => void;
 }
 
 /** Boots a machine and attaches its browser. Its row is inserted first, and everything is rolled back on failure. */
 export async function bootMachine(deps: BootDeps, options: BootOptions, signal: AbortSignal): Promise<Machine> {
   const { store, runtime, gate, clock, log, workerId, region } = deps;
-  const { id, kind, createdAt, sessionId } = options;
+  const { id, kind, createdAt, sessionId, beforeMessage } = options;
   const cleanup = new Cleanup();
   try {
     await insertMachine(store, { vmId: id, workerId, region, kind, sessionId, createdAt, runtime: runtime.name });
@@ -66,6 +68,7 @@ export async function bootMachine(deps: BootDeps, options: BootOptions, signal: 
       clock,
       egressFailureOf: (host, port) => egress.lastRefusal(host, port),
       slowness: runtime.slowdown,
+      beforeMessage,
     });
     const browser = await orAbort(attached, signal);
     // A waiting session gets its browser at once; its first page opens while the caller connects. A pool machine waits for both.
@@ -88,6 +91,8 @@ export async function endMachine(deps: BootDeps, machine: Machine): Promise<void
 
 /** Long enough for operators to see these machines as failed. */
 const lostSecondsMax = 600;
+/** Operators see a lost worker for a day. */
+const forgottenSecondsMax = 86_400;
 
 /**
  * Ends orphans: machines that the runtime finds on this host and that have no
@@ -107,4 +112,5 @@ export async function reapOrphans({ runtime, store, workerId, log }: BootDeps, s
   const present = new Set(artifacts.map((artifact) => artifact.id));
   for (const id of rows) if (!slots.has(id) && !present.has(id)) await deleteMachine(store, id);
   await deleteLostMachines(store, workerId, lostSecondsMax);
+  await deleteForgottenWorkers(store, forgottenSecondsMax);
 }

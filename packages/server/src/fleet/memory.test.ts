@@ -50,7 +50,8 @@ describe('the memory of machines', () => {
       fakeMachine('vm_1', () => Promise.resolve(5)),
     ]);
     assert.deepEqual([read.get('vm_mute'), read.get('vm_dead'), read.get('vm_1')], [null, null, 5]);
-    assert.ok(performance.now() - sinceMs < 2500);
+    // One after the other, or without an end, it would take longer.
+    assert.ok(performance.now() - sinceMs < 10_000);
   });
 
   it('stays the last reading when a new one fails', async () => {

@@ -1,3 +1,4 @@
+import { abortAfter } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import type { Machine } from './machine.ts';
@@ -36,7 +37,7 @@ export class MemoryReadings {
 
   async #renew(machines: readonly Machine[]): Promise<void> {
     this.#deleteAllExcept(machines);
-    const signal = AbortSignal.timeout(readMsMax);
+    const signal = abortAfter(readMsMax);
     const nowMs = this.#clock.monotonicMs();
     const due = machines.filter(({ id }) => nowMs - (this.#readings.get(id)?.readMs ?? -Infinity) >= freshMs);
     const lane = async (): Promise<void> => {

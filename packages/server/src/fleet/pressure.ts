@@ -69,6 +69,15 @@ export class Pressure {
     return { ...this.#host, admitting: reason === null, reason, processorsBusy: this.#processorsBusy };
   }
 
+  /** How many more machines of the expected size fit into memory; null where it cannot be read. */
+  machinesLeft(): number | null {
+    const { memoryAvailableBytes } = this.read();
+    if (memoryAvailableBytes === null) return null;
+    const { freeBytesMin, machineBytes, clock } = this.#options;
+    const left = memoryAvailableBytes - freeBytesMin - this.#reservedBytes(clock.monotonicMs());
+    return Math.max(0, Math.floor(left / machineBytes()));
+  }
+
   /** Reserves memory when a boot begins, because the host shows its use only seconds later. */
   reserve(): MemoryReservation {
     const reservation: { bytes: number; startedMs: number | null } = { bytes: this.#options.machineBytes(), startedMs: null };

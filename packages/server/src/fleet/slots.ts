@@ -1,4 +1,5 @@
 import type { Audit } from '../audit/audit.ts';
+import type { LeaseDeps } from './lease.ts';
 import type { HostReader, VmKind } from '../runtime/runtime.ts';
 import type { BootDeps, Machine } from './machine.ts';
 import type { MachineState } from './store.ts';
@@ -8,6 +9,12 @@ import type { Targets } from './targets.ts';
 
 export interface FleetDeps extends BootDeps {
   audit: Audit;
+  /** Of the file of regions. */
+  registryVersion: string;
+  /** Sessions at once on this worker. */
+  sessionsMax: number;
+  /** The worker's lease: its length, the claimed data folder, and the connection of its heartbeats. */
+  lease: Pick<LeaseDeps, 'dataFolder' | 'onDatabaseTime' | 'store'> & { ms: number };
   /** Machines kept warm in a region until an operator sets its target. */
   poolTarget: number;
   /** No machine is booted that would leave less free memory. */

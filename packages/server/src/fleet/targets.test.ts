@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { Audit } from '../audit/audit.ts';
+import { sql } from 'kysely';
 import { ManualClock } from '../lib/clock.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
-import { upsertHeartbeat } from './store.ts';
+import { beat } from './testing.ts';
 import { Targets, shareOf } from './targets.ts';
 
 let database: TestStore;
@@ -15,12 +16,11 @@ after(() => database.drop());
 const clock = new ManualClock();
 const operator = { actor: 'operator' };
 
-function targetsOf(workerId: string, region: string, poolTarget = 3): Targets {
+function targetsOf(workerId: string, region: string, { poolTarget = 3, takesWork = true } = {}): Targets {
   const { store } = database;
-  return new Targets({ store, audit: new Audit({ store, clock }), clock, workerId, region, poolTarget });
+  return new Targets({ store, audit: new Audit({ store, clock }), clock, workerId, region, poolTarget, takesWork: () => takesWork });
 }
-const heartbeatOf = (workerId: string, region: string): Promise<void> =>
-  upsertHeartbeat(database.store, { workerId, region, url: '', startedAt: clock.now() });
+const heartbeatOf = (workerId: string, region: string): Promise<unknown> => beat(database.store, { workerId, region });
 
 describe('the shares of a target', () => {
   it('add up to the target, and differ by one at most', () => {
@@ -47,9 +47,19 @@ describe('the shares of a target', () => {
   });
 });
 
+describe('a worker that takes no new sessions', () => {
+  it('has no share, and the others have all', async () => {
+    const [one, other] = [targetsOf('wrk_a', 'cordoned', { takesWork: false }), targetsOf('wrk_b', 'cordoned')];
+    await Promise.all([heartbeatOf('wrk_a', 'cordoned'), heartbeatOf('wrk_b', 'cordoned')]);
+    await sql`update workers set state = 'cordoned' where worker_id = 'wrk_a'`.execute(database.store.tables());
+    await Promise.all([one.read(), other.read()]);
+    assert.deepEqual([one.share('headless'), other.share('headless')], [0, 3]);
+  });
+});
+
 describe('the target of a region', () => {
   it('is the configured default until an operator sets it', async () => {
-    const targets = targetsOf('wrk_a', 'fresh', 5);
+    const targets = targetsOf('wrk_a', 'fresh', { poolTarget: 5 });
     await targets.read();
     assert.deepEqual(targets.of('headless'), { target: 5, updatedAt: null, updatedBy: null });
     assert.deepEqual(targets.of('full_browser'), { target: 0, updatedAt: null, updatedBy: null });
@@ -66,7 +76,7 @@ describe('the target of a region', () => {
     clock.advance(3000);
     await other.refresh();
     assert.equal(other.of('full_browser').target, 7);
-    const restarted = targetsOf('wrk_a', 'shared', 99);
+    const restarted = targetsOf('wrk_a', 'shared', { poolTarget: 99 });
     await restarted.refresh();
     assert.deepEqual([restarted.of('full_browser').target, restarted.of('headless').target], [7, 99]);
   });

@@ -4,7 +4,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Store } from '../store/store.ts';
 import { liveWorkers, readTargets, writeTarget } from './store.ts';
 
-/** A worker without a heartbeat for this long is lost. Six heartbeats. */
+/** No work is placed on a worker without a heartbeat for this long. */
 export const silentSecondsMax = 30;
 /** How long another worker's change may go unnoticed. */
 const rereadMs = 3000;
@@ -24,6 +24,8 @@ interface TargetsDeps {
   region: string;
   /** The default target. */
   poolTarget: number;
+  /** Whether this worker takes new sessions: the others share its part otherwise. */
+  takesWork: () => boolean;
 }
 
 /**
@@ -33,7 +35,7 @@ interface TargetsDeps {
 export class Targets {
   readonly #deps: TargetsDeps;
   #targets: Record<PoolKind, Target>;
-  /** Live workers of the region, always including this one. */
+  /** Live workers of the region that take new sessions. */
   #workers: readonly string[];
   /** Monotonic; null before the first read. */
   #readMs: number | null = null;
@@ -78,14 +80,16 @@ export class Targets {
 
   /** Ignores a result that arrives after that of a later read. */
   async read(): Promise<void> {
-    const { store, region, workerId, poolTarget } = this.#deps;
+    const { store, region, workerId, poolTarget, takesWork } = this.#deps;
     this.#lastRequest += 1;
     const request = this.#lastRequest;
-    const [rows, workers] = await Promise.all([readTargets(store, region), liveWorkers(store, region, silentSecondsMax)]);
+    const [rows, workers] = await Promise.all([readTargets(store, region), liveWorkers(store, region)]);
     if (request < this.#lastApplied) return;
     this.#lastApplied = request;
     this.#targets = { ...defaultTargets(poolTarget), ...Object.fromEntries(rows.map(({ kind, ...target }) => [kind, target])) };
-    this.#workers = [...new Set([workerId, ...workers])];
+    // Its own row may not exist yet, or not have reached this read.
+    const others = workers.filter((id) => id !== workerId);
+    this.#workers = takesWork() ? [workerId, ...others] : others;
   }
 }
 
@@ -93,9 +97,10 @@ export class Targets {
 const defaultTargets = (headless: number): Record<PoolKind, Target> =>
   eachPoolKind((kind) => ({ target: kind === 'headless' ? headless : 0, updatedAt: null, updatedBy: null }));
 
-/** Equal shares; the remainder goes to the lowest ids, so that workers agree without communication. */
+/** Equal shares, none for a worker that is not listed; the remainder goes to the lowest ids, so that workers agree without communication. */
 export function shareOf(target: number, workerIds: readonly string[], workerId: string): number {
   const rank = workerIds.toSorted().indexOf(workerId);
+  if (rank < 0) return 0;
   return Math.floor(target / workerIds.length) + (rank < target % workerIds.length ? 1 : 0);
 }
 

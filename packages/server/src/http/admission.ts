@@ -1,7 +1,7 @@
-import { acceptsLinks, ServiceError } from '@berth/contract';
+import { acceptsLinks, acceptsLinksAndKeys, ServiceError } from '@berth/contract';
 import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRes, type RateLimiter, type Rates } from '../rates/rates.ts';
 import type { Credentials, Guards, Principal } from './call.ts';
 import type { Exchange } from './exchange.ts';
 import { networkOf } from './peer.ts';
@@ -10,6 +10,7 @@ import type { RawRequest } from './validate.ts';
 import { viewCookieName, viewCookiesOf } from './view-cookie.ts';
 
 interface AdmissionDeps {
+  rates: Rates;
   guards: Guards;
   peers: Peers;
   /** Missing or invalid credentials per client address and minute; null: unlimited. */
@@ -28,16 +29,12 @@ const windowSeconds = 60;
  */
 export class Admission {
   #options: AdmissionDeps;
-  #failures: RateLimiterMemory | null;
-  /** One limiter for each rate that a plan allows: plans are few. */
-  #byRate = new Map<number, RateLimiterMemory>();
+  #failures: RateLimiter | null;
 
   constructor(options: AdmissionDeps) {
     this.#options = options;
-    this.#failures =
-      options.authFailuresPerMinuteMax === null
-        ? null
-        : new RateLimiterMemory({ points: options.authFailuresPerMinuteMax, duration: windowSeconds });
+    const { rates, authFailuresPerMinuteMax: failuresMax } = options;
+    this.#failures = failuresMax === null ? null : rates.limiter('auth-failures', failuresMax);
   }
 
   /** @throws ServiceError of the missing or invalid credential, or rate_limited */
@@ -82,14 +79,13 @@ export class Admission {
   }
 
   async #take(exchange: Exchange, scope: string, perMinute: number): Promise<void> {
-    let limiter = this.#byRate.get(perMinute);
-    if (!limiter) this.#byRate.set(perMinute, (limiter = new RateLimiterMemory({ points: perMinute, duration: windowSeconds })));
+    const limiter = this.#options.rates.limiter('requests', perMinute);
     try {
       setRateHeaders(exchange, perMinute, await limiter.consume(scope));
     } catch (state) {
       if (!(state instanceof RateLimiterRes)) throw state;
       setRateHeaders(exchange, perMinute, state);
-      throw rateLimited(`At most ${perMinute} requests a minute are allowed.`, state);
+      throw rateLimited(`The limit of requests per minute is ${perMinute}. Wait and try again.`, state);
     }
   }
 }
@@ -116,12 +112,12 @@ function setRateHeaders(exchange: Exchange, perMinute: number, state: RateLimite
   };
 }
 
-/** The token in the link takes precedence over cookies of earlier links. Only recordings accept an API key, too. */
+/** The token in the link takes precedence over cookies of earlier links. Recordings and reports accept an API key, too. */
 function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, cookieName: string): Credentials {
   const token = tokenOf(raw);
   const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
   if (token !== undefined) return { ...noCredentials, token, viewCookies, params: raw.params };
-  const authorization = auth === 'recording' && isOneBearer(request) ? request.headers.authorization : undefined;
+  const authorization = acceptsLinksAndKeys(auth) && isOneBearer(request) ? request.headers.authorization : undefined;
   if (viewCookies.length === 0 && authorization === undefined)
     throw new ServiceError('missing_view_token', 'A view token is required. Create a link with `POST …/view-token` or `POST …/vnc-token`.');
   return { ...noCredentials, authorization, viewCookies, params: raw.params };

@@ -38,16 +38,21 @@ export function checkUncompressed({ headers }: IncomingMessage): void {
     throw new ServiceError('unsupported_media_type', 'Content-Encoding is not supported for request bodies. Send the body uncompressed.');
 }
 
+/** @throws ServiceError body_too_large */
+export function checkBodyLength({ headers }: IncomingMessage, bytesMax: number): void {
+  if (Number(headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+}
+
+const tooLarge = (bytesMax: number): ServiceError =>
+  new ServiceError('body_too_large', `The body is larger than ${bytesMax} bytes.`, { details: { limit_bytes: bytesMax } });
+
 /**
- * Reads the whole body.
+ * Reads the whole body, whose length is checked where it is announced.
  *
- * @throws ServiceError body_too_large as soon as the announced or received length exceeds the limit, request_timeout
+ * @throws ServiceError body_too_large as soon as the received length exceeds the limit, request_timeout
  * @throws ClientDisconnected
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
-  const tooLarge = (): ServiceError =>
-    new ServiceError('body_too_large', `The body is larger than ${limits.bytesMax} bytes.`, { details: { limit_bytes: limits.bytesMax } });
-  if (Number(request.headers['content-length'] ?? 0) > limits.bytesMax) return Promise.reject(tooLarge());
   // HTTP/1.0 knows no interim responses.
   if (request.headers.expect !== undefined && request.httpVersion === '1.1') response.writeContinue();
   return new Promise((resolve, reject) => {
@@ -66,7 +71,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       });
     const onData = (chunk: Buffer): void => {
       bytes += chunk.length;
-      if (bytes > limits.bytesMax) refuse(tooLarge());
+      if (bytes > limits.bytesMax) refuse(tooLarge(limits.bytesMax));
       else chunks.push(chunk);
     };
     const onEnd = (): void => complete(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));

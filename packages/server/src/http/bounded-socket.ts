@@ -1,7 +1,6 @@
 /** A WebSocket that is read in turns with all others, and whose memory is counted. */
 import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
-import { TurnBudget } from '../lib/turn-budget.ts';
 import type { SocketBudgets } from './socket-budgets.ts';
 
 /** Mask and lengths of a short client frame. */
@@ -16,24 +15,24 @@ export class BoundedSocket extends WebSocket {
   #holds = 0;
   #isPausedByHandler = false;
   #pong: Buffer | null = null;
-  readonly #turn = new TurnBudget();
 
   /** Called once, as soon as the handshake is complete. `connection` is what the socket reads from. */
   begin(connection: Duplex, { owner, sessionId }: { owner: string | null; sessionId: string }, budgets: SocketBudgets): void {
     this.owner = owner;
     this.sessionId = sessionId;
-    budgets.add(this);
+    const share = budgets.add(this);
     this.on('message', () => void (this.unfinishedBytes = 0));
     this.on('ping', (data: Buffer) => this.#answerPing(data, budgets));
     this.on('pong', (data: Buffer) => this.#countControl(data));
     // Before the library parses the chunk, and after it.
     connection.prependListener('data', (chunk: Buffer) => {
       this.unfinishedBytes += chunk.length;
-      this.#turn.isSpent();
+      share.begin();
     });
-    connection.on('data', () => {
+    connection.on('data', (chunk: Buffer) => {
       budgets.enforce('unfinished', this);
-      if (this.#turn.isSpent()) this.#holdUntilNextTurn();
+      const pause = share.end(chunk.length, this.unfinishedBytes);
+      if (pause) this.#holdUntil(pause);
     });
   }
 
@@ -58,9 +57,9 @@ export class BoundedSocket extends WebSocket {
     if (this.#holds === 0 && !this.#isPausedByHandler) super.resume();
   }
 
-  #holdUntilNextTurn(): void {
+  #holdUntil(pause: Promise<void>): void {
     this.hold();
-    setImmediate(() => this.release());
+    void pause.then(() => this.release());
   }
 
   /** One pong a turn, for the latest ping, as RFC 6455 (5.5.3) allows: a flood of pings costs and fills nothing. */

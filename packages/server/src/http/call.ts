@@ -36,6 +36,17 @@ export interface Viewer {
   isFirstLoad: boolean;
 }
 
+/** A request that another worker has admitted. */
+export interface ForwardedCall {
+  principal: Principal;
+  requestId: string;
+  origin: string;
+  /** The session that it names; null for none. */
+  sessionId: string | null;
+  /** Id of the worker that the client reached. */
+  from: string;
+}
+
 /** The actor as the audit log names it. */
 export function actorOf({ keyId, subject, connectTokenId }: Principal): string {
   if (connectTokenId !== undefined) return `connect_token:${connectTokenId}`;

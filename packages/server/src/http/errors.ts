@@ -19,13 +19,16 @@ export function toErrorResponse(thrown: unknown, requestId: string): HttpRespons
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
 }
 
-/** The same as an HTML page; null for validation errors, which only programs cause. */
-export function toErrorPage(thrown: unknown, errorPage: ErrorPage): HttpResponse | null {
-  if (thrown instanceof ValidationError) return null;
+/** The same as an HTML page. */
+export function toErrorPage(thrown: unknown, errorPage: ErrorPage): HttpResponse {
+  if (thrown instanceof ValidationError)
+    return { status: 422, headers: { ...retryHeaders({ retryable: false }), ...errorPageHeaders }, body: errorPage(422, malformedLink) };
   const error = toServiceError(thrown);
   const body = errorPage(error.status, escapeHtml(error.publicMessage));
   return { status: error.status, headers: { ...errorHeaders(error), ...errorPageHeaders }, body };
 }
+
+const malformedLink = 'This link is not complete, or was changed. Open it exactly as it was sent.';
 
 /** Logs what the response does not say. */
 export function logFailure(log: Log, thrown: unknown, fields: object): void {

@@ -1,7 +1,9 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
-import type { Call, Principal, ReadableHeader } from './call.ts';
-import { ServiceError, type ErrorCode } from '@berth/contract';
+import type { Call, ForwardedCall, Principal, ReadableHeader } from './call.ts';
+import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { withoutPathSecrets } from '../lib/log.ts';
+import type { Caller } from '../lib/sections.ts';
+import { beginRequest, type RequestSpan } from '../lib/tracing.ts';
 
 /** The client closed the connection before the response was written. */
 export class ClientDisconnected extends Error {
@@ -33,7 +35,13 @@ export class Exchange implements Call {
   readonly startedMs: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse | null;
+  /** For whom its work runs. */
+  readonly caller: Caller;
   endpointId = '';
+  /** Path template of the endpoint. */
+  #route = '';
+  /** null where requests are not traced. */
+  readonly #span: RequestSpan | null;
   /** Whether view links open this endpoint. */
   acceptsLinks = false;
   /** An event stream: the service does not wait for its end when it stops. */
@@ -49,17 +57,60 @@ export class Exchange implements Call {
   #abortedBy: Error | undefined;
   #reject: ((reason: Error) => void) | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse | null, requestId: string) {
+  /** Set for a request that another worker has admitted. */
+  readonly forwarded: ForwardedCall | null;
+
+  constructor(request: IncomingMessage, response: ServerResponse | null, requestId: string, forwarded: ForwardedCall | null = null) {
+    this.forwarded = forwarded;
     this.request = request;
     this.response = response;
     this.requestId = requestId;
+    this.caller = { name: '', requestId };
     this.target = request.url ?? '/';
     this.startedMs = performance.now();
+    this.#span = beginRequest(request.headers);
+  }
+
+  /** For the reply; undefined where requests are not traced. */
+  get traceparent(): string | undefined {
+    return this.#span?.traceparent;
+  }
+
+  routeTo({ id, path }: Endpoint): void {
+    this.endpointId = id;
+    this.#route = path;
+  }
+
+  /** Runs a part of this request, whose spans are parts of its trace. */
+  trace<T>(work: () => T): T {
+    return this.#span ? this.#span.run(work) : work();
+  }
+
+  endTrace(status: number): void {
+    if (!this.#span) return;
+    const method = this.request.method ?? '';
+    this.#span.end(this.#route === '' ? method : `${method} ${this.#route}`, {
+      'http.request.method': method,
+      'http.response.status_code': status,
+      'berth.request_id': this.requestId,
+      ...(this.#route === '' ? {} : { 'http.route': this.#route, 'berth.operation_id': this.endpointId }),
+      ...(this.code === null ? {} : { 'error.type': this.code }),
+    });
   }
 
   /** The path without tokens and without the query, which may hold one. A `?` that was pasted percent-encoded ends it, too. */
   get path(): string {
     return withoutPathSecrets(this.target.split(/\?|%3f/i, 1)[0] ?? '');
+  }
+
+  /** The ids by which its log lines are found. */
+  get logFields(): object {
+    const { requestId, sessionId } = this.caller;
+    return {
+      request_id: requestId,
+      ...(sessionId === undefined ? {} : { session_id: sessionId }),
+      ...(this.forwarded ? { forwarded_by: this.forwarded.from } : {}),
+    };
   }
 
   get signal(): AbortSignal {

@@ -6,7 +6,8 @@ import { z } from 'zod';
 import { ManualClock } from '../lib/clock.ts';
 import { testStore } from '../store/test-store.ts';
 import type { TestStore } from '../store/test-store.ts';
-import { pruneIdempotencyKeys } from './idempotency.ts';
+import { beginEffect } from './effects.ts';
+import { findLostClaims, pruneIdempotencyKeys } from './idempotency.ts';
 import { claimKey, storeResponse, trimResponses, type KeyClaim } from './store.ts';
 import { auth, serve } from './server.fixture.ts';
 import type { Http } from './server.ts';
@@ -54,7 +55,8 @@ function counting(): {
       count += 1;
       const n = count;
       entered.resolve();
-      if (call.body.how === 'wait') await gate.promise;
+      if (call.body.how === 'charge and wait') await beginEffect({ job_id: 'job_1' });
+      if (call.body.how.endsWith('wait')) await gate.promise;
       if (call.body.how === 'conflict') throw new ServiceError('name_taken', 'Taken.');
       if (call.body.how === 'full') throw new ServiceError('no_capacity', 'Full.');
       if (call.body.how === 'broken') throw new Error('broken');
@@ -160,6 +162,74 @@ test('takes over what a dead worker has left, and forgets after a day', async (t
   assert.equal((await post(origin, 'k5', 'well')).headers.get('idempotent-replayed'), null);
 });
 
+test('leaves nothing of a process that is gone but what it had done', async (t) => {
+  const clock = new ManualClock();
+  const { mount, done, gate, entered } = counting();
+  const options = { store: database.store, clock };
+  const { origin: before } = await serve(t, mount, { ...options, claimant: { workerId: 'wrk_a', holder: 'before' } });
+  const { origin } = await serve(t, mount, { ...options, claimant: { workerId: 'wrk_a', holder: 'after' } });
+  const abandoned = [post(before, 'k6', 'wait'), post(before, 'k7', 'charge and wait')];
+  await entered.promise;
+  while (done() < 2) await new Promise(setImmediate);
+  const rows = database.store.tables<{ idempotency_keys: { key: string; effect: unknown } }>().selectFrom('idempotency_keys');
+  while ((await rows.select('key').where('effect', 'is not', null).execute()).length === 0);
+  const others = await findLostClaims(database.store, { workerId: 'wrk_b', holder: 'other' });
+  assert.equal(await others(), 0, 'the worker is not lost');
+  for (const [key, how] of [['k6', 'wait'] as const, ['k7', 'charge and wait'] as const])
+    assert.equal((await post(origin, key, how)).status, 409);
+
+  assert.equal(await (await findLostClaims(database.store, { workerId: 'wrk_a', holder: 'after' }))(), 2);
+  const anew = post(origin, 'k6', 'wait');
+  while (done() < 3) await new Promise(setImmediate);
+  const lost = await post(origin, 'k7', 'charge and wait');
+  const { error } = (await lost.json()) as { error: { code: string; details: unknown; request_id: string } };
+  assert.deepEqual([lost.status, error.code, error.details], [409, 'answer_lost', { job_id: 'job_1' }]);
+  assert.deepEqual([error.request_id, lost.headers.get('x-should-retry')], [lost.headers.get('x-request-id'), 'false']);
+
+  // The process before was only frozen: what it answers itself is better than what was supposed.
+  gate.resolve();
+  assert.deepEqual(
+    (await Promise.all([...abandoned, anew])).map(({ status }) => status),
+    [201, 201, 201],
+  );
+  assert.equal((await post(origin, 'k7', 'charge and wait')).status, 201);
+  assert.equal(((await (await post(origin, 'k6', 'wait')).json()) as { n: number }).n, 3);
+});
+
+test('does nothing for a process whose claim was taken over, and does not repeat what it had done', async (t) => {
+  const clock = new ManualClock();
+  const begun: (boolean | null)[] = [];
+  const claimed = Promise.withResolvers<void>();
+  const over = Promise.withResolvers<void>();
+  const mount = (http: Http): void =>
+    http.on(make, async (call) => {
+      claimed.resolve();
+      if (begun.length === 0 && call.body.how === 'late') await over.promise;
+      begun.push(await beginEffect({}));
+      if (call.body.how === 'silent') await new Promise(() => undefined);
+      return { n: 1, key: null };
+    });
+  const { origin: frozen } = await serve(t, mount, { store: database.store, clock, claimant: { workerId: 'wrk_c', holder: 'before' } });
+  const { origin } = await serve(t, mount, { store: database.store, clock });
+  const late = post(frozen, 'k8', 'late');
+  await claimed.promise;
+  await (
+    await findLostClaims(database.store, { workerId: 'wrk_c', holder: 'after' })
+  )();
+  begun.push(null);
+  assert.equal((await post(origin, 'k8', 'late')).status, 201);
+  over.resolve();
+  await late;
+  assert.deepEqual(begun, [null, true, false]);
+
+  const silent = post(origin, 'k9', 'silent').catch(() => undefined);
+  while (begun.length < 4) await new Promise(setImmediate);
+  clock.advance(make.deadlineMs! + 31_000);
+  assert.equal(((await (await post(origin, 'k9', 'silent')).json()) as { code: string }).code, 'answer_lost');
+  assert.equal(begun.length, 4);
+  void silent;
+});
+
 test('is 1 to 255 visible ASCII characters', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
@@ -180,6 +250,7 @@ test('makes room for new responses of an owner by dropping the oldest', async ()
     key,
     requestHash: Buffer.alloc(32),
     claimedAt: new Date(atMs),
+    claimant: { workerId: 'wrk_a', holder: 'process-1' },
   });
   const claims = [1, 2, 3].map((at) => claimOf('owner:large', `k${at}`, at * 1000));
   const others = [claimOf('owner:larger', 'k1', 0), claimOf('owner:large', 'running', 0)];

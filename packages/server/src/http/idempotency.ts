@@ -5,14 +5,17 @@ import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { RetentionBudget, type Disk } from '../disk/disk.ts';
 import type { Store } from '../store/store.ts';
+import { withClaim, type Effect } from './effects.ts';
 import { toErrorResponse } from './errors.ts';
 import type { HttpResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claimKey, deleteClaim, storeResponse, trimResponses, pruneKeys } from './store.ts';
-import type { StoredResponse, KeyClaim } from './store.ts';
+import { claimKey, deleteClaim, endClaims, lostHolders, pruneKeys, storeEffect, storeResponse, trimResponses } from './store.ts';
+import type { Claimant, ExistingClaim, KeyClaim, StoredResponse } from './store.ts';
+
+export type { Claimant } from './store.ts';
 
 const retentionMs = 24 * 3600 * 1000;
-/** A request may take this much longer than its deadline; an older claim belongs to a dead worker. */
+/** A request may take this much longer than its deadline; an older claim was left by a worker that could not end it. */
 const claimMarginMs = 30_000;
 
 /** Of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
@@ -25,13 +28,17 @@ interface IdempotencyDeps {
   disk: Disk;
   clock: Clock;
   log: Log;
+  /** This process. */
+  claimant: Claimant;
 }
 
 /**
  * Lets a caller repeat a POST without repeating its effect.
  *
  * A row claims the key before the work starts, so of two equal requests at the
- * same time one runs and the other gets `idempotency_in_progress`. Responses
+ * same time one runs and the other gets `idempotency_in_progress`. A claim whose
+ * worker is lost ends with it: the request may run anew unless it was charged
+ * or had submitted a job, which the row says before it is done. Responses
  * that a retry may improve (429, 5xx, retryable conflicts) are not stored.
  */
 export class Idempotency {
@@ -47,7 +54,7 @@ export class Idempotency {
   /**
    * Runs the work once for its key; `raw` is the unparsed body.
    *
-   * @throws ServiceError idempotency_conflict, idempotency_in_progress
+   * @throws ServiceError idempotency_conflict, idempotency_in_progress, answer_lost
    */
   async once(
     endpoint: Endpoint,
@@ -64,8 +71,9 @@ export class Idempotency {
     const { owner, scope } = exchange.principal;
     const outcomeOf = { claim, scope, owner: owner ?? scope };
     let answer: HttpResponse;
+    const effects = this.#effectsOf(claim);
     try {
-      answer = await work();
+      answer = await withClaim(effects.begin, work).finally(effects.close);
     } catch (error) {
       await this.#storeOutcome(outcomeOf, isReplayable(error) ? toStoredResponse(toErrorResponse(error, exchange.requestId), []) : null);
       throw error;
@@ -75,12 +83,34 @@ export class Idempotency {
   }
 
   #claimOf(exchange: Exchange, { key, raw }: { key: string; raw: Buffer | undefined }): KeyClaim {
+    const { claimant } = this.#options;
     const [path = '', query = ''] = exchange.target.split('?', 2);
     const requestHash = createHash('sha256')
       .update(`${query}\n`)
       .update(raw ?? '')
       .digest();
-    return { scope: `${exchange.principal.scope} POST ${path.replace(/\/$/, '')}`, key, requestHash, claimedAt: this.#options.clock.now() };
+    return {
+      scope: `${exchange.principal.scope} POST ${path.replace(/\/$/, '')}`,
+      key,
+      requestHash,
+      claimedAt: this.#options.clock.now(),
+      claimant,
+    };
+  }
+
+  /** The first effect is stored. Work that goes on after the response, such as a job, is no longer part of the claim. */
+  #effectsOf(claim: KeyClaim): { begin: (effect: Effect) => Promise<boolean>; close: () => void } {
+    let begun: Promise<boolean> | null = null;
+    const store = async (effect: Effect): Promise<boolean> => {
+      try {
+        return await storeEffect(this.#options.store, claim, effect);
+      } catch (error) {
+        // What was done cannot be undone, so it is charged as it would be without a key.
+        this.#options.log.warn({ err: error, scope: claim.scope }, 'effect of an idempotent request not stored');
+        return true;
+      }
+    };
+    return { begin: (effect) => (begun ??= store(effect)), close: () => void (begun ??= Promise.resolve(true)) };
   }
 
   /** The caller gets the response of the work even if it cannot be stored. */
@@ -107,6 +137,26 @@ interface OutcomeOf {
 export const pruneIdempotencyKeys = (store: Store, clock: Clock): Promise<number> =>
   pruneKeys(store, new Date(clock.now().getTime() - retentionMs));
 
+/** Ends claims of processes that are gone. In two steps: what they ran is ended in between, so that it is not in the way of a repetition. */
+export async function findLostClaims(store: Store, claimant: Claimant): Promise<() => Promise<number>> {
+  const holders = await lostHolders(store, claimant);
+  return async () => (holders.length === 0 ? 0 : endClaims(store, holders, toLostAnswer));
+}
+
+function toLostAnswer(effect: Effect): { status: number; text: string } {
+  // A replay has the id of the request that it answers.
+  const { status, reply } = toStoredResponse(toErrorResponse(answerLost(effect), ''), []);
+  return { status, text: JSON.stringify(reply) };
+}
+
+const answerLost = (effect: Effect): ServiceError =>
+  new ServiceError(
+    'answer_lost',
+    'The first request with this Idempotency-Key was charged or had submitted a job, and its worker was lost before it answered. ' +
+      '`details` has what can be read of it. Use a new key to send the request again.',
+    { details: { ...effect } },
+  );
+
 function isReplayable(error: unknown): boolean {
   if (error instanceof ValidationError) return true;
   return error instanceof ServiceError && error.status < 500 && error.status !== 429 && !error.retryable;
@@ -120,12 +170,13 @@ function toStoredResponse({ status, headers, body }: HttpResponse, secretFields:
 }
 
 /** The response to a repeated request. */
-function replay(match: { requestHash: Buffer; stored: StoredResponse | null }, claim: KeyClaim, requestId: string): HttpResponse {
+function replay(match: ExistingClaim, claim: KeyClaim, requestId: string): HttpResponse {
   if (!match.requestHash.equals(claim.requestHash))
     throw new ServiceError(
       'idempotency_conflict',
       'This Idempotency-Key was already used with another request. Use a new key for each new request.',
     );
+  if (match.lostEffect) throw answerLost(match.lostEffect);
   if (!match.stored)
     throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running. Try again later.', {
       retryAfterSeconds: 1,

@@ -1,10 +1,15 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { Disk } from '../disk/disk.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import type { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
-import type { Guards, Routes } from './call.ts';
+import type { ForwardedCall, Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
+import type { Forwarder } from './forward.ts';
+import type { Claimant } from './idempotency.ts';
 import type { BoundPort } from './port.ts';
 import type { SessionIdOf } from './session-names.ts';
 import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
@@ -40,6 +45,8 @@ export interface HttpOptions {
   /** Stores the responses to requests with an `Idempotency-Key`. */
   store: Store;
   disk: Disk;
+  /** This process, among the workers that share the store. */
+  claimant: Claimant;
   clock: Clock;
   /** The public URL of the service; null: taken from each request. */
   publicUrl: string | null;
@@ -48,14 +55,20 @@ export interface HttpOptions {
   trustedProxies: readonly string[];
   /** While draining, clients are asked to close their connections so that they reach another worker. */
   isDraining(): boolean;
+  /** Counts requests and failures. */
+  rates: Rates;
   /** Missing or invalid credentials per client address and minute; null: unlimited. */
   authFailuresPerMinuteMax: number | null;
   /** Requests with the admin key per minute; null: unlimited. */
   adminRequestsPerMinuteMax: number | null;
   /** The id of an owner's session by its name, which callers with an API key may use in place of the id. */
   sessionIdOf?: SessionIdOf;
-  /** Renders errors for people who open a view link; without it they get JSON. */
+  /** Renders errors for people who open a view link or an address that does not exist; without it they get JSON. */
   errorPage?: ErrorPage;
+  /** Passes requests to the worker that can answer them; absent: this one answers all. */
+  forwarder?: Forwarder | undefined;
+  /** Called before anything of a request is handled: it must be cheap and never throw. */
+  onRequest?: () => void;
   /** For metrics. Called at the end of every request: it must be cheap and never throw. */
   onCompleted?: (request: CompletedRequest) => void;
 }
@@ -71,12 +84,19 @@ export interface CompletedRequest {
   ms: number;
 }
 
+/** By the name of the encoding in `Accept-Encoding`. The first is preferred. */
+export type Encodings = ReadonlyMap<string, Buffer>;
+
 /** A public static file. */
 export interface Asset {
   contentType: string;
   headers: Record<string, string>;
   /** `origin` is the service's, as the caller sees it. */
   load: (origin: string) => Promise<Buffer | string> | Buffer | string;
+  /** The same bytes, compressed by the build. */
+  encodings?: Encodings;
+  /** A text that is compressed when it is first asked for, and has an ETag. Only where it contains no secret. */
+  isCompressed?: boolean;
 }
 
 export interface Http extends Routes {
@@ -86,6 +106,10 @@ export interface Http extends Routes {
   readonly mounted: ReadonlySet<string>;
   /** Serves on a port, which it then owns. Nothing can be mounted after this. */
   listen(port: BoundPort): Promise<void>;
+  /** Serves a request that another worker has admitted. It is neither authenticated nor counted again, and goes no further. */
+  receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void;
+  /** The same for a WebSocket. */
+  receiveUpgrade(request: IncomingMessage, upgrade: { socket: Duplex; head: Buffer }, call: ForwardedCall): void;
   /**
    * Stops accepting connections, waits up to `graceMs` for running requests,
    * then aborts them and closes all connections. Sockets are aborted at once.

@@ -101,7 +101,7 @@ export class BoundPort {
       // The next request reaches the service itself.
       connection: 'close',
     });
-    response.end(body);
+    response.end(`${body}\n`);
   }
 }
 

@@ -1,4 +1,5 @@
 /** A server on loopback, and a raw socket for malformed requests. */
+import { Rates } from '../rates/rates.ts';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
@@ -25,6 +26,7 @@ const principal = (scope: string, requestsPerMinute: number | null = null): Prin
 const bearer = ({ authorization }: Credentials): Principal => {
   if (authorization === `Bearer ${goodKey}`) return principal('local');
   if (authorization === `Bearer limited`) return principal('limited', 3);
+  if (authorization === 'Bearer other') return principal('other');
   throw new ServiceError('invalid_api_key', 'This API key is not valid.');
 };
 
@@ -62,6 +64,7 @@ export const guards: Guards = {
   },
   view: link,
   vnc: link,
+  report: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),
   recording: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),
 };
 
@@ -70,16 +73,27 @@ export const noStore: Store = {
   tables: () => {
     throw new Error('this test has no store');
   },
+  urgent: {
+    tables: () => {
+      throw new Error('this test has no store');
+    },
+  },
   transaction: () => Promise.reject(new Error('this test has no store')),
   ping: () => Promise.resolve(),
+  connections: { busy: 0, idle: 0, waiting: 0 },
+  observe: () => undefined,
   close: () => Promise.resolve(),
 };
 
+const newRates = (): Rates => new Rates({ store: noStore, workerId: 'wrk_alone', hasPeers: () => false });
+
 export const testOptions: HttpOptions = {
+  rates: newRates(),
   guards,
   log: silentLog,
   store: noStore,
   disk: createUnlimitedDisk(silentLog),
+  claimant: { workerId: 'wrk_alone', holder: 'process-1' },
   clock: systemClock,
   publicUrl: null,
   limits: defaultLimits,
@@ -95,7 +109,7 @@ export async function serve(
   mount: (http: Http) => void,
   options: Partial<HttpOptions> = {},
 ): Promise<{ http: Http; origin: string; port: number }> {
-  const http = createHttp({ ...testOptions, ...options });
+  const http = createHttp({ ...testOptions, rates: newRates(), ...options });
   mount(http);
   const bound = await BoundPort.open({ host: '127.0.0.1', port: 0 });
   const { port } = bound;

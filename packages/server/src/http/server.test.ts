@@ -40,6 +40,7 @@ const touch = endpoint({
   status: 204,
   replyKind: 'empty',
 });
+const drop = endpoint({ ...touch, id: 'drop', method: 'DELETE', path: '/things/{id}' });
 const rule = endpoint({ ...common, id: 'rule', method: 'GET', path: '/admin/rule', auth: 'admin', reply: z.object({ ok: z.boolean() }) });
 const tool = endpoint({
   ...common,
@@ -98,6 +99,20 @@ describe('a request', () => {
     assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
     assert.equal(response.headers.get('access-control-allow-origin'), null);
     assert.match(response.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{24}$/);
+  });
+
+  test('is answered in the form of its endpoint, whatever it accepts', async (t) => {
+    const { origin } = await serve(t, mountAll);
+    for (const accept of ['application/xml', 'text/event-stream', 'image/*', 'application/json;q=0', 'text/html', 'no/such, ;;']) {
+      const answers = await Promise.all(
+        ['/things/a', '/fail/conflict'].map((path) => fetch(origin + path, { headers: { ...auth, accept } })),
+      );
+      assert.deepEqual(
+        answers.map(({ status, headers }) => [status, headers.get('content-type')]),
+        [200, 409].map((status) => [status, 'application/json; charset=utf-8']),
+        accept,
+      );
+    }
   });
 
   test('keeps a valid id of its caller and loses an invalid one', async (t) => {
@@ -200,6 +215,31 @@ describe('an error', () => {
     const malformed = await fetch(`${origin}/things/%ff`, { headers: auth });
     assert.equal(malformed.status, 400);
     assert.equal((await bodyOf(malformed)).code, 'bad_request');
+  });
+
+  test('says what the most exact path allows, however it is written, with every method', async (t) => {
+    const { port } = await serve(t, (http) => {
+      mountAll(http);
+      http.asset('/things/latest', { contentType: 'text/plain', headers: {}, load: () => 'the latest' });
+      http.asset('/things/latest/*', { contentType: 'text/plain', headers: {}, load: () => 'more of it' });
+      http.on(drop, () => undefined);
+    });
+    const ask = async (method: string, target: string): Promise<string> => {
+      const headers = `Host: x\r\nAuthorization: Bearer brt_live_good\r\nConnection: close\r\n`;
+      const { status, headers: replied } = await sendRaw(port, `${method} ${target} HTTP/1.1\r\n${headers}\r\n`);
+      return `${status} ${/^allow: (.*)$/im.exec(replied)?.[1]?.toUpperCase() ?? ''}`.trim();
+    };
+    const exact = '405 GET, HEAD';
+    for (const method of ['DELETE', 'POST', 'PUT', 'OPTIONS', 'QUERY'])
+      for (const target of ['/things/latest', '/things/latest/', '/things/%6Catest?a=/b', 'http://x/things/latest', '/things/latest/a/b'])
+        assert.equal(await ask(method, target), exact, `${method} ${target}`);
+    assert.equal(await ask('DELETE', '/things/late'), '204');
+    for (const target of ['/things/late', '/things/late/', '/things/%2F', '/things//'])
+      assert.equal(await ask('PATCH', target), '405 GET, DELETE, HEAD', target);
+    assert.equal(await ask('GET', '/things/late/touch'), '405 POST');
+    for (const target of ['/thing', '/things/late/touch/more', '/Things']) assert.equal(await ask('PUT', target), '404', target);
+    for (const method of ['GET', 'PUT', 'OPTIONS']) assert.equal(await ask(method, '/things/%zz'), '400', method);
+    assert.equal(await ask('TRACE', '/things/late'), '404');
   });
 
   test('comes at the deadline when the handler does not', async (t) => {
@@ -371,6 +411,23 @@ describe('a body', () => {
     assert.equal(response.status, 413);
     assert.equal((await bodyOf(response)).code, 'body_too_large');
     assert.ok(process.memoryUsage.rss() - before < 50 * 1024 * 1024);
+  });
+
+  test('that is refused does not cost a client the reply that asked for the connection to be closed', async (t) => {
+    const { port } = await serve(t, mountAll);
+    const left = 2 * defaultLimits.bodyBytesMax;
+    const socket = connect(port, '127.0.0.1');
+    socket.write(
+      `POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: ${auth.authorization}\r\n` +
+        `Content-Type: application/json\r\nContent-Length: ${left}\r\n\r\n`,
+    );
+    const [reply] = (await once(socket, 'data')) as [Buffer];
+    assert.match(reply.toString(), /^HTTP\/1\.1 413 /);
+    const closed = once(socket, 'close');
+    socket.end(Buffer.alloc(left, ' '));
+    // A connection that was destroyed meanwhile would be reset: an error of the client, which then shows no reply.
+    assert.deepEqual(await closed, [false]);
+    assert.equal(socket.bytesWritten > left, true);
   });
 
   test('that drips in is 408', async (t) => {

@@ -1,27 +1,33 @@
 import { METHODS, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerOptions, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from '@berth/contract';
+import { negotiate } from '@fastify/accept-negotiator';
 import Fastify from 'fastify';
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
 import { newId } from '../lib/ids.ts';
 import { toJsonText } from '../lib/json-text.ts';
 import { runFor } from '../lib/sections.ts';
 import { Admission, countHeader } from './admission.ts';
 import { hasBody } from './body.ts';
-import type { Call, EventsHandler, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
+import type { Call, EventsHandler, ForwardedCall, FileHandler, Handler, ServerEvent, SocketHandler } from './call.ts';
+import { Compressed } from './compressed.ts';
 import { prefersHtml } from './error-page.ts';
 import { clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage, toErrorResponse, type HttpResponse } from './errors.ts';
 import { ClientDisconnected, Exchange } from './exchange.ts';
+import { workerHeaders } from './forward.ts';
 import { Idempotency } from './idempotency.ts';
+import { KnownPaths, withHead } from './known-paths.ts';
+import { LargeBodies } from './large-bodies.ts';
 import type { Asset, Http, HttpOptions } from './options.ts';
+import { OtherWorkers, type Incoming, type ParamsAndQuery, type RequestContext } from './other-workers.ts';
 import { Peers } from './peer.ts';
 import type { BoundPort } from './port.ts';
 import { parserError, refuse, urlTooLong, type ParserError } from './refusal.ts';
 import { resolveSessionNames } from './session-names.ts';
 import { eventStream, fileStream, readRangeHeader, type FileReply, type Stream } from './stream.ts';
 import { Upgrades } from './upgrade.ts';
-import { parseQuery, validate } from './validate.ts';
+import { parseQuery, validate, type Bodies } from './validate.ts';
 
 export { defaultLimits } from './options.ts';
 export type { CompletedRequest, Asset, Http, HttpLimits, HttpOptions } from './options.ts';
@@ -29,14 +35,6 @@ export type { CompletedRequest, Asset, Http, HttpLimits, HttpOptions } from './o
 export const createHttp = (options: HttpOptions): Http => new FastifyHttp(options);
 
 type LooseHandler = (call: Call) => unknown;
-type ParamsAndQuery = { Params: Record<string, string>; Querystring: Record<string, unknown> };
-type Incoming = FastifyRequest<ParamsAndQuery> & { exchange: Exchange };
-interface RequestContext {
-  exchange: Exchange;
-  request: Incoming;
-  reply: FastifyReply;
-}
-
 /** A refused client may go on sending its body for this long before the connection is closed. */
 const unreadBodyGraceMs = 2000;
 /** Time for aborted requests to respond. */
@@ -48,14 +46,20 @@ class FastifyHttp implements Http {
   readonly mounted = new Set<string>();
   readonly #options: HttpOptions;
   readonly #app: FastifyInstance;
+  /** Methods that are rejected where a path has others. */
+  readonly #rejectable: readonly string[];
   readonly #peers: Peers;
   readonly #admission: Admission;
   readonly #idempotency: Idempotency;
   readonly #upgrades: Upgrades;
+  readonly #others: OtherWorkers;
+  readonly #compressed = new Compressed();
+  readonly #bodies: Bodies;
   readonly #active = new Set<Exchange>();
+  /** Requests that other workers have admitted. */
+  readonly #forwarded = new WeakMap<IncomingMessage, ForwardedCall>();
   readonly #malformed = new WeakSet<Socket>();
-  /** The methods of each path, in mount order. */
-  readonly #methods = new Map<string, string[]>();
+  readonly #paths = new KnownPaths();
   #onIdle: (() => void) | undefined;
   #port: BoundPort | undefined;
 
@@ -64,19 +68,24 @@ class FastifyHttp implements Http {
     this.#peers = new Peers(options.trustedProxies, options.publicUrl);
     this.#admission = new Admission({ ...options, peers: this.#peers });
     this.#idempotency = new Idempotency(options);
+    const { bodyBytesMax: bytesMax, requestTimeoutMs: timeoutMs } = options.limits;
+    this.#bodies = { limits: { bytesMax, timeoutMs }, large: new LargeBodies(options.log) };
     this.#upgrades = new Upgrades({
       admission: this.#admission,
-      peers: this.#peers,
       log: options.log,
       onCompleted: options.onCompleted,
-      open: (request) => new Exchange(request, null, requestIdOf(request)),
+      open: (request) => this.#openExchange(request, null),
+      originOf: (exchange) => this.#originOf(exchange),
+      forwarder: options.forwarder,
       check: (exchange) => this.#check(exchange),
       sessionIdOf: options.sessionIdOf,
       defaultDeadlineMs: options.limits.deadlineMs,
       socketLimits: options.limits.sockets,
       onEmpty: () => this.#onIdle?.(),
     });
+    this.#others = new OtherWorkers({ ...options, originOf: (exchange) => this.#originOf(exchange) });
     this.#app = this.#createApp();
+    this.#rejectable = this.#app.supportedMethods.filter((method) => METHODS.includes(method) && method !== 'TRACE');
   }
 
   #createApp(): FastifyInstance {
@@ -135,9 +144,7 @@ class FastifyHttp implements Http {
 
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
     const loose = handler as unknown as LooseHandler;
-    this.#mount(endpoint, async ({ exchange, request, reply }) =>
-      this.#send(reply, exchange, await this.#serve(endpoint, loose, exchange, request)),
-    );
+    this.#mount(endpoint, (context) => this.#serve(endpoint, loose, context));
   }
 
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
@@ -164,51 +171,79 @@ class FastifyHttp implements Http {
     });
   }
 
-  asset(path: string, { contentType, headers, load }: Asset, endpoint?: Endpoint): void {
+  asset(path: string, { contentType, headers, load, encodings, isCompressed }: Asset, endpoint?: Endpoint): void {
     if (endpoint) this.mounted.add(endpoint.id);
-    this.#methods.set(path, [...(this.#methods.get(path) ?? []), 'GET']);
+    this.#paths.add(path, 'GET');
     this.#app.get(path, async (request, reply) => {
-      const body = await load(this.#peers.origin(request.raw));
-      return reply.headers({ 'content-type': contentType, ...headers }).send(body);
+      reply.headers({ 'content-type': contentType, ...headers });
+      if (isCompressed) {
+        const compressed = await this.#compressed.reply(await load(this.#peers.origin(request.raw)), request.headers);
+        return reply.code(compressed.status).headers(compressed.headers).send(compressed.body);
+      }
+      if (!encodings) return reply.send(await load(this.#peers.origin(request.raw)));
+      reply.header('vary', 'accept-encoding');
+      const encoding = negotiate(request.headers['accept-encoding'] ?? '', [...encodings.keys()]);
+      const encoded = encoding === null ? undefined : encodings.get(encoding);
+      if (encoded) reply.header('content-encoding', encoding);
+      return reply.send(encoded ?? (await load(this.#peers.origin(request.raw))));
     });
   }
 
   #mount(endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
     this.mounted.add(endpoint.id);
-    for (const path of routerPathsOf(endpoint)) this.#mountAt(path, endpoint, serve);
+    const [own = '', withoutRest] = routerPathsOf(endpoint);
+    this.#mountAt(own, endpoint, serve);
+    // It may have an endpoint of its own, which is mounted first.
+    if (withoutRest !== undefined && !this.#paths.has(withoutRest, endpoint.method)) this.#mountAt(withoutRest, endpoint, serve);
   }
 
   #mountAt(path: string, endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
-    this.#methods.set(path, [...(this.#methods.get(path) ?? []), endpoint.method]);
+    this.#paths.add(path, endpoint.method);
     this.#app.route<ParamsAndQuery>({
       method: endpoint.method,
       url: path,
       onRequest: async (request, reply) => {
         if (endpoint.isPathOpen === true) nameOpenPath(endpoint, request.params);
         const { exchange } = request as unknown as Incoming;
-        exchange.endpointId = endpoint.id;
+        exchange.routeTo(endpoint);
         exchange.acceptsLinks = acceptsLinks(endpoint.auth);
         // The URL of the first load contains the token.
         if (exchange.acceptsLinks) reply.header('referrer-policy', 'no-referrer');
-        await this.#admission.admit(endpoint, exchange, request);
+        if (exchange.forwarded) exchange.principal = exchange.forwarded.principal;
+        else await exchange.trace(() => this.#admission.admit(endpoint, exchange, request));
       },
       handler: (request, reply) => {
         const incoming = request as unknown as Incoming;
         const { exchange } = incoming;
-        return runFor({ name: endpoint.id, requestId: exchange.requestId }, () => serve({ exchange, request: incoming, reply }));
+        exchange.caller.name = endpoint.id;
+        return exchange.trace(() =>
+          runFor(exchange.caller, () => this.#others.answer(endpoint, { exchange, request: incoming, reply }, serve)),
+        );
       },
     });
   }
 
-  async #serve(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, request: Incoming): Promise<HttpResponse> {
+  async #serve(endpoint: Endpoint, handler: LooseHandler, context: RequestContext): Promise<FastifyReply> {
+    const { exchange, request, reply } = context;
+    const raw = await validate(endpoint, exchange, request, this.#bodies);
+    await resolveSessionNames(exchange, this.#options.sessionIdOf);
+    exchange.origin = this.#originOf(exchange);
+    const here = async (): Promise<FastifyReply> =>
+      this.#send(reply, exchange, await this.#run(endpoint, handler, { exchange, request, raw }));
+    return this.#others.place(endpoint, context, { body: raw, here });
+  }
+
+  async #run(
+    endpoint: Endpoint,
+    handler: LooseHandler,
+    { exchange, request, raw }: { exchange: Exchange; request: Incoming; raw: Buffer | undefined },
+  ): Promise<HttpResponse> {
     const { limits } = this.#options;
     // Not on public endpoints: without a caller, strangers would get each other's responses.
     const key = acceptsIdempotencyKey(endpoint) ? request.headers['idempotency-key'] : undefined;
-    const raw = await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
-    await resolveSessionNames(exchange, this.#options.sessionIdOf);
-    exchange.origin = this.#peers.origin(exchange.request);
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
-    const work = async (): Promise<HttpResponse> => toResponse(endpoint, exchange, await handler(exchange));
+    const work = async (): Promise<HttpResponse> =>
+      toResponse(endpoint, exchange, await this.#others.gather(endpoint, exchange, await handler(exchange)));
     return exchange.withDeadline(
       deadlineMs,
       typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work),
@@ -217,10 +252,9 @@ class FastifyHttp implements Http {
 
   /** An error before the first byte becomes an ordinary error response; after it, the connection is closed. */
   async #serveStream(endpoint: Endpoint, { exchange, request, reply }: RequestContext, open: () => Promise<Stream>): Promise<FastifyReply> {
-    const { limits } = this.#options;
-    await validate(endpoint, exchange, request, { bytesMax: limits.bodyBytesMax, timeoutMs: limits.requestTimeoutMs });
+    await validate(endpoint, exchange, request, this.#bodies);
     await resolveSessionNames(exchange, this.#options.sessionIdOf);
-    exchange.origin = this.#peers.origin(exchange.request);
+    exchange.origin = this.#originOf(exchange);
     const work = async (): Promise<void> => {
       const stream = await open();
       if (exchange.aborted) return stream.drop();
@@ -235,7 +269,7 @@ class FastifyHttp implements Http {
       return stream.drop();
     };
     try {
-      await exchange.withDeadline(endpoint.deadlineMs ?? limits.deadlineMs, work());
+      await exchange.withDeadline(endpoint.deadlineMs ?? this.#options.limits.deadlineMs, work());
     } catch (error) {
       if (!reply.raw.headersSent) throw error;
     }
@@ -244,11 +278,11 @@ class FastifyHttp implements Http {
 
   #open(request: Incoming, reply: FastifyReply, done: (error?: Error) => void): void {
     const exchange = (request.exchange = this.#enter(request.raw, reply.raw));
-    reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    reply.headers(commonHeaders(exchange));
     try {
       this.#check(exchange);
       // Before the content type is checked.
-      if (request.is404) throw routeNotFound(exchange);
+      if (request.is404) throw this.#notFound(exchange, reply);
       done();
     } catch (error) {
       done(error as Error);
@@ -256,10 +290,30 @@ class FastifyHttp implements Http {
   }
 
   #enter(request: IncomingMessage, response: ServerResponse): Exchange {
-    const exchange = new Exchange(request, response, requestIdOf(request));
+    const exchange = this.#openExchange(request, response);
     this.#active.add(exchange);
     response.once('close', () => this.#finish(exchange, response));
     return exchange;
+  }
+
+  #openExchange(request: IncomingMessage, response: ServerResponse | null): Exchange {
+    this.#options.onRequest?.();
+    const forwarded = this.#forwarded.get(request) ?? null;
+    return new Exchange(request, response, forwarded?.requestId ?? requestIdOf(request), forwarded);
+  }
+
+  #originOf({ forwarded, request }: Exchange): string {
+    return forwarded?.origin ?? this.#peers.origin(request);
+  }
+
+  receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void {
+    this.#forwarded.set(request, call);
+    this.#app.server.emit('request', request, response);
+  }
+
+  receiveUpgrade(request: IncomingMessage, { socket, head }: { socket: Duplex; head: Buffer }, call: ForwardedCall): void {
+    this.#forwarded.set(request, call);
+    this.#app.server.emit('upgrade', request, socket, head);
   }
 
   /** Checks that apply to every request. */
@@ -280,11 +334,13 @@ class FastifyHttp implements Http {
     this.#onIdle?.();
     const delivered = response.writableFinished;
     if (!delivered) exchange.abort(new ClientDisconnected());
-    const { requestId, endpointId, path, request, startedMs, code } = exchange;
+    const { endpointId, path, request, startedMs, code } = exchange;
     const status = delivered ? response.statusCode : clientClosedRequestStatus;
     const ms = Math.round((performance.now() - startedMs) * 10) / 10;
-    this.#options.onCompleted?.({ endpointId, status, code, ms });
-    const fields = { request_id: requestId, method: request.method, path, endpoint: endpointId, status, ms };
+    // Counted once, where the client is.
+    if (!exchange.forwarded) this.#options.onCompleted?.({ endpointId, status, code, ms });
+    exchange.endTrace(status);
+    const fields = { ...exchange.logFields, method: request.method, path, endpoint: endpointId, status, ms };
     // Successful reads are frequent and change nothing.
     if (request.method === 'GET' && delivered && response.statusCode < 400) this.#options.log.debug(fields, 'request');
     else this.#options.log.info(fields, 'request');
@@ -296,14 +352,15 @@ class FastifyHttp implements Http {
     exchange.code = outcomeOf(thrown).code;
     // Where the body ends is not certain, so nothing after it is read as a request.
     if (exchange.code === 'not_implemented') reply.header('connection', 'close');
-    logFailure(this.#options.log, thrown, { request_id: exchange.requestId, endpoint: exchange.endpointId });
-    reply.headers({ 'x-request-id': exchange.requestId, 'x-content-type-options': 'nosniff', 'cache-control': 'no-store' });
+    logFailure(this.#options.log, thrown, { ...exchange.logFields, endpoint: exchange.endpointId });
+    reply.headers(commonHeaders(exchange));
     return this.#send(reply, exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
   }
 
-  #toErrorPage(thrown: unknown, { request, acceptsLinks: byLink }: Exchange): HttpResponse | null {
+  /** For a person: who opens a link, or an address that does not exist. */
+  #toErrorPage(thrown: unknown, { request, acceptsLinks: byLink, code }: Exchange): HttpResponse | null {
     const { errorPage } = this.#options;
-    return errorPage && byLink && prefersHtml(request) ? toErrorPage(thrown, errorPage) : null;
+    return errorPage && (byLink || code === 'route_not_found') && prefersHtml(request) ? toErrorPage(thrown, errorPage) : null;
   }
 
   #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: HttpResponse): FastifyReply {
@@ -317,6 +374,7 @@ class FastifyHttp implements Http {
   #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<HttpResponse, 'body'>): void {
     reply.code(status).headers(headers);
     if (exchange.rateHeaders) reply.headers(exchange.rateHeaders);
+    reply.headers(workerHeaders(exchange, this.#options.forwarder));
     if (this.#options.isDraining()) reply.header('connection', 'close');
     if (!exchange.request.complete && hasBody(exchange.request)) cutUnreadBody(exchange.request);
   }
@@ -345,22 +403,32 @@ class FastifyHttp implements Http {
     await port.handOver(this.#app.server);
   }
 
+  /** Most are rejected where no route is found. */
   #rejectOtherMethods(): void {
-    const supported = this.#app.supportedMethods.filter((method) => METHODS.includes(method) && method !== 'TRACE');
-    for (const [path, methods] of this.#methods) {
-      const allowed = methods.includes('GET') ? ['HEAD', ...methods] : methods;
-      const others = supported.filter((method) => !allowed.includes(method));
-      const allow = [...methods, ...(methods.includes('GET') ? ['HEAD'] : [])].join(', ');
+    const reject = (path: string, method: string[]): unknown =>
       this.#app.route({
-        method: others,
+        method,
         url: path,
-        onRequest: async (_request, reply) => {
-          reply.header('allow', allow);
-          throw new ServiceError('method_not_allowed', `Method not allowed. Allowed: ${allow}.`, { details: { allow: allow.split(', ') } });
-        },
+        onRequest: (request, reply) => Promise.reject(this.#notFound((request as unknown as Incoming).exchange, reply)),
         handler: () => {},
       });
-    }
+    for (const { path, methods } of this.#paths.exceptions()) reject(path, [...methods]);
+    // A malformed address is a bad request with each of them, but the router reads none where no path has the method.
+    const used = this.#paths.methods;
+    reject(
+      '*',
+      this.#rejectable.filter((method) => !used.has(method)),
+    );
+  }
+
+  /** Says which methods the path has, if any. */
+  #notFound(exchange: Exchange, reply: FastifyReply): ServiceError {
+    const { request, target } = exchange;
+    const methods = this.#rejectable.includes(request.method ?? '') ? this.#paths.methodsAt(target) : undefined;
+    if (!methods) return routeNotFound(exchange);
+    const allow = withHead(methods);
+    reply.header('allow', allow.join(', '));
+    return new ServiceError('method_not_allowed', `Method not allowed. Allowed: ${allow.join(', ')}.`, { details: { allow } });
   }
 
   async close(graceMs: number): Promise<void> {
@@ -373,7 +441,7 @@ class FastifyHttp implements Http {
     await this.#waitUntil(() => this.#active.size + this.#upgrades.size === 0, abortGraceMs);
     this.#upgrades.destroyAll();
     this.#app.server.closeAllConnections();
-    await closed;
+    await Promise.all([closed, this.#bodies.large.close()]);
     this.#port?.close();
   }
 
@@ -391,6 +459,13 @@ class FastifyHttp implements Http {
     this.#onIdle = undefined;
   }
 }
+
+const commonHeaders = ({ requestId, traceparent }: Exchange): Record<string, string> => ({
+  'x-request-id': requestId,
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  ...(traceparent === undefined ? {} : { traceparent }),
+});
 
 /** The endpoint's path as the router writes it. An open path has a second one, without the rest. */
 function routerPathsOf({ path, isPathOpen = false }: Endpoint): string[] {
@@ -426,11 +501,17 @@ async function toResponse(endpoint: Endpoint, exchange: Exchange, result: unknow
 
 /**
  * The response is written although the body is not read. The rest of the body is
- * discarded for a while, because an immediate close would lose the response.
+ * discarded for a while, because an immediate close would lose the response. Node
+ * closes at once where the client asked for `Connection: close`: that has to wait.
  */
 function cutUnreadBody(request: IncomingMessage): void {
+  const { socket } = request;
   const timer = setTimeout(() => {
-    if (!request.complete) request.socket.destroy();
+    if (!request.complete) socket.destroy();
   }, unreadBodyGraceMs).unref();
-  request.once('close', () => clearTimeout(timer));
+  socket.destroySoon = () => void (request.complete ? Socket.prototype.destroySoon.call(socket) : socket.end());
+  request.once('close', () => {
+    clearTimeout(timer);
+    if (socket.writableEnded) socket.destroySoon();
+  });
 }

@@ -7,14 +7,23 @@ import type { Exchange } from './exchange.ts';
 /** undefined where the owner has no session of that name. */
 export type SessionIdOf = (owner: string, name: string) => Promise<string | undefined>;
 
-/** Puts ids in place of names. Unknown names stay, and are answered like unknown ids. */
-export async function resolveSessionNames({ principal, params, body }: Exchange, sessionIdOf: SessionIdOf | undefined): Promise<void> {
+/** Puts ids in place of names, and notes for the log which session it is. Unknown names stay, and are answered like unknown ids. */
+export async function resolveSessionNames(exchange: Exchange, sessionIdOf: SessionIdOf | undefined): Promise<void> {
+  await replaceNames(exchange, sessionIdOf);
+  const { principal, params, body, caller } = exchange;
+  const parts: unknown[] = [params, body];
+  const named = parts.find(hasSessionId)?.session_id ?? principal.viewer?.sessionId;
+  if (named !== undefined && isId('ses', named)) caller.sessionId = named;
+}
+
+async function replaceNames({ principal, params, body, forwarded }: Exchange, sessionIdOf: SessionIdOf | undefined): Promise<void> {
   const { owner, viewer } = principal;
   // A view link is of one session, whose id is in it.
   if (!sessionIdOf || owner === null || viewer) return;
   for (const part of [params, body] as unknown[]) {
     if (!hasSessionId(part) || !mayBeName(part.session_id)) continue;
-    part.session_id = (await sessionIdOf(owner, part.session_id)) ?? part.session_id;
+    const known = part === params || !hasSessionId(params) ? forwarded?.sessionId : null;
+    part.session_id = known ?? (await sessionIdOf(owner, part.session_id)) ?? part.session_id;
   }
 }
 

@@ -1,5 +1,6 @@
 /** What the service holds in memory for WebSockets, bounded for each socket, each session and the worker. */
 import { closeCodes } from '@berth/contract';
+import { ReadingShare } from './reading-share.ts';
 
 const mebibyte = 1024 * 1024;
 
@@ -42,36 +43,49 @@ const bytesOf: Record<Figure, (socket: CountedSocket) => number> = {
 export class SocketBudgets {
   readonly #limits: SocketLimits;
   readonly #sockets = new Set<CountedSocket>();
+  /** Of owners with open sockets. */
+  readonly #shares = new Map<string | null, ReadingShare>();
 
   constructor(limits: SocketLimits) {
     this.#limits = limits;
   }
 
-  add(socket: CountedSocket): void {
+  /** Returns the share of its owner. */
+  add(socket: CountedSocket): ReadingShare {
+    const share = this.#shares.get(socket.owner) ?? new ReadingShare();
+    this.#shares.set(socket.owner, share);
     this.#sockets.add(socket);
-    socket.once('close', () => this.#sockets.delete(socket));
+    socket.once('close', () => {
+      this.#sockets.delete(socket);
+      if (![...this.#sockets].some(({ owner }) => owner === socket.owner)) this.#shares.delete(socket.owner);
+    });
+    return share;
   }
 
   /** Closes the sockets that hold too much: this one, the largest of its session, or the largest of the owner who holds most. */
   enforce(figure: Figure, socket: CountedSocket): void {
     const limits = this.#limits[figure];
     const bytes = bytesOf[figure];
-    if ('socket' in limits && bytes(socket) > limits.socket) return close(figure, socket);
+    if ('socket' in limits && bytes(socket) > limits.socket) return this.#close(figure, socket);
     if (bytes(socket) < limits.session * ignoredShare) return;
     const open = [...this.#sockets].filter((each) => each.readyState === each.OPEN);
     const ofSession = open.filter((each) => each.sessionId === socket.sessionId);
-    if (sumOf(ofSession, bytes) > limits.session) return close(figure, largestOf(ofSession, bytes));
+    if (sumOf(ofSession, bytes) > limits.session) return this.#close(figure, largestOf(ofSession, bytes));
     if (sumOf(open, bytes) <= limits.worker) return;
     const owners = Map.groupBy(open, (each) => each.owner);
     const [heaviest = []] = [...owners.values()].toSorted((one, other) => sumOf(other, bytes) - sumOf(one, bytes));
-    close(figure, largestOf(heaviest, bytes));
+    this.#close(figure, largestOf(heaviest, bytes));
   }
-}
 
-function close(figure: Figure, socket: CountedSocket | undefined): void {
-  // The rest of the message stays unread until the library terminates the connection.
-  if (figure === 'unfinished') socket?.hold();
-  socket?.close(closeCodes.limit, 'limit');
+  #close(figure: Figure, socket: CountedSocket | undefined): void {
+    if (!socket) return;
+    if (figure === 'unfinished') {
+      this.#shares.get(socket.owner)?.onRefused();
+      // The rest of the message stays unread until the library terminates the connection.
+      socket.hold();
+    }
+    socket.close(closeCodes.limit, 'limit');
+  }
 }
 
 const sumOf = (sockets: readonly CountedSocket[], bytes: (socket: CountedSocket) => number): number =>

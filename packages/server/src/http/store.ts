@@ -1,6 +1,7 @@
 import { ServiceError } from '@berth/contract';
 import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
+import type { Effect } from './effects.ts';
 
 /** No body for a 204. */
 export interface StoredResponse {
@@ -14,6 +15,22 @@ export interface KeyClaim {
   key: string;
   requestHash: Buffer;
   claimedAt: Date;
+  claimant: Claimant;
+}
+
+/** The process that runs a request. */
+export interface Claimant {
+  workerId: string;
+  /** Identifies it among all that serve as this worker, one after another. */
+  holder: string;
+}
+
+/** A key that was claimed before. */
+export interface ExistingClaim {
+  requestHash: Buffer;
+  stored: StoredResponse | null;
+  /** What the request has done whose response was not stored in time; null: nothing, or it still runs. */
+  lostEffect: Effect | null;
 }
 
 interface IdempotencyTables {
@@ -24,7 +41,12 @@ interface IdempotencyTables {
     status: number | null;
     body: StoredResponse['reply'] | null;
     created_at: Date;
+    worker_id: string | null;
+    holder: string | null;
+    held_from: Date | null;
+    effect: Effect | null;
   };
+  lost_workers: { worker_id: string };
 }
 
 const keys = (store: Store) => store.tables<IdempotencyTables>();
@@ -33,7 +55,8 @@ const keys = (store: Store) => store.tables<IdempotencyTables>();
 const claimAttemptsMax = 5;
 
 /**
- * Claims the key (null), or returns the existing claim. Stale claims and expired responses are taken over.
+ * Claims the key (null), or returns the existing claim. Expired responses are taken over, and stale
+ * claims of requests that have done nothing.
  *
  * @throws ServiceError idempotency_in_progress
  */
@@ -41,8 +64,18 @@ export async function claimKey(
   store: Store,
   claim: KeyClaim,
   { staleBefore, expiredBefore }: { staleBefore: Date; expiredBefore: Date },
-): Promise<{ requestHash: Buffer; stored: StoredResponse | null } | null> {
-  const pending = { request_hash: claim.requestHash, status: null, body: null, created_at: claim.claimedAt };
+): Promise<ExistingClaim | null> {
+  const { workerId, holder } = claim.claimant;
+  const pending = {
+    request_hash: claim.requestHash,
+    status: null,
+    body: null,
+    created_at: claim.claimedAt,
+    worker_id: workerId,
+    holder,
+    held_from: claim.claimedAt,
+    effect: null,
+  };
   for (let attempt = 0; attempt < claimAttemptsMax; attempt++) {
     const taken = await keys(store)
       .insertInto('idempotency_keys')
@@ -54,7 +87,11 @@ export async function claimKey(
           .where((row) =>
             row.or([
               row('idempotency_keys.created_at', '<', expiredBefore),
-              row.and([row('idempotency_keys.status', 'is', null), row('idempotency_keys.created_at', '<', staleBefore)]),
+              row.and([
+                row('idempotency_keys.status', 'is', null),
+                row('idempotency_keys.created_at', '<', staleBefore),
+                sql<boolean>`idempotency_keys.effect is null or idempotency_keys.held_from <> idempotency_keys.created_at`,
+              ]),
             ]),
           ),
       )
@@ -66,6 +103,7 @@ export async function claimKey(
       return {
         requestHash: row.request_hash,
         stored: row.status === null || row.body === null ? null : { status: row.status, reply: row.body },
+        lostEffect: row.status === null && row.created_at < staleBefore ? effectOf(row) : null,
       };
   }
   throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running. Try again later.', {
@@ -76,15 +114,89 @@ export async function claimKey(
 const findKey = (store: Store, { scope, key }: KeyClaim) =>
   keys(store).selectFrom('idempotency_keys').selectAll().where('scope', '=', scope).where('key', '=', key).executeTakeFirst();
 
-/** Stores the response, as JSON, unless another worker has taken over the claim. */
-export async function storeResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
-  await keys(store)
+type ClaimRow = Pick<IdempotencyTables['idempotency_keys'], 'effect' | 'held_from' | 'created_at'>;
+const effectOf = ({ effect, held_from: from, created_at: claimedAt }: ClaimRow): Effect | null =>
+  from?.getTime() === claimedAt.getTime() ? effect : null;
+
+/** Stores what a request is about to do. False when its claim was taken over, or ended. */
+export async function storeEffect(store: Store, claim: KeyClaim, effect: Effect): Promise<boolean> {
+  const row = await keys(store)
     .updateTable('idempotency_keys')
-    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${stored.text}::json` })
+    .set({ effect: sql<Effect>`${JSON.stringify(effect)}::jsonb` })
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
+    .where('held_from', '=', claim.claimedAt)
+    .where('status', 'is', null)
+    .returning('scope')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+const running = (store: Store) =>
+  keys(store)
+    .selectFrom('idempotency_keys')
+    .where('status', 'is', null)
+    .where('held_from', '=', sql<Date>`created_at`);
+
+/** Processes that are gone and have left claims: those before this one under its worker's id, and those of lost workers. */
+export async function lostHolders(store: Store, { workerId, holder }: Claimant): Promise<string[]> {
+  const rows = await running(store)
+    .select('holder')
+    .distinct()
+    .where('holder', '!=', holder)
+    .where((where) =>
+      where.or([where('worker_id', '=', workerId), where('worker_id', 'in', where.selectFrom('lost_workers').select('worker_id'))]),
+    )
     .execute();
+  return rows.flatMap((row) => row.holder ?? []);
+}
+
+/** Ends the claims that these processes have left: frees the key, or stores what `responseTo` says of what was done. */
+export async function endClaims(
+  store: Store,
+  holders: readonly string[],
+  responseTo: (effect: Effect) => { status: number; text: string },
+): Promise<number> {
+  const left = await running(store).selectAll().where('holder', 'in', holders).execute();
+  for (const row of left) {
+    const claimant = { workerId: row.worker_id ?? '', holder: row.holder ?? '' };
+    const claim = { scope: row.scope, key: row.key, requestHash: row.request_hash, claimedAt: row.created_at, claimant };
+    await (row.effect ? storeLostResponse(store, claim, responseTo(row.effect)) : deleteUntouched(store, claim));
+  }
+  return left.length;
+}
+
+/** A process that was only frozen may begin something in this moment. */
+async function deleteUntouched(store: Store, claim: KeyClaim): Promise<void> {
+  await keys(store)
+    .deleteFrom('idempotency_keys')
+    .where('scope', '=', claim.scope)
+    .where('key', '=', claim.key)
+    .where('created_at', '=', claim.claimedAt)
+    .where('status', 'is', null)
+    .where('effect', 'is', null)
+    .execute();
+}
+
+const responseUpdate = (store: Store, { scope, key, claimedAt }: KeyClaim, stored: { status: number; text: string }) =>
+  keys(store)
+    .updateTable('idempotency_keys')
+    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${stored.text}::json` })
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .where('created_at', '=', claimedAt);
+
+/**
+ * Stores the response, as JSON, unless another worker has taken over the claim. It replaces what was stored for a worker
+ * that was taken for lost.
+ */
+export async function storeResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
+  await responseUpdate(store, claim, stored).execute();
+}
+
+async function storeLostResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
+  await responseUpdate(store, claim, stored).where('status', 'is', null).execute();
 }
 
 /** Frees the key for another attempt, unless another worker has taken over the claim. */

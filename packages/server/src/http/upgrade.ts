@@ -10,8 +10,9 @@ import type { Call, Principal, Upgrade } from './call.ts';
 import { logFailure, outcomeOf } from './errors.ts';
 import { ClientDisconnected, type Exchange } from './exchange.ts';
 import type { HttpOptions } from './options.ts';
-import type { Peers } from './peer.ts';
+import { isHandedOn, mayHandOn, workerHeader, workerHeaders, type Forwarder, type ForwardTarget } from './forward.ts';
 import { refuse } from './refusal.ts';
+import { relayRefusal, relaySocket } from './relay-response.ts';
 import { resolveSessionNames } from './session-names.ts';
 import { SocketBudgets, type SocketLimits } from './socket-budgets.ts';
 import { fill, parseQuery } from './validate.ts';
@@ -23,6 +24,8 @@ interface Handshake {
   socket: Duplex;
   head: Buffer;
   accepted: WebSocket | null;
+  /** Whether another worker has answered it. */
+  isForwarded: boolean;
 }
 
 interface SocketRoute {
@@ -34,17 +37,25 @@ interface SocketRoute {
 
 interface UpgradesDeps {
   admission: Admission;
-  peers: Peers;
   log: Log;
   onCompleted: HttpOptions['onCompleted'];
   /** Creates the exchange with its request id. */
   open(request: IncomingMessage): Exchange;
   check(exchange: Exchange): void;
   sessionIdOf: HttpOptions['sessionIdOf'];
+  originOf(exchange: Exchange): string;
+  forwarder: HttpOptions['forwarder'];
   defaultDeadlineMs: number;
   socketLimits: SocketLimits;
   /** Called when the last socket has closed. */
   onEmpty(): void;
+}
+
+interface ForwardStep {
+  target: ForwardTarget;
+  /** Whether no other worker is left. */
+  isLast: boolean;
+  forwarder: Forwarder;
 }
 
 /** A page's whole content or a fulfilled response fits in one DevTools message of a client; more is an attack. */
@@ -97,27 +108,30 @@ export class Upgrades {
       this.#sockets.delete(socket);
       exchange.abort(new ClientDisconnected());
       if (this.#sockets.size === 0) this.#options.onEmpty();
-      const { requestId, endpointId, path, startedMs } = exchange;
-      const fields = { request_id: requestId, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
+      const { logFields, endpointId, path, startedMs } = exchange;
+      const fields = { ...logFields, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
       this.#options.log.info(fields, 'socket closed');
     });
-    const handshake: Handshake = { socket, head, accepted: null };
+    const handshake: Handshake = { socket, head, accepted: null, isForwarded: false };
     try {
       await this.#serve(exchange, handshake);
     } catch (error) {
-      logFailure(this.#options.log, error, { request_id: exchange.requestId, endpoint: exchange.endpointId });
+      logFailure(this.#options.log, error, { ...exchange.logFields, endpoint: exchange.endpointId });
       if (handshake.accepted) {
         closeAfter(handshake.accepted, error);
         return;
       }
       this.#report(exchange, outcomeOf(error));
-      refuse(socket, error, exchange.requestId, exchange.rateHeaders);
+      refuse(socket, error, exchange.requestId, { ...exchange.rateHeaders, ...workerHeaders(exchange, this.#options.forwarder) });
     }
   }
 
   /** A socket is counted when it is opened or refused: its lifetime is no latency of the service. */
-  #report({ endpointId, startedMs }: Exchange, outcome: { status: number; code: ErrorCode | null }): void {
-    this.#options.onCompleted?.({ endpointId, ms: performance.now() - startedMs, ...outcome });
+  #report(exchange: Exchange, outcome: { status: number; code: ErrorCode | null }): void {
+    const { endpointId, startedMs } = exchange;
+    exchange.code = outcome.code;
+    exchange.endTrace(outcome.status);
+    if (!exchange.forwarded) this.#options.onCompleted?.({ endpointId, ms: performance.now() - startedMs, ...outcome });
   }
 
   async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
@@ -126,25 +140,72 @@ export class Upgrades {
     const pathEnd = `${target}?`.indexOf('?');
     const { route, params } = this.#find(target.slice(0, pathEnd));
     const raw = { params, query: parseQuery(target.slice(pathEnd + 1)) };
-    exchange.endpointId = route.endpoint.id;
-    await this.#options.admission.admit(route.endpoint, exchange, raw);
+    exchange.routeTo(route.endpoint);
+    if (exchange.forwarded) exchange.principal = exchange.forwarded.principal;
+    else await exchange.trace(() => this.#options.admission.admit(route.endpoint, exchange, raw));
     checkHandshake(exchange.request);
-    exchange.origin = this.#options.peers.origin(exchange.request);
+    exchange.origin = this.#options.originOf(exchange);
     checkOrigin(exchange.request, exchange.origin, exchange.principal);
     fill(exchange, route.endpoint, raw);
     await resolveSessionNames(exchange, this.#options.sessionIdOf);
-    const caller = { name: route.endpoint.id, requestId: exchange.requestId };
-    const work = runFor(caller, async () => route.handler(exchange, this.#upgradeOf(exchange, handshake)));
+    exchange.caller.name = route.endpoint.id;
+    const work = exchange.trace(() => runFor(exchange.caller, () => this.#answer(route, exchange, handshake)));
+    const deadlineMs = route.endpoint.deadlineMs ?? this.#options.defaultDeadlineMs;
     // Only the handshake has a deadline, not the open socket.
     const timer = setTimeout(() => {
-      if (!handshake.accepted)
+      if (!handshake.accepted && !handshake.isForwarded)
         exchange.abort(new ServiceError('deadline_exceeded', 'The WebSocket could not be opened within the deadline.'));
-    }, route.endpoint.deadlineMs ?? this.#options.defaultDeadlineMs);
+    }, deadlineMs);
     try {
       await exchange.untilAborted(work);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** Here, or by another worker: that of the session in the path, or one that has room for a new session. */
+  async #answer({ endpoint, handler }: SocketRoute, exchange: Exchange, handshake: Handshake): Promise<void> {
+    const { forwarder } = this.#options;
+    const here = async (): Promise<void> => handler(exchange, this.#upgradeOf(exchange, handshake));
+    if (!forwarder || exchange.forwarded) return here();
+    const { params = {} } = exchange as { params?: Record<string, string> };
+    const session = await forwarder.byPath(exchange, endpoint, params);
+    const targets = session ? [session] : await forwarder.byContent(exchange, endpoint);
+    if (!targets) return here();
+    for (const [index, target] of targets.entries()) {
+      const isLast = index === targets.length - 1;
+      try {
+        if (target.workerId === forwarder.workerId) return await here();
+        if (await this.#forward(exchange, handshake, { target, isLast, forwarder })) return;
+      } catch (error) {
+        if (isLast || !mayHandOn(error)) throw error;
+      }
+    }
+  }
+
+  /** False when another worker has to be asked. */
+  async #forward(exchange: Exchange, handshake: Handshake, { target, isLast, forwarder }: ForwardStep): Promise<boolean> {
+    const { socket } = handshake;
+    if (target.sessionId !== null) exchange.caller.sessionId = target.sessionId;
+    // Nobody reads the connection before the handshake, so it would not close.
+    const onEnd = (): void => exchange.abort(new ClientDisconnected());
+    socket.once('end', onEnd);
+    const answer = await forwarder.open(exchange, target, socket);
+    socket.off('end', onEnd);
+    if ('socket' in answer) {
+      handshake.isForwarded = true;
+      this.#report(exchange, { status: 101, code: null });
+      relaySocket(exchange, handshake, answer, target.workerId);
+      return true;
+    }
+    if (!isLast && isHandedOn(answer.code)) {
+      answer.body.resume();
+      return false;
+    }
+    handshake.isForwarded = true;
+    this.#report(exchange, { status: answer.status, code: answer.code });
+    await relayRefusal(exchange, socket, answer, target.workerId).catch(() => socket.destroy());
+    return true;
   }
 
   #upgradeOf(exchange: Exchange, handshake: Handshake): Upgrade {
@@ -184,6 +245,8 @@ export class Upgrades {
     const existing = this.#servers.get(messageBytesMax);
     if (existing) return existing;
     const server = createSocketServer(messageBytesMax);
+    const { forwarder } = this.#options;
+    if (forwarder) server.on('headers', (headers) => headers.push(`${workerHeader}: ${forwarder.workerId}`));
     // What the library refuses by itself, such as a malformed subprotocol.
     server.on('wsClientError', (cause, socket) =>
       this.#accepting.get(socket)?.(new ServiceError('bad_request', 'The WebSocket handshake is malformed.', { cause })),

@@ -1,16 +1,16 @@
-import { ValidationError, dropNulls, type Endpoint, type ValidationIssue } from '@berth/contract';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { z } from 'zod';
-import { isStorableText } from '../lib/text.ts';
-import { bodyText, checkBodyType, checkUncompressed, hasBody, readBody } from './body.ts';
+import { ValidationError, type Endpoint, type ValidationIssue } from '@berth/contract';
+import type { IncomingMessage } from 'node:http';
+import type { z } from 'zod';
+import { checkBodyLength, checkBodyType, checkUncompressed, hasBody, readBody } from './body.ts';
 import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
-import { isMultipart, readFileForm } from './file-form.ts';
+import { isMultipart } from './file-form.ts';
 import { bodyHint } from './hints.ts';
-import { extraForbidden, validationIssue, missing, parsePart } from './validation-issues.ts';
+import { failed, noFields } from './json-body.ts';
+import type { LargeBodies } from './large-bodies.ts';
+import { validationIssue, missing, parsePart, unstorable } from './validation-issues.ts';
 import type { Parsed, RequestPart } from './validation-issues.ts';
 import { section } from '../lib/sections.ts';
-import { parseJson } from './json.ts';
 
 /** The unvalidated request. */
 export interface RawRequest {
@@ -18,10 +18,19 @@ export interface RawRequest {
   query: Record<string, unknown>;
 }
 
+/** How bodies are read. */
+export interface Bodies {
+  limits: BodyLimits;
+  large: LargeBodies;
+}
+
+interface ParsedBody {
+  body: Parsed;
+  bytes: Buffer | undefined;
+}
+
 const methodsWithBody = new Set(['POST', 'PATCH', 'DELETE']);
-const noFields = z.strictObject({});
 const none: Parsed = { ok: true, value: undefined };
-const failed = (...issues: ValidationIssue[]): Parsed => ({ ok: false, issues, omitted: 0 });
 
 /**
  * Puts params, query and body into the exchange. Returns the raw body, by which
@@ -29,20 +38,26 @@ const failed = (...issues: ValidationIssue[]): Parsed => ({ ok: false, issues, o
  *
  * @throws ValidationError with all issues at once
  */
-export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawRequest, limits: BodyLimits): Promise<Buffer | undefined> {
-  const { request, response } = exchange;
-  let body: Parsed = none;
-  let bytes: Buffer | undefined;
-  if (response && methodsWithBody.has(endpoint.method)) {
-    bytes = await takeBody(endpoint, request, response, limits);
-    const taken = bytes;
-    if (taken && takesForm(endpoint, request)) ({ body, bytes } = await parseForm(endpoint, request, taken));
-    else if (endpoint.rawBody === undefined) body = section('validate', () => parseBody(endpoint, request, taken));
-    else if (bytes === undefined) body = failed(validationIssue(['body'], missing));
-    else exchange.rawBody = bytes;
+export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawRequest, bodies: Bodies): Promise<Buffer | undefined> {
+  if (!exchange.response || !methodsWithBody.has(endpoint.method)) {
+    fill(exchange, endpoint, raw);
+    return undefined;
   }
+  const { request, response } = exchange;
+  const limits = { ...bodies.limits, bytesMax: endpoint.bodyLimitBytes ?? bodies.limits.bytesMax };
+  checkHead(endpoint, request, limits);
+  const read = (): Promise<Buffer | null> => (hasBody(request) ? readBody(request, response, limits) : Promise.resolve(null));
+  const { body, bytes } = await bodies.large.take(exchange, async () => parse(endpoint, exchange, await read(), bodies.large));
   fill(exchange, endpoint, raw, body);
   return bytes;
+}
+
+/** What can be said of a body before it is read. */
+function checkHead(endpoint: Endpoint, request: IncomingMessage, { bytesMax }: BodyLimits): void {
+  if (!hasBody(request)) return;
+  if (takesForm(endpoint, request)) checkUncompressed(request);
+  else if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
+  checkBodyLength(request, bytesMax);
 }
 
 /** The same for a request without a body. */
@@ -82,59 +97,24 @@ function parseText(part: RequestPart, schema: z.ZodType, values: Record<string, 
   return issues.length > 0 ? failed(...issues) : parsePart(part, schema, values);
 }
 
-/** The database's text type cannot store a NUL. */
-const unstorable = (part: RequestPart, values: Record<string, unknown>): ValidationIssue[] =>
-  Object.entries(values)
-    .filter(([name, value]) => !isStorableText(name) || (typeof value === 'string' && !isStorableText(value)))
-    .map(([name, value]) => validationIssue([part, name], { type: 'value_error', msg: 'Input should not contain a NUL character' }, value));
-
-async function takeBody(
-  endpoint: Endpoint,
-  request: IncomingMessage,
-  response: ServerResponse,
-  limits: BodyLimits,
-): Promise<Buffer | undefined> {
-  if (!hasBody(request)) return undefined;
-  if (takesForm(endpoint, request)) checkUncompressed(request);
-  else if (endpoint.body ?? endpoint.rawBody) checkBodyType(request, endpoint.rawBody);
-  const bytes = await readBody(
-    request,
-    response,
-    endpoint.bodyLimitBytes === undefined ? limits : { ...limits, bytesMax: endpoint.bodyLimitBytes },
-  );
-  return bytes.length > 0 ? bytes : undefined;
+async function parse(endpoint: Endpoint, exchange: Exchange, read: Buffer | null, large: LargeBodies): Promise<ParsedBody> {
+  const bytes = read && read.length > 0 ? read : undefined;
+  if (bytes && takesForm(endpoint, exchange.request)) return section('validate', () => large.parseForm(endpoint, exchange, bytes));
+  if (endpoint.rawBody === undefined) return { body: await parseBody(endpoint, exchange, bytes, large), bytes };
+  if (bytes === undefined) return { body: failed(validationIssue(['body'], missing)), bytes };
+  exchange.rawBody = bytes;
+  return { body: none, bytes };
 }
 
 const takesForm = ({ multipart }: Endpoint, request: IncomingMessage): boolean => multipart !== undefined && isMultipart(request);
 
-/** The body that the form stands for. Its bytes are the file's, because the form has another boundary each time. */
-async function parseForm(endpoint: Endpoint, request: IncomingMessage, form: Buffer): Promise<{ body: Parsed; bytes: Buffer }> {
-  const { multipart, body: schema = noFields } = endpoint;
-  const file = multipart && (await readFileForm(request, form, multipart));
-  if (!multipart || !file) return { body: failed(validationIssue(['body'], notAFileForm, {})), bytes: form };
-  const { value, bytes } = file;
-  const { [multipart.bytes]: _, ...texts } = value;
-  const issues = unstorable('body', texts);
-  return { body: issues.length > 0 ? failed(...issues) : section('validate', () => parsePart('body', schema, value)), bytes };
-}
-
-const notAFileForm = { type: 'value_error', msg: 'Input should be a form with one file, in the part `file`' };
-
-function parseBody(endpoint: Endpoint, request: IncomingMessage, bytes: Buffer | undefined): Parsed {
+async function parseBody(endpoint: Endpoint, exchange: Exchange, bytes: Buffer | undefined, large: LargeBodies): Promise<Parsed> {
   if (bytes === undefined) {
     if (!endpoint.body) return none;
     return endpoint.bodyOptional ? parsePart('body', endpoint.body, {}) : failed(missingBodyIssue(endpoint.body));
   }
-  if (!endpoint.body) checkBodyType(request);
-  const text = bodyText(bytes);
-  const reading = text === null ? { ok: false as const, problem: 'not valid UTF-8' } : parseJson(text, endpoint.exactTextFields);
-  if (reading.ok) {
-    if (endpoint.body) dropNulls(endpoint.body, reading.value);
-    return parsePart('body', endpoint.body ?? noFields, reading.value);
-  }
-  if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
-  // Invalid JSON may contain secrets that no field name marks, so none of it is shown.
-  return failed(validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {}));
+  if (!endpoint.body) checkBodyType(exchange.request);
+  return section('validate', () => large.parse(endpoint, exchange, bytes));
 }
 
 function missingBodyIssue(schema: z.ZodType): ValidationIssue {

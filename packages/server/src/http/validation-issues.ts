@@ -1,6 +1,7 @@
 import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
 import { withoutSecrets } from '../lib/log.ts';
+import { isStorableText } from '../lib/text.ts';
 import { nameHint, urlHint } from './hints.ts';
 
 /** The part of a request with the issue: the first element of its `loc`. */
@@ -221,3 +222,9 @@ function withoutSecretFields(value: unknown, depth: number, left: { values: numb
     ]),
   );
 }
+
+/** The database's text type cannot store a NUL. */
+export const unstorable = (part: RequestPart, values: Record<string, unknown>): ValidationIssue[] =>
+  Object.entries(values)
+    .filter(([name, value]) => !isStorableText(name) || (typeof value === 'string' && !isStorableText(value)))
+    .map(([name, value]) => validationIssue([part, name], { type: 'value_error', msg: 'Input should not contain a NUL character' }, value));

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { describe, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { PathId, ServiceError, endpoint } from '@berth/contract';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -246,8 +247,10 @@ describe('a socket as a stream', () => {
     const webSocket = await open(origin, 'unread');
     const sent = 64 * 1024 * 1024;
     for (let n = 0; n < sent; n += 65_536) webSocket.send(Buffer.alloc(65_536));
+    const taken = (): number => unread?.bytesRead ?? 0;
+    while (taken() === 0) await sleep(5);
     let before = -1;
-    for (; before !== unread?.bytesRead; await sleep(100)) before = unread?.bytesRead ?? 0;
+    for (; before !== taken(); await sleep(100)) before = taken();
     assert.ok(before > 0 && before < sent / 2, `${before} bytes were taken that nobody reads`);
     webSocket.terminate();
     await once(webSocket, 'close');
@@ -263,6 +266,8 @@ describe('a person whose link opens nothing', () => {
       ['/s/ended/view?token=good', 409, 'It is &quot;over&quot; &amp; &lt;b&gt;gone&lt;/b&gt;.'],
       ['/s/a/view?token=wrong', 403, 'This link is not valid.'],
       ['/s/ended/recording?token=good', 409, '&lt;b&gt;'],
+      ['/s/a/view?token=good&a=%00', 422, 'This link is not complete, or was changed.'],
+      ['/no/<such>/page', 404, 'Not found: no endpoint matches GET /no/%3Csuch%3E/page. See /docs.'],
     ] as const) {
       const response = await fetch(`${origin}${path}`, { headers: html });
       const body = await response.text();
@@ -339,6 +344,36 @@ describe('a static file', () => {
       [headers['cache-control'], 'nosniff'],
     );
     assert.equal((await fetch(`${origin}/static/page-1a2b.js`, { method: 'HEAD' })).headers.get('content-length'), '2');
+    assert.equal(response.headers.get('vary'), null);
+  });
+
+  test('is sent in an encoding that the client accepts', async (t) => {
+    const text = 'let a;'.repeat(100);
+    const encodings = new Map([
+      ['br', brotliCompressSync(text)],
+      ['gzip', gzipSync(text)],
+    ]);
+    const { origin } = await serve(t, (http) =>
+      http.asset('/static/a.js', { contentType: 'text/javascript; charset=utf-8', headers: {}, load: () => text, encodings }),
+    );
+    const accepted = {
+      'gzip, deflate, br': 'br',
+      'gzip, deflate': 'gzip',
+      'br;q=0, gzip;q=0.5': 'gzip',
+      '*': 'br',
+      identity: null,
+      'deflate, zstd': null,
+      '': null,
+      ';;q=,': null,
+    };
+    for (const [accept, encoding] of Object.entries(accepted)) {
+      const response = await fetch(`${origin}/static/a.js`, { headers: { 'accept-encoding': accept } });
+      assert.equal(await response.text(), text, accept);
+      const { headers } = response;
+      assert.deepEqual([headers.get('content-encoding'), headers.get('vary')], [encoding, 'accept-encoding'], accept);
+      const length = encoding === null ? text.length : encodings.get(encoding)?.length;
+      assert.equal(headers.get('content-length'), String(length), accept);
+    }
   });
 });
 

@@ -4,12 +4,16 @@
  *   pending ──► ok | blocked | error
  *
  * One UPDATE of a pending row ends a job. A later result, cancel or recovery
- * changes nothing.
+ * changes nothing. Meanwhile one UPDATE gives it to another worker, if it was
+ * not started or has touched nothing.
  */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { JobResponse, JobStatus, WorkError, WorkUsage } from '@berth/contract';
+import type { Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
+import { traced } from '../lib/tracing.ts';
 import type { JobOutcome, StoredOutcome } from './outcome.ts';
 
 export type JobKind = JobResponse['kind'];
@@ -61,7 +65,27 @@ export function stageOf({ status, startedAt }: Pick<JobRecord, 'status' | 'start
   return startedAt ? 'running' : 'queued';
 }
 
-export interface JobRequest {
+/** All that another worker needs to run a job. */
+export interface JobDescription {
+  principal: Principal;
+  /** The validated request. */
+  body: object;
+  /** Of the admission: its hold passes to the worker that runs the job. */
+  opId: string;
+}
+
+/** The work of a job. */
+export interface JobWork {
+  /** The work's own time limit. The job is ended from outside shortly after. */
+  runMsMax: number;
+  /** A ServiceError that it throws becomes the job's error. */
+  run(context: JobContext): Promise<JobOutcome>;
+}
+
+/** Makes the work of a job that another worker accepted. */
+export type DescribedWork = (description: JobDescription, record: JobRecord) => JobWork;
+
+export interface JobRequest extends JobWork {
   owner: string;
   kind: JobKind;
   /** The first part of the job's id. */
@@ -70,11 +94,11 @@ export interface JobRequest {
   subject: Record<string, unknown>;
   /** How long the job may wait in the queue. */
   queuedMsMax: number;
-  /** The work's own time limit. The job is ended from outside shortly after. */
-  runMsMax: number;
-  /** The work. A ServiceError that it throws becomes the job's error. */
-  run(context: JobContext): Promise<JobOutcome>;
-  /** Called once when the job ends without its work having started. */
+  /** Absent: only this worker can run the job, as one in a session that it runs. */
+  description?: JobDescription | undefined;
+  /** Whether the caller waits for the end: it is run before the owner's other jobs. */
+  isAwaited?: boolean;
+  /** Called once when the job ends, or is left to another worker, without its work having started. */
   onNeverStarted?(): void;
 }
 
@@ -85,6 +109,11 @@ export interface JobContext {
   signal: AbortSignal;
   /** Reports progress. Stored at most once a second. */
   progress(step: number, total: number | null, note: string): void;
+  /**
+   * Called before the work changes a page, and before it is charged: from then on no other worker runs the job.
+   * @throws JobEnded when another worker has it; store_unavailable
+   */
+  touch(): Promise<void>;
 }
 
 /** The reason of `JobContext.signal`. */
@@ -102,6 +131,8 @@ const progressEveryMs = 1000;
 export class LiveJob {
   readonly jobId: string;
   readonly request: JobRequest;
+  /** The work, in the context of the request that submitted it. */
+  readonly run: () => Promise<JobOutcome>;
   readonly admittedMs: number;
   /** Aborted as soon as `ending` is set. */
   readonly abort = new AbortController();
@@ -112,6 +143,10 @@ export class LiveJob {
   /** Resolves when the insert succeeded or failed. Never rejects. */
   stored: Promise<void> = Promise.resolve();
   isStored = false;
+  /** Whether its description is stored, so that another worker can run it. */
+  isMovable = false;
+  /** Set once other workers may start it: then the store decides who does. */
+  offerId: string | null = null;
   hasStarted = false;
   started: { at: Date; ms: number } | null = null;
   isWorking = false;
@@ -120,12 +155,18 @@ export class LiveJob {
   /** The write of `ending` in progress, shared by all callers. */
   writing: Promise<void> | null = null;
   progress: JobProgress = noProgress;
+  touch: () => Promise<void> = () => Promise.resolve();
   #written: { progress: JobProgress; ms: number };
 
   constructor(jobId: string, request: JobRequest, clock: Clock) {
     this.jobId = jobId;
     this.request = request;
     this.admittedMs = clock.monotonicMs();
+    const { kind } = request;
+    // A slot that becomes free belongs to another request.
+    this.run = AsyncLocalStorage.bind(() =>
+      traced('job', { 'berth.job_id': jobId, 'berth.job.kind': kind }, () => request.run(this.context())),
+    );
     this.#written = { progress: this.progress, ms: this.admittedMs };
   }
 
@@ -133,7 +174,7 @@ export class LiveJob {
     const progress = (step: number, total: number | null, note: string): void => {
       this.progress = { step, total, note: note.slice(0, noteCharsMax) };
     };
-    return { jobId: this.jobId, signal: this.abort.signal, progress };
+    return { jobId: this.jobId, signal: this.abort.signal, progress, touch: () => this.touch() };
   }
 
   /** Progress that is due to be stored, or null. Counts as stored afterwards. */

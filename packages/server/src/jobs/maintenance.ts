@@ -1,18 +1,16 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { workerLost } from './outcome.ts';
-import { deleteDropped, dropResults, finishJob, listStrandedJobs } from './store.ts';
+import type { Moving } from './moving.ts';
+import { endedAt, queueTimedOut, workerLost } from './outcome.ts';
+import { deleteDropped, dropResults, finishJob, listStrandedJobs, listUntakenJobs } from './store.ts';
 
-const resultRetentionMs = 24 * 3_600_000;
 /** How long an id is answered with `job_expired` rather than `job_not_found`. */
 const tombstoneRetentionMs = 30 * 24 * 3_600_000;
 
 /** Rows per statement, few enough for the statement timeout with the largest results. */
 const dropBatch = 20;
 const deleteBatch = 1000;
-
-export const toExpiresAt = (finishedAt: Date): Date => new Date(finishedAt.getTime() + resultRetentionMs);
 
 /** Drops expired results, and deletes jobs whose result was dropped long ago. */
 export async function expireJobs({ store, clock }: { store: Store; clock: Clock }, signal: AbortSignal): Promise<void> {
@@ -27,22 +25,32 @@ export interface RecoverDeps {
   clock: Clock;
   log: Log;
   workerId: string;
-  live: ReadonlyMap<string, unknown>;
+  /** Whether this process has the job. */
+  has(jobId: string): boolean;
+  /** null: no other worker shares the database. */
+  moving: Moving | null;
   /** Workers without a recent heartbeat. */
   silentWorkers(): Promise<string[]>;
 }
 
 /**
- * Ends pending jobs that no worker runs with `worker_lost`: those of workers
- * without a heartbeat, this worker's own from before a crash, and overdue ones.
+ * Pending jobs that no worker runs: those of workers without a heartbeat, this
+ * worker's own from before a crash, and overdue ones. They are left to any worker
+ * of the fleet where they can be run again, else they end with `worker_lost`.
+ * What then waits for longer than it may has timed out, as on a worker.
  */
-export async function recoverJobs({ store, clock, log, workerId, live, silentWorkers }: RecoverDeps, signal: AbortSignal): Promise<void> {
+export async function recoverJobs(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
+  const { store, clock, log, workerId, has, moving, silentWorkers } = deps;
   const workers = [...new Set([workerId, ...(await silentWorkers())])];
-  for (const jobId of await listStrandedJobs(store, workers, clock.now())) {
+  const stranded = (await listStrandedJobs(store, workers, clock.now())).filter((jobId) => !has(jobId));
+  const released = await moving?.release(stranded, workers);
+  if (released?.size) log.warn({ jobs: released.size }, 'jobs of a lost worker left to others');
+  for (const jobId of moving ? await listUntakenJobs(store, clock.now()) : [])
+    await finishJob(store, jobId, { ...queueTimedOut, ...endedAt(clock.now()), workerId: '' });
+  await moving?.renew();
+  for (const jobId of stranded) {
     if (signal.aborted) return;
-    if (live.has(jobId)) continue;
-    const finishedAt = clock.now();
-    if (await finishJob(store, jobId, { ...workerLost, finishedAt, expiresAt: toExpiresAt(finishedAt) }))
-      log.warn({ job: jobId }, 'job of a lost worker ended');
+    if (released?.has(jobId)) continue;
+    if (await finishJob(store, jobId, { ...workerLost, ...endedAt(clock.now()) })) log.warn({ job: jobId }, 'job of a lost worker ended');
   }
 }

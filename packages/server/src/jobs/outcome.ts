@@ -12,15 +12,24 @@ export interface JobOutcome {
 export interface StoredOutcome {
   status: Exclude<JobStatus, 'pending'>;
   result: Buffer | null;
+  /** Size of a result that is in object storage, not here. */
+  largeResultBytes?: number;
   error: Buffer | null;
   usage: WorkUsage | null;
 }
 
 /** A page with its screenshot as base64 is a few MiB. The bytes are copied several times, here and in the database. */
 export const resultBytesMax = 32 * 1024 * 1024;
+export const resultRetentionMs = 24 * 3_600_000;
 /** Larger errors are stored without their details. */
 const errorCharsMax = 64 * 1024;
 const messageCharsMax = 1000;
+
+/** When a job ended, and when its result is dropped. */
+export const endedAt = (finishedAt: Date): { finishedAt: Date; expiresAt: Date } => ({
+  finishedAt,
+  expiresAt: new Date(finishedAt.getTime() + resultRetentionMs),
+});
 
 /** @throws TypeError when the result cannot be serialized as JSON */
 export function toStoredOutcome({ status, result, error, usage }: JobOutcome): StoredOutcome {

@@ -1,12 +1,22 @@
 import { cancelJob, getJob, type JobResponse } from '@berth/contract';
-import { ownerOf, type Routes } from '../http/call.ts';
-import { stageOf, type JobRecord, type Jobs } from './jobs.ts';
+import { ownerOf, type Call, type Routes } from '../http/call.ts';
+import { stageOf, type JobKind, type JobRecord, type Jobs } from './jobs.ts';
 
-export function mountJobs(routes: Routes, jobs: Jobs): void {
-  routes.on(getJob, async ({ principal, params, query, signal }) =>
-    toJob(await jobs.get(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal })),
-  );
-  routes.on(cancelJob, async ({ principal, params }) => toJob(await jobs.cancel(ownerOf(principal), params.job_id)));
+type Result = Record<string, unknown>;
+
+/** By kind of job: adds to a result what is a credential of its reader and therefore not stored, such as a link. */
+export type ResultLinks = Partial<Record<JobKind, (result: Result, reader: Pick<Call, 'principal' | 'origin'>) => Promise<Result>>>;
+
+export function mountJobs(routes: Routes, jobs: Jobs, links: ResultLinks): void {
+  const reply = async (record: JobRecord, reader: Pick<Call, 'principal' | 'origin'>): Promise<JobResponse> => {
+    const { kind, result } = record;
+    return toJob({ ...record, result: (result && (await links[kind]?.(result, reader))) ?? result });
+  };
+  routes.on(getJob, async (call) => {
+    const { principal, params, query, signal } = call;
+    return reply(await jobs.get(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal }), call);
+  });
+  routes.on(cancelJob, async (call) => reply(await jobs.cancel(ownerOf(call.principal), call.params.job_id), call));
 }
 
 /** Jobs older than credits have none in their usage. */

@@ -6,9 +6,10 @@ import type { Clock } from '../lib/clock.ts';
 import { FairQueue, queueLimit } from '../lib/fair-queue.ts';
 import type { Log } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
-import { toExpiresAt } from './maintenance.ts';
-import { JobEnded, LiveJob, type JobRecord, type JobRequest } from './job.ts';
-import { drained, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
+import { JobEnded, LiveJob, type DescribedWork, type JobDescription, type JobKind, type JobRecord, type JobRequest } from './job.ts';
+import type { LargeResults } from './large-results.ts';
+import type { Moving } from './moving.ts';
+import { cancelled, drained, endedAt, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
 import { finishJob, insertJob, listPendingJobs, markStarted, trimResults, writeProgress } from './store.ts';
 
 export interface RunsDeps {
@@ -21,6 +22,16 @@ export interface RunsDeps {
   runningMax: number;
   /** Queued jobs of this worker. */
   queuedMax: number;
+  /** null: no other worker shares the database. */
+  moving?: Moving | null;
+  /** Absent: all results are in the database. */
+  largeResults?: Pick<LargeResults, 'move'> | null;
+  /** Whether the operator lets this worker take jobs of others. Absent: yes. */
+  takesWork?: () => boolean;
+  /** How many slots an owner gets for each one of an owner with the weight 1. Absent: all are alike. */
+  weightOf?: (owner: string) => number;
+  /** Whether jobs of an owner stay with the worker that accepted them. Absent: none do. */
+  isPinned?: (owner: string) => Promise<boolean>;
 }
 
 /** Work enforces its own deadline and may still return a partial result; work that runs this much longer hangs. */
@@ -40,15 +51,26 @@ const ownerResultBytesMax = 256 * 1024 ** 2;
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
 export class Runs {
   readonly live = new Map<string, LiveJob>();
+  /** By kind: how jobs of other workers are run here. */
+  readonly works = new Map<JobKind, DescribedWork>();
   readonly #deps: RunsDeps;
+  readonly #moving: Moving | null;
+  /** Jobs of other workers that are about to be this one's. */
+  readonly #claiming = new Set<string>();
+  #isTaking = false;
   readonly #queue = new FairQueue<LiveJob>();
   /** A slot is held until the work has stopped and its end is stored. */
   readonly #slots = new Map<LiveJob, Promise<void>>();
   readonly #budget: RetentionBudget;
   #stopping = false;
+  /** Called when a job that other workers can run has to wait. */
+  onWaiting: () => void = () => undefined;
+  /** Called when a job starts. */
+  onStarted: (job: { kind: JobKind; queuedMs: number }) => void = () => undefined;
 
   constructor(deps: RunsDeps) {
     this.#deps = deps;
+    this.#moving = deps.moving ?? null;
     const { store, disk, clock } = deps;
     const trim = (owner: string, bytes: number): Promise<void> => trimResults(store, owner, { bytes, now: clock.now() });
     this.#budget = new RetentionBudget(disk, { bytesMax: ownerResultBytesMax, trim });
@@ -58,15 +80,30 @@ export class Runs {
     return this.#slots.size;
   }
 
+  /** Whether this process has the job, or is taking it. */
+  has(jobId: string): boolean {
+    return this.live.has(jobId) || this.#claiming.has(jobId);
+  }
+
+  /** Whether jobs of other workers are run here. */
+  takeOffers(isTaking: boolean): void {
+    this.#isTaking = isTaking;
+    this.#moving?.offers.setOpen(this.#hasRoom);
+  }
+
+  get #hasRoom(): boolean {
+    const { takesWork = () => true } = this.#deps;
+    return this.#isTaking && !this.#stopping && takesWork() && this.#slots.size + this.#claiming.size < this.#deps.runningMax;
+  }
+
   /** Resolves when the job is stored. @throws ServiceError no_capacity, and what the store throws */
   async submit(request: JobRequest, record: JobRecord): Promise<void> {
-    const { store, clock } = this.#deps;
     this.#deps.disk.assertRoom();
     this.#rejectWhenFull(request.owner);
-    const job = new LiveJob(record.jobId, request, clock);
+    const job = this.#createJob(record.jobId, request);
     // Before the insert: recovery ends rows that no worker runs.
     this.live.set(job.jobId, job);
-    const inserted = insertJob(store, record, this.#overdueAt(request, record));
+    const inserted = this.#insert(job, record);
     job.stored = inserted.catch(() => undefined);
     try {
       await inserted;
@@ -76,8 +113,35 @@ export class Runs {
     }
     job.isStored = true;
     if (job.ending) return;
-    this.#queue.push(request.owner, job);
+    this.#queue.push(request.owner, job, { isFirst: request.isAwaited === true });
     this.#fill();
+    if (!job.started && job.isMovable) this.onWaiting();
+  }
+
+  /** Starts an offered job. False when there is no room for it. */
+  async take(jobId: string): Promise<boolean> {
+    this.#fill();
+    const own = this.live.get(jobId);
+    if (own) return own.started !== null || own.ending !== null;
+    if (!this.#moving || !this.#hasRoom) return false;
+    this.#claiming.add(jobId);
+    try {
+      const claimed = await this.#moving.claim(jobId);
+      if (claimed) this.#adopt(claimed.record, claimed.description);
+    } finally {
+      this.#claiming.delete(jobId);
+      this.#fill();
+    }
+    return true;
+  }
+
+  /** Leaves jobs to other workers: those that wait, or also those that run and have touched nothing. */
+  async handOver(which: 'waiting' | 'all'): Promise<void> {
+    const isLeft = ({ isMovable, isStored, ending, started }: LiveJob): boolean =>
+      isMovable && isStored && !ending && (which === 'all' || started === null);
+    const jobs = new Map([...this.live].filter(([, job]) => isLeft(job)));
+    const released = await this.#moving?.release([...jobs.keys()], [this.#deps.workerId]);
+    for (const [jobId, job] of jobs) if (released?.has(jobId)) this.#forget(job);
   }
 
   /** Ends a job of this worker. Resolves when the end is stored; the first end counts. */
@@ -97,6 +161,7 @@ export class Runs {
     const nowMs = clock.monotonicMs();
     this.#abandonUnresponsive(nowMs);
     this.#endOverdue(nowMs);
+    this.#fill();
     if (this.live.size === 0) return;
     const jobs = [...this.live.values()];
     await Promise.all(jobs.filter((job) => job.ending && !job.writing).map((job) => this.#persistEnd(job)));
@@ -104,6 +169,11 @@ export class Runs {
     const pending = new Set(await listPendingJobs(store, workerId));
     for (const job of openJobs) if (!pending.has(job.jobId)) this.#forget(job);
     await Promise.all(openJobs.map((job) => this.#writeProgress(job, nowMs)));
+  }
+
+  /** This worker lost its lease: its work stops, and what becomes of the jobs is up to those who recover them. */
+  abandon(): void {
+    for (const job of this.live.values()) if (!job.ending) this.#forget(job);
   }
 
   /** Ends all jobs and waits briefly for their work to wind down. */
@@ -118,8 +188,34 @@ export class Runs {
     cancelTimeout.abort();
   }
 
-  #overdueAt({ queuedMsMax, runMsMax }: JobRequest, { createdAt }: JobRecord): Date {
-    return new Date(createdAt.getTime() + queuedMsMax + runMsMax + runMarginMs + clockSkewMs);
+  #createJob(jobId: string, request: JobRequest): LiveJob {
+    const job = new LiveJob(jobId, request, this.#deps.clock);
+    if (this.#moving) job.touch = this.#moving.touchOf(job, () => this.#forget(job));
+    return job;
+  }
+
+  async #insert(job: LiveJob, record: JobRecord): Promise<void> {
+    const { isPinned } = this.#deps;
+    const { description, queuedMsMax, runMsMax, owner } = job.request;
+    const sealed = (this.#moving && !(await isPinned?.(owner)) && (await this.#moving.seal(description))) || null;
+    const overdueAt = new Date(record.createdAt.getTime() + queuedMsMax + runMsMax + runMarginMs + clockSkewMs);
+    await insertJob(this.#deps.store, record, { overdueAt, queueMsMax: Math.ceil(queuedMsMax), request: sealed });
+    job.isMovable = sealed !== null;
+  }
+
+  /** Runs a job that another worker accepted, and that this one has claimed. */
+  #adopt(record: JobRecord, description: JobDescription): void {
+    const { jobId, owner, kind, sessionId, subject, createdAt, startedAt } = record;
+    const work = this.works.get(kind);
+    if (!work) throw new Error(`jobs of the kind ${kind} cannot move`);
+    const job = this.#createJob(jobId, { ...work(description, record), owner, kind, sessionId, subject, description, queuedMsMax: 0 });
+    job.isStored = true;
+    job.isMovable = true;
+    const at = startedAt ?? this.#deps.clock.now();
+    job.started = { at, ms: job.admittedMs };
+    this.live.set(jobId, job);
+    this.onStarted({ kind, queuedMs: Math.max(0, at.getTime() - createdAt.getTime()) });
+    this.#slots.set(job, this.#run(job));
   }
 
   #rejectWhenFull(owner: string): void {
@@ -132,17 +228,30 @@ export class Runs {
   }
 
   #fill(): void {
-    const slotsOf = (owner: string): number => [...this.#slots.keys()].filter((job) => job.request.owner === owner).length;
+    const { weightOf = () => 1 } = this.#deps;
+    const slotsOf = (owner: string): number =>
+      [...this.#slots.keys()].filter((job) => job.request.owner === owner).length / weightOf(owner);
     while (this.#slots.size < this.#deps.runningMax && !this.#stopping) {
       const job = this.#queue.take(slotsOf);
-      if (!job) return;
+      if (!job) break;
       job.started = { at: this.#deps.clock.now(), ms: this.#deps.clock.monotonicMs() };
-      this.#slots.set(job, this.#run(job));
+      this.onStarted({ kind: job.request.kind, queuedMs: job.started.ms - job.admittedMs });
+      this.#slots.set(
+        job,
+        this.#writeStarted(job).then((isOurs) => (isOurs ? this.#run(job) : this.#requeue(job))),
+      );
     }
+    this.#moving?.offers.setOpen(this.#hasRoom);
+  }
+
+  /** Its start could not be written, and another worker may start it: it waits for the next reconciliation. */
+  #requeue(job: LiveJob): void {
+    this.#slots.delete(job);
+    job.started = null;
+    this.#queue.push(job.request.owner, job, { isFirst: true });
   }
 
   async #run(job: LiveJob): Promise<void> {
-    await this.#writeStarted(job);
     const ending = job.abort.signal.aborted ? null : await this.#work(job);
     // A failed write is retried by the next reconciliation.
     if (ending) await this.end(job, ending).catch(() => undefined);
@@ -151,13 +260,17 @@ export class Runs {
     this.#fill();
   }
 
-  async #writeStarted(job: LiveJob): Promise<void> {
-    const { store, clock, log } = this.#deps;
+  /** False while it is unknown whether another worker has started the job. */
+  async #writeStarted(job: LiveJob): Promise<boolean> {
+    const { store, clock, log, workerId } = this.#deps;
     try {
-      if (!(await markStarted(store, job.jobId, job.started?.at ?? clock.now()))) this.#forget(job);
+      if (!(await markStarted(store, { jobId: job.jobId, workerId, startedAt: job.started?.at ?? clock.now() }))) this.#forget(job);
+      this.#moving?.withdraw(job);
+      return true;
     } catch (error) {
       // The start is written again with the end.
       log.warn({ err: error, job: job.jobId }, 'job start write failed');
+      return job.offerId === null || job.ending !== null;
     }
   }
 
@@ -167,7 +280,7 @@ export class Runs {
     job.hasStarted = true;
     job.isWorking = true;
     try {
-      const outcome = await Promise.race([job.request.run(job.context()), job.abandoned.promise]);
+      const outcome = await Promise.race([job.run(), job.abandoned.promise]);
       return outcome === 'abandoned' || job.ending ? null : toStoredOutcome(outcome);
     } catch (error) {
       if (job.abort.signal.aborted) return null;
@@ -199,8 +312,12 @@ export class Runs {
     await job.stored;
     const { ending, started, progress, jobId } = job;
     if (ending?.outcome) {
+      const { largeResults } = this.#deps;
+      if (largeResults) ending.outcome = await largeResults.move(jobId, ending.outcome);
       const ran = { startedAt: started?.at ?? null, progress };
-      await finishJob(this.#deps.store, jobId, { ...ending.outcome, finishedAt: ending.at, expiresAt: toExpiresAt(ending.at), ran });
+      // What it came to here counts only while it is this worker's; a cancel counts wherever it is.
+      const workerId = ending.outcome === cancelled ? undefined : this.#deps.workerId;
+      await finishJob(this.#deps.store, jobId, { ...ending.outcome, ...endedAt(ending.at), ran, workerId });
       await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? 0);
     }
     this.#forget(job);
@@ -216,6 +333,7 @@ export class Runs {
     const { clock } = this.#deps;
     this.live.delete(job.jobId);
     this.#queue.remove(job.request.owner, job);
+    this.#moving?.withdraw(job);
     job.ending ??= { outcome: null, at: clock.now(), ms: clock.monotonicMs() };
     job.abort.abort(new JobEnded(job.jobId));
     if (!job.hasStarted && !job.ended.signal.aborted) job.request.onNeverStarted?.();

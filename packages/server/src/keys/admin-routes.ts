@@ -8,7 +8,7 @@ import { toKeyFilter, toKeyPage } from './page.ts';
 export function mountKeyAdmin(routes: Routes, keys: Keys, clock: Clock): void {
   routes.on(listKeys, async (call) => {
     const { query } = call;
-    return toKeyPage(call, await keys.list(toKeyFilter(query.owner, query)), query.limit, clock.now());
+    return toKeyPage(call, await keys.list({ ...toKeyFilter(query.owner, query), last4: query.last4 }), query.limit, clock.now());
   });
   routes.on(createKey, async ({ body, principal }) => {
     const { expires_in_days: expiresInDays, ...options } = body;

@@ -9,7 +9,7 @@ import { isId, newId } from '../lib/ids.ts';
 import { Loop } from '../lib/loop.ts';
 import { readOrCreateSecret } from '../lib/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
-import type { Store, Tables } from '../store/store.ts';
+import { isStoreUnavailable, lastKnownMsMax, type Store, type Tables } from '../store/store.ts';
 import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
 import {
   countActive,
@@ -31,7 +31,7 @@ export { ConnectTokens, invalidConnectToken } from './connect-tokens.ts';
  * A key revoked on this worker is refused at once; on other workers it may still
  * be accepted for this time.
  */
-const cacheTtlMs = 1000;
+const freshMsMax = 1000;
 const touchEveryMs = 60_000;
 const dayMs = 86_400_000;
 /** Active keys of an owner. More is a script that forgets to revoke. */
@@ -72,6 +72,8 @@ interface KeysDeps {
 
 interface CachedKey {
   principal: Principal;
+  /** When it was read or tried to be read, in ms of the monotonic clock. */
+  readMs: number;
   expiresAt: Date | null;
   touchedMs: number;
 }
@@ -94,7 +96,7 @@ export class Keys {
     this.#owners = owners;
     this.#audit = audit;
     this.#clock = clock;
-    this.#cache = new LRUCache({ max: 10_000, ttl: cacheTtlMs });
+    this.#cache = new LRUCache({ max: 10_000, ttl: lastKnownMsMax });
     owners.onChanged((owner) => this.#forget((principal) => principal.owner === owner));
   }
 
@@ -216,10 +218,17 @@ export class Keys {
     const raw = bearerOf(credentials);
     if (!raw) throw new ServiceError('missing_api_key', 'Send your API key as `Authorization: Bearer brt_live_…`.');
     const digest = digestOf(raw);
-    const cached = this.#cache.get(digest.toString('latin1'));
-    if (cached) return this.#admit(cached);
+    const id = digest.toString('latin1');
+    const cached = this.#cache.get(id);
+    if (cached && this.#clock.monotonicMs() - cached.readMs < freshMsMax) return this.#admit(cached);
     if (!isWellFormed(raw)) throw invalidKey();
-    return this.#readKey(digest);
+    return this.#readKey(digest).catch((error: unknown) => {
+      // Not the one from before: it may have been revoked meanwhile.
+      const known = this.#cache.get(id);
+      if (!known || !isStoreUnavailable(error)) throw error;
+      known.readMs = this.#clock.monotonicMs();
+      return this.#admit(known);
+    });
   };
 
   /** Has no effect where the key exists, as a configured one may. */
@@ -278,12 +287,17 @@ export class Keys {
 
   async #readKey(digest: Buffer): Promise<Principal> {
     const changes = this.#changes;
+    const readMs = this.#clock.monotonicMs();
     const match = await findKey(this.#store, digest);
-    if (!match || !timingSafeEqual(match.digest, digest) || match.key.revokedAt) throw invalidKey();
+    if (!match || !timingSafeEqual(match.digest, digest) || match.key.revokedAt) {
+      this.#cache.delete(digest.toString('latin1'));
+      throw invalidKey();
+    }
     const { owner, keyId, expiresAt, lastUsedAt } = match.key;
     const { requests_per_minute: requestsPerMinute } = await this.#owners.tierOf(owner);
     const cached: CachedKey = {
       principal: { owner, keyId, requestsPerMinute, scope: `owner:${owner}` },
+      readMs,
       expiresAt,
       touchedMs: lastUsedAt?.getTime() ?? 0,
     };

@@ -89,15 +89,17 @@ export async function lockKey(tx: Tables, selector: KeySelector): Promise<ApiKey
 
 export interface KeyFilter {
   owner?: string | undefined;
+  last4?: string | undefined;
   /** The last key of the page before. */
   after?: { createdAt: Date; keyId: string };
   limit: number;
 }
 
 /** Newest first. */
-export async function listKeys(tables: Tables, { owner, after, limit }: KeyFilter): Promise<ApiKey[]> {
+export async function listKeys(tables: Tables, { owner, last4, after, limit }: KeyFilter): Promise<ApiKey[]> {
   let query = own(tables).selectFrom('api_keys').selectAll().orderBy('created_at', 'desc').orderBy('key_id', 'desc').limit(limit);
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
+  if (last4 !== undefined) query = query.where('last4', '=', last4);
   if (after) query = query.where(sql<boolean>`(created_at, key_id) < (${after.createdAt}, ${after.keyId})`);
   return (await query.execute()).map(toApiKey);
 }

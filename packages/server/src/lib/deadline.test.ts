@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { ManualClock } from './clock.ts';
-import { Deadline } from './deadline.ts';
+import { Deadline, abortAfter } from './deadline.ts';
 
 const { signal } = new AbortController();
 
@@ -28,4 +33,40 @@ it('gives a part of the call no more than what is left', () => {
   const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
   clock.advance(600);
   assert.deepEqual([deadline.within(300).leftMs, deadline.within(5000).leftMs], [300, 400]);
+});
+
+it('aborts with a TimeoutError after the time, also what it is a part of', { timeout: 10_000 }, async () => {
+  const either = AbortSignal.any([signal, abortAfter(5)]);
+  await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve()));
+  assert.equal((either.reason as Error).name, 'TimeoutError');
+  assert.equal(signal.aborted, false);
+});
+
+it('is free when its time is over, though it was part of others that never aborted', { timeout: 30_000 }, async () => {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  const closed = new AbortController();
+  const made = Array.from({ length: 100 }, () => {
+    const within = AbortSignal.any([new AbortController().signal, abortAfter(1)]);
+    AbortSignal.any([within, closed.signal]);
+    return new WeakRef(within);
+  });
+  const left = (): number => made.filter((each) => each.deref() !== undefined).length;
+  // References are released with the turn of the loop in which they were read.
+  while (left() > 0) {
+    await sleep(5);
+    collect();
+  }
+});
+
+it('is what the service uses: nothing in it makes a signal by AbortSignal.timeout', () => {
+  const root = join(import.meta.dirname, '..');
+  // Scripts of pages run in a browser, and tests end.
+  const isOfService = (file: string): boolean => !/^page-scripts|testing|runtime-suite|\.(test|fixture)\.ts$/.test(file);
+  const files = globSync('**/*.ts', { cwd: root }).filter(isOfService);
+  assert.ok(files.length > 300, 'the files of the service');
+  assert.deepEqual(
+    files.filter((file) => readFileSync(join(root, file), 'utf8').includes('AbortSignal.timeout(')),
+    [],
+  );
 });

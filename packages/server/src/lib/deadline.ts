@@ -28,6 +28,18 @@ export class Deadline {
   }
 }
 
+/**
+ * Aborts with a `TimeoutError` when the time has passed. To be used in the place of `AbortSignal.timeout`, whose signals
+ * Node marks, with every `AbortSignal.any` of them: one that is marked so, and is part of another `any`, is never given
+ * free by Node 24 unless it aborts.
+ */
+export function abortAfter(ms: number): AbortSignal {
+  const controller = new AbortController();
+  const late = (): void => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  setTimeout(late, ms).unref();
+  return controller.signal;
+}
+
 /** Runs work under a signal that aborts with the given one, or with `reason` when the time has passed. */
 export async function withDeadline<T>(
   signal: AbortSignal,

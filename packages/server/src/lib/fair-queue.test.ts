@@ -62,4 +62,13 @@ describe('a fair queue', () => {
       queue.remove(owner, item);
     assert.deepEqual([queue.take(() => 0), queue.take(() => 0)], ['two', undefined]);
   });
+
+  it('gives out those that are to be first before the owner’s others, in the order they came', () => {
+    const queue = new FairQueue<string>();
+    for (const item of ['a1', 'a2!', 'b1', 'a3', 'a4!']) queue.push(item.charAt(0), item, { isFirst: item.endsWith('!') });
+    assert.deepEqual(
+      Array.from({ length: 5 }, () => queue.take(() => 0)),
+      ['a2!', 'b1', 'a4!', 'a1', 'a3'],
+    );
+  });
 });

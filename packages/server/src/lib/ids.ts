@@ -1,6 +1,22 @@
 import { randomFillSync } from 'node:crypto';
 
-type IdPrefix = 'ses' | 'vm' | 'key' | 'tok' | 'wrk' | 'req' | 'file' | 'evt' | 'rec' | 'lnk' | 'rte' | 'opr' | 'cod';
+type IdPrefix =
+  | 'ses'
+  | 'vm'
+  | 'key'
+  | 'tok'
+  | 'wrk'
+  | 'req'
+  | 'file'
+  | 'evt'
+  | 'rec'
+  | 'lnk'
+  | 'rte'
+  | 'opr'
+  | 'cod'
+  | 'skl'
+  | 'hea'
+  | 'ins';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 

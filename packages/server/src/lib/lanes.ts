@@ -31,6 +31,8 @@ interface Waiter {
  */
 export class Lanes {
   readonly bounds: LaneBounds;
+  /** Called at the begin of each run with how long it waited. */
+  onTurn: (waitedMs: number) => void = () => undefined;
   /** Only keys with running work. */
   #lanes = new Map<string, Lane>();
 
@@ -47,9 +49,11 @@ export class Lanes {
     signal.throwIfAborted();
     const lane = this.#lanes.get(key) ?? { running: 0, waiters: [] };
     this.#lanes.set(key, lane);
+    const sinceMs = performance.now();
     if (lane.running < this.bounds.width) lane.running += 1;
     else await this.#wait(key, lane.waiters, signal);
     try {
+      this.onTurn(performance.now() - sinceMs);
       return await work();
     } finally {
       this.#next(key, lane);

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { ServiceError } from '@berth/contract';
 import { pino } from 'pino';
+import { currentCaller } from './sections.ts';
 
 export interface Log {
   debug(fields: object, message: string): void;
@@ -41,9 +42,16 @@ export function createLog(level: string, options: { destination?: NodeJS.Writabl
       redact: { paths: redactedPaths, censor: '[secret]' },
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: describeError },
+      mixin: requestFields,
     },
     options.destination ?? pino.destination({ dest: 2, sync: true }),
   );
+}
+
+/** Lines that are written while a request is served have its id, and that of its session. A line's own fields count more. */
+function requestFields(): object {
+  const { requestId, sessionId } = currentCaller() ?? {};
+  return { ...(requestId === undefined ? {} : { request_id: requestId }), ...(sessionId === undefined ? {} : { session_id: sessionId }) };
 }
 
 /** An error with a code is expected: where it was thrown says nothing about its cause. */

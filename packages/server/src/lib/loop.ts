@@ -1,8 +1,11 @@
 import { runFor } from './sections.ts';
+import { detached } from './tracing.ts';
 
 interface LoopStatus {
   turns: number;
   lastStartedAt: Date | null;
+  /** End of the last iteration that succeeded. */
+  lastSuccessAt: Date | null;
   /** Of the last iteration; null where it succeeded. */
   lastError: string | null;
   /** Consecutive failed iterations. */
@@ -24,11 +27,13 @@ export class Loop {
   readonly intervalMs: number;
   readonly #iterate: (signal: AbortSignal) => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
+  /** When the next iteration should begin, by `performance.now()`; null while the loop is stopped. */
+  #dueMs: number | null = null;
   #running: Promise<void> | undefined;
   #again = false;
   #stopped = new AbortController();
   #errorListener: (error: unknown) => void = () => undefined;
-  status: LoopStatus = { turns: 0, lastStartedAt: null, lastError: null, failures: 0 };
+  status: LoopStatus = { turns: 0, lastStartedAt: null, lastSuccessAt: null, lastError: null, failures: 0 };
 
   constructor(name: string, intervalMs: number, turn: (signal: AbortSignal) => Promise<void>) {
     this.name = name;
@@ -40,11 +45,17 @@ export class Loop {
     return this.status.failures >= failuresBeforeFailing;
   }
 
+  /** How long the next iteration has been due: it grows while one takes longer than the interval, or hangs. */
+  get lagMs(): number {
+    return this.#dueMs === null ? 0 : Math.max(0, performance.now() - this.#dueMs);
+  }
+
   onError(listener: (error: unknown) => void): void {
     this.#errorListener = listener;
   }
 
   start(): void {
+    this.#dueMs = performance.now() + this.intervalMs;
     this.#timer = setInterval(() => this.nudge(), this.intervalMs).unref();
     this.nudge();
   }
@@ -56,13 +67,14 @@ export class Loop {
     else this.#running = this.#runIterations();
   }
 
-  /** Resolves when no iteration is running or pending. For tests. */
+  /** Resolves when no iteration is running or pending. */
   async idle(): Promise<void> {
     await this.#running;
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer);
+    this.#dueMs = null;
     this.#stopped.abort();
     await this.#running;
   }
@@ -70,10 +82,12 @@ export class Loop {
   async #runIterations(): Promise<void> {
     do {
       this.#again = false;
+      if (this.#dueMs !== null) this.#dueMs = performance.now() + this.intervalMs;
       this.status = { ...this.status, turns: this.status.turns + 1, lastStartedAt: new Date() };
       try {
-        await runFor({ name: this.name }, () => this.#iterate(this.#stopped.signal));
-        this.status = { ...this.status, lastError: null, failures: 0 };
+        // A nudge comes from a request, of which this is no part.
+        await detached(() => runFor({ name: this.name }, () => this.#iterate(this.#stopped.signal)));
+        this.status = { ...this.status, lastSuccessAt: new Date(), lastError: null, failures: 0 };
       } catch (error) {
         this.status = { ...this.status, lastError: String(error), failures: this.status.failures + 1 };
         if (!this.#stopped.signal.aborted) this.#errorListener(error);

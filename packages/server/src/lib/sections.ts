@@ -13,6 +13,8 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export interface Caller {
   name: string;
   requestId?: string;
+  /** The session that the request is about, once it is known. */
+  sessionId?: string;
 }
 
 export interface Section {
@@ -29,6 +31,15 @@ const callers = new AsyncLocalStorage<Caller>();
 
 /** Runs the work, asynchronous or not, for this caller. Its synchronous beginning is a section. */
 export const runFor = <T>(caller: Caller, work: () => T): T => callers.run(caller, () => section('start', work));
+
+/** For whom the present work runs, also after an `await`. */
+export const currentCaller = (): Readonly<Caller> | undefined => callers.getStore();
+
+/** Names the session that the present request is about, for its log lines. */
+export function nameSession(sessionId: string): void {
+  const caller = callers.getStore();
+  if (caller?.requestId !== undefined) caller.sessionId = sessionId;
+}
 
 /** Runs synchronous work as a section. */
 export function section<T>(name: string, work: () => T): T {

@@ -1,7 +1,7 @@
 /** Bounds what one source of work takes of a turn of the event loop, so that a flood of one waits for the next turn and not everybody for the flood. */
 
 /** Some dozens of small messages: long beside what a turn itself costs, short beside what a caller notices. */
-const turnMsMax = 0.25;
+const turnMsDefault = 0.25;
 
 let turn = 0;
 let isEndScheduled = false;
@@ -19,17 +19,37 @@ function currentTurn(): number {
 }
 
 export class TurnBudget {
+  readonly #ms: number;
   #turn = -1;
   #startedMs = 0;
+  #spentMs = 0;
+
+  constructor(ms = turnMsDefault) {
+    this.#ms = ms;
+  }
 
   /** Whether the source has had its share of this turn. The first call of a turn starts the share. */
   isSpent(): boolean {
     const now = currentTurn();
     const nowMs = performance.now();
-    if (this.#turn === now) return nowMs - this.#startedMs >= turnMsMax;
+    if (this.#turn === now) return nowMs - this.#startedMs >= this.#ms;
     this.#turn = now;
     this.#startedMs = nowMs;
     return false;
+  }
+
+  /** For a source whose work comes in parts, between which others have theirs: a part begins. Excludes `isSpent`. */
+  begin(): void {
+    const now = currentTurn();
+    if (this.#turn !== now) this.#spentMs = 0;
+    this.#turn = now;
+    this.#startedMs = performance.now();
+  }
+
+  /** The part ends. Returns whether the source has had its share of this turn. */
+  end(): boolean {
+    this.#spentMs += performance.now() - this.#startedMs;
+    return this.#spentMs >= this.#ms;
   }
 }
 

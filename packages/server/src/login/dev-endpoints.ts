@@ -8,7 +8,15 @@ const page = { ...common, replyKind: 'html', reply: z.string(), alsoStatus: [303
 const form = { rawBody: 'form', bodyLimitBytes: 16 * 1024 } as const;
 const reply = z.record(z.string(), z.unknown());
 
-export const openDevSignIn = endpoint({ ...page, id: 'openDevSignIn', method: 'GET', path: devIdpPath, summary: 'Open the sign-in page' });
+export const openDevSignIn = endpoint({
+  ...page,
+  id: 'openDevSignIn',
+  method: 'GET',
+  path: devIdpPath,
+  summary: 'Open the sign-in page',
+  // People open it by links, to which other programs add parameters.
+  query: z.looseObject({}),
+});
 
 export const devSignIn = endpoint({
   ...page,

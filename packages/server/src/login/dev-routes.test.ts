@@ -55,7 +55,8 @@ async function codeOf({ post }: Setting, fields: Record<string, string> = {}): P
 describe('the development sign-in', () => {
   it('asks who one is, and answers with a token and the commands that use it', async (t) => {
     const { origin, post, ownerOf } = await set(t);
-    const form = await (await fetch(`${origin}/dev-idp`)).text();
+    // Opened by a link to which a mail program has added a parameter.
+    const form = await (await fetch(`${origin}/dev-idp?utm_source=mail`)).text();
     for (const part of ['<label for="email">', '<label for="organisation">', 'action="/dev-idp/sign-in"'])
       assert.ok(form.includes(part), part);
     const page = await (await post('/sign-in', ada, { origin })).text();

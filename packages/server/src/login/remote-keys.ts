@@ -8,6 +8,7 @@
  */
 import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet, errors, type FlattenedJWSInput, type JSONWebKeySet, type JWSHeaderParameters } from 'jose';
+import { abortAfter } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import type { LoginConfig } from './login-token.ts';
@@ -122,7 +123,7 @@ async function readDocument(url: URL): Promise<unknown> {
   const response = await fetch(url, {
     redirect: 'error',
     headers: { accept: 'application/json, application/jwk-set+json' },
-    signal: AbortSignal.timeout(timeoutMs),
+    signal: abortAfter(timeoutMs),
   });
   if (response.status !== 200) {
     await response.body?.cancel();

@@ -63,13 +63,20 @@ export class Account {
 
   /** For admission: running calls count as used. */
   used(remoteUsage: RemoteUsage): Used {
-    const counts = this.counts(remoteUsage);
-    return {
-      actions: counts.actions + this.#inFlight.action,
-      egress_bytes: counts.egressBytes,
-      browser_seconds: Math.floor(counts.browserMs / 1000),
-      captcha_solves: counts.captchaSolves + this.#inFlight.captcha,
-    };
+    const used = toUsed(this.counts(remoteUsage));
+    used.actions += this.#inFlight.action;
+    used.captcha_solves += this.#inFlight.captcha;
+    return used;
+  }
+
+  /** What the other workers cannot know yet. */
+  unwritten(month: string): Used {
+    const sum = noCounts();
+    for (const meter of this.meters) {
+      const counts = meter.countsIn(month);
+      if (counts) raise(sum, minus(counts, meter.writtenIn(month) ?? nothing));
+    }
+    return toUsed(sum);
   }
 
   enter({ axis, count }: Need): void {
@@ -99,6 +106,13 @@ export class Account {
     if (this.remoteUsage) this.remoteUsage.counts = move(this.remoteUsage.counts, meter.writtenIn(this.remoteUsage.month) ?? nothing);
   }
 }
+
+const toUsed = (counts: Counts): Used => ({
+  actions: counts.actions,
+  egress_bytes: counts.egressBytes,
+  browser_seconds: Math.floor(counts.browserMs / 1000),
+  captcha_solves: counts.captchaSolves,
+});
 
 const nothing: Readonly<Counts> = noCounts();
 

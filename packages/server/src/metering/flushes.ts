@@ -6,10 +6,10 @@ import type { Owners } from '../owners/owners.ts';
 import type { Store } from '../store/store.ts';
 import type { Account, Accounts, RemoteUsage } from './account.ts';
 import type { CommitRequest } from './accrued-charges.ts';
-import { endsSessions, excessDuring } from './limits.ts';
+import { endsSessions, excessDuring, isLimited, isPressing } from './limits.ts';
 import type { Exhaustion, LiveMeter } from './meter.ts';
-import { monthFrom, monthOf } from './usage.ts';
-import { deleteMeters, writeMeters, type MeterRow } from './store.ts';
+import { dayFrom, dayOf, monthFrom, monthOf } from './usage.ts';
+import { deleteDays, deleteMeters, writeMeters, type MeterRow } from './store.ts';
 
 interface FlushDeps {
   store: Store;
@@ -19,6 +19,8 @@ interface FlushDeps {
   clock: Clock;
   log: Log;
   getRemoteUsage: (account: Account) => RemoteUsage | Promise<RemoteUsage>;
+  /** Reads what is too old of these accounts, all in one statement. */
+  refresh: (accounts: readonly Account[]) => Promise<void>;
   creditsEnforced: boolean;
   isWalletEnforced: (owner: string) => boolean | Promise<boolean>;
 }
@@ -29,6 +31,8 @@ const rowsMax = 300;
 const accruedMax = 100_000;
 /** Rows of meters are retained for these months; monthly sums of owners forever. */
 const monthsRetained = 3;
+/** More than a reply reports. */
+const daysRetained = 200;
 const pruneMs = 3_600_000;
 const pruneBatchSize = 5000;
 
@@ -76,6 +80,30 @@ export class Flushes {
     });
   }
 
+  /** Between two turns: what the other workers of a fleet must know at once, and they know of these owners. */
+  exchange(): Promise<void> {
+    return this.#inTurn(async () => {
+      const month = monthOf(this.#deps.clock.now());
+      const pressing = [...Map.groupBy(this.#meters.values(), ({ owner }) => owner)].filter(
+        ([owner, [meter]]) => meter && this.#isPressing(owner, meter, month),
+      );
+      if (pressing.length === 0) return;
+      const meters = pressing.flatMap(([, meters]) => meters);
+      await this.#write(meters);
+      await this.#deps.refresh(pressing.map(([owner]) => this.#deps.accounts.of(owner)));
+      await this.#enforceLimits(meters);
+    });
+  }
+
+  #isPressing(owner: string, meter: LiveMeter, month: string): boolean {
+    const account = this.#deps.accounts.of(owner);
+    const tier = this.#deps.owners.getCachedPlan(owner)?.tier ?? meter.tier;
+    if (!isLimited(tier)) return false;
+    account.sample(month);
+    const { remoteUsage } = account;
+    return remoteUsage?.month !== month || isPressing(tier, account.used(remoteUsage), account.unwritten(month));
+  }
+
   /** Meters that close during a flush share the next one, without open meters. Never throws. */
   close(meter: LiveMeter): Promise<void> {
     this.#closed.push(meter);
@@ -101,7 +129,12 @@ export class Flushes {
     for (let n = 0; n < pending.length; n += rowsMax) {
       const chunk = pending.slice(n, n + rowsMax);
       for (const { meter } of chunk) this.#deps.accounts.of(meter.owner).writes += 1;
-      const rows = chunk.map(({ meter: { meterId, owner }, pendingWrite }): MeterRow => ({ meterId, owner, ...pendingWrite }));
+      const rows = chunk.map(({ meter: { meterId, owner, egressType }, pendingWrite }): MeterRow => ({
+        meterId,
+        owner,
+        egressType,
+        ...pendingWrite,
+      }));
       await this.#deps.store.transaction((tx) => writeMeters(tx, rows, this.#deps.clock.now()));
       for (const { meter, pendingWrite } of chunk) meter.markWritten(pendingWrite);
     }
@@ -110,7 +143,9 @@ export class Flushes {
   /** A session ends only if both its original plan and the current one are exceeded: a downgrade does not end it. */
   async #enforceLimits(meters: readonly LiveMeter[]): Promise<void> {
     const limited = meters.filter((meter) => !meter.isClosed && endsSessions(meter.tier));
-    await Promise.all([...Map.groupBy(limited, ({ owner }) => owner)].map(([owner, meters]) => this.#enforceOwnerLimits(owner, meters)));
+    const byOwner = [...Map.groupBy(limited, ({ owner }) => owner)];
+    await this.#deps.refresh(byOwner.map(([owner]) => this.#deps.accounts.of(owner)));
+    await Promise.all(byOwner.map(([owner, meters]) => this.#enforceOwnerLimits(owner, meters)));
   }
 
   async #enforceOwnerLimits(owner: string, meters: readonly LiveMeter[]): Promise<void> {
@@ -194,6 +229,7 @@ export class Flushes {
     const { store, clock } = this.#deps;
     if (clock.monotonicMs() - this.#prunedMs < pruneMs) return;
     while (await deleteMeters(store, monthOf(monthFrom(clock.now(), 1 - monthsRetained)), pruneBatchSize));
+    while (await deleteDays(store, dayOf(dayFrom(clock.now(), -daysRetained)), pruneBatchSize));
     this.#prunedMs = clock.monotonicMs();
   }
 }

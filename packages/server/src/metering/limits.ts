@@ -35,6 +35,26 @@ export const excessDuring = (plan: Plan, used: Used): Excess | null => excess(pl
 export const endsSessions = (plan: Plan): boolean =>
   isLimited(plan) && (plan.limits.egress_bytes !== null || plan.limits.browser_seconds !== null);
 
+/** Below this part of a limit, its end may come at any moment. */
+const nearPart = 1 / 16;
+/** Use that is this part of what is left. With it unknown to the others, dozens of workers still keep the limit together. */
+const noticeablePart = 1 / 256;
+
+/**
+ * Whether the other workers of a fleet should know at once what this one has not
+ * written yet. Far from a limit it can wait, which keeps idle sessions cheap; a
+ * limit that was reached before has nothing to protect.
+ */
+export function isPressing(plan: Plan, used: Used, unwritten: Used): boolean {
+  if (!isLimited(plan)) return false;
+  return limitedAxes.some((axis) => {
+    const limit = plan.limits[axis];
+    if (limit === null) return false;
+    const left = limit - (used[axis] - unwritten[axis]);
+    return left > 0 && (left <= limit * nearPart || unwritten[axis] >= left * noticeablePart);
+  });
+}
+
 const traffic = { egress_bytes: 1, browser_seconds: 1 };
 
 function excess(plan: Plan, used: Used, demand: Partial<Used>): Excess | null {

@@ -11,7 +11,14 @@ function openMeter(clock = new JumpyClock()) {
   const counted = noCounts();
   const reopened: LiveMeter[] = [];
   const meter: LiveMeter = new LiveMeter(
-    { meterId: 'ses_1', owner: 'anna', tier: tierOf('plain'), sample: browser.sample, onExhausted: browser.onExhausted },
+    {
+      meterId: 'ses_1',
+      owner: 'anna',
+      tier: tierOf('plain'),
+      egressType: 'direct',
+      sample: browser.sample,
+      onExhausted: browser.onExhausted,
+    },
     { month: () => monthOf(clock.now()), counted, close: () => Promise.resolve(), reopen: (closed) => void reopened.push(closed) },
   );
   return { clock, browser, meter, counted, reopened };

@@ -1,3 +1,4 @@
+import type { EgressType } from '@berth/contract';
 import { toCredits } from '../credits/credits.ts';
 import type { Tier } from '../owners/owners.ts';
 import { AccruedCharges } from './accrued-charges.ts';
@@ -26,6 +27,8 @@ export interface MeterOptions {
   owner: string;
   /** The tier at the start. */
   tier: Tier;
+  /** Of all its traffic. */
+  egressType: EgressType;
   /** Totals since the start, time by a monotonic clock. Lower values than before are ignored. Must not throw. */
   sample: () => { egressBytes: number; browserMs: number };
   /** The plan or the wallet is exhausted. Called again in every flush until the meter is closed. */
@@ -65,6 +68,7 @@ export class LiveMeter implements Meter {
   readonly meterId: string;
   readonly owner: string;
   readonly tier: Tier;
+  readonly egressType: EgressType;
   readonly accruedCharges: AccruedCharges;
   readonly #options: MeterOptions;
   readonly #deps: MeterDeps;
@@ -80,6 +84,7 @@ export class LiveMeter implements Meter {
     this.meterId = options.meterId;
     this.owner = options.owner;
     this.tier = options.tier;
+    this.egressType = options.egressType;
     this.accruedCharges = new AccruedCharges(options.meterId, options.owner);
     this.#options = options;
     this.#deps = deps;

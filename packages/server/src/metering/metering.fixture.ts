@@ -6,6 +6,7 @@ import { ManualClock, type Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog, type Log } from '../lib/log.ts';
 import { Owners, type Tier, type Tiers } from '../owners/owners.ts';
+import { Rates } from '../rates/rates.ts';
 import type { Store, Tables } from '../store/store.ts';
 import { Metering, type Exhaustion, type Meter, type Totals } from './metering.ts';
 
@@ -54,6 +55,7 @@ export const tierOf = (name: string, limits: Partial<Tier['limits']> = {}, rest:
   tab_limit: null,
   premium_egress: false,
   recording_retention_days: 30,
+  job_weight: 1,
   limits: { actions: null, egress_bytes: null, browser_seconds: null, captcha_solves: null, ...limits },
   overage_allowed: false,
   enforced: true,
@@ -81,7 +83,16 @@ export class FaultyStore implements Store {
 
   tables: Store['tables'] = () => this.#store.tables();
   ping: Store['ping'] = (options) => this.#store.ping(options);
+  observe: Store['observe'] = (observer) => this.#store.observe(observer);
   close: Store['close'] = () => this.#store.close();
+
+  get urgent(): Tables {
+    return this.#store.urgent;
+  }
+
+  get connections(): Store['connections'] {
+    return this.#store.connections;
+  }
 
   async transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
     if (this.fault === 'refused') throw unavailableError();
@@ -105,6 +116,7 @@ export interface WorkerOptions {
   tiers?: readonly Tier[];
   creditsEnforced?: boolean;
   log?: Log;
+  hasPeers?: boolean;
   /** Wraps the wallets. */
   wrap?: (credits: Credits) => Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
 }
@@ -120,7 +132,14 @@ export class Worker {
 
   constructor(
     store: Store,
-    { clock, tiers = [tierOf('plain')], creditsEnforced = false, log = silentLog, wrap = (credits) => credits }: WorkerOptions,
+    {
+      clock,
+      tiers = [tierOf('plain')],
+      creditsEnforced = false,
+      log = silentLog,
+      hasPeers = false,
+      wrap = (credits) => credits,
+    }: WorkerOptions,
   ) {
     this.clock = clock;
     this.#store = store;
@@ -128,7 +147,8 @@ export class Worker {
     const audit = new Audit({ store, clock });
     this.owners = new Owners({ store, tiers: tiersOf(tiers), audit, clock });
     const workerId = newId('wrk');
-    this.credits = new Credits({ store, owners: this.owners, audit, clock, log, workerId, silentWorkers: () => Promise.resolve([]) });
+    const rates = new Rates({ store, workerId, hasPeers: () => false });
+    this.credits = new Credits({ store, owners: this.owners, audit, rates, clock, log, workerId });
     this.metering = new Metering({
       store: this.store,
       owners: this.owners,
@@ -137,13 +157,17 @@ export class Worker {
       log,
       creditsEnforced,
       sessionsMax: 50,
+      hasPeers: () => hasPeers,
     });
   }
 
   /** A meter of `browser`, of a session that was started under the owner's plan. */
   async open(owner: string, browser = new FakeBrowser(), meterId = newId('ses')): Promise<{ meter: Meter; browser: FakeBrowser }> {
     const tier = await this.owners.tierOf(owner);
-    return { meter: this.metering.open({ meterId, owner, tier, sample: browser.sample, onExhausted: browser.onExhausted }), browser };
+    return {
+      meter: this.metering.open({ meterId, owner, tier, egressType: 'direct', sample: browser.sample, onExhausted: browser.onExhausted }),
+      browser,
+    };
   }
 
   /** Admits and charges, as a successful call does. */
@@ -156,6 +180,13 @@ export class Worker {
     this.clock.advance(2000);
     this.metering.flushing.nudge();
     await this.metering.flushing.idle();
+  }
+
+  /** What a worker of a fleet does between two turns. */
+  async exchange(): Promise<void> {
+    this.clock.advance(400);
+    this.metering.exchange.nudge();
+    await this.metering.exchange.idle();
   }
 
   async totals(owner: string): Promise<Totals> {

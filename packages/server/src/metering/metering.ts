@@ -1,5 +1,5 @@
 /** Counts, limits and charges the usage of owners. All usage passes through here. */
-import { ServiceError, type CreditsResponse, type UsageResponse } from '@berth/contract';
+import { ServiceError, type CreditsResponse, type UsageDay, type UsageResponse } from '@berth/contract';
 import { toCredits, type Credits } from '../credits/credits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -12,13 +12,15 @@ import { costTable, microOf, noCounts, prices, toTotals, type Totals } from './c
 import { Flushes } from './flushes.ts';
 import { excessAt, isLimited, planLimitExceeded, type Need } from './limits.ts';
 import { LiveMeter, type Meter, type MeterOptions } from './meter.ts';
-import { readMeter, readRemoteCounts } from './store.ts';
+import { readDays, readMeter, readMonth, readRemoteCounts, type UsageByEgress } from './store.ts';
 import { LiveTicket, type Ticket } from './ticket.ts';
-import { monthFrom, monthOf, toUsage } from './usage.ts';
+import { dayFrom, dayOf, monthFrom, monthOf, toUsage, toUsageDays } from './usage.ts';
 
 export type { Totals } from './counts.ts';
 export type { Exhaustion, Meter, MeterOptions } from './meter.ts';
+export type { UsageByEgress } from './store.ts';
 export type { Ticket } from './ticket.ts';
+export { monthFrom, monthOf } from './usage.ts';
 
 interface MeteringDeps {
   store: Store;
@@ -30,13 +32,15 @@ interface MeteringDeps {
   creditsEnforced: boolean;
   /** Sessions that this worker runs at most: the concurrency limit of plans without one. */
   sessionsMax: number;
+  /** Whether other workers count usage of the same owners. */
+  hasPeers: () => boolean;
 }
 
 interface Admission {
   axis: Need['axis'];
   /** Default: 1. */
   count?: number | undefined;
-  /** Journal id of the charge, for calls that may be retried. Default: a new id. */
+  /** Journal id of the charge, for calls that may be retried, also by another worker: the hold is then its. Default: a new id. */
   opId?: string | undefined;
   /** Time to live of the hold. */
   ttlMs?: number | undefined;
@@ -49,15 +53,24 @@ interface MeteringStats {
   meters: number;
 }
 
-/** The usage that a crash may lose, and the delay until usage of other workers is visible. */
+/** The usage that a crash may lose. */
 const flushMs = 2000;
+/**
+ * In a fleet, usage that matters to a limit is written within this time and
+ * read within this time: with the statements, less than a second in all.
+ */
+const exchangeMs = 400;
 /** Longer than any call. */
 const holdMs = 600_000;
 /** Repeats of a read that overlaps a write; a write takes no longer than a few reads. */
 const readsMax = 10;
 
+export const newAdmissionId = (): string => `call:${newId('opr')}`;
+
 export class Metering {
   readonly flushing: Loop;
+  /** Of a fleet; without other workers it does nothing. */
+  readonly exchange: Loop;
   readonly #deps: MeteringDeps;
   readonly #accounts = new Accounts();
   readonly #flushes: Flushes;
@@ -70,9 +83,13 @@ export class Metering {
       ...deps,
       accounts: this.#accounts,
       getRemoteUsage: (account) => this.#getRemoteUsage(account),
+      refresh: (accounts) => this.#refresh(accounts),
       isWalletEnforced: (owner) => this.#isWalletEnforced(owner),
     });
     this.flushing = new Loop('metering', flushMs, () => this.#flushes.turn());
+    this.exchange = new Loop('usage-exchange', exchangeMs, async () => {
+      if (deps.hasPeers()) await this.#flushes.exchange();
+    });
   }
 
   open(options: MeterOptions): Meter {
@@ -92,7 +109,7 @@ export class Metering {
    *
    * @throws ServiceError plan_limit_exceeded, insufficient_credits, store_unavailable
    */
-  async admit(owner: string, { axis, count = 1, opId = `call:${newId('opr')}`, ttlMs = holdMs }: Admission): Promise<Ticket> {
+  async admit(owner: string, { axis, count = 1, opId = newAdmissionId(), ttlMs = holdMs }: Admission): Promise<Ticket> {
     const need = { axis, count };
     const account = this.#accounts.of(owner);
     const { tier } = this.#deps.owners.getCachedPlan(owner) ?? (await this.#deps.owners.getPlan(owner));
@@ -114,6 +131,15 @@ export class Metering {
     });
   }
 
+  /** Charges calls that opened no route, such as those that timed out in a queue, to a meter of their own. */
+  async chargeWithoutRoute({ owner, tier }: { owner: string; tier: Tier }, ticket: Ticket, actions: number): Promise<void> {
+    if (actions === 0) return ticket.drop();
+    const sample = () => ({ egressBytes: 0, browserMs: 0 });
+    const meter = this.open({ meterId: newId('rte'), owner, tier, egressType: 'direct', sample });
+    await ticket.charge(meter, actions);
+    await meter.close();
+  }
+
   /** Current usage of this worker, and that of others as of the last seconds. A promise only if a query is needed. */
   usage(owner: string): UsageResponse | Promise<UsageResponse> {
     const account = this.#accounts.of(owner);
@@ -124,6 +150,12 @@ export class Metering {
     return Promise.all([plan ?? this.#deps.owners.getPlan(owner), remoteUsage]).then(([plan, remoteUsage]) =>
       this.#report(account, plan, remoteUsage, now),
     );
+  }
+
+  /** The written usage of each of the last `count` days, oldest first. @throws ServiceError store_unavailable */
+  async usageByDay(owner: string, count: number): Promise<UsageDay[]> {
+    const now = this.#deps.clock.now();
+    return toUsageDays(await readDays(this.#deps.store, owner, dayOf(dayFrom(now, 1 - count))), now, count);
   }
 
   async credits(owner: string): Promise<CreditsResponse> {
@@ -139,6 +171,11 @@ export class Metering {
   async readWrittenUsage(meterId: string): Promise<Totals & { credits: number }> {
     const counts = await readMeter(this.#deps.store, meterId);
     return { ...toTotals(counts), credits: toCredits(microOf(counts)) };
+  }
+
+  /** The written usage of a month, of all owners and workers: two seconds old at most. @throws ServiceError store_unavailable */
+  readMonth(month: string): Promise<UsageByEgress[]> {
+    return readMonth(this.#deps.store, month);
   }
 
   /** In credits. */
@@ -157,10 +194,12 @@ export class Metering {
 
   start(): void {
     this.flushing.start();
+    this.exchange.start();
   }
 
   /** Writes and charges everything. @throws ServiceError store_unavailable: then the rest is lost */
   async stop(): Promise<void> {
+    await this.exchange.stop();
     await this.flushing.stop();
     await this.#flushes.turn({ isLast: true });
   }
@@ -223,26 +262,60 @@ export class Metering {
   }
 
   #getRemoteUsage(account: Account, month = this.#month()): RemoteUsage | Promise<RemoteUsage> {
-    const { remoteUsage } = account;
-    if (remoteUsage?.month === month && this.#deps.clock.monotonicMs() - remoteUsage.readMs < flushMs) return remoteUsage;
-    if (account.reading?.month === month) return account.reading.answer;
-    const answer = this.#readRemoteUsage(account, month).finally(() => {
-      if (account.reading?.answer === answer) account.reading = null;
-    });
-    account.reading = { month, answer };
-    return answer;
+    const { remoteUsage, reading } = account;
+    if (remoteUsage && this.#isFresh(remoteUsage, month)) return remoteUsage;
+    return reading?.month === month ? reading.answer : this.#read([account], month).then((read) => usageIn(read, account));
   }
 
-  async #readRemoteUsage(account: Account, month: string): Promise<RemoteUsage> {
-    const { owner } = account;
-    for (let reads = 1; ; reads += 1) {
-      const { writes } = account;
-      const readMs = this.#deps.clock.monotonicMs();
-      const meterIds = [...account.meters].map(({ meterId }) => meterId);
-      const counts = await readRemoteCounts(this.#deps.store, { owner, month }, meterIds);
-      if (writes !== account.writes && reads < readsMax) continue;
-      account.remoteUsage = { month, counts, readMs };
-      return account.remoteUsage;
-    }
+  async #refresh(accounts: readonly Account[]): Promise<void> {
+    const month = this.#month();
+    const stale = accounts.filter(({ remoteUsage }) => !remoteUsage || !this.#isFresh(remoteUsage, month));
+    const unread = stale.filter(({ reading }) => reading?.month !== month);
+    if (unread.length > 0) await this.#read(unread, month);
   }
+
+  #isFresh({ month: read, readMs }: RemoteUsage, month: string): boolean {
+    return read === month && this.#deps.clock.monotonicMs() - readMs < (this.#deps.hasPeers() ? exchangeMs : flushMs);
+  }
+
+  /** In one statement. Concurrent callers share the answer. */
+  #read(accounts: readonly Account[], month: string): Promise<ReadonlyMap<Account, RemoteUsage>> {
+    const answers = this.#readRemoteUsage(accounts, month).finally(() => {
+      for (const account of accounts) if (account.reading === readings.get(account)) account.reading = null;
+    });
+    const readings = new Map(
+      accounts.map((account) => [account, { month, answer: answers.then((read) => usageIn(read, account)) }] as const),
+    );
+    for (const [account, reading] of readings) {
+      // Whoever waits for it sees its failure.
+      reading.answer.catch(() => undefined);
+      account.reading = reading;
+    }
+    return answers;
+  }
+
+  /** Repeats the read for accounts that were written meanwhile. */
+  async #readRemoteUsage(accounts: readonly Account[], month: string): Promise<ReadonlyMap<Account, RemoteUsage>> {
+    const read = new Map<Account, RemoteUsage>();
+    for (let reads = 1, left = accounts; left.length > 0; reads += 1) {
+      const writes = new Map(left.map((account) => [account, account.writes]));
+      const readMs = this.#deps.clock.monotonicMs();
+      const meterIds = left.flatMap(({ meters }) => [...meters].map(({ meterId }) => meterId));
+      const owners = left.map(({ owner }) => owner);
+      const counts = await readRemoteCounts(this.#deps.store, { owners, month }, meterIds);
+      for (const account of left)
+        if (account.writes === writes.get(account) || reads === readsMax) {
+          account.remoteUsage = { month, counts: counts.get(account.owner) ?? noCounts(), readMs };
+          read.set(account, account.remoteUsage);
+        }
+      left = left.filter((account) => !read.has(account));
+    }
+    return read;
+  }
+}
+
+function usageIn(read: ReadonlyMap<Account, RemoteUsage>, account: Account): RemoteUsage {
+  const usage = read.get(account);
+  if (!usage) throw new Error(`the usage of ${account.owner} was not read`);
+  return usage;
 }

@@ -33,6 +33,35 @@ describe('a month', () => {
     assert.deepEqual([months['2026-01']?.egress_bytes, months['2026-02']?.egress_bytes], [100, 30]);
   });
 
+  it('is the sum of its days, also of usage that is written after midnight', async () => {
+    const worker = workerOn(new JumpyClock(new Date('2026-01-30T23:59:50.000Z')));
+    const owner = newOwner();
+    const { meter, browser } = await worker.open(owner);
+    // The fourth turn finds that the month is over: what it samples is still January's.
+    const steps = [1, 3_600_000, 86_400_000, 5 * 86_400_000];
+    for (const [n, step] of steps.entries()) {
+      browser.egressBytes += 10 ** n;
+      await worker.turn();
+      worker.clock.advance(step);
+    }
+    worker.clock.reach('2026-02-28T23:59:59.999Z');
+    browser.egressBytes += 10_000;
+    // Counted in February, and written in March.
+    await worker.act(owner, meter);
+    worker.clock.advance(2);
+    await meter.close();
+    await worker.turn();
+    const days = (await worker.metering.usageByDay(owner, 60)).filter(({ egress_bytes: bytes }) => bytes > 0);
+    assert.deepEqual(
+      days.map(({ day, egress_bytes: bytes }) => [day, bytes]),
+      [
+        ['2026-01-30', 1 + 10],
+        ['2026-01-31', 100 + 1000],
+        ['2026-02-28', 10_000],
+      ],
+    );
+  });
+
   it('begins with an event, where one comes before the turn', async () => {
     const worker = workerOn(lastSecond());
     const owner = newOwner();

@@ -1,3 +1,4 @@
+import type { EgressType } from '@berth/contract';
 import { sql } from 'kysely';
 import type { Tables } from '../store/store.ts';
 import type { Counts } from './counts.ts';
@@ -10,8 +11,10 @@ interface CountColumns {
   captcha_solves: number;
 }
 interface UsageTables {
-  usage_meters: CountColumns & { meter_id: string; month: string; owner_id: string; updated_at: Date };
+  /** `egress_type` is null in older rows. */
+  usage_meters: CountColumns & { meter_id: string; month: string; owner_id: string; updated_at: Date; egress_type: EgressType | null };
   usage_months: CountColumns & { owner_id: string; month: string };
+  usage_days: CountColumns & { owner_id: string; day: string };
 }
 
 const own = (tables: Tables) => tables.tables<UsageTables>();
@@ -37,11 +40,18 @@ export interface MeterRow {
   meterId: string;
   month: string;
   owner: string;
+  egressType: EgressType;
   counts: Counts;
 }
 
+/** What usage that is written at `now` belongs to: that day, within the month that it was counted in. */
+const dayIn = (month: ReturnType<typeof sql.ref>, now: Date) => {
+  const first = sql`to_date(${month}, 'YYYY-MM')`;
+  return sql`least(greatest((${now}::timestamptz at time zone 'UTC')::date, ${first}), (${first} + interval '1 month - 1 day')::date)`;
+};
+
 /**
- * Writes the counts of meters and adds the difference to their owners' months.
+ * Writes the counts of meters and adds the difference to their owners' months and days.
  * Idempotent: equal or older rows change nothing.
  *
  * The months are locked first, sorted, so that two workers never deadlock. The
@@ -49,12 +59,13 @@ export interface MeterRow {
  * earlier attempt with a lost response has written.
  */
 export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Promise<void> {
-  const sent = rows.map(({ meterId, month, owner, counts }) => ({
+  const sent = rows.map(({ meterId, month, owner, egressType, counts }) => ({
     meter_id: meterId,
     month,
     owner_id: owner,
     ...fromCounts(counts),
     updated_at: now,
+    egress_type: egressType,
   }));
   // One JSON parameter: the statement has the same text for any number of rows and is prepared once.
   const given = sql`select * from jsonb_populate_recordset(null::usage_meters, ${JSON.stringify(sent)}::jsonb)`;
@@ -81,34 +92,42 @@ export async function writeMeters(tx: Tables, rows: MeterRow[], now: Date): Prom
         sum(written.sessions - coalesce(before.sessions, 0))::bigint as sessions,
         sum(written.captcha_solves - coalesce(before.captcha_solves, 0))::bigint as captcha_solves
       from written left join before using (meter_id, month) group by written.owner_id, written.month
-    ) update usage_months set
+    ), months as (update usage_months set
       actions = usage_months.actions + raised.actions,
       egress_bytes = usage_months.egress_bytes + raised.egress_bytes,
       browser_ms = usage_months.browser_ms + raised.browser_ms,
       sessions = usage_months.sessions + raised.sessions,
       captcha_solves = usage_months.captcha_solves + raised.captcha_solves
-    from raised where usage_months.owner_id = raised.owner_id and usage_months.month = raised.month`.execute(own(tx));
+      from raised where usage_months.owner_id = raised.owner_id and usage_months.month = raised.month
+    ) insert into usage_days (owner_id, day, actions, egress_bytes, browser_ms, sessions, captcha_solves)
+      select owner_id, ${dayIn(sql.ref('month'), now)}, actions, egress_bytes, browser_ms, sessions, captcha_solves from raised
+      on conflict (owner_id, day) do update set
+        actions = usage_days.actions + excluded.actions,
+        egress_bytes = usage_days.egress_bytes + excluded.egress_bytes,
+        browser_ms = usage_days.browser_ms + excluded.browser_ms,
+        sessions = usage_days.sessions + excluded.sessions,
+        captcha_solves = usage_days.captcha_solves + excluded.captcha_solves`.execute(own(tx));
 }
 
-/** An owner's usage in a month, except that of these meters. One statement, so that both are of one snapshot. */
+/** The usage of owners in a month, except that of these meters; without owners who have none. One statement, so that all is of one snapshot. */
 export async function readRemoteCounts(
   tables: Tables,
-  { owner, month }: { owner: string; month: string },
+  { owners, month }: { owners: string[]; month: string },
   meterIds: string[],
-): Promise<Counts> {
-  const { rows } = await sql<CountColumns>`
+): Promise<Map<string, Counts>> {
+  const { rows } = await sql<CountColumns & { owner: string }>`
     with ours as (
-      select sum(actions) as actions, sum(egress_bytes) as egress_bytes, sum(browser_ms) as browser_ms,
+      select owner_id, sum(actions) as actions, sum(egress_bytes) as egress_bytes, sum(browser_ms) as browser_ms,
         sum(sessions) as sessions, sum(captcha_solves) as captcha_solves
-      from usage_meters where meter_id = any(${meterIds}) and month = ${month} and owner_id = ${owner}
-    ) select
+      from usage_meters where meter_id = any(${meterIds}) and month = ${month} group by owner_id
+    ) select m.owner_id as owner,
       (m.actions - coalesce(ours.actions, 0))::bigint as actions,
       (m.egress_bytes - coalesce(ours.egress_bytes, 0))::bigint as egress_bytes,
       (m.browser_ms - coalesce(ours.browser_ms, 0))::bigint as browser_ms,
       (m.sessions - coalesce(ours.sessions, 0))::bigint as sessions,
       (m.captcha_solves - coalesce(ours.captcha_solves, 0))::bigint as captcha_solves
-    from usage_months m, ours where m.owner_id = ${owner} and m.month = ${month}`.execute(own(tables));
-  return toCounts(rows[0] ?? nothing);
+    from usage_months m left join ours using (owner_id) where m.owner_id = any(${owners}) and m.month = ${month}`.execute(own(tables));
+  return new Map(rows.map((row) => [row.owner, toCounts(row)]));
 }
 
 /** The counts of a meter in all retained months. */
@@ -123,9 +142,43 @@ export async function readMeter(tables: Tables, meterId: string): Promise<Counts
 
 const nothing: CountColumns = { actions: 0, egress_bytes: 0, browser_ms: 0, sessions: 0, captcha_solves: 0 };
 
+/** An owner's usage of each day from `first` on that has any; days are `YYYY-MM-DD`. */
+export async function readDays(tables: Tables, owner: string, first: string): Promise<Map<string, Counts>> {
+  const { rows } = await sql<CountColumns & { day: string }>`
+    select to_char(day, 'YYYY-MM-DD') as day, actions, egress_bytes, browser_ms, sessions, captcha_solves
+    from usage_days where owner_id = ${owner} and day >= ${first}::date`.execute(own(tables));
+  return new Map(rows.map((row) => [row.day, toCounts(row)]));
+}
+
+/** Deletes at most `limit` days before `first`. Returns whether more may be left. */
+export async function deleteDays(tables: Tables, first: string, limit: number): Promise<boolean> {
+  const { numAffectedRows } = await sql`delete from usage_days where (owner_id, day) in
+    (select owner_id, day from usage_days where day < ${first}::date limit ${limit})`.execute(own(tables));
+  return Number(numAffectedRows) === limit;
+}
+
 /** Deletes at most `limit` meter rows of earlier months; owners' sums stay. Returns whether more may be left. */
 export async function deleteMeters(tables: Tables, before: string, limit: number): Promise<boolean> {
   const { numAffectedRows } = await sql`delete from usage_meters where (meter_id, month) in
     (select meter_id, month from usage_meters where month < ${before} limit ${limit})`.execute(own(tables));
   return Number(numAffectedRows) === limit;
+}
+
+/** What an owner has used in a month through one type of egress. */
+export interface UsageByEgress {
+  owner: string;
+  /** null: metered before types were recorded. */
+  egressType: EgressType | null;
+  browserMs: number;
+  egressBytes: number;
+  captchaSolves: number;
+}
+
+/** The written usage of a month, of all owners and workers. */
+export async function readMonth(tables: Tables, month: string): Promise<UsageByEgress[]> {
+  const { rows } = await sql<UsageByEgress>`
+    select owner_id as owner, egress_type as "egressType", sum(browser_ms)::bigint as "browserMs",
+      sum(egress_bytes)::bigint as "egressBytes", sum(captcha_solves)::bigint as "captchaSolves"
+    from usage_meters where month = ${month} group by owner_id, egress_type`.execute(own(tables));
+  return rows;
 }

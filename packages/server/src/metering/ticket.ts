@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import type { Credits } from '../credits/credits.ts';
+import { beginEffect } from '../http/effects.ts';
 import type { Log } from '../lib/log.ts';
+import { currentCaller } from '../lib/sections.ts';
 import type { CommitRequest } from './accrued-charges.ts';
 import { prices } from './counts.ts';
 import type { Need } from './limits.ts';
@@ -51,6 +53,9 @@ export class LiveTicket implements Ticket {
     if (count === 0) return this.drop();
     if (this.#isOver) return;
     if (!(meter instanceof LiveMeter)) throw new Error(`${meter.meterId} is not a meter of this process`);
+    const begun = beginEffect({ session_id: currentCaller()?.sessionId });
+    if (begun && !(await begun)) return this.drop();
+    if (this.#isOver) return;
     const { need, isHeld, opId, owner } = this.#deps;
     // Synchronously, so that the operation is always either in flight or counted.
     this.#end();

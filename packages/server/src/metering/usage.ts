@@ -1,6 +1,6 @@
-import { limitedAxes, type LimitedAxis, type UsageResponse } from '@berth/contract';
+import { limitedAxes, type LimitedAxis, type UsageDay, type UsageResponse } from '@berth/contract';
 import type { EffectivePlan } from '../owners/owners.ts';
-import type { Totals } from './counts.ts';
+import { noCounts, toTotals, type Counts, type Totals } from './counts.ts';
 
 interface UsageContext {
   now: Date;
@@ -30,7 +30,20 @@ export function toUsage({ tier, trialEndsAt }: EffectivePlan, totals: Totals, { 
   };
 }
 
-/** Calendar months in UTC. */
+/** The `count` days up to `now`, with zeros for those without usage. */
+export const toUsageDays = (days: ReadonlyMap<string, Counts>, now: Date, count: number): UsageDay[] =>
+  Array.from({ length: count }, (_, n) => dayOf(dayFrom(now, n + 1 - count))).map((day) => ({
+    day,
+    ...toTotals(days.get(day) ?? noCounts()),
+  }));
+
+/** Calendar days and months in UTC. */
+
+/** `2026-11-21`: sorts as text. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10);
+
+/** Some instant of the day that is `distance` days after that of `at`. */
+export const dayFrom = (at: Date, distance: number): Date => new Date(at.getTime() + distance * 86_400_000);
 
 /** `2026-11`: sorts as text. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7);

@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EndedReason } from '@berth/contract';
 import type { FleetStats } from '../fleet/fleet.ts';
+import type { FinishedRun } from '../flows/flows.ts';
 import { Loop } from '../lib/loop.ts';
 import type { SessionRecord } from '../sessions/sessions.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
@@ -27,10 +28,20 @@ const idleFleet: FleetStats = {
 };
 const noneRefused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
 
+const untimed: MetricsDeps['timed'] = {
+  store: { observe: () => {}, connections: { busy: 0, idle: 0, waiting: 0 } },
+  fleet: { observe: () => {} },
+  sessions: { onTurn: () => {} },
+  jobs: { onStarted: () => {} },
+  fetches: { machines: { onTurn: () => {} } },
+};
+
 /** Services whose stats a test sets. */
 function createMetrics(stats: Partial<MetricsDeps> = {}) {
   const listeners: ((record: SessionRecord) => void)[] = [];
+  const runs: ((run: FinishedRun) => void)[] = [];
   const metrics = new Metrics({
+    registryVersion: 'builtin',
     version: '1.2.3',
     credits: {
       stats: () => ({ charged: { action: 0, session: 0, captcha: 0, egress: 0 }, granted: 0, redeemed: 0, refused: 0 }),
@@ -49,15 +60,22 @@ function createMetrics(stats: Partial<MetricsDeps> = {}) {
     disk: { state: { level: 'low', freeBytes: 7, freeBytesMin: 8 } },
     sessions: { live: new Map(), onEnded: (listener) => listeners.push(listener) },
     jobs: { load: { pending: 0, slots: 0 } },
+    inspections: { onCompleted: () => {} },
+    objects: null,
+    recordings: { uploadsPending: 0 },
     loops: [],
     stalls: { totals: new Map() },
+    timed: untimed,
+    flows: { onFinished: (listener) => runs.push(listener) },
+    skills: { heals: { verified: 2, unverified: 0, failed: 1, skipped: 0 } },
     ...stats,
   });
   const read = async (): Promise<Map<string, Metric>> => readMetrics(await metrics.text());
   const value = async (series: string): Promise<number | undefined> =>
     (await read()).get(series.split('{')[0]?.replace(/_(bucket|sum|count)$/, '') ?? '')?.samples.get(series);
   const end = (endedReason: EndedReason): void => listeners.forEach((listener) => listener({ endedReason } as SessionRecord));
-  return { metrics, read, value, end };
+  const finish = (run: FinishedRun): void => runs.forEach((listener) => listener(run));
+  return { metrics, read, value, end, finish };
 }
 
 describe('the metrics', () => {
@@ -113,6 +131,17 @@ describe('the metrics', () => {
     const { value } = createMetrics({ stalls: { totals } });
     assert.equal(await value('berth_event_loop_stalls_total{during="fetch"}'), 2);
     assert.equal(await value('berth_event_loop_stall_seconds_total{during="fetch"}'), 1.5);
+  });
+
+  it('count runs of flows by name and status, how long they took, and heals', async () => {
+    const { finish, value } = createMetrics();
+    finish({ task: 'extract', status: 'ok', ms: 400 });
+    finish({ task: 'extract', status: 'blocked', ms: 2000 });
+    assert.equal(await value('berth_flow_runs_total{task="extract",status="blocked"}'), 1);
+    assert.equal(await value('berth_flow_duration_seconds_bucket{le="0.5",task="extract"}'), 1);
+    assert.equal(await value('berth_flow_duration_seconds_sum{task="extract"}'), 2.4);
+    assert.equal(await value('berth_heals_total{result="verified"}'), 2);
+    assert.equal(await value('berth_heals_total{result="skipped"}'), 0);
   });
 
   it('count requests by endpoint and status, and how long they took', async () => {
@@ -207,6 +236,50 @@ describe('the metrics', () => {
     assert.equal(await value('berth_loop_failures{loop="refill"}'), 0);
     for (let turn = 0; turn < 2; turn += 1) await (loop.nudge(), loop.idle());
     assert.deepEqual([await value('berth_loop_failures{loop="refill"}'), await value('berth_loop_turns_total{loop="refill"}')], [2, 2]);
+  });
+
+  it('count inspections by their end, and how long they and their reports took', async () => {
+    const listeners: Parameters<MetricsDeps['inspections']['onCompleted']>[0][] = [];
+    const { value } = createMetrics({ inspections: { onCompleted: (listener) => listeners.push(listener) } });
+    assert.equal(await value('berth_inspections_total{status="blocked"}'), 0);
+    listeners.forEach((listener) => listener({ status: 'ok', durationMs: 4000, reportMs: 300 }));
+    listeners.forEach((listener) => listener({ status: 'cancelled', durationMs: 2000, reportMs: null }));
+    for (const status of ['ok', 'cancelled']) assert.equal(await value(`berth_inspections_total{status="${status}"}`), 1, status);
+    assert.equal(await value('berth_inspection_duration_seconds_sum'), 6);
+    assert.deepEqual([await value('berth_inspection_report_seconds_sum'), await value('berth_inspection_report_seconds_count')], [0.3, 1]);
+  });
+
+  it('report how long machines boot and are waited for', async () => {
+    let observer: Parameters<MetricsDeps['timed']['fleet']['observe']>[0] | undefined;
+    const { value } = createMetrics({ timed: { ...untimed, fleet: { observe: (each) => void (observer = each) } } });
+    observer?.onBooted({ kind: 'headless', method: 'clone', ms: 300 });
+    observer?.onAcquired({ kind: 'headless', warm: true, ms: 3, queuedMs: null });
+    observer?.onAcquired({ kind: 'headless', warm: false, ms: 2000, queuedMs: 1500 });
+    assert.equal(await value('berth_machine_boot_duration_seconds_bucket{le="0.5",kind="headless",method="clone"}'), 1);
+    assert.equal(await value('berth_machine_acquire_duration_seconds_sum{kind="headless",source="pool"}'), 0.003);
+    assert.equal(await value('berth_machine_acquire_duration_seconds_sum{kind="headless",source="boot"}'), 2);
+    const queued = '{queue="machine_boot"}';
+    assert.deepEqual(
+      [await value(`berth_queue_wait_seconds_sum${queued}`), await value(`berth_queue_wait_seconds_count${queued}`)],
+      [1.5, 1],
+    );
+  });
+
+  it('report when each loop last succeeded, and how long it is overdue', async () => {
+    const hanging = new Loop('stuck', 1, (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())));
+    const working = new Loop('refill', 60_000, () => Promise.resolve());
+    const { value } = createMetrics({ loops: [hanging, working] });
+    assert.equal(await value('berth_loop_last_success_timestamp_seconds{loop="refill"}'), 0);
+    for (const loop of [hanging, working]) loop.start();
+    await working.idle();
+    const lastSuccess = await value('berth_loop_last_success_timestamp_seconds{loop="refill"}');
+    assert.ok(Math.abs((lastSuccess ?? 0) - Date.now() / 1000) < 60, String(lastSuccess));
+    const lag = async (name: string): Promise<number> => (await value(`berth_loop_lag_seconds{loop="${name}"}`)) ?? NaN;
+    while ((await lag('stuck')) < 0.01) await sleep(1);
+    assert.deepEqual([await lag('refill'), await value('berth_loop_last_success_timestamp_seconds{loop="stuck"}')], [0, 0]);
+    assert.equal(await value('berth_loop_interval_seconds{loop="refill"}'), 60);
+    for (const loop of [hanging, working]) await loop.stop();
+    assert.equal(await lag('stuck'), 0);
   });
 
   it('report billing events, and those that were accepted without a signature', async () => {

@@ -1,20 +1,29 @@
 /** The metrics of this worker in the Prometheus text format. Labels never contain an owner, key, session or address. */
 import { endedReasons, errors, type ErrorCode, type SessionStatus } from '@berth/contract';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { Billing } from '../billing/billing.ts';
 import type { Credits } from '../credits/credits.ts';
 import type { EgressGate } from '../egress/egress.ts';
 import type { Disk } from '../disk/disk.ts';
 import type { Fleet } from '../fleet/fleet.ts';
+import type { Flows } from '../flows/flows.ts';
 import type { CompletedRequest } from '../http/options.ts';
+import { inspectionStatuses, type CompletedInspection, type Inspections } from '../inspect/inspect.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { Metering } from '../metering/metering.ts';
+import { objectOperations, type Objects } from '../objects/objects.ts';
+import type { Recordings } from '../recordings/recordings.ts';
 import type { Sessions } from '../sessions/sessions.ts';
+import type { Skills } from '../skills/skills.ts';
+import { Readings, zeroOf, type Rows } from './readings.ts';
 import type { StallTotals, StallWatch } from './stall-watch.ts';
+import { observeTimings, type Timed } from './timings.ts';
 
 export interface MetricsDeps {
   version: string;
+  /** Of the file of regions: workers with different ones place and route differently. */
+  registryVersion: string;
   credits: Pick<Credits, 'stats' | 'check'>;
   metering: Pick<Metering, 'stats'>;
   billing: Pick<Billing, 'stats'>;
@@ -23,12 +32,24 @@ export interface MetricsDeps {
   disk: Pick<Disk, 'state'>;
   sessions: Pick<Sessions, 'live' | 'onEnded'>;
   jobs: Pick<Jobs, 'load'>;
+  inspections: Pick<Inspections, 'onCompleted'>;
+  flows: Pick<Flows, 'onFinished'>;
+  skills: Pick<Skills, 'heals'>;
+  /** null: there is no object storage. */
+  objects: Pick<Objects, 'stats'> | null;
+  recordings: Pick<Recordings, 'uploadsPending'>;
   loops: readonly Loop[];
   stalls: Pick<StallWatch, 'totals'>;
+  /** Services that report how long their work took. */
+  timed: Timed;
 }
 
 /** From a cached response to a page load that uses its whole deadline. */
 const durationSeconds = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
+
+/** From a small HAR to an inspection that uses its whole timeout. */
+const inspectionSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 180];
+const flowDurationSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
 /** Statuses of requests that are denied, as opposed to invalid. */
 const denialStatuses: readonly number[] = [401, 402, 403, 429, 503];
@@ -42,8 +63,13 @@ const heldStatuses = ['starting', 'ready', 'ending', 'failed'] as const satisfie
  */
 let processRegistry: Registry | undefined;
 
+/** Gauges that are named like counters; each has a twin by type of handle, request or resource. */
+const refusedDefaults = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 function processMetrics(): Registry {
-  if (!processRegistry) collectDefaultMetrics({ register: (processRegistry = new Registry()) });
+  if (processRegistry) return processRegistry;
+  collectDefaultMetrics({ register: (processRegistry = new Registry()) });
+  for (const name of refusedDefaults) processRegistry.removeSingleMetric(name);
   return processRegistry;
 }
 
@@ -69,10 +95,30 @@ export class Metrics {
     labelNames: ['reason'],
     registers: [this.#registry],
   });
+  readonly #inspections = new Counter({
+    name: 'berth_inspections_total',
+    help: 'Inspections that ran, by their end.',
+    labelNames: ['status'],
+    registers: [this.#registry],
+  });
+  readonly #inspectionDurations = new Histogram({
+    name: 'berth_inspection_duration_seconds',
+    help: 'Time of an inspection, from its start to its report.',
+    buckets: inspectionSeconds,
+    registers: [this.#registry],
+  });
+  readonly #reportDurations = new Histogram({
+    name: 'berth_inspection_report_seconds',
+    help: 'Part of it that the report took, with the wait for a thread.',
+    buckets: inspectionSeconds,
+    registers: [this.#registry],
+  });
 
   constructor(deps: MetricsDeps) {
     // Starts all series at 0, so that alerts see the first increase.
     for (const code of Object.keys(errors) as ErrorCode[]) if (isDenial(code)) this.#denials.inc({ reason: code }, 0);
+    for (const status of inspectionStatuses) this.#inspections.inc({ status }, 0);
+    deps.inspections.onCompleted((completed) => this.#countInspection(completed));
     const readings = new Readings(this.#registry);
     registerBillingMetrics(readings, deps);
     registerTrafficMetrics(readings, deps);
@@ -80,7 +126,10 @@ export class Metrics {
     registerMachineMetrics(readings, deps);
     registerJobAndLoopMetrics(readings, deps);
     registerDiskMetrics(readings, deps);
+    registerObjectMetrics(readings, deps);
     registerStallMetrics(readings, deps);
+    registerFlowMetrics(this.#registry, readings, deps);
+    observeTimings(this.#registry, readings, deps.timed);
   }
 
   /** Called by the HTTP server for every request. */
@@ -90,6 +139,18 @@ export class Metrics {
     this.#durations.observe({ endpoint }, ms / 1000);
     if (code !== null && isDenial(code)) this.#denials.inc({ reason: code });
   };
+
+  #countInspection({ status, durationMs, reportMs }: CompletedInspection): void {
+    this.#inspections.inc({ status });
+    this.#inspectionDurations.observe(durationMs / 1000);
+    if (reportMs !== null) this.#reportDurations.observe(reportMs / 1000);
+  }
+
+  /** Denied requests since the start, by error code, without zeros. */
+  async denials(): Promise<Record<string, number>> {
+    const { values } = await this.#denials.get();
+    return Object.fromEntries(values.flatMap(({ labels, value }) => (value > 0 ? [[String(labels['reason']), value]] : [])));
+  }
 
   get contentType(): string {
     return this.#registry.contentType;
@@ -138,7 +199,7 @@ function registerTrafficMetrics(readings: Readings, { gate }: MetricsDeps): void
 }
 
 function registerSessionMetrics(readings: Readings, { sessions }: MetricsDeps): void {
-  readings.gaugeBy('status', 'berth_sessions', 'Sessions of this worker; failed ones until their cleanup.', () => countLive(sessions.live));
+  readings.gaugeBy('status', 'berth_sessions', 'Sessions of this worker; failed ones until their cleanup.', () => countHeld(sessions.live));
   // Ended sessions are not in `live`, so they are counted by event.
   const ended = zeroOf(endedReasons);
   sessions.onEnded(({ endedReason }) => {
@@ -147,9 +208,10 @@ function registerSessionMetrics(readings: Readings, { sessions }: MetricsDeps): 
   readings.counterBy('reason', 'berth_sessions_ended_total', 'Sessions ended by this worker.', () => ended);
 }
 
-function countLive(live: Sessions['live']): Record<string, number> {
+/** Without those that were lost with the lease: their end may not be stored yet. */
+function countHeld(live: Sessions['live']): Record<string, number> {
   const counts: Record<string, number> = zeroOf(heldStatuses);
-  for (const { status } of live.values()) if (status in counts) counts[status] = (counts[status] ?? 0) + 1;
+  for (const { status, isFenced } of live.values()) if (!isFenced && status in counts) counts[status] = (counts[status] ?? 0) + 1;
   return counts;
 }
 
@@ -185,6 +247,28 @@ function registerDiskMetrics(readings: Readings, { disk }: MetricsDeps): void {
   );
 }
 
+/** All 0 where there is no object storage. */
+function registerObjectMetrics(readings: Readings, { objects, recordings }: MetricsDeps): void {
+  readings.counterRows('berth_object_requests_total', 'Calls to object storage by operation and result.', ['operation', 'result'], () =>
+    objectOperations.flatMap((operation) => {
+      const { ok, error } = objects?.stats.requests[operation] ?? { ok: 0, error: 0 };
+      return [
+        [{ operation, result: 'ok' }, ok],
+        [{ operation, result: 'error' }, error],
+      ] as Rows;
+    }),
+  );
+  readings.counterBy('direction', 'berth_object_bytes_total', 'Bytes read from object storage and written to it.', () => ({
+    in: objects?.stats.bytesIn ?? 0,
+    out: objects?.stats.bytesOut ?? 0,
+  }));
+  readings.gauge(
+    'berth_recording_uploads_pending',
+    'Finished recordings on the disk of this worker that wait for their upload.',
+    () => recordings.uploadsPending,
+  );
+}
+
 function registerStallMetrics(readings: Readings, { stalls }: MetricsDeps): void {
   const rows = (value: (totals: StallTotals) => number) => (): Rows =>
     [...stalls.totals].map(([during, totals]) => [{ during }, value(totals)]);
@@ -194,7 +278,7 @@ function registerStallMetrics(readings: Readings, { stalls }: MetricsDeps): void
   readings.counterRows('berth_event_loop_stall_seconds_total', 'How long it stood still.', ['during'], seconds);
 }
 
-function registerJobAndLoopMetrics(readings: Readings, { version, jobs, loops }: MetricsDeps): void {
+function registerJobAndLoopMetrics(readings: Readings, { version, registryVersion, jobs, loops }: MetricsDeps): void {
   const ofLoops = (value: (loop: Loop) => number) => (): Record<string, number> =>
     Object.fromEntries(loops.map((loop) => [loop.name, value(loop)]));
   readings.gaugeBy('state', 'berth_jobs', 'Queued and running jobs of this worker.', () => {
@@ -213,58 +297,47 @@ function registerJobAndLoopMetrics(readings: Readings, { version, jobs, loops }:
     'Consecutive failed iterations.',
     ofLoops(({ status }) => status.failures),
   );
+  readings.gaugeBy(
+    'loop',
+    'berth_loop_interval_seconds',
+    'Time between the begins of two iterations.',
+    ofLoops(({ intervalMs }) => intervalMs / 1000),
+  );
+  readings.gaugeBy(
+    'loop',
+    'berth_loop_lag_seconds',
+    'How long the next iteration has been due; grows while one hangs.',
+    ofLoops(({ lagMs }) => lagMs / 1000),
+  );
+  readings.gaugeBy(
+    'loop',
+    'berth_loop_last_success_timestamp_seconds',
+    'End of the last iteration that succeeded, in seconds since 1970; 0 before the first one.',
+    ofLoops(({ status }) => secondsOf(status.lastSuccessAt)),
+  );
   readings.gaugeBy('version', 'berth_build_info', 'Version of this worker.', () => ({ [version]: 1 }));
+  readings.gaugeBy('registry', 'berth_region_registry_info', 'Version of the file of regions.', () => ({ [registryVersion]: 1 }));
 }
 
-const zeroOf = <Name extends string>(names: readonly Name[]): Record<Name, number> =>
-  Object.fromEntries(names.map((name) => [name, 0])) as Record<Name, number>;
-
-type Labels = Readonly<Record<string, string>>;
-type Rows = readonly (readonly [labels: Labels, value: number])[];
-
-/** Metrics whose values are read from their source at each scrape. */
-class Readings {
-  readonly #registry: Registry;
-
-  constructor(registry: Registry) {
-    this.#registry = registry;
-  }
-
-  /** For values that only increase during the life of the process. */
-  counter(name: string, help: string, read: () => number): void {
-    this.counterRows(name, help, [], () => [[{}, read()]]);
-  }
-
-  /** One series for each value of the label. */
-  counterBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
-    this.counterRows(name, help, [label], () => rowsBy(label, read()));
-  }
-
-  counterRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
-    const collect = function (this: Counter): void {
-      this.reset();
-      for (const [of, value] of read()) this.inc(of, value);
-    };
-    this.#registry.registerMetric(new Counter({ name, help, labelNames: labels, registers: [], collect }));
-  }
-
-  /** For values that can decrease. */
-  gauge(name: string, help: string, read: () => number): void {
-    this.gaugeRows(name, help, [], () => [[{}, read()]]);
-  }
-
-  gaugeBy(label: string, name: string, help: string, read: () => Readonly<Record<string, number>>): void {
-    this.gaugeRows(name, help, [label], () => rowsBy(label, read()));
-  }
-
-  gaugeRows(name: string, help: string, labels: readonly string[], read: () => Rows): void {
-    const collect = function (this: Gauge): void {
-      this.reset();
-      for (const [of, value] of read()) this.set(of, value);
-    };
-    this.#registry.registerMetric(new Gauge({ name, help, labelNames: labels, registers: [], collect }));
-  }
+/** The label `task` has as many values as there are flows and templates. */
+function registerFlowMetrics(registry: Registry, readings: Readings, { flows, skills }: MetricsDeps): void {
+  const registers = [registry];
+  const runs = new Counter({
+    name: 'berth_flow_runs_total',
+    help: 'Runs of flows and templates by their name and status.',
+    labelNames: ['task', 'status'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'berth_flow_duration_seconds',
+    help: 'Duration of runs of flows and templates, with the start of their browser.',
+    labelNames: ['task'],
+    buckets: flowDurationSeconds,
+    registers,
+  });
+  flows.onFinished(({ task, status, ms }) => {
+    runs.inc({ task, status });
+    durations.observe({ task }, ms / 1000);
+  });
+  readings.counterBy('result', 'berth_heals_total', 'Elements of steps that other selectors had to find, by result.', () => skills.heals);
 }
-
-const rowsBy = (label: string, values: Readonly<Record<string, number>>): Rows =>
-  Object.entries(values).map(([name, value]) => [{ [label]: name }, value]);

@@ -22,11 +22,13 @@ const well: FleetStats = {
   admitting: true,
 };
 
+const active = { state: 'active', drainSecondsLeft: null, hasPeers: false } as const;
+
 const machinesOf = async (stats: Partial<FleetStats>) => {
   const store = { ping: () => Promise.resolve() } as unknown as OpsDeps['store'];
   const ops = new Ops({
     store,
-    fleet: { stats: () => ({ ...well, ...stats }) },
+    fleet: { stats: () => ({ ...well, ...stats }), lastHeartbeat: active },
     loops: [],
     stalls: { recent: () => [] },
     disk: createTestDisk(),
@@ -62,7 +64,7 @@ describe('the health of the event loop', () => {
     const deps = {
       store,
       disk: createTestDisk(),
-      fleet: { stats: () => well },
+      fleet: { stats: () => well, lastHeartbeat: active },
       loops: [],
       stalls: { recent: () => stalls },
       isDraining: () => false,

@@ -1,5 +1,6 @@
 /** Health checks of this worker. */
 import type { Health } from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
 import type { Disk, DiskLevel } from '../disk/disk.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import type { Loop } from '../lib/loop.ts';
@@ -8,7 +9,7 @@ import type { StallWatch } from './stall-watch.ts';
 
 export interface OpsDeps {
   store: Store;
-  fleet: Pick<Fleet, 'stats'>;
+  fleet: Pick<Fleet, 'stats' | 'lastHeartbeat'>;
   disk: Pick<Disk, 'state'>;
   loops: readonly Loop[];
   stalls: Pick<StallWatch, 'recent'>;
@@ -51,7 +52,7 @@ export class Ops {
 
   async #store(): Promise<Check> {
     try {
-      await this.#deps.store.ping({ signal: AbortSignal.timeout(pingMsMax) });
+      await this.#deps.store.ping({ signal: abortAfter(pingMsMax) });
       return { status: 'ok', note: 'the database is available' };
     } catch {
       return { status: 'unhealthy', note: 'the database is unavailable' };
@@ -96,6 +97,11 @@ export class Ops {
   }
 
   #drain(): Check {
-    return this.#deps.isDraining() ? { status: 'degraded', note: 'shutting down' } : { status: 'ok', note: 'not draining' };
+    if (this.#deps.isDraining()) return { status: 'degraded', note: 'shutting down' };
+    const { state } = this.#deps.fleet.lastHeartbeat;
+    if (state === 'draining') return { status: 'degraded', note: 'drained by its operator: no new work is taken, sessions go on' };
+    // Whoever reaches it is served by the others: it need not be left out.
+    if (state === 'cordoned') return { status: 'ok', note: 'cordoned by its operator: no new work is taken' };
+    return { status: 'ok', note: 'not draining' };
   }
 }

@@ -5,8 +5,20 @@ import { LRUCache } from 'lru-cache';
 import type { Audit } from '../audit/audit.ts';
 import { bearerOf, type Guard, type Principal } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
-import type { Store, Tables } from '../store/store.ts';
-import { insertOwner, lockOwner, readOwner, readPlan, updatePlan, type OwnerRecord, type PlanRecord } from './store.ts';
+import { isStoreUnavailable, lastKnownMsMax, type Store, type Tables } from '../store/store.ts';
+import {
+  countByTier,
+  insertOwner,
+  listOwners,
+  lockOwner,
+  readOwner,
+  readPlan,
+  readPlans,
+  updatePlan,
+  type OwnerFilter,
+  type OwnerRecord,
+  type PlanRecord,
+} from './store.ts';
 import type { Tier, Tiers } from './tiers.ts';
 
 export { loadTiers, type Tier, type Tiers } from './tiers.ts';
@@ -30,6 +42,7 @@ interface OwnersDeps {
 
 interface CachedPlan {
   plan: PlanRecord | undefined;
+  /** When it was read or tried to be read, in ms of the monotonic clock. */
   readMs: number;
 }
 
@@ -38,7 +51,7 @@ export class Owners {
   readonly #store: Store;
   readonly #audit: Audit;
   readonly #clock: Clock;
-  readonly #cache = new LRUCache<string, CachedPlan>({ max: 10_000 });
+  readonly #cache = new LRUCache<string, CachedPlan>({ max: 10_000, ttl: lastKnownMsMax });
   /** Concurrent reads of one owner share a query. A change removes it, so that an outdated result is not cached. */
   readonly #pendingReads = new Map<string, Promise<PlanRecord | undefined>>();
   #changeListeners: ((owner: string) => void)[] = [];
@@ -57,14 +70,69 @@ export class Owners {
 
   /** The same from the cache; null where the cache has no fresh entry. */
   getCachedPlan(owner: string): EffectivePlan | null {
-    const cached = this.#cache.get(owner);
-    if (!cached || this.#clock.monotonicMs() - cached.readMs > cacheTtlMs) return null;
-    return this.#toEffectivePlan(cached.plan);
+    const cached = this.#freshEntry(owner);
+    return cached && this.#toEffectivePlan(cached.plan);
+  }
+
+  /** The only worker that takes new work of the owner; null: any. Read with the plan. @throws ServiceError store_unavailable */
+  async pinOf(owner: string): Promise<string | null> {
+    const cached = this.#freshEntry(owner);
+    return (cached ? cached.plan : await this.#read(owner))?.pinnedWorkerId ?? null;
   }
 
   /** What is stored of an owner; the trial may have ended. @throws ServiceError store_unavailable */
   async find(owner: string): Promise<OwnerRecord | undefined> {
     return OwnerId.safeParse(owner).success ? readOwner(this.#store, owner) : undefined;
+  }
+
+  /** Sorted by id, each with the name of the tier that applies now. @throws ServiceError store_unavailable */
+  async list(filter: OwnerFilter): Promise<(OwnerRecord & { effectiveTier: string })[]> {
+    const records = await listOwners(this.#store, filter);
+    return records.map((record) => ({ ...record, effectiveTier: this.#toEffectivePlan(record).tier.name }));
+  }
+
+  /** All tiers, each with the number of owners that it is stored for; the default one also has those of unknown tiers. */
+  async countByTier(): Promise<{ tier: Tier; owners: number }[]> {
+    const counts = new Map<string, number>();
+    for (const [name, count] of await countByTier(this.#store)) {
+      const known = this.tierNamed(name).name;
+      counts.set(known, (counts.get(known) ?? 0) + count);
+    }
+    return this.tiers.names.map((name) => ({ tier: this.tierNamed(name), owners: counts.get(name) ?? 0 }));
+  }
+
+  /**
+   * Sets the tier of an owner that exists and ends a running trial. False for an unknown owner.
+   *
+   * @throws ValidationError of `body.tier` for an unknown tier
+   */
+  async assign(owner: string, tier: string, actor: string): Promise<boolean> {
+    if (!(await this.find(owner))) return false;
+    this.checkTier(tier);
+    await this.#store.transaction((tx) => this.setTier(tx, owner, tier, { actor, why: 'assigned' }));
+    this.changed(owner);
+    return true;
+  }
+
+  /** Pins an owner that exists to a worker; null: to none. False for an unknown owner. */
+  async pin(owner: string, workerId: string | null, actor: string): Promise<boolean> {
+    if (!(await this.find(owner))) return false;
+    await this.#store.transaction(async (tx) => {
+      await lockOwner(tx, owner);
+      const from = (await readPlan(tx, owner))?.pinnedWorkerId ?? null;
+      if (from === workerId) return;
+      await updatePlan(tx, owner, { pinnedWorkerId: workerId });
+      const action = workerId === null ? 'owner.unpinned' : 'owner.pinned';
+      await this.#audit.record(tx, { actor, action, owner, subject: owner, details: { from, to: workerId } });
+    });
+    this.changed(owner);
+    return true;
+  }
+
+  /** The names of the tiers that apply to these owners now. @throws ServiceError store_unavailable */
+  async tierNamesOf(owners: readonly string[]): Promise<Map<string, string>> {
+    const plans = await readPlans(this.#store, owners);
+    return new Map(owners.map((owner) => [owner, this.#toEffectivePlan(plans.get(owner)).tier.name]));
   }
 
   async tierOf(owner: string): Promise<Tier> {
@@ -120,6 +188,11 @@ export class Owners {
     this.#changeListeners.push(listener);
   }
 
+  #freshEntry(owner: string): CachedPlan | null {
+    const cached = this.#cache.get(owner);
+    return cached && this.#clock.monotonicMs() - cached.readMs <= cacheTtlMs ? cached : null;
+  }
+
   #toEffectivePlan(plan: PlanRecord | undefined): EffectivePlan {
     const trial = plan && this.#findActiveTrial(plan);
     if (trial) return { tier: this.tierNamed(trial.tier), trialEndsAt: trial.endsAt };
@@ -139,6 +212,11 @@ export class Owners {
       const plan = await pending;
       if (isCurrent()) this.#cache.set(owner, { plan, readMs });
       return plan;
+    } catch (error) {
+      const known = this.#cache.get(owner);
+      if (!known || !isStoreUnavailable(error)) throw error;
+      known.readMs = this.#clock.monotonicMs();
+      return known.plan;
     } finally {
       if (isCurrent()) this.#pendingReads.delete(owner);
     }

@@ -37,6 +37,7 @@ describe('the plan table', () => {
       tab_limit: null,
       premium_egress: true,
       recording_retention_days: 30,
+      job_weight: 1,
       limits: noLimits,
       overage_allowed: false,
       enforced: false,
@@ -55,6 +56,7 @@ describe('the plan table', () => {
       tab_limit: null,
       premium_egress: false,
       recording_retention_days: 1,
+      job_weight: 1,
       limits: { actions: 1000, egress_bytes: 1_000_000_000, browser_seconds: 36_000, captcha_solves: 0 },
       overage_allowed: false,
       enforced: true,
@@ -69,7 +71,13 @@ describe('the plan table', () => {
         values.every((value, at) => at === 0 || (value ?? Infinity) >= (values[at - 1] ?? Infinity)),
         `${what}: ${values.join(', ')}`,
       );
-    for (const field of ['concurrency_limit', 'creates_per_minute', 'max_session_seconds', 'recording_retention_days'] as const)
+    for (const field of [
+      'concurrency_limit',
+      'creates_per_minute',
+      'max_session_seconds',
+      'recording_retention_days',
+      'job_weight',
+    ] as const)
       rises(
         field,
         hosted.map((tier) => tier[field]),
@@ -106,6 +114,7 @@ describe('the plan table', () => {
       name: 'a',
       key_calls_per_minute: null,
       recording_retention_days: 30,
+      job_weight: 1,
       limits: noLimits,
       overage_allowed: false,
       enforced: true,

@@ -28,6 +28,8 @@ export const Tier = z.strictObject({
   premium_egress: z.boolean(),
   /** Days for which an ended recording is stored. */
   recording_retention_days: z.int().min(1).max(3650).default(30),
+  /** Slots for waiting jobs that the owner gets for each one of an owner with the weight 1. */
+  job_weight: z.int().min(1).max(100).default(1),
   limits: Limits.default(noLimits),
   /** Whether usage may exceed the limits and the balance of the wallet. */
   overage_allowed: z.boolean().default(false),
@@ -61,6 +63,7 @@ const builtin: TiersFile['tiers'] = {
     creates_per_minute: 5,
     max_session_seconds: 900,
     recording_retention_days: 1,
+    job_weight: 1,
     limits: { actions: 1000, egress_bytes: gigabyte, browser_seconds: 10 * hour, captcha_solves: 0 },
   },
   developer: {
@@ -69,6 +72,7 @@ const builtin: TiersFile['tiers'] = {
     creates_per_minute: 60,
     max_session_seconds: 6 * hour,
     recording_retention_days: 7,
+    job_weight: 2,
     limits: { actions: 50_000, egress_bytes: 50 * gigabyte, browser_seconds: 500 * hour, captcha_solves: 1000 },
   },
   startup: {
@@ -77,6 +81,7 @@ const builtin: TiersFile['tiers'] = {
     creates_per_minute: 240,
     max_session_seconds: 6 * hour,
     recording_retention_days: 30,
+    job_weight: 4,
     limits: { actions: 500_000, egress_bytes: 500 * gigabyte, browser_seconds: 5000 * hour, captcha_solves: 10_000 },
   },
   scale: {
@@ -86,6 +91,7 @@ const builtin: TiersFile['tiers'] = {
     max_session_seconds: 24 * hour,
     premium_egress: true,
     recording_retention_days: 90,
+    job_weight: 8,
     limits: { actions: 2_000_000, egress_bytes: 2000 * gigabyte, browser_seconds: 20_000 * hour, captcha_solves: 50_000 },
     overage_allowed: true,
   },
@@ -98,6 +104,7 @@ const builtin: TiersFile['tiers'] = {
     tab_limit: null,
     premium_egress: true,
     recording_retention_days: 30,
+    job_weight: 1,
     limits: noLimits,
     overage_allowed: false,
     enforced: false,

@@ -38,3 +38,7 @@ export async function leavingState(): Promise<'staying' | 'leaving' | 'gone'> {
   if (berthLeaving === undefined) return 'gone';
   return berthLeaving ? 'leaving' : 'staying';
 }
+
+export function isLoaded(): boolean {
+  return document.readyState === 'complete';
+}

@@ -10,7 +10,7 @@ import type { RecordingRecord } from './recording.ts';
 /** The player page. Served by the service; not a file of the recording. */
 export const playerName = 'index.html';
 
-interface Asset {
+export interface Asset {
   name: string;
   folder: '.' | typeof videoFolder;
   contentType: string;
@@ -35,8 +35,10 @@ const cacheSeconds = 3600;
 
 const segmentPattern = /^seg(\d{5})\.m4s$/;
 
+export const isSegment = (name: string): boolean => segmentPattern.test(name);
+
 /** Finds an asset. Its name is taken from our table, never from the request. */
-function findAsset(name: string): Asset | undefined {
+export function findAsset(name: string): Asset | undefined {
   const number = segmentPattern.exec(name)?.[1];
   if (number === undefined) return assetsByName.get(name);
   return {
@@ -49,10 +51,20 @@ function findAsset(name: string): Asset | undefined {
 
 /** Returns the names of all assets, the player first. */
 export async function assetNames(path: string): Promise<string[]> {
-  const segments = (await listNames(join(path, videoFolder))).filter((name) => segmentPattern.test(name));
-  const movie = (await hasMovie(path)) ? [movieName] : [];
-  return [playerName, ...movie, ...(await fileNames(path)), ...segments.sort()];
+  const segments = (await listNames(join(path, videoFolder))).filter(isSegment);
+  return listAssets({ hasMovie: await hasMovie(path), files: await fileNames(path), segments });
 }
+
+/** In the order in which they are listed. */
+export const listAssets = (of: { hasMovie: boolean; files: string[]; segments: string[] }): string[] => [
+  playerName,
+  ...(of.hasMovie ? [movieName] : []),
+  ...of.files,
+  ...of.segments.toSorted(),
+];
+
+/** The names of the files among these that are assets, without video segments, in the order in which they are listed. */
+export const filesAmong = (names: ReadonlySet<string>): string[] => assets.map(({ name }) => name).filter((name) => names.has(name));
 
 /** Returns the names of the existing files, without video segments. */
 export async function fileNames(path: string): Promise<string[]> {
@@ -76,11 +88,7 @@ export async function openAsset(path: string, name: string, { status }: Pick<Rec
   });
   return {
     bytes,
-    contentType: asset.contentType,
-    filename: asset.name,
-    inline: true,
-    ranges: true,
-    ...(asset.isFinal && status !== 'recording' ? { cacheControl: `private, max-age=${cacheSeconds}` } : {}),
+    ...headersOf(asset, status),
     stream: (part): Readable => {
       if (bytes === 0) return Readable.from([]);
       const { start, end } = part ?? { start: 0, end: bytes - 1 };
@@ -89,3 +97,13 @@ export async function openAsset(path: string, name: string, { status }: Pick<Rec
     close: () => handle.close().catch(() => undefined),
   };
 }
+
+type AssetHeaders = Pick<FileReply, 'contentType' | 'filename' | 'inline' | 'ranges' | 'cacheControl'>;
+
+export const headersOf = (asset: Asset, status: RecordingRecord['status']): AssetHeaders => ({
+  contentType: asset.contentType,
+  filename: asset.name,
+  inline: true,
+  ranges: true,
+  ...(asset.isFinal && status !== 'recording' ? { cacheControl: `private, max-age=${cacheSeconds}` } : {}),
+});

@@ -24,6 +24,12 @@ export function createFolder(path: string): void {
 
 export const removeFolder = (path: string): Promise<void> => rm(path, { recursive: true, force: true });
 
+export const hasFolder = (path: string): Promise<boolean> =>
+  lstat(path).then(
+    (stat) => stat.isDirectory(),
+    () => false,
+  );
+
 export interface PlainFile {
   handle: FileHandle;
   bytes: number;

@@ -30,7 +30,9 @@ const size = { width: 1280, height: 720 };
 const quality = 70;
 /** Encoders usually start in a fraction of this. */
 const startTimeoutMs = 2000;
-const finishTimeoutMs = 6000;
+/** Encoders have a low priority: on a busy worker the last segment takes seconds. */
+const finishTimeoutMs = 30_000;
+const hurriedTimeoutMs = 6000;
 
 export class FrameTrack implements ScreencastClient {
   readonly #deps: FrameTrackDeps;
@@ -44,6 +46,7 @@ export class FrameTrack implements ScreencastClient {
   #zeroMs: number | null = null;
   #isPlayable = false;
   #isEnding = false;
+  #finishMs = finishTimeoutMs;
 
   constructor(deps: FrameTrackDeps) {
     this.#deps = deps;
@@ -101,12 +104,18 @@ export class FrameTrack implements ScreencastClient {
     this.#writePending();
     this.#isEnding = true;
     const encoder = this.#encoder;
-    const exit = await encoder?.finish({ timeoutMs: finishTimeoutMs });
+    const exit = await encoder?.finish({ timeoutMs: this.#finishMs });
     await this.#posterWritten;
     if (!exit) return { video: null, isVideoComplete: false };
     const isVideoComplete = exit.end !== 'broken';
     if (encoder instanceof Frames) return { video: encoder.bytesWritten > 0 ? 'frames' : null, isVideoComplete };
     return this.#closeVideo(isVideoComplete);
+  }
+
+  /** Gives the encoder less time to finish, also when it is finishing. */
+  hurry(): void {
+    this.#finishMs = hurriedTimeoutMs;
+    if (this.#isEnding) void this.#encoder?.finish({ timeoutMs: hurriedTimeoutMs });
   }
 
   async #closeVideo(isVideoComplete: boolean): Promise<{ video: RecordingVideo | null; isVideoComplete: boolean }> {

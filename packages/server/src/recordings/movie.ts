@@ -8,39 +8,38 @@ import { segmentsOf } from './playlist.ts';
 export const movieName = 'video.mp4';
 const initName = 'init.mp4';
 
-interface Part {
+export interface MoviePart {
   name: string;
   bytes: number;
 }
 
 /** Returns whether there is a video to play. */
-export const hasMovie = async (path: string): Promise<boolean> => (await partsOf(join(path, videoFolder))).length > 0;
+export const hasMovie = async (path: string): Promise<boolean> => (await moviePartsOf(path)).length > 0;
 
 /** Opens the video as far as it is listed. Returns null when there is none. */
 export async function openMovie(path: string): Promise<FileReply | null> {
-  const folder = join(path, videoFolder);
-  const parts = await partsOf(folder);
+  const parts = await moviePartsOf(path);
   if (parts.length === 0) return null;
   const bytes = parts.reduce((sum, part) => sum + part.bytes, 0);
   return {
     bytes,
-    contentType: 'video/mp4',
-    filename: movieName,
-    inline: true,
-    ranges: true,
-    stream: (range = { start: 0, end: bytes - 1 }) => Readable.from(read(folder, parts, range)),
+    ...movieHeaders,
+    stream: (range = { start: 0, end: bytes - 1 }) => Readable.from(read(join(path, videoFolder), parts, range)),
     close: () => Promise.resolve(),
   };
 }
 
-/** Only complete segments are in the playlist. */
-async function partsOf(folder: string): Promise<Part[]> {
+export const movieHeaders = { contentType: 'video/mp4', filename: movieName, inline: true, ranges: true };
+
+/** The files of the video in their order; none where there is no video. Only complete segments are in the playlist. */
+export async function moviePartsOf(path: string): Promise<MoviePart[]> {
+  const folder = join(path, videoFolder);
   const [segments, sizes] = await Promise.all([segmentsOf(folder), listSizes(folder)]);
   if (segments.length === 0 || !sizes.has(initName)) return [];
   return [initName, ...segments].map((name) => ({ name, bytes: sizes.get(name) ?? 0 }));
 }
 
-async function* read(folder: string, parts: readonly Part[], { start, end }: { start: number; end: number }): AsyncIterable<Buffer> {
+async function* read(folder: string, parts: readonly MoviePart[], { start, end }: { start: number; end: number }): AsyncIterable<Buffer> {
   let offset = 0;
   for (const { name, bytes } of parts) {
     const [from, to] = [Math.max(0, start - offset), Math.min(bytes - 1, end - offset)];

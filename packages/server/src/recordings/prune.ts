@@ -1,9 +1,9 @@
 /** Deletes expired recordings, folders without a row and rows without a folder. */
-import { access, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { isId } from '../lib/ids.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Store } from '../store/store.ts';
-import { folderOf, removeFolder } from './folder.ts';
+import { folderOf, hasFolder, removeFolder } from './folder.ts';
 import { deleteRecordings, expiredRecordings, deleteExpiredRecordings, existingRecordings, recordingIdsOf } from './store.ts';
 
 export interface PruneDeps {
@@ -13,6 +13,8 @@ export interface PruneDeps {
   root: string;
   /** Whether this worker is recording or finalizing it. */
   isActive(recId: string): boolean;
+  /** Deletes the objects of a recording; null: there is no object storage. */
+  deleteObjects: ((recId: string) => Promise<void>) | null;
 }
 
 const batchSize = 200;
@@ -28,12 +30,30 @@ export async function pruneRecordings(deps: PruneDeps, signal: AbortSignal): Pro
   const folders = (await readdir(deps.root)).filter((name) => isId('rec', name));
   await removeOrphanFolders(deps, folders, signal);
   await deleteRowsWithoutFolder(deps, signal);
+  if (deps.deleteObjects) await deleteExpiredObjects(deps, deps.deleteObjects, signal);
+}
+
+/** By any worker, and at the end: the storage may be unavailable. */
+async function deleteExpiredObjects(
+  { store, clock }: PruneDeps,
+  deleteObjects: (recId: string) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (;;) {
+    const expired = await expiredRecordings(store, 'uploaded', { now: clock.now(), limit: batchSize });
+    for (const recId of expired) {
+      if (signal.aborted) return;
+      await deleteObjects(recId);
+    }
+    await deleteRecordings(store, expired);
+    if (expired.length < batchSize) return;
+  }
 }
 
 /** Deletes rows after their files, so that an interrupted run is resumed. */
 async function deleteExpired({ store, clock, workerId, root }: PruneDeps, signal: AbortSignal): Promise<void> {
   for (;;) {
-    const expired = await expiredRecordings(store, workerId, { now: clock.now(), limit: batchSize });
+    const expired = await expiredRecordings(store, { workerId }, { now: clock.now(), limit: batchSize });
     for (const recId of expired) {
       if (signal.aborted) return;
       await removeFolder(folderOf(root, recId));
@@ -58,15 +78,9 @@ async function deleteRowsWithoutFolder({ store, workerId, root }: PruneDeps, sig
   for (let after = ''; !signal.aborted;) {
     const recIds = await recordingIdsOf(store, workerId, { after, limit: batchSize });
     const missing: string[] = [];
-    for (const recId of recIds) if (!(await exists(folderOf(root, recId)))) missing.push(recId);
+    for (const recId of recIds) if (!(await hasFolder(folderOf(root, recId)))) missing.push(recId);
     await deleteRecordings(store, missing);
     if (recIds.length < batchSize) return;
     after = recIds.at(-1) ?? after;
   }
 }
-
-const exists = (path: string): Promise<boolean> =>
-  access(path).then(
-    () => true,
-    () => false,
-  );

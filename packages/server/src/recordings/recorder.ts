@@ -1,6 +1,7 @@
 /** Records one session by watching its browser and listening to its events. Failures never affect the session. */
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortAfter } from '../lib/deadline.ts';
 import type { Browser, ConsoleEntry, NetworkEntries, ScreencastAttachment } from '../browser/browser.ts';
 import { toHar } from '../drive/drive.ts';
 import type { DiskAccount } from '../disk/disk.ts';
@@ -149,11 +150,16 @@ export class Recorder {
     };
   }
 
-  /** Stops recording and writes all files, within ten seconds. Never rejects. Concurrent callers share one result. */
+  /** Stops recording and writes all files, in bounded time. Never rejects. Concurrent callers share one result. */
   finish(): Promise<RecordingOutcome> {
     this.halt();
     this.#outcome ??= this.#finish();
     return this.#outcome;
+  }
+
+  /** The worker is stopping: `finish` takes at most ten seconds from now on. */
+  hurry(): void {
+    this.#frameTrack.hurry();
   }
 
   async #finish(): Promise<RecordingOutcome> {
@@ -179,7 +185,7 @@ export class Recorder {
   }
 
   async #endFiles(): Promise<void> {
-    const signal = AbortSignal.timeout(filesTimeoutMs);
+    const signal = abortAfter(filesTimeoutMs);
     if (!(await Promise.race([this.#timeline.end(), sleep(filesTimeoutMs, false, { ref: false })]))) this.#isBroken = true;
     const { network, title } = this.#finalState ?? { network: null, title: '' };
     // On a full disk, the space is left to more important files.

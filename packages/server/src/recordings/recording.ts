@@ -23,6 +23,8 @@ export interface RecordingRecord {
   truncated: boolean;
   /** When it is deleted; null while recording. */
   expiresAt: Date | null;
+  /** When its files were in object storage; null: they are on its worker's disk. */
+  uploadedAt: Date | null;
 }
 
 /** The part of the record that is known only at the end. */

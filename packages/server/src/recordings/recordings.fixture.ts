@@ -34,6 +34,7 @@ export const recordOf = (overrides: Partial<RecordingRecord> = {}): RecordingRec
   sizeBytes: 0,
   truncated: false,
   expiresAt: null,
+  uploadedAt: null,
   ...overrides,
 });
 
@@ -132,6 +133,8 @@ export class StubEncoder implements VideoEncoder {
   isBehind = false;
   /** How it ends in `finish`. */
   end: EncoderEnd = 'finished';
+  /** The times in ms that it was given to finish, where it takes its time; null: it finishes at once. */
+  finishes: number[] | null = null;
   #exit = Promise.withResolvers<EncoderExit>();
 
   constructor(options: EncoderOptions) {
@@ -153,7 +156,11 @@ export class StubEncoder implements VideoEncoder {
     this.bytesWritten = 100;
   }
 
-  finish(): Promise<EncoderExit> {
+  finish({ timeoutMs }: { timeoutMs: number }): Promise<EncoderExit> {
+    if (this.finishes) {
+      this.finishes.push(timeoutMs);
+      return this.exited;
+    }
     if (this.frames.length > 0 && this.end === 'finished') this.writeVideo();
     this.exit(this.end);
     return this.exited;

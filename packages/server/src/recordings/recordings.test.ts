@@ -12,7 +12,7 @@ import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { LiveSession, Machine, SessionRecord, SessionView } from '../sessions/sessions.ts';
-import { testStore, type TestStore } from '../store/test-store.ts';
+import { insertLostWorker, testStore, type TestStore } from '../store/test-store.ts';
 import { createFolder } from './folder.ts';
 import { playlistOf, recordOf, startedAt, StubBrowser, StubEncoders, StubEvents } from './recordings.fixture.ts';
 import { Recordings, type RecordingsDeps } from './recordings.ts';
@@ -74,6 +74,7 @@ function createRecordings(test: { after(undo: () => void): void }, over: Partial
     ...{ store: served.store, sessions, owners, clock, log: silentLog, dataDir: folder, workerId: 'wrk_here', encoders },
     limits: { bytesMax: 1024 ** 3, freeBytesMin: 0 },
     silentWorkers: () => Promise.resolve([]),
+    objects: null,
     disk: createTestDisk(),
     ...over,
   });
@@ -200,6 +201,25 @@ describe('recordings', () => {
     assert.equal((await rowsOf(sessionId))[0]?.status, 'complete');
   });
 
+  it('have half a minute for their last segment, and seconds once the worker stops', async (test) => {
+    const fixture = createRecordings(test);
+    const { sessionId, ready, end, browser } = begin(fixture);
+    ready();
+    await eventually('the encoder is there', () => fixture.encoders.started.length === 1);
+    browser.draw('one');
+    const encoder = fixture.encoders.only;
+    const finishes = (encoder.finishes = []);
+    end();
+    await eventually('it finishes', () => finishes.length === 1);
+    const stopped = fixture.recordings.stop();
+    await eventually('it is hurried', () => finishes.length === 2);
+    assert.deepEqual(finishes, [30_000, 6000]);
+    encoder.writeVideo();
+    encoder.exit('finished');
+    await stopped;
+    assert.equal((await rowsOf(sessionId))[0]?.status, 'complete');
+  });
+
   it('are unknown to others, and under another session', async (test) => {
     const fixture = createRecordings(test);
     const { recordings } = fixture;
@@ -271,8 +291,9 @@ describe('recovery', () => {
     await fixture.recordings.stop();
   });
 
-  it('ends those of silent workers without reading their files, and no other worker’s', async (test) => {
-    const fixture = createRecordings(test, { silentWorkers: () => Promise.resolve(['wrk_silent']) });
+  it('ends those of lost workers without reading their files, and no other worker’s', async (test) => {
+    const fixture = createRecordings(test);
+    await insertLostWorker(served, 'wrk_silent');
     const silent = recordOf({ workerId: 'wrk_silent' });
     const alive = recordOf({ workerId: 'wrk_alive' });
     for (const record of [silent, alive]) await insertRecording(served.store, record);

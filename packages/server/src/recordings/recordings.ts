@@ -10,17 +10,18 @@ import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
+import type { Objects } from '../objects/objects.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { VideoEncoders } from '../runtime/runtime.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import type { Store } from '../store/store.ts';
-import { assetNames, openAsset } from './assets.ts';
+import { RecordingFiles } from './files.ts';
 import { folderOf } from './folder.ts';
 import { pruneRecordings } from './prune.ts';
 import { Recorder, type RecordingLimits } from './recorder.ts';
 import { expiryOf, hasExpired, type RecordingOutcome, type RecordingRecord } from './recording.ts';
 import { recoverRecordings } from './recover.ts';
-import { finishRecording, insertRecording, recordingsOf, sizesByOwner } from './store.ts';
+import { findLocation, finishRecording, insertRecording, recordingsOf, sizesByOwner } from './store.ts';
 
 export { playerName } from './assets.ts';
 export type { RecordingLimits } from './recorder.ts';
@@ -39,7 +40,9 @@ export interface RecordingsDeps {
   encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
   limits: RecordingLimits;
   disk: Disk;
-  /** Returns the ids of workers without a current heartbeat. */
+  /** null: recordings stay on this worker's disk. */
+  objects: Objects | null;
+  /** Returns the ids of workers whose lease was taken. */
   silentWorkers(): Promise<string[]>;
 }
 
@@ -74,6 +77,7 @@ export class Recordings {
   readonly loops: readonly Loop[];
   readonly #deps: RecordingsDeps;
   readonly #root: string;
+  readonly #files: RecordingFiles;
   /** By session. */
   readonly #active = new Map<string, ActiveRecording>();
   /** By owner. */
@@ -85,16 +89,19 @@ export class Recordings {
     this.#root = join(deps.dataDir, 'recordings');
     mkdirSync(this.#root, { recursive: true, mode: 0o700 });
     const isActive = (recId: string): boolean => [...this.#active.values()].some(({ recorder }) => recorder.record.recId === recId);
-    const shared = { store, clock, log, workerId, root: this.#root, isActive: isActive };
-    const finalize = (record: RecordingRecord, outcome: RecordingOutcome): Promise<void> => this.#finalize(record, outcome);
     const silentWorkers = (): Promise<string[]> => deps.silentWorkers();
+    const shared = { store, clock, log, workerId, root: this.#root, isActive: isActive };
+    const recount = async (): Promise<void> => this.#countStored(await sizesByOwner(store, workerId));
+    const files = new RecordingFiles({ ...shared, objects: deps.objects, silentWorkers, onRemoved: recount });
+    this.#files = files;
+    const finalize = (record: RecordingRecord, outcome: RecordingOutcome): Promise<void> => this.#finalize(record, outcome);
     this.pulse = new Loop('recording-progress', pulseMs, () => this.#pulse());
-    this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, finalize, silentWorkers }, signal));
+    this.recovery = new Loop('recording-recovery', 10_000, (signal) => recoverRecordings({ ...shared, finalize }, signal));
     this.pruning = new Loop('recording-pruning', 600_000, async (signal) => {
-      await pruneRecordings(shared, signal);
-      this.#countStored(await sizesByOwner(store, workerId));
+      await pruneRecordings({ ...shared, deleteObjects: deps.objects && ((recId) => files.deleteObjects(recId)) }, signal);
+      await recount();
     });
-    this.loops = [this.pulse, this.recovery, this.pruning];
+    this.loops = [this.pulse, this.recovery, this.pruning, ...files.loops];
     sessions.onReady((session, machine) => this.#begin(session, machine));
     sessions.onEnded(({ sessionId }) => void this.#end(sessionId));
   }
@@ -104,16 +111,26 @@ export class Recordings {
     return this.#active.size;
   }
 
-  /** Oldest first, also for a session that has been deleted. @throws ServiceError session_not_found when neither exists */
+  /** The number of finished recordings that wait for their upload. */
+  get uploadsPending(): number {
+    return this.#files.pending;
+  }
+
+  /** Oldest first, also for a session that has been deleted. @throws ServiceError session_not_found when neither exists, store_unavailable */
   async list(owner: string, sessionId: string): Promise<RecordingView[]> {
     const records = await this.#listRecords(owner, sessionId);
     if (records.length === 0) await this.#deps.sessions.get(owner, sessionId);
-    return Promise.all(records.map(async (record) => ({ record, assets: await assetNames(folderOf(this.#root, record.recId)) })));
+    return Promise.all(records.map(async (record) => ({ record, assets: await this.#files.assetNames(record) })));
   }
 
   /** Returns the id of the newest recording of an owner's session, or null. */
   async recordingOf(owner: string, sessionId: string): Promise<string | null> {
     return (await this.#listRecords(owner, sessionId)).at(-1)?.recId ?? null;
+  }
+
+  /** Whose recordings a session has and which worker has their files; undefined where none or every worker has them. */
+  locationOf(sessionId: string): Promise<{ owner: string; workerId: string } | undefined> {
+    return findLocation(this.#deps.store, sessionId);
   }
 
   /** @throws ServiceError recording_not_found, the same for unknown, foreign and expired recordings and those of other sessions */
@@ -124,10 +141,9 @@ export class Recordings {
     return record;
   }
 
-  /** Opens a file of a recording. The caller closes it. @throws ServiceError recording_not_found, asset_not_found */
+  /** Opens a file of a recording. The caller closes it. @throws ServiceError recording_not_found, asset_not_found, store_unavailable */
   async open(target: RecordingTarget, name: string): Promise<FileReply> {
-    const record = await this.get(target);
-    return openAsset(folderOf(this.#root, record.recId), name, record);
+    return this.#files.open(await this.get(target), name);
   }
 
   start(): void {
@@ -136,9 +152,17 @@ export class Recordings {
 
   /** Waits until all recordings are finalized, in bounded time. */
   async stop(): Promise<void> {
+    for (const { recorder } of this.#active.values()) recorder.hurry();
     const ends = [...this.#active.keys()].map((sessionId) => this.#end(sessionId));
-    await Promise.race([Promise.all(ends), sleep(stopTimeoutMs, undefined, { ref: false })]);
+    // Uploaded now, as this worker may not come back.
+    const ended = Promise.all(ends).then(() => this.#uploadNow());
+    await Promise.race([ended, sleep(stopTimeoutMs, undefined, { ref: false })]);
     await Promise.all(this.loops.map((loop) => loop.stop()));
+  }
+
+  async #uploadNow(): Promise<void> {
+    this.#files.nudge();
+    await this.#files.idle();
   }
 
   /** Must neither throw nor delay the session. */
@@ -198,6 +222,7 @@ export class Recordings {
     } finally {
       disk.close();
       this.#active.delete(sessionId);
+      this.#files.nudge();
     }
   }
 
@@ -251,6 +276,7 @@ const newRecord = ({ record: { sessionId, owner } }: LiveSession, recId: string,
   sizeBytes: 0,
   truncated: false,
   expiresAt: null,
+  uploadedAt: null,
 });
 
 async function freeBytesOf(path: string): Promise<number> {

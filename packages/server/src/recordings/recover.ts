@@ -21,8 +21,6 @@ export interface RecoverDeps {
   root: string;
   /** Whether this worker is recording or finalizing it. */
   isActive(recId: string): boolean;
-  /** Returns the ids of workers without a current heartbeat. */
-  silentWorkers(): Promise<string[]>;
   /** Stores the outcome in the rows of the recording and its session. */
   finalize(record: RecordingRecord, outcome: RecordingOutcome): Promise<void>;
 }
@@ -34,11 +32,11 @@ const tailBytesMax = 128 * 1024;
 
 /**
  * Ends recordings that the store lists as running but no worker records: those of this worker before a restart, and
- * those of silent workers, whose files cannot be read here.
+ * those of lost workers, whose files cannot be read here.
  */
 export async function recoverRecordings(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
   const { store, workerId, log, clock, root } = deps;
-  for (const record of await orphanedRecordings(store, workerId, await deps.silentWorkers())) {
+  for (const record of await orphanedRecordings(store, workerId)) {
     if (signal.aborted) return;
     if (deps.isActive(record.recId)) continue;
     try {

@@ -16,7 +16,7 @@ export function mountRecordings(routes: Routes, recordings: Recordings, view: Pi
     if (name !== playerName) {
       const file = await recordings.open(targetOf(call), name);
       // A playlist's segments are requested without the token.
-      view.tokens.setViewCookie(call);
+      await view.tokens.setViewCookie(call);
       return file;
     }
     await recordings.get(targetOf(call));

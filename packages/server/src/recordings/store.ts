@@ -16,9 +16,11 @@ interface RecordingTable {
   size_bytes: number;
   truncated: boolean;
   expires_at: Date | null;
+  uploaded_at: Date | null;
 }
 interface RecordingTables {
   recordings: RecordingTable;
+  lost_workers: { worker_id: string };
 }
 
 const recordings = (tables: Tables) => tables.tables<RecordingTables>();
@@ -36,6 +38,7 @@ const toRecord = (row: Selectable<RecordingTable>): RecordingRecord => ({
   sizeBytes: row.size_bytes,
   truncated: row.truncated,
   expiresAt: row.expires_at,
+  uploadedAt: row.uploaded_at,
 });
 
 export async function insertRecording(tables: Tables, record: RecordingRecord): Promise<void> {
@@ -54,6 +57,7 @@ export async function insertRecording(tables: Tables, record: RecordingRecord): 
       size_bytes: record.sizeBytes,
       truncated: record.truncated,
       expires_at: record.expiresAt,
+      uploaded_at: record.uploadedAt,
     })
     .onConflict((on) => on.column('rec_id').doNothing())
     .execute();
@@ -84,13 +88,14 @@ export async function finishRecording(tables: Tables, recId: string, outcome: Re
   return row !== undefined;
 }
 
-/** What the finished recordings of a worker take, in bytes by owner. */
+/** What the finished recordings on a worker's disk take, in bytes by owner. */
 export async function sizesByOwner(tables: Tables, workerId: string): Promise<Map<string, number>> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
     .select(['owner_id', sql<number>`sum(size_bytes)::int8`.as('bytes')])
     .where('worker_id', '=', workerId)
     .where('status', '!=', 'recording')
+    .where('uploaded_at', 'is', null)
     .groupBy('owner_id')
     .execute();
   return new Map(rows.map((row) => [row.owner_id, row.bytes]));
@@ -108,17 +113,32 @@ export async function recordingsOf(tables: Tables, owner: string, sessionId: str
   return rows.map(toRecord);
 }
 
+/** The owner and the worker of a session's recordings that are on a disk; undefined where none is, as every worker reads the others. */
+export async function findLocation(tables: Tables, sessionId: string): Promise<{ owner: string; workerId: string } | undefined> {
+  const row = await recordings(tables)
+    .selectFrom('recordings')
+    .select(['owner_id', 'worker_id'])
+    .where('session_id', '=', sessionId)
+    .where('uploaded_at', 'is', null)
+    .limit(1)
+    .executeTakeFirst();
+  return row && { owner: row.owner_id, workerId: row.worker_id };
+}
+
 /**
  * Returns the recordings listed as running on this worker and on silent ones, and those of this worker that another
  * worker ended without their files. Limited per call.
  */
-export async function orphanedRecordings(tables: Tables, workerId: string, silentIds: string[]): Promise<RecordingRecord[]> {
+export async function orphanedRecordings(tables: Tables, workerId: string): Promise<RecordingRecord[]> {
   const rows = await recordings(tables)
     .selectFrom('recordings')
     .selectAll()
     .where((where) =>
       where.or([
-        where.and([where('status', '=', 'recording'), where('worker_id', '=', sql<string>`any(${[workerId, ...silentIds]})`)]),
+        where.and([
+          where('status', '=', 'recording'),
+          where.or([where('worker_id', '=', workerId), where('worker_id', 'in', where.selectFrom('lost_workers').select('worker_id'))]),
+        ]),
         where.and([where('status', '=', 'incomplete'), where('video', 'is', null), where('worker_id', '=', workerId)]),
       ]),
     )
@@ -127,15 +147,18 @@ export async function orphanedRecordings(tables: Tables, workerId: string, silen
   return rows.map(toRecord);
 }
 
-/** Returns the ids of a worker's expired recordings, at most `limit`. */
-export async function expiredRecordings(tables: Tables, workerId: string, { now, limit }: { now: Date; limit: number }): Promise<string[]> {
-  const rows = await recordings(tables)
-    .selectFrom('recordings')
-    .select('rec_id')
-    .where('expires_at', '<=', now)
-    .where('worker_id', '=', workerId)
-    .limit(limit)
-    .execute();
+/** Returns the ids of expired recordings on a worker's disk, or those in object storage, at most `limit`. */
+export async function expiredRecordings(
+  tables: Tables,
+  of: { workerId: string } | 'uploaded',
+  { now, limit }: { now: Date; limit: number },
+): Promise<string[]> {
+  const expired = recordings(tables).selectFrom('recordings').select('rec_id').where('expires_at', '<=', now).limit(limit);
+  const rows = await (
+    of === 'uploaded'
+      ? expired.where('uploaded_at', 'is not', null)
+      : expired.where('uploaded_at', 'is', null).where('worker_id', '=', of.workerId)
+  ).execute();
   return rows.map((row) => row.rec_id);
 }
 
@@ -146,7 +169,7 @@ export async function deleteExpiredRecordings(tables: Tables, before: Date, limi
   return rows.length;
 }
 
-/** Returns the ids of a worker's recordings after `after`, in order, at most `limit`. */
+/** Returns the ids of the recordings on a worker's disk after `after`, in order, at most `limit`. */
 export async function recordingIdsOf(
   tables: Tables,
   workerId: string,
@@ -157,6 +180,7 @@ export async function recordingIdsOf(
     .select('rec_id')
     .where('worker_id', '=', workerId)
     .where('status', '!=', 'recording')
+    .where('uploaded_at', 'is', null)
     .where('rec_id', '>', after)
     .orderBy('rec_id')
     .limit(limit)
@@ -179,4 +203,47 @@ export async function deleteRecordings(tables: Tables, recIds: string[]): Promis
     .deleteFrom('recordings')
     .where('rec_id', '=', sql<string>`any(${recIds})`)
     .execute();
+}
+
+/** Returns the ids of the finished recordings that are on a worker's disk alone, oldest first, at most `limit`. */
+export async function pendingUploads(tables: Tables, workerId: string, limit: number): Promise<string[]> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select('rec_id')
+    .where('worker_id', '=', workerId)
+    .where('uploaded_at', 'is', null)
+    .where('status', '!=', 'recording')
+    // Another worker ended it; recovery repairs its files first.
+    .where((where) => where.not(where.and([where('status', '=', 'incomplete'), where('video', 'is', null)])))
+    .orderBy('ended_at')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.rec_id);
+}
+
+/** From now on its files are read from object storage. Does nothing where it has been deleted. */
+export async function markUploaded(tables: Tables, recIds: string[], at: Date): Promise<void> {
+  await recordings(tables)
+    .updateTable('recordings')
+    .set({ uploaded_at: at })
+    .where('rec_id', '=', sql<string>`any(${recIds})`)
+    .where('uploaded_at', 'is', null)
+    .execute();
+}
+
+/** Returns which of these recordings are in object storage, and which are on the disks of the workers named. */
+export async function uploadsAmong(
+  tables: Tables,
+  recIds: string[],
+  workerIds: string[],
+): Promise<{ uploaded: Set<string>; unmarked: string[] }> {
+  const rows = await recordings(tables)
+    .selectFrom('recordings')
+    .select(['rec_id', 'worker_id', 'uploaded_at'])
+    .where('rec_id', '=', sql<string>`any(${recIds})`)
+    .where('status', '!=', 'recording')
+    .execute();
+  const uploaded = rows.filter((row) => row.uploaded_at !== null).map((row) => row.rec_id);
+  const unmarked = rows.filter((row) => row.uploaded_at === null && workerIds.includes(row.worker_id)).map((row) => row.rec_id);
+  return { uploaded: new Set(uploaded), unmarked };
 }

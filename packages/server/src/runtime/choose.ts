@@ -26,27 +26,44 @@ interface RuntimeChoice {
   log: Log;
 }
 
+/** Which runtime a worker gets, and why not a stronger one. */
+export type RuntimeDecision =
+  | { runtime: 'process'; why: string | null }
+  | { runtime: 'qemu'; accelerator: 'kvm' | 'tcg'; why: string | null };
+
 /** @throws Error when the configured runtime cannot work, with what to do about it. */
 export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
   const { wanted, log } = choice;
-  if (wanted === 'process') return createProcessRuntime(choice);
+  const decision = await decideRuntime(choice);
+  if (decision.runtime === 'process') {
+    if (wanted === 'auto') log.info({ reason: decision.why }, 'process runtime selected: virtual machines not available');
+    return createProcessRuntime(choice);
+  }
+  if (decision.why === null) return createQemuRuntime({ ...choice, accelerator: 'kvm' });
+  log.warn({ reason: decision.why }, 'emulation selected: KVM not available');
+  return createQemuRuntime({ ...choice, accelerator: 'tcg', whyEmulated: decision.why });
+}
+
+/** Starts no runtime. @throws Error when the configured one cannot work */
+export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerId' | 'memoryMbMax'>): Promise<RuntimeDecision> {
+  const { wanted } = choice;
+  if (wanted === 'process') return { runtime: 'process', why: null };
   const missing = await whatIsMissing(choice);
   if (missing !== null) {
     if (wanted === 'qemu') throw new Error(`Virtual machines are not available: ${missing}`);
-    log.info({ reason: missing }, 'process runtime selected: virtual machines not available');
-    return createProcessRuntime(choice);
+    return { runtime: 'process', why: missing };
   }
   const refusal = await checkKvm({ ...choice, clock: systemClock });
-  if (refusal === null) return createQemuRuntime({ ...choice, accelerator: 'kvm' });
-  if (wanted === 'auto') {
-    log.info({ reason: refusal }, 'process runtime selected: KVM not available');
-    return createProcessRuntime(choice);
-  }
-  log.warn({ reason: refusal }, 'emulation selected: KVM not available');
-  return createQemuRuntime({ ...choice, accelerator: 'tcg', whyEmulated: refusal });
+  if (refusal === null) return { runtime: 'qemu', accelerator: 'kvm', why: null };
+  return wanted === 'auto' ? { runtime: 'process', why: refusal } : { runtime: 'qemu', accelerator: 'tcg', why: refusal };
 }
 
-async function whatIsMissing({ qemuPath, imagesDir }: RuntimeChoice): Promise<string | null> {
+/** Without it every session would fail later. @throws Error */
+export function requireChromium(path: string): void {
+  if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
+}
+
+async function whatIsMissing({ qemuPath, imagesDir }: Pick<RuntimeChoice, 'qemuPath' | 'imagesDir'>): Promise<string | null> {
   if (process.arch !== 'x64') return `they need an x86-64 host, and this one is ${process.arch}`;
   if (!canRun(qemuPath)) return `no executable QEMU at ${qemuPath}. Install qemu-system-x86 or set BERTH_QEMU.`;
   try {

@@ -1,28 +1,52 @@
 import {
+  blockHistory,
   getSiteHealth,
   getStrategies,
   listBlocks,
   listSiteHealth,
   selfHealOverview,
   type BlockEventResponse,
+  type BlockGroup,
+  type BlockHistoryResponse,
   type SelfHealOverviewResponse,
   type SiteHealthResponse,
   type StrategiesResponse,
 } from '@berth/contract';
 import type { Routes } from '../http/call.ts';
-import { domainOfHost, type BlockEvent, type Overview, type SelfHeal, type SiteHealth, type SiteStrategies } from './selfheal.ts';
+import {
+  domainOfHost,
+  type BlockEvent,
+  type BlockHistory,
+  type Overview,
+  type SelfHeal,
+  type SiteHealth,
+  type SiteStrategies,
+} from './selfheal.ts';
 
-export function mountSelfHealAdmin(routes: Routes, selfHeal: SelfHeal): void {
+/** What flows healed and know, which a folder below counts. */
+export type CountSkills = (since: Date) => Promise<{
+  heals: Record<'verified' | 'unverified' | 'failed', number>;
+  skills: { active: number; quarantined: number };
+}>;
+
+export function mountSelfHealAdmin(routes: Routes, selfHeal: SelfHeal, countSkills: CountSkills): void {
   routes.on(listBlocks, async ({ query }) => {
-    const { owner, type, limit } = query;
+    const { owner, type, vendor, limit } = query;
     const domain = query.domain === undefined ? undefined : domainOfHost(query.domain);
     const since = query.since === undefined ? undefined : new Date(Math.round(query.since * 1000));
-    return (await selfHeal.blocks({ owner, domain, type, since, limit })).map(toBlockEvent);
+    return (await selfHeal.blocks({ owner, domain, type, vendor, since, limit })).map(toBlockEvent);
+  });
+  routes.on(blockHistory, async ({ query }) => {
+    const domain = query.domain === undefined ? undefined : domainOfHost(query.domain);
+    return toHistory(await selfHeal.history({ ...query, domain }), query.by);
   });
   routes.on(listSiteHealth, async ({ query }) => (await selfHeal.health(query.owner)).map(toSiteHealth));
   routes.on(getSiteHealth, async ({ params, query }) => toSiteHealth(await selfHeal.healthOf(query.owner, domainOfHost(params.domain))));
   routes.on(getStrategies, async ({ query }) => toStrategies(await selfHeal.strategies(query.owner, domainOfHost(query.domain))));
-  routes.on(selfHealOverview, async () => toOverview(await selfHeal.overview()));
+  routes.on(selfHealOverview, async () => {
+    const overview = await selfHeal.overview();
+    return toOverview(overview, await countSkills(overview.since));
+  });
 }
 
 const toIso = (at: Date | null): string | null => at?.toISOString() ?? null;
@@ -95,7 +119,7 @@ const toStrategies = ({ owner, domain, strategies, current, nextProbeAt }: SiteS
   next_probe_at: toIso(nextProbeAt),
 });
 
-const toOverview = (overview: Overview): SelfHealOverviewResponse => ({
+const toOverview = (overview: Overview, { heals, skills }: Awaited<ReturnType<CountSkills>>): SelfHealOverviewResponse => ({
   window_hours: overview.windowHours,
   totals: overview.totals,
   heal_rate: overview.healRate,
@@ -104,7 +128,17 @@ const toOverview = (overview: Overview): SelfHealOverviewResponse => ({
   by_strategy: overview.byStrategy,
   top_domains: overview.topDomains,
   cooldowns: overview.cooldowns,
-  // Flows and skills do not exist yet.
-  selector_heals: { verified: 0, unverified: 0, failed: 0 },
-  skills: { active: 0, quarantined: 0 },
+  selector_heals: { verified: heals.verified, unverified: heals.unverified, failed: heals.failed },
+  skills,
+});
+
+const toHistory = ({ since, until, intervalSeconds, total, series, other }: BlockHistory, by: BlockGroup): BlockHistoryResponse => ({
+  object: 'block_history',
+  by,
+  since: since.toISOString(),
+  until: until.toISOString(),
+  interval_seconds: intervalSeconds,
+  total,
+  series,
+  other,
 });

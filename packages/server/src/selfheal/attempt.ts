@@ -12,7 +12,8 @@ export interface Attempt {
   /** The result of `domainOf`. */
   domain: string;
   url: string;
-  task: 'fetch' | 'navigate';
+  /** `fetch`, `navigate`, or the name of a flow. */
+  task: string;
   jobId: string | null;
   sessionId: string | null;
   region: string;

@@ -5,23 +5,13 @@ import { bestOf, chooseFirstStrategy, learnedStrategy, wilson } from './learn.ts
 import { updateStrategyStats, type StrategyStats } from './site.ts';
 import { attemptOf } from './testing.ts';
 import fc from 'fast-check';
+import { seeded } from '../lib/seeded.fixture.ts';
 
 /** A strategy that succeeded `ok` times and then was blocked `blocked` times. */
 function statsOf(strategy: StrategyName, ok: number, blocked: number): StrategyStats {
   let stats: StrategyStats | undefined;
   for (let n = 0; n < ok + blocked; n += 1) stats = updateStrategyStats(stats, attemptOf({ strategy, outcome: n < ok ? 'ok' : 'blocked' }));
   return stats ?? assert.fail();
-}
-
-/** The same numbers on every run (mulberry32). */
-function seeded(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 describe('the first strategy', () => {

@@ -32,6 +32,7 @@ export interface SiteStrategies {
 
 export interface Overview {
   windowHours: number;
+  since: Date;
   totals: { attempts: number; ok: number; blocked: number; error: number; healed: number; unresolved: number };
   healRate: number | null;
   byType: Record<string, number>;

@@ -348,9 +348,10 @@ describe('the overview', () => {
     );
     const overview = await selfHeal.overview();
     assert.deepEqual(
-      { ...overview, cooldowns: 0 },
+      { ...overview, since: null, cooldowns: 0 },
       {
         windowHours: 24,
+        since: null,
         totals: { attempts: 6, ok: 2, blocked: 3, error: 1, healed: 1, unresolved: 2 },
         healRate: 1 / 3,
         byType: { challenge: 2, captcha: 1 },

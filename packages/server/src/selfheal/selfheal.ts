@@ -1,6 +1,14 @@
 /** Learns about sites that block: which strategy to try next, when to pause, and reports for the operator. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError, strategyNames, type BlockType, type BlockVendor, type StrategyName } from '@berth/contract';
+import {
+  ServiceError,
+  blockSeriesMax,
+  strategyNames,
+  type BlockGroup,
+  type BlockType,
+  type BlockVendor,
+  type StrategyName,
+} from '@berth/contract';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../lib/clock.ts';
 import { Lanes } from '../lib/lanes.ts';
@@ -8,6 +16,7 @@ import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { Store } from '../store/store.ts';
 import { toJournalEntry, type Attempt, type BlockEvent } from './attempt.ts';
+import { intervalsOf, startOf, toBlockHistory, type BlockHistory } from './history.ts';
 import { Journal, keyOf } from './journal.ts';
 import { Ladder, paceMs, type Failure, type PlannedAttempt } from './ladder.ts';
 import { chooseFirstStrategy, learnedStrategy, bestOf } from './learn.ts';
@@ -26,6 +35,7 @@ import * as siteStore from './store.ts';
 import { hourOf, writeEntries } from './write.ts';
 
 export type { Attempt, BlockEvent } from './attempt.ts';
+export type { BlockCounts, BlockHistory } from './history.ts';
 export { domainOfHost, domainOf } from './domains.ts';
 export type { Overview, SiteHealth, SiteStrategies } from './report.ts';
 
@@ -165,6 +175,27 @@ export class SelfHeal {
     return siteStore.findEvents(this.#store, filter);
   }
 
+  /** Blocks over the last hours, by group. @throws ServiceError store_unavailable */
+  async history({ hours, ...filter }: { hours: number; by: BlockGroup } & Omit<BlockFilter, 'since' | 'limit'>): Promise<BlockHistory> {
+    await this.#journal.flush();
+    const now = this.#clock.now();
+    const intervals = intervalsOf(hours, now);
+    const { intervalSeconds } = intervals;
+    const rows = await siteStore.countIntervals(this.#store, {
+      ...filter,
+      since: startOf(intervals),
+      intervalSeconds,
+      groupsMax: blockSeriesMax,
+    });
+    return toBlockHistory(rows, intervals, now);
+  }
+
+  /** Blocks of all owners since then. @throws ServiceError store_unavailable */
+  async countBlocks(since: Date): Promise<number> {
+    await this.#journal.flush();
+    return siteStore.countEvents(this.#store, since);
+  }
+
   /** Worst first, a thousand at most; of all owners when `owner` is absent. */
   async health(owner?: string): Promise<SiteHealth[]> {
     await this.#journal.flush();
@@ -206,6 +237,7 @@ export class SelfHeal {
     ]);
     return {
       windowHours: overviewHours,
+      since,
       ...toTotals(sums),
       topDomains: top.map(({ owner, domain, blocks, site }) => ({ owner, domain, blocks, state: stateAt(site, now) })),
       cooldowns,

@@ -1,5 +1,5 @@
-import { sql, type Selectable } from 'kysely';
-import type { BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
+import { sql, type RawBuilder, type Selectable } from 'kysely';
+import type { BlockGroup, BlockType, BlockVendor, SiteState, StrategyName } from '@berth/contract';
 import type { Tables } from '../store/store.ts';
 import type { BlockEvent } from './attempt.ts';
 import { siteStateOf, windowOf, type Recent, type StrategyStats, type Site } from './site.ts';
@@ -197,16 +197,20 @@ export interface EventFilter {
   domain?: string | undefined;
   /** One that is no type of block matches none. */
   type?: string | undefined;
+  vendor?: BlockVendor | undefined;
   since?: Date | undefined;
   limit: number;
 }
 
+const vendorColumn = sql<BlockVendor>`details->>'vendor'`;
+
 /** Newest first. */
-export async function findEvents(tables: Tables, { owner, domain, type, since, limit }: EventFilter): Promise<BlockEvent[]> {
+export async function findEvents(tables: Tables, { owner, domain, type, vendor, since, limit }: EventFilter): Promise<BlockEvent[]> {
   let query = own(tables).selectFrom('block_events').selectAll();
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
   if (domain !== undefined) query = query.where('domain', '=', domain);
   if (type !== undefined) query = query.where('type', '=', type as BlockType);
+  if (vendor !== undefined) query = query.where(vendorColumn, '=', vendor);
   if (since !== undefined) query = query.where('created_at', '>=', since);
   const rows = await query.orderBy('created_at', 'desc').orderBy('event_id').limit(limit).execute();
   return rows.map(toEvent);
@@ -325,4 +329,60 @@ export async function deleteUnused(tables: Tables, before: Date): Promise<void> 
   await own(tables).deleteFrom('site_health').where('updated_at', '<', before).execute();
   await own(tables).deleteFrom('site_strategies').where('last_used_at', '<', before).execute();
   await own(tables).deleteFrom('selfheal_hours').where('hour', '<', before).execute();
+}
+
+export async function countEvents(tables: Tables, since: Date): Promise<number> {
+  const row = await own(tables)
+    .selectFrom('block_events')
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .where('created_at', '>=', since)
+    .executeTakeFirstOrThrow();
+  return row.count;
+}
+
+export interface HistoryFilter extends Omit<EventFilter, 'since' | 'limit'> {
+  by: BlockGroup;
+  since: Date;
+  intervalSeconds: number;
+  /** Groups with a name of their own in the result, those with the most blocks. */
+  groupsMax: number;
+}
+
+export interface IntervalCount {
+  /** null: all groups beyond the largest. */
+  name: string | null;
+  /** Number of the interval since the epoch. */
+  interval: number;
+  blocks: number;
+  resolved: number;
+}
+
+const groupColumns: Record<BlockGroup, RawBuilder<string>> = {
+  site: sql<string>`domain`,
+  vendor: vendorColumn,
+  type: sql<string>`type`,
+  owner: sql<string>`owner_id`,
+};
+
+/** Blocks by group and interval; intervals without any are absent. */
+export async function countIntervals(tables: Tables, filter: HistoryFilter): Promise<IntervalCount[]> {
+  const { by, owner, domain, type, vendor, since, intervalSeconds, groupsMax } = filter;
+  const conditions = [
+    sql`created_at >= ${since}`,
+    ...(owner === undefined ? [] : [sql`owner_id = ${owner}`]),
+    ...(domain === undefined ? [] : [sql`domain = ${domain}`]),
+    ...(type === undefined ? [] : [sql`type = ${type}`]),
+    ...(vendor === undefined ? [] : [sql`${vendorColumn} = ${vendor}`]),
+  ];
+  const { rows } = await sql<IntervalCount>`
+    with counted as (
+      select ${groupColumns[by]} as name, floor(extract(epoch from created_at) / ${intervalSeconds})::bigint as interval,
+        count(*) as blocks, count(*) filter (where details->>'resolvedBy' is not null) as resolved
+      from block_events where ${sql.join(conditions, sql` and `)} group by 1, 2
+    ), largest as (
+      select name from counted group by name order by sum(blocks) desc, name limit ${groupsMax}
+    )
+    select largest.name, interval, sum(blocks)::bigint as blocks, sum(resolved)::bigint as resolved
+    from counted left join largest using (name) group by 1, 2`.execute(own(tables));
+  return rows;
 }

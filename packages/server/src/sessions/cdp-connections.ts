@@ -1,4 +1,5 @@
 /** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
 import { BrowserClosed, type DevtoolsClient } from '../browser/browser.ts';
 import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../http/call.ts';
@@ -7,13 +8,14 @@ import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { connectTokenPrefix, invalidConnectToken, type ConnectTokens, type Keys } from '../keys/keys.ts';
 import type { Connection, LiveSession } from './live.ts';
 import { copyDownload } from './local-downloads.ts';
 import { refusePlaywrightServerClients } from './playwright-protocol.ts';
 import { service, type SessionRecord } from './session.ts';
-import { sessionEndedError, sessionNotFound, type Machine, type Sessions } from './sessions.ts';
+import { sessionEndedError, sessionNotFound, type Machine, type RunningSession, type Sessions } from './sessions.ts';
 
 type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
@@ -22,6 +24,10 @@ const tokenSeconds = 300;
 const connectionsMax = 32;
 /** Often enough that proxies do not close an idle socket. */
 const pingMs = 20_000;
+/** A client that has not read more than this is read a message at a time: what waits for it is written in one turn. */
+const unreadBytesMax = 256 * 1024;
+/** Not until it has read: some clients read nothing while they send. */
+const unreadWaitMs = 10;
 
 interface CdpConnectionsDeps {
   sessions: Sessions;
@@ -80,18 +86,18 @@ export class CdpConnections {
   }
 
   /** A session that this caller may connect to: with a connect token only one that it created. @throws ServiceError as `Sessions.ready` */
-  async ready(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+  async ready({ principal, signal }: Pick<Call, 'principal' | 'signal'>, sessionId: string): Promise<RunningSession> {
     const owner = ownerOf(principal);
     if (principal.connectTokenId !== undefined) {
       const { record } = await this.#sessions.get(owner, sessionId);
       if (!mayDrive(principal, record)) throw sessionNotFound();
     }
-    return this.#sessions.ready(owner, sessionId);
+    return this.#sessions.ready(owner, sessionId, { signal });
   }
 
-  async info(principal: Principal, sessionId: string, origin: string): Promise<ConnectInfo> {
+  async info({ principal, origin, signal }: Pick<Call, 'principal' | 'origin' | 'signal'>, sessionId: string): Promise<ConnectInfo> {
     const owner = ownerOf(principal);
-    const { session, machine } = await this.#sessions.ready(owner, sessionId);
+    const { session, machine } = await this.#sessions.ready(owner, sessionId, { signal });
     const expiresAt = Math.floor(this.#clock.now().getTime() / 1000) + tokenSeconds;
     const token = await sealToken(this.#secret, { purpose: 'connect', owner, session: sessionId, keyId: principal.keyId, expiresAt });
     const cdpUrl = `${toCdpUrl(origin, sessionId)}?token=${token}`;
@@ -114,10 +120,9 @@ export class CdpConnections {
   }
 
   /** Opens a DevTools socket. Throws before the handshake; closes with a code and a reason after it. */
-  async open(principal: Principal, sessionId: string, upgrade: Upgrade): Promise<void> {
+  async open(call: Pick<Call, 'principal' | 'signal'>, sessionId: string, upgrade: Upgrade): Promise<void> {
     refusePlaywrightServerClients(upgrade);
-    const { session, machine } = await this.ready(principal, sessionId);
-    await this.#open(principal, { session, machine }, upgrade);
+    await this.#open(call.principal, await this.ready(call, sessionId), upgrade);
   }
 
   /**
@@ -129,13 +134,15 @@ export class CdpConnections {
     const left = new AbortController();
     // Nobody reads the connection before the handshake, so it would not close.
     upgrade.socket.once('end', () => left.abort(new ClientDisconnected()));
-    const { record } = await this.#sessions.create(principal, query, { wait: true, signal: AbortSignal.any([signal, left.signal]) });
+    this.#sessions.assertTakesWork();
+    const client = AbortSignal.any([signal, left.signal]);
+    const { record } = await this.#sessions.create(principal, query, { wait: true, signal: client });
     const session = this.#sessions.live.get(record.sessionId);
     try {
       const machine = session?.machine;
       if (!session || !machine || session.ending) throw sessionEndedError(session?.record ?? record);
       // Clients expect the first page. A browser that has exited closes the socket with its reason.
-      await machine.browser.tabReady().catch(() => undefined);
+      await orAbort(machine.browser.tabReady(), client).catch(() => client.throwIfAborted());
       await this.#open(principal, { session, machine }, upgrade);
     } catch (error) {
       if (session) this.#end(session);
@@ -143,7 +150,7 @@ export class CdpConnections {
     }
   }
 
-  async #open(principal: Principal, { session, machine }: { session: LiveSession; machine: Machine }, upgrade: Upgrade): Promise<void> {
+  async #open(principal: Principal, { session, machine }: RunningSession, upgrade: Upgrade): Promise<void> {
     const socket = await upgrade.accept({ sessionId: session.record.sessionId });
     if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
     const bridge = new Bridge(socket);
@@ -265,9 +272,13 @@ class Bridge {
     if (!this.#isPaused) this.#socket.resume();
   };
 
+  #untilRead(): Promise<void> | undefined {
+    return this.#socket.bufferedAmount > unreadBytesMax ? sleep(unreadWaitMs) : undefined;
+  }
+
   #pass(): void {
     for (let message = this.#waiting.shift(); message && !this.#isPaused; message = this.#waiting.shift()) {
-      const room = this.#client?.receive(message);
+      const room = this.#client?.receive(message) ?? this.#untilRead();
       if (!room) continue;
       this.#isPaused = true;
       this.#socket.pause();

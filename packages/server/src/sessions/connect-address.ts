@@ -14,13 +14,13 @@ interface Requested {
 }
 
 /** Until the first browser of this worker has started, nothing more is certain. */
-const unknownVersion: BrowserVersion = { product: 'Chrome', protocolVersion: '1.3', userAgent: '', jsVersion: '' };
+const unknownVersion: BrowserVersion = { product: 'Chrome', protocolVersion: '1.3', revision: '', userAgent: '', jsVersion: '' };
 
 export class ConnectAddress {
-  readonly #sessions: Pick<Sessions, 'live'>;
+  readonly #sessions: Pick<Sessions, 'held'>;
   readonly #fleet: Pick<Fleet, 'slots'>;
 
-  constructor({ sessions, fleet }: { sessions: Pick<Sessions, 'live'>; fleet: Pick<Fleet, 'slots'> }) {
+  constructor({ sessions, fleet }: { sessions: Pick<Sessions, 'held'>; fleet: Pick<Fleet, 'slots'> }) {
     this.#sessions = sessions;
     this.#fleet = fleet;
   }
@@ -38,10 +38,13 @@ export class ConnectAddress {
     const owner = ownerOf(principal);
     const isDriven = ({ record, status, ending }: LiveSession): boolean =>
       status === 'ready' && !ending && record.owner === owner && record.settings.purpose !== 'fetch' && mayDrive(principal, record);
-    return [...this.#sessions.live.values()].filter(isDriven).flatMap(({ record, machine }) => {
-      const url = withToken(toCdpUrl(origin, record.sessionId), token);
-      return machine ? listDocument(machine.browser.tabs(), url) : [];
-    });
+    return this.#sessions
+      .held()
+      .filter(isDriven)
+      .flatMap(({ record, machine }) => {
+        const url = withToken(toCdpUrl(origin, record.sessionId), token);
+        return machine ? listDocument(machine.browser.tabs(), url) : [];
+      });
   }
 
   #browserVersion(): BrowserVersion {

@@ -1,22 +1,24 @@
 import { ServiceError } from '@berth/contract';
-import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRes, type Rates } from '../rates/rates.ts';
 
-/** Limits the sessions that an owner creates per minute on this worker, by its plan. */
+/** Limits the sessions that an owner creates per minute, by its plan. */
 export class CreateRateLimiter {
-  /** One limiter per distinct rate; plans are few. */
-  readonly #byRate = new Map<number, RateLimiterMemory>();
+  readonly #rates: Rates;
+
+  constructor(rates: Rates) {
+    this.#rates = rates;
+  }
 
   /** Counts a create; `perMinute` null: unlimited. Returns the undo, for one that is not admitted. @throws ServiceError create_rate_limit */
   async consume(owner: string, perMinute: number | null): Promise<() => Promise<void>> {
     if (perMinute === null) return () => Promise.resolve();
-    const limiter = this.#byRate.get(perMinute) ?? new RateLimiterMemory({ points: perMinute, duration: 60 });
-    this.#byRate.set(perMinute, limiter);
+    const limiter = this.#rates.limiter('creates', perMinute);
     try {
       await limiter.consume(owner);
-      return async () => void (await limiter.reward(owner));
+      return () => limiter.reward(owner);
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;
-      throw new ServiceError('create_rate_limit', `Your plan allows ${perMinute} new sessions per minute. Wait and try again.`, {
+      throw new ServiceError('create_rate_limit', `Your plan’s limit of new sessions per minute is ${perMinute}. Wait and try again.`, {
         details: { limit: perMinute },
         retryAfterSeconds: rejection.msBeforeNext / 1000,
       });

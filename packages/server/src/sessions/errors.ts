@@ -1,4 +1,4 @@
-import { ServiceError } from '@berth/contract';
+import { ServiceError, type EndedReason } from '@berth/contract';
 import { isOver, type SessionRecord } from './session.ts';
 
 export const sessionNotFound = (): ServiceError =>
@@ -10,7 +10,18 @@ export const sessionEndedError = (record: SessionRecord): ServiceError =>
 /** @throws ServiceError worker_unreachable for a live session of another worker */
 export function assertReachable({ workerId, status }: SessionRecord, ownWorkerId: string): void {
   if (workerId === ownWorkerId || isOver(status)) return;
-  throw new ServiceError('worker_unreachable', 'The session runs on another worker, which this one cannot reach. Send the request to it.', {
-    details: { worker_id: workerId },
-  });
+  throw new ServiceError(
+    'worker_unreachable',
+    'The session runs on another worker, which this one cannot reach. Try again in a moment, or send the request to it.',
+    {
+      details: { worker_id: workerId },
+    },
+  );
 }
+
+/** The browser is gone while a call used it. */
+export const sessionLost = (endedReason: EndedReason | null, cause?: unknown): ServiceError =>
+  new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', {
+    cause,
+    details: { ended_reason: endedReason },
+  });

@@ -12,14 +12,25 @@ import type { Disk } from '../disk/disk.ts';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { nameSession } from '../lib/sections.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { Owners } from '../owners/owners.ts';
 import { isUniqueViolation, type Store, type Tables } from '../store/store.ts';
+import { sessionLost } from './errors.ts';
 import { LiveSession } from './live.ts';
 import { prepareMachine, vmKindOf } from './prepare.ts';
 import { closeReasonOf, isOver, service, statusAfter, type End, type LastSeen, type SessionRecord } from './session.ts';
 import type { SessionSpec } from './spec.ts';
-import { countLive, insertSession, listLiveSessionsOf, liveNameIndex, moveSession, writeUsage, type SessionTransition } from './store.ts';
+import {
+  countLive,
+  findSession,
+  insertSession,
+  listStrandedSessions,
+  liveNameIndex,
+  moveSession,
+  writeUsage,
+  type SessionTransition,
+} from './store.ts';
 
 export interface LifecycleDeps {
   store: Store;
@@ -49,6 +60,7 @@ const startMsMax = 300_000;
 export class Lifecycle {
   readonly live = new Map<string, LiveSession>();
   readonly #deps: LifecycleDeps;
+  #drainsAt: Date | null = null;
   readonly #endedListeners: ((record: SessionRecord) => void)[] = [];
   readonly #readyListeners: ((session: LiveSession, machine: Machine) => void)[] = [];
 
@@ -58,6 +70,7 @@ export class Lifecycle {
       const session = this.live.get(sessionId);
       if (session) this.#endByService(session, endedReasonOf(loss));
     });
+    deps.fleet.lease.onFenced(() => this.#fence());
   }
 
   onEnded(listener: (record: SessionRecord) => void): void {
@@ -70,6 +83,7 @@ export class Lifecycle {
 
   /** Holds the cost, but for the machines of fetches, and reserves. @throws ServiceError plan_limit_exceeded, insufficient_credits */
   async admit(spec: Omit<SessionSpec, 'ticket'>): Promise<Reservation> {
+    if (!isOfFetches(spec.record)) nameSession(spec.record.sessionId);
     return this.#reserve({ ...spec, ticket: isOfFetches(spec.record) ? null : await this.#holdCost(spec) });
   }
 
@@ -118,13 +132,30 @@ export class Lifecycle {
    * and the first reason counts.
    */
   end(session: LiveSession, end: End): Promise<void> {
-    session.ending ??= this.#end(session, end).catch((error: unknown) => {
+    if (session.ending) return session.ending;
+    session.endingReason = end.reason;
+    session.ending = this.#end(session, end).catch((error: unknown) => {
       // The store is unavailable: the timers retry, and so may the caller.
       session.ending = null;
+      session.endingReason = null;
       session.pendingEnd = end;
       throw error;
     });
     return session.ending;
+  }
+
+  /** The lease is lost: clients are disconnected at once, and the ends are stored when the database can be reached. */
+  #fence(): void {
+    for (const session of this.live.values()) {
+      if (isOver(session.status)) continue;
+      session.isFenced = true;
+      session.stopUsage();
+      // Listeners must not wait for the database. An end that is being stored is the one that they get.
+      emitEnd(session, session.endingReason ?? 'worker_lost');
+      session.abort.abort(sessionLost('worker_lost'));
+      for (const connection of session.connections) connection.close(closeReasonOf('worker_lost'));
+      this.#endByService(session, 'worker_lost');
+    }
   }
 
   /** Ends the sessions whose time is over, and retries ends that could not be stored. */
@@ -136,17 +167,16 @@ export class Lifecycle {
   }
 
   /**
-   * Ends live sessions in the store that no worker runs: those of workers without
-   * a heartbeat, and this worker's own from before a crash. The reason is
+   * Ends live sessions in the store that no worker runs: those of lost workers,
+   * and this worker's own from before a crash. The reason is
    * `worker_lost`, or the one that an interrupted end already had.
    */
   async recover(): Promise<void> {
-    const { store, log, fleet, workerId } = this.#deps;
-    const silent = await fleet.silentWorkers();
-    for (const record of await listLiveSessionsOf(store, [...new Set([workerId, ...silent])])) {
+    const { store, log, workerId } = this.#deps;
+    for (const record of await listStrandedSessions(store, workerId)) {
       if (this.live.has(record.sessionId)) continue;
       const moved = record.endedReason ? await moveSession(store, record.sessionId, { to: 'ended' }) : await this.#writeLost(record);
-      if (moved) log.warn({ session: record.sessionId }, 'session of a lost worker ended');
+      if (moved) log.warn({ session_id: record.sessionId }, 'session of a lost worker ended');
     }
   }
 
@@ -159,7 +189,7 @@ export class Lifecycle {
     const usage = session.usage();
     session.record = { ...session.record, lastSeen: { ...lastSeen, usage } };
     await writeUsage(this.#deps.store, sessionId, usage).catch((error: unknown) =>
-      this.#deps.log.warn({ err: error, session: sessionId }, 'session usage write failed'),
+      this.#deps.log.warn({ err: error, session_id: sessionId }, 'session usage write failed'),
     );
   }
 
@@ -168,16 +198,18 @@ export class Lifecycle {
       return await steps();
     } catch (error) {
       for (const failure of await cleanup.run())
-        this.#deps.log.error({ err: failure, session: session.record.sessionId }, 'session start rollback failed');
+        this.#deps.log.error({ err: failure, session_id: session.record.sessionId }, 'session start rollback failed');
       throw error;
     }
   }
 
-  #createLive({ record, tier }: SessionSpec): LiveSession {
+  #createLive({ record, tier, policy: { type: egressType } }: SessionSpec): LiveSession {
     const { metering, clock, disk } = this.#deps;
     const { sessionId: meterId, owner } = record;
     const onExhausted = (reason: 'plan_limit' | 'credits_exhausted'): void => this.#endByService(session, reason);
-    const session = new LiveSession(record, { clock, disk }, (sample) => metering.open({ meterId, owner, tier, sample, onExhausted }));
+    const session = new LiveSession(record, { clock, disk }, (sample) =>
+      metering.open({ meterId, owner, tier, egressType, sample, onExhausted }),
+    );
     return session;
   }
 
@@ -202,10 +234,14 @@ export class Lifecycle {
     await this.#deps.owners.lock(tx, owner);
     const active = await countLive(tx, owner);
     if (active >= limit)
-      throw new ServiceError('concurrency_limit', `Your plan allows ${limit} sessions at once. End one first.`, {
-        details: { limit, active },
-        retryAfterSeconds: 5,
-      });
+      throw new ServiceError(
+        'concurrency_limit',
+        `Your plan allows ${limit} ${limit === 1 ? 'session' : 'sessions'} at once. End one first.`,
+        {
+          details: { limit, active },
+          retryAfterSeconds: 5,
+        },
+      );
   }
 
   async #undoReservation({ session, isStored }: Reservation): Promise<void> {
@@ -261,7 +297,7 @@ export class Lifecycle {
     await this.#writeEnd(session, end, { lastSeen: session.snapshot(), lastActivityAt: session.lastActivityAt() });
     session.pendingEnd = null;
     session.abort.abort(new Error(`the session ended: ${reason}`));
-    session.events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
+    if (!session.isFenced) emitEnd(session, reason);
     for (const connection of session.connections) connection.close(closeReasonOf(reason));
     for (const listener of this.#endedListeners) listener(session.record);
     session.disposed = this.#dispose(session);
@@ -278,7 +314,7 @@ export class Lifecycle {
         session.record = { ...session.record, status: 'ended' };
     } catch (error) {
       // Recovery at the next start of this worker finishes the row.
-      log.error({ err: error, session: sessionId }, 'session end write failed');
+      log.error({ err: error, session_id: sessionId }, 'session end write failed');
     }
     if (isOver(session.status)) this.live.delete(sessionId);
     await session.meter.close();
@@ -289,11 +325,18 @@ export class Lifecycle {
     if (isOver(session.status)) return;
     const { sessionId } = session.record;
     this.end(session, { reason, actor: service }).catch((error: unknown) =>
-      this.#deps.log.error({ err: error, session: sessionId, reason }, 'session end write failed'),
+      this.#deps.log.error({ err: error, session_id: sessionId, reason }, 'session end write failed'),
     );
   }
 
+  /** Emits to each session that its worker is stopping, and when it ends at the latest; to those that become ready later as well. */
+  announceDrain(at: Date): void {
+    this.#drainsAt = at;
+    for (const session of this.live.values()) this.#announceExpiry(session);
+  }
+
   #announceExpiry(session: LiveSession): void {
+    session.drainsAt = this.#drainsAt;
     const notice = session.nextExpiryNotice();
     if (notice) session.events.emit('session.expiring', { reason: notice.reason, expires_at: notice.at.toISOString() });
   }
@@ -308,7 +351,7 @@ export class Lifecycle {
       if (error instanceof ServiceError) throw error;
       // The last state has text of pages. Whatever the database refuses of it, the session ends.
       const { sessionId, lastSeen } = session.record;
-      this.#deps.log.error({ err: error, session: sessionId }, 'last state of a session not stored');
+      this.#deps.log.error({ err: error, session_id: sessionId }, 'last state of a session not stored');
       const usageOnly = { ...last, lastSeen: { ...lastSeen, usage: last.lastSeen.usage } };
       await this.#writeTransition(session, end, { ...transition, ...usageOnly });
     }
@@ -317,7 +360,10 @@ export class Lifecycle {
   async #writeTransition(session: LiveSession, end: End, transition: EndTransition & LastState): Promise<void> {
     const { to: status, at: endedAt, ...last } = transition;
     const moved = await this.#moveToEnd(session.record, end, transition);
-    if (moved) session.record = { ...session.record, status, endedReason: end.reason, endedAt, ...last };
+    if (!moved && isOver(session.status)) return;
+    // Another worker was faster after this one had lost its lease.
+    const stored = moved ? undefined : await findSession(this.#deps.store, session.record.sessionId);
+    session.record = stored ?? { ...session.record, status, endedReason: end.reason, endedAt, ...last };
   }
 
   /** The usage is the one that the lost worker wrote last. */
@@ -351,6 +397,10 @@ type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date
 /** The service itself starts and ends machines for fetches: they have no audit entries and are not the plan's sessions. */
 const isOfFetches = ({ settings }: SessionRecord): boolean => settings.purpose === 'fetch';
 
+function emitEnd({ events }: LiveSession, reason: EndedReason): void {
+  events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
+}
+
 function endedReasonOf({ reason }: MachineLoss): EndedReason {
   if (reason === 'out_of_memory') return reason;
   return reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed';
@@ -364,7 +414,7 @@ function expiredEnd(session: LiveSession): End | null {
 /** Waits for an end in progress first: it fails, and the start continues, when the store is unavailable. */
 async function assertStillStarting(session: LiveSession): Promise<void> {
   await session.ending?.catch(() => undefined);
-  if (isOver(session.status)) throw endedDuringStart();
+  if (isOver(session.status) || session.isFenced) throw endedDuringStart();
 }
 
 const endedDuringStart = (): ServiceError =>

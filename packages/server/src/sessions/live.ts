@@ -1,4 +1,4 @@
-import type { CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
+import type { EndedReason, CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
 import type { Browser, BrowserEvent, DownloadLimit } from '../browser/browser.ts';
 import { CaptchaWatch } from '../captcha/captcha.ts';
 import type { Disk, DiskAccount } from '../disk/disk.ts';
@@ -22,9 +22,9 @@ export interface LiveSessionDeps {
   disk: Pick<Disk, 'open' | 'downloadBytesMax'>;
 }
 
-/** A timer that ends the session soon. */
+/** What ends the session soon: a timer, or the stop of its worker. */
 export interface ExpiryNotice {
-  reason: 'max_lifetime' | 'idle_timeout';
+  reason: 'max_lifetime' | 'idle_timeout' | 'drained';
   at: Date;
 }
 
@@ -69,13 +69,18 @@ export class LiveSession {
   startError: ServiceError | null = null;
   /** The end in progress, shared by all callers. */
   ending: Promise<void> | null = null;
+  endingReason: EndedReason | null = null;
   /** Resolves when the session's machine is released and its meter closed. */
   disposed: Promise<void> = Promise.resolve();
+  /** The worker lost its lease: the browser is gone, and what the store says of the session counts. */
+  isFenced = false;
   /** An end that is not stored yet, because the store was unavailable. */
   pendingEnd: End | null = null;
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
+  /** When its worker ends it at the latest; null unless the worker is stopping. */
+  drainsAt: Date | null = null;
   /** The ends of which `session.expiring` was emitted. */
   readonly #announced = new Set<ExpiryNotice['reason']>();
   #egress: EgressRoute | null = null;
@@ -137,7 +142,7 @@ export class LiveSession {
   }
 
   /** Why the timers should end the session now; null when they should not. Uses the monotonic clock. */
-  expiryReason(): ExpiryNotice['reason'] | null {
+  expiryReason(): 'max_lifetime' | 'idle_timeout' | null {
     if (isOver(this.status)) return null;
     if (this.remainingMs() <= 0) return 'max_lifetime';
     return this.#idleRemainingMs() <= 0 ? 'idle_timeout' : null;
@@ -146,6 +151,7 @@ export class LiveSession {
   /** An end that is near and was not announced yet. Returns each once, and an idle timeout again after an activity. */
   nextExpiryNotice(): ExpiryNotice | null {
     if (this.status !== 'ready') return null;
+    if (this.drainsAt && this.#announce('drained')) return { reason: 'drained', at: this.endsAt() };
     const { expiresAt, idleTimeoutSeconds } = this.record;
     const [lifetimeMs, idleMs] = [this.remainingMs(), this.#idleRemainingMs()];
     const isIdleEndNear = idleMs <= Math.min(expiryNoticeMs, idleTimeoutSeconds * 500);
@@ -153,6 +159,12 @@ export class LiveSession {
     if (lifetimeMs <= expiryNoticeMs && this.#announce('max_lifetime')) return { reason: 'max_lifetime', at: expiresAt };
     if (!isIdleEndNear || idleMs > lifetimeMs || !this.#announce('idle_timeout')) return null;
     return { reason: 'idle_timeout', at: new Date(this.#clock.now().getTime() + idleMs) };
+  }
+
+  /** When it ends at the latest. */
+  endsAt(): Date {
+    const { expiresAt } = this.record;
+    return this.drainsAt && this.drainsAt < expiresAt ? this.drainsAt : expiresAt;
   }
 
   /** Its ends may have moved, so they are announced again. */

@@ -37,6 +37,7 @@ export function toSession({ record, snapshot, lastActivityAt, connections, viewe
     cdp_url: toCdpUrl(origin, record.sessionId),
     live_view_url: `${origin}/v1/session/${record.sessionId}/live-view`,
     proxy: settings.proxy,
+    profile: null,
     block_ads: settings.block_ads ?? false,
     allowed_domains: settings.allowed_domains ?? null,
     captcha: { mode: settings.captcha?.mode ?? 'detect', provider: settings.captcha?.provider ?? null },

@@ -26,9 +26,10 @@ import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
 
 export function mountSessions(routes: Routes, sessions: Sessions): void {
-  routes.on(createSession, async ({ principal, body, query, signal, origin }) =>
-    toSession(await sessions.create(principal, body, { wait: query.wait, signal }), origin),
-  );
+  routes.on(createSession, async ({ principal, body, query, signal, origin }) => {
+    sessions.assertTakesWork();
+    return toSession(await sessions.create(principal, body, { wait: query.wait, signal }), origin);
+  });
   routes.on(getSession, async ({ principal, params, origin }) =>
     toSession(await sessions.get(ownerOf(principal), params.session_id), origin),
   );
@@ -71,18 +72,20 @@ export function mountSessionAdmin(routes: Routes, sessions: Sessions): void {
 }
 
 export function mountConnect(routes: Routes, connections: CdpConnections): void {
-  routes.on(connectSession, ({ principal, params, origin }) => connections.info(principal, params.session_id, origin));
-  routes.onSocket(openCdp, ({ principal, params }, upgrade) => connections.open(principal, params.session_id, upgrade));
-  routes.on(cdpVersion, async ({ principal, params, query, origin }) => {
-    const { machine } = await connections.ready(principal, params.session_id);
+  routes.on(connectSession, (call) => connections.info(call, call.params.session_id));
+  routes.onSocket(openCdp, (call, upgrade) => connections.open(call, call.params.session_id, upgrade));
+  routes.on(cdpVersion, async (call) => {
+    const { params, query, origin } = call;
+    const { machine } = await connections.ready(call, params.session_id);
     return versionDocument(machine.browser.version, withToken(toCdpUrl(origin, params.session_id), query.token ?? null));
   });
-  routes.on(cdpList, async ({ principal, params, query, origin }) => {
-    const { machine } = await connections.ready(principal, params.session_id);
+  routes.on(cdpList, async (call) => {
+    const { params, query, origin } = call;
+    const { machine } = await connections.ready(call, params.session_id);
     return listDocument(machine.browser.tabs(), withToken(toCdpUrl(origin, params.session_id), query.token ?? null));
   });
-  routes.on(cdpProtocol, async ({ principal, params }) => {
-    await connections.ready(principal, params.session_id);
+  routes.on(cdpProtocol, async (call) => {
+    await connections.ready(call, call.params.session_id);
     return protocolDocument();
   });
 }

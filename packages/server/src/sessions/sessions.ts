@@ -1,15 +1,26 @@
 /** Sessions: create, read, update and end them; `withBrowser` is the only access to a session's browser. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError, ValidationError, type CreateSessionRequest, type RecordingStatus, type UpdateSessionRequest } from '@berth/contract';
+import {
+  ServiceError,
+  ValidationError,
+  type CreateSessionRequest,
+  type RecordingStatus,
+  type SessionStatus,
+  type UpdateSessionRequest,
+} from '@berth/contract';
+import { abortAfter } from '../lib/deadline.ts';
+import { BrowserClosed, NavigationError } from '../browser/browser.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import { actorOf, ownerOf, type Principal } from '../http/call.ts';
 import { isId } from '../lib/ids.ts';
 import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { Loop } from '../lib/loop.ts';
+import { orAbort } from '../lib/or-abort.ts';
 import type { Ticket } from '../metering/metering.ts';
+import type { Rates } from '../rates/rates.ts';
 import { isUniqueViolation } from '../store/store.ts';
 import { CreateRateLimiter } from './create-rate-limiter.ts';
-import { assertReachable, sessionEndedError, sessionNotFound } from './errors.ts';
+import { assertReachable, sessionEndedError, sessionNotFound, sessionLost } from './errors.ts';
 import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
 import { toView, type LiveSession, type SessionView } from './live.ts';
 import { openStartUrl } from './prepare.ts';
@@ -17,6 +28,8 @@ import { createSessionSpec, toSessionUpdate, type SessionSpecDeps } from './spec
 import { isOver, service, type End, type SessionPurpose, type SessionRecord } from './session.ts';
 import {
   updateSession,
+  countByStatus,
+  countByWorker,
   deleteEndedSessions,
   findSession,
   findSessionIdByName,
@@ -38,6 +51,9 @@ export type { ListFilter } from './store.ts';
 
 export interface SessionsDeps extends LifecycleDeps, SessionSpecDeps {
   retentionHours: number;
+  rates: Rates;
+  /** Finds claims of idempotency keys that lost workers have left, and resolves with what ends them. */
+  findLostClaims?: () => Promise<() => Promise<unknown>>;
 }
 
 export interface CreateOptions {
@@ -45,30 +61,69 @@ export interface CreateOptions {
   signal: AbortSignal;
   /** `fetch`: a machine shared by the owner's fetches. */
   purpose?: SessionPurpose;
+  /** The id that it gets, for callers who had to name it before. Default: a new one. */
+  sessionId?: string;
+}
+
+/** A session of this worker with its browser. */
+export interface RunningSession {
+  session: LiveSession;
+  machine: Machine;
+}
+
+export interface SessionCounts {
+  /** Without machines of fetches. */
+  byStatus: Record<SessionStatus, number>;
+  /** Live machines of fetches. */
+  fetchMachines: number;
 }
 
 const waitingMax = 16;
 const waitMsMax = 30_000;
 const drainPollMs = 50;
+/** A browser that lives answers within milliseconds. */
+const closeNoticeMs = 500;
 
 export class Sessions {
   readonly #deps: SessionsDeps;
   readonly #lifecycle: Lifecycle;
-  readonly timers = new Loop('session-timers', 1000, () => this.#lifecycle.endExpired());
-  readonly recovery = new Loop('session-recovery', 10_000, () => this.#lifecycle.recover());
+  readonly timers = new Loop('session-timers', 1000, () => this.#endExpired());
+  readonly recovery = new Loop('session-recovery', 10_000, () => this.#recover());
   readonly retention = new Loop('session-retention', 600_000, () => this.#deleteOld());
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
-  #createRateLimiter = new CreateRateLimiter();
+  readonly #createRateLimiter: CreateRateLimiter;
   #draining = false;
 
   constructor(deps: SessionsDeps) {
     this.#deps = deps;
     this.#lifecycle = new Lifecycle(deps);
+    this.#createRateLimiter = new CreateRateLimiter(deps.rates);
   }
 
   /** The sessions that this worker runs, by id. */
   get live(): ReadonlyMap<string, LiveSession> {
     return this.#lifecycle.live;
+  }
+
+  /** Sessions of all owners and workers that can still be read, and live machines of fetches. @throws ServiceError store_unavailable */
+  async counts(): Promise<SessionCounts> {
+    const byStatus: SessionCounts['byStatus'] = { starting: 0, ready: 0, ending: 0, ended: 0, failed: 0 };
+    let fetchMachines = 0;
+    for (const { status, purpose, count } of await countByStatus(this.#deps.store)) {
+      if (purpose === 'session') byStatus[status] = count;
+      else if (status !== 'ended' && status !== 'failed') fetchMachines += count;
+    }
+    return { byStatus, fetchMachines };
+  }
+
+  /** An owner's live sessions by worker. @throws ServiceError store_unavailable */
+  byWorker(owner: string): Promise<ReadonlyMap<string, number>> {
+    return countByWorker(this.#deps.store, owner);
+  }
+
+  /** Called for each call that gets its turn with a session's browser, with how long it waited. */
+  onTurn(listener: (waitedMs: number) => void): void {
+    this.#lanes.onTurn = listener;
   }
 
   /** Called once for each session that this worker ends, with its last record. */
@@ -95,14 +150,18 @@ export class Sessions {
    */
   async create(principal: Principal, request: CreateSessionRequest, options: CreateOptions): Promise<SessionView> {
     const owner = ownerOf(principal);
-    if (this.#draining)
-      throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
+    this.assertTakesWork();
+    this.#deps.fleet.lease.assertHeld();
     this.#deps.disk.assertRoom();
     const tier = await this.#deps.owners.tierOf(owner);
     const purpose = options.purpose ?? 'session';
     const actor = actorOf(principal);
     const { keyId, connectTokenId } = principal;
-    const spec = createSessionSpec(this.#deps, { owner, keyId, connectTokenId, actor, tier, purpose }, request);
+    const spec = createSessionSpec(
+      this.#deps,
+      { owner, keyId, connectTokenId, actor, tier, purpose, sessionId: options.sessionId },
+      request,
+    );
     // Machines for fetches do not count against the owner's create rate.
     const undoCount = await this.#createRateLimiter.consume(owner, purpose === 'session' ? tier.creates_per_minute : null);
     const reservation = await this.#lifecycle.admit(spec).catch(async (error: unknown) => {
@@ -121,6 +180,18 @@ export class Sessions {
     return toView(session.record, session);
   }
 
+  /** For new work: what was accepted goes on where the operator cordons this worker. @throws ServiceError draining */
+  assertTakesWork(): void {
+    this.#assertRuns();
+    if (this.#deps.fleet.lastHeartbeat.state !== 'active')
+      throw new ServiceError('draining', 'The operator lets this worker take no new work. Try again later.', { retryAfterSeconds: 30 });
+  }
+
+  #assertRuns(): void {
+    if (this.#draining)
+      throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
+  }
+
   /** Charges for an action. A charge after the session's end still updates its stored usage. */
   charge(session: LiveSession, ticket: Ticket, count?: number): Promise<void> {
     return this.#lifecycle.charge(session, ticket, count);
@@ -128,7 +199,7 @@ export class Sessions {
 
   /** @throws ServiceError session_not_found, alike for unknown ids and those of other owners */
   async get(owner: string | null, sessionId: string): Promise<SessionView> {
-    const session = this.live.get(sessionId);
+    const session = this.#held(sessionId);
     if (session && canAccess(session.record, owner)) return toView(session.record, session);
     const record = isId('ses', sessionId) ? await findSession(this.#deps.store, sessionId) : undefined;
     if (!record || !canAccess(record, owner)) throw sessionNotFound();
@@ -140,18 +211,43 @@ export class Sessions {
     return findSessionIdByName(this.#deps.store, owner, name);
   }
 
+  /** Whose session it is and which worker runs it, whoever asks; undefined for an unknown id. */
+  async locationOf(sessionId: string): Promise<{ owner: string; workerId: string; isOver: boolean } | undefined> {
+    const record = await findSession(this.#deps.store, sessionId);
+    return record && { owner: record.owner, workerId: record.workerId, isOver: isOver(record.status) };
+  }
+
   /** Newest first, one more than `limit` where another page follows. */
   async list(filter: ListFilter): Promise<SessionView[]> {
     const records = await listSessions(this.#deps.store, filter);
-    return records.map((record) => toView(record, this.live.get(record.sessionId) ?? null));
+    return records.map((record) => toView(record, this.#held(record.sessionId)));
+  }
+
+  /** The sessions that this worker runs, none of which it has lost with its lease. */
+  held(): LiveSession[] {
+    return [...this.live.keys()].flatMap((sessionId) => this.#held(sessionId) ?? []);
+  }
+
+  /** Whether this worker runs the session, and has not lost it with its lease. */
+  isHeld(sessionId: string): boolean {
+    return this.#held(sessionId) !== null;
+  }
+
+  /** A session of this worker, unless the worker lost its lease: then the store knows more of it. */
+  #held(sessionId: string): LiveSession | null {
+    // After a freeze a request may be read before the timer that looks at the clock.
+    this.#deps.fleet.lease.check();
+    const session = this.live.get(sessionId);
+    return session && !session.isFenced ? session : null;
   }
 
   async update(owner: string, sessionId: string, request: UpdateSessionRequest): Promise<SessionView> {
     const { record } = await this.get(owner, sessionId);
     assertReachable(record, this.#deps.workerId);
-    const session = this.live.get(sessionId);
-    if (!session || isOver(record.status)) throw sessionEndedError(record);
     const tier = await this.#deps.owners.tierOf(owner);
+    const session = this.#held(sessionId);
+    if (isOver(record.status)) throw sessionEndedError(record);
+    if (!session) throw sessionEndedError({ ...record, status: 'ending', endedReason: 'worker_lost' });
     const change = toSessionUpdate(record, request, tier);
     try {
       if (!(await updateSession(this.#deps.store, sessionId, change))) throw sessionEndedError(session.record);
@@ -183,23 +279,38 @@ export class Sessions {
     throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', { retryAfterSeconds: 2 });
   }
 
-  /** A session that can be driven now. @throws ServiceError session_not_found, session_not_ready, session_ended, worker_unreachable */
-  async ready(owner: string, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
+  /** A session whose browser runs. @throws ServiceError session_not_found, session_not_ready, session_ended, worker_unreachable */
+  async running(owner: string, sessionId: string): Promise<RunningSession> {
     const { record } = await this.get(owner, sessionId);
-    const session = this.live.get(sessionId);
-    if (session?.status === 'ready' && session.machine && !session.ending && (await hasTab(session.machine)))
-      return { session, machine: session.machine };
+    const session = this.#held(sessionId);
+    if (session?.status === 'ready' && session.machine && !session.ending) return { session, machine: session.machine };
+    throw await this.#notReadyError(record);
+  }
+
+  /**
+   * A session that can be driven now. Waits for its first tab, or for the one that replaces its last, which a browser
+   * that is busy opens late. @throws what `running` throws, and the signal's reason
+   */
+  async ready(owner: string, sessionId: string, { signal }: { signal: AbortSignal }): Promise<RunningSession> {
+    const running = await this.running(owner, sessionId);
+    if (await hasTab(running.machine, signal)) return running;
+    throw await this.#notReadyError(running.session.record);
+  }
+
+  /** `record`: as it was read. */
+  async #notReadyError(record: SessionRecord): Promise<ServiceError> {
+    const session = this.live.get(record.sessionId);
     // Wait for an end in progress, so that the error reports its reason.
     await session?.ending?.catch(() => undefined);
-    const { record: latest } = session ?? { record };
+    const latest = session && !isOver(record.status) ? session.record : record;
     assertReachable(latest, this.#deps.workerId);
     if (latest.status === 'ready')
-      throw new ServiceError('session_not_ready', 'The session’s browser does not respond. Try again in a moment.', {
+      return new ServiceError('session_not_ready', 'The session’s browser does not respond. Try again in a moment.', {
         retryAfterSeconds: 1,
       });
     if (latest.status === 'starting')
-      throw new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
-    throw sessionEndedError(latest);
+      return new ServiceError('session_not_ready', 'The session is still starting. Try again in a moment.', { retryAfterSeconds: 1 });
+    return sessionEndedError(latest);
   }
 
   /**
@@ -214,7 +325,7 @@ export class Sessions {
   ): Promise<T> {
     return await this.#drive(owner, sessionId, options.signal, (session, signal) =>
       this.#lanes.run(sessionId, signal, async () => {
-        const { machine } = await this.ready(owner, sessionId);
+        const { machine } = await this.ready(owner, sessionId, { signal });
         return await work(machine, signal, session);
       }),
     );
@@ -231,7 +342,7 @@ export class Sessions {
     work: (machine: Machine, signal: AbortSignal, session: LiveSession) => Promise<T>,
   ): Promise<T> {
     return await this.#drive(owner, sessionId, options.signal, async (session, signal) => {
-      const { machine } = await this.ready(owner, sessionId);
+      const { machine } = await this.ready(owner, sessionId, { signal });
       return await work(machine, signal, session);
     });
   }
@@ -242,7 +353,7 @@ export class Sessions {
     callerSignal: AbortSignal,
     work: (session: LiveSession, signal: AbortSignal) => Promise<T>,
   ): Promise<T> {
-    const { session } = await this.ready(owner, sessionId);
+    const { session } = await this.ready(owner, sessionId, { signal: callerSignal });
     const signal = AbortSignal.any([callerSignal, session.abort.signal]);
     session.driving += 1;
     try {
@@ -255,10 +366,14 @@ export class Sessions {
     }
   }
 
-  /** Rejects new sessions and waits up to `graceMs` for starts and drive calls in progress. Sessions continue until `stop`. */
+  /**
+   * Rejects new sessions, announces the end to live ones, and waits up to `graceMs` for starts and drive calls in progress.
+   * Sessions continue until `stop`.
+   */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
     const { clock } = this.#deps;
+    this.#lifecycle.announceDrain(new Date(clock.now().getTime() + graceMs));
     const isBusy = (session: LiveSession) => session.driving > 0 || session.status === 'starting';
     for (const since = clock.monotonicMs(); clock.monotonicMs() - since < graceMs; await sleep(drainPollMs)) {
       if (![...this.live.values()].some(isBusy)) return;
@@ -284,6 +399,14 @@ export class Sessions {
     await Promise.all(ends);
   }
 
+  async #endExpired(): Promise<void> {
+    await this.#lifecycle.endExpired();
+    const { state, drainSecondsLeft } = this.#deps.fleet.lastHeartbeat;
+    if (state !== 'draining' || drainSecondsLeft === null || drainSecondsLeft > 0) return;
+    const running = [...this.live.values()].filter((session) => !session.ending);
+    await Promise.all(running.map((session) => this.#lifecycle.end(session, { reason: 'drained', actor: service })));
+  }
+
   async #start(reservation: Reservation): Promise<void> {
     const { session, spec } = reservation;
     await this.#lifecycle.start(reservation);
@@ -305,8 +428,11 @@ export class Sessions {
       await started;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ServiceError || error instanceof ValidationError) throw error;
-      if (session.ending) throw sessionEndedError(session.record);
+      // Of a worker that was fenced meanwhile: nobody knows the session yet, so another create may succeed.
+      if (!session.isFenced) {
+        if (error instanceof ServiceError || error instanceof ValidationError) throw error;
+        if (session.ending) throw sessionEndedError(session.record);
+      }
       throw new ServiceError('no_capacity', 'The browser could not be started. Try again in a moment.', {
         cause: error,
         retryAfterSeconds: 2,
@@ -322,16 +448,20 @@ export class Sessions {
         cause: error,
         retryAfterSeconds: 1,
       });
-    if (!session.ending) return error;
+    if (session.isFenced) return sessionLost('worker_lost', error);
+    if (!session.ending) return noticeClosed(session, error);
     // The call failed because the session ended: report that instead of the first symptom.
     await session.ending.catch(() => undefined);
     const { status, endedReason } = session.record;
-    if (status === 'failed')
-      return new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', {
-        cause: error,
-        details: { ended_reason: endedReason },
-      });
+    if (status === 'failed') return sessionLost(endedReason, error);
     return isOver(status) ? sessionEndedError(session.record) : error;
+  }
+
+  /** A request of a lost worker may be sent again when its session is not in the way any more: it may have a name. */
+  async #recover(): Promise<void> {
+    const endClaims = await this.#deps.findLostClaims?.();
+    await this.#lifecycle.recover();
+    await endClaims?.();
   }
 
   async #deleteOld(): Promise<void> {
@@ -340,15 +470,26 @@ export class Sessions {
   }
 }
 
-/** Waits for the first page, which opens shortly after the browser starts. False when the browser has exited or hangs. */
-async function hasTab({ browser }: Machine): Promise<boolean> {
+/** False when the browser has exited or hangs. @throws the signal's reason */
+async function hasTab({ browser }: Machine, signal: AbortSignal): Promise<boolean> {
   try {
-    await browser.tabReady();
+    await orAbort(browser.tabReady(), signal);
     return true;
   } catch {
+    signal.throwIfAborted();
     // The fleet detects this as well and ends the session.
     return false;
   }
+}
+
+/** A browser that is killed fails its navigations a moment before its pipe closes, which is the reason to report. */
+async function noticeClosed({ machine }: LiveSession, error: unknown): Promise<unknown> {
+  if (!machine || !(error instanceof NavigationError) || error.reason === 'timeout') return error;
+  const answered = machine.browser.ping({ signal: abortAfter(closeNoticeMs) });
+  return answered.then(
+    () => error,
+    (reason: unknown) => (reason instanceof BrowserClosed ? reason : error),
+  );
 }
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;

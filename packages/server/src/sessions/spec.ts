@@ -47,6 +47,8 @@ interface Requester {
   actor: string;
   tier: Tier;
   purpose: SessionPurpose;
+  /** Default: a new one. */
+  sessionId?: string | undefined;
 }
 
 /** Used when the request sets none. A plan may allow less. */
@@ -74,7 +76,7 @@ export function createSessionSpec(deps: SessionSpecDeps, requester: Requester, r
     tier,
     actor,
     record: {
-      sessionId: newId('ses'),
+      sessionId: requester.sessionId ?? newId('ses'),
       owner: requester.owner,
       keyId: requester.keyId,
       workerId: deps.workerId,

@@ -25,6 +25,7 @@ interface SessionTable {
 }
 interface SessionTables {
   sessions: SessionTable;
+  lost_workers: { worker_id: string };
 }
 
 /** The index that keeps a name unique among an owner's live sessions. */
@@ -89,6 +90,19 @@ export async function countLive(tables: Tables, owner: string): Promise<number> 
     .where(hasPurpose('session'))
     .executeTakeFirstOrThrow();
   return row.live;
+}
+
+/** An owner's starting and ready sessions by worker, machines of its fetches included. */
+export async function countByWorker(tables: Tables, owner: string): Promise<Map<string, number>> {
+  const rows = await sessions(tables)
+    .selectFrom('sessions')
+    .select('worker_id')
+    .select((select) => select.fn.countAll<number>().as('live'))
+    .where('owner_id', '=', owner)
+    .where('status', 'in', ['starting', 'ready'])
+    .groupBy('worker_id')
+    .execute();
+  return new Map(rows.map(({ worker_id, live }) => [worker_id, live]));
 }
 
 /** Rows older than the field are sessions. */
@@ -219,12 +233,13 @@ function applyFilter<O>(
 }
 
 /** Unfinished sessions of these workers. */
-export async function listLiveSessionsOf(tables: Tables, workerIds: string[]): Promise<SessionRecord[]> {
-  if (workerIds.length === 0) return [];
+export async function listStrandedSessions(tables: Tables, workerId: string): Promise<SessionRecord[]> {
   const rows = await sessions(tables)
     .selectFrom('sessions')
     .selectAll()
-    .where('worker_id', 'in', workerIds)
+    .where((where) =>
+      where.or([where('worker_id', '=', workerId), where('worker_id', 'in', where.selectFrom('lost_workers').select('worker_id'))]),
+    )
     .where('status', 'in', ['starting', 'ready', 'ending'])
     .execute();
   return rows.map(toRecord);
@@ -234,4 +249,14 @@ export async function listLiveSessionsOf(tables: Tables, workerIds: string[]): P
 export async function deleteEndedSessions(tables: Tables, before: Date): Promise<void> {
   const old = sessions(tables).selectFrom('sessions').select('session_id').where('ended_at', '<', before).limit(1000);
   await sessions(tables).deleteFrom('sessions').where('session_id', 'in', old).execute();
+}
+
+/** All owners' sessions of all workers by status and purpose, also ended ones that are retained. */
+export async function countByStatus(tables: Tables): Promise<{ status: SessionStatus; purpose: SessionPurpose; count: number }[]> {
+  return sessions(tables)
+    .selectFrom('sessions')
+    .select(['status', sql<SessionPurpose>`coalesce(settings->>'purpose', 'session')`.as('purpose')])
+    .select((select) => select.fn.countAll<number>().as('count'))
+    .groupBy([sql`1`, sql`2`])
+    .execute();
 }

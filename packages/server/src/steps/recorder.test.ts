@@ -87,7 +87,7 @@ test('reports each unsupported part with its path in the recording', () => {
     { key: 1 },
   ];
   assert.deepEqual(issuesOf({ steps }), [
-    `${at}.1.type cannot_import`,
+    `${at}.1.name cannot_import`,
     `${at}.2 dict_type`,
     `${at}.3.button cannot_import`,
     `${at}.4.selectors.0.0 selector`,

@@ -2,6 +2,9 @@
 import { Steps, ValidationError, type ValidationIssue, type Step } from '@berth/contract';
 import { validationIssue, missing, parsePart } from '../http/validation-issues.ts';
 
+/** The name of the Recorder's custom steps that hold steps of the step language. */
+export const customStepName = 'berth';
+
 type RecordedStep = Record<string, unknown>;
 /** A step as in a request. */
 type StepInput = Record<string, unknown>;
@@ -138,6 +141,8 @@ class RecordingImporter {
         return this.#wait(recorded, index);
       case 'waitForExpression':
         return { type: 'wait', function: recorded['expression'] };
+      case 'customStep':
+        return this.#custom(recorded, index);
       default:
         return this.#rejectUnsupported(
           [index, 'type'],
@@ -145,6 +150,12 @@ class RecordingImporter {
           type,
         );
     }
+  }
+
+  /** A step of this service, which an export has written. */
+  #custom({ name, parameters }: RecordedStep, index: number): StepInput | null {
+    if (name === customStepName && isObject(parameters)) return parameters;
+    return this.#rejectUnsupported([index, 'name'], 'A custom step of another program', name);
   }
 
   #click(recorded: RecordedStep, index: number): StepInput | null {

@@ -40,7 +40,7 @@ test('reports each issue of a step with its path', () => {
     [{ type: 'click', selectors: ['a'], save_as: '__proto__.x' }, ['save_as string_pattern_mismatch']],
     [{ type: 'navigate', url: 'file:///etc/passwd' }, ['url url_scheme']],
     [{ type: 'navigate', url: 'example' }, ['url url_parsing']],
-    [{ type: 'fill', selectors: ['a'], value: '{{secret.x}}' }, ['value template']],
+    [{ type: 'fill', selectors: ['a'], value: '{{other.x}}' }, ['value template']],
     [{ type: 'fill', selectors: ['a'], value: '{{vars.x | upper}}' }, ['value template']],
     [{ type: 'fill', selectors: ['a'], value: '{{vars.x' }, ['value template']],
     [{ type: 'wait' }, [' missing']],

@@ -1,6 +1,7 @@
 /** The page scripts as source text, each with the functions it uses. */
 import * as acts from '../page-scripts/act.ts';
 import * as drags from '../page-scripts/drag.ts';
+import * as fingerprints from '../page-scripts/fingerprint.ts';
 import * as finds from '../page-scripts/find.ts';
 import * as leaving from '../page-scripts/leaving.ts';
 import * as shared from '../page-scripts/natives.ts';
@@ -12,5 +13,6 @@ export const scripts = {
   ...scriptsOf(acts, shared),
   ...scriptsOf(reads, finds, shared),
   ...scriptsOf(drags, shared),
+  ...scriptsOf(fingerprints, finds, shared),
   ...scriptsOf(leaving),
 };

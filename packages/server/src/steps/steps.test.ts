@@ -58,10 +58,11 @@ it('navigates, goes back and forward, and reloads', async () => {
 
 it('waits for elements, texts, addresses, the network, and functions', async () => {
   const { results } = await runInPage(
-    '<p id=a>a</p><script>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");' +
+    '<p id=a>a</p><script>a.onclick=()=>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");' +
       'history.pushState(0,"","/done")},200)</script>',
     [
       { type: 'wait', selectors: ['#a'] },
+      { type: 'click', selectors: ['#a'] },
       { type: 'wait', selectors: ['#a'], state: 'hidden' },
       { type: 'wait', text: 'ready now' },
       { type: 'wait', text: '/READY\\s+now/i' },
@@ -76,8 +77,13 @@ it('waits for elements, texts, addresses, the network, and functions', async () 
       { type: 'wait', text: '/(a+)+$/', timeout_ms: 500 },
     ],
   );
-  allOk(results.slice(0, 9));
-  assert.deepEqual(summarize(results.slice(9)), ['wait error timeout', 'wait error not_found', 'wait error timeout', 'wait error timeout']);
+  allOk(results.slice(0, 10));
+  assert.deepEqual(summarize(results.slice(10)), [
+    'wait error timeout',
+    'wait error not_found',
+    'wait error timeout',
+    'wait error timeout',
+  ]);
 });
 
 it('extracts values, rows, tables and JSON-LD', async () => {
@@ -287,5 +293,5 @@ it('follows tabs that steps open', async () => {
   ]);
   allOk(results);
   assert.deepEqual(outputs.slice(1), ['popped', 'popped', 'opener']);
-  for (const tab of launched.browser.tabs().slice(1)) await launched.browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(5000) });
+  for (const tab of launched.browser.tabs().slice(1)) await launched.browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(20_000) });
 });

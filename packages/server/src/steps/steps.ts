@@ -4,8 +4,8 @@ import { Run, type StepRunOptions, type StopReason } from './run/run.ts';
 import type { StepContext } from './context.ts';
 
 export type { StepRunOptions } from './run/run.ts';
-export { importRecorder } from './recorder.ts';
-export { StepFailed, type StepContext } from './context.ts';
+export { customStepName, importRecorder } from './recorder.ts';
+export { StepFailed, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 
 export interface StepRunResult {
   /** In the order of execution. Results of nested steps are in `output.steps`. */
@@ -27,6 +27,19 @@ export function countSteps(steps: readonly Step[]): number {
   }
   return count;
 }
+
+/** Steps that only load and read, and settings of the page's browser: running them again changes nothing on a site. */
+const readingSteps: ReadonlySet<Step['type']> = new Set<Step['type']>([
+  ...(['navigate', 'back', 'forward', 'reload', 'scroll', 'wait', 'extract', 'screenshot', 'pdf', 'html', 'markdown', 'links'] as const),
+  ...(['dialog', 'set_cookie', 'set_header', 'set_viewport', 'assert', 'if', 'for_each', 'repeat'] as const),
+]);
+
+/** Whether one of them, or of those in them, acts in a page: clicks, types, runs the caller's script. */
+export const canChangePage = (steps: readonly Step[]): boolean =>
+  steps.some(
+    (step) =>
+      !readingSteps.has(step.type) || ('steps' in step && canChangePage(step.steps)) || ('else' in step && canChangePage(step.else)),
+  );
 
 /**
  * Runs the steps. Failures in the page are in the results of their steps.

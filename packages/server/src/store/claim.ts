@@ -57,7 +57,7 @@ interface LockHolder {
 
 /** Retries failed connections until the timeout: the server may be stopping or starting. */
 async function acquireLock({ dataDir, connection }: ClaimOptions): Promise<LockHolder> {
-  const key = lockKeyOf(dataDir);
+  const key = dataFolderKey(dataDir);
   const deadline = performance.now() + claimTimeoutMs;
   for (;;) {
     try {
@@ -92,7 +92,7 @@ async function tryAcquireLock(connection: ClientConfig, key: string): Promise<Lo
 }
 
 /** One key for each directory of each host: on a shared database every worker claims its own. */
-function lockKeyOf(dataDir: string): string {
+export function dataFolderKey(dataDir: string): string {
   const digest = createHash('sha256')
     .update(`berth data folder\0${hostname()}\0${realpathSync(dataDir)}`)
     .digest();

@@ -1,11 +1,23 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { tracedChild } from '../lib/tracing.ts';
 import { isBroken, storeUnavailable, translateQueryError } from './errors.ts';
 
 /** Ten connections keep two cores busy; more would only wait for each other. */
 const connectionsMax = 10;
 /** Statements take milliseconds; one that takes this long is stuck. */
 const statementTimeoutMs = 10_000;
+/** For metrics. Called for every statement: it must be cheap and never throw. */
+export interface StoreObserver {
+  /** A statement was executed, or failed. */
+  onStatement(operation: StatementOperation, ms: number): void;
+  /** A connection was free, or has been opened. */
+  onConnection(waitedMs: number): void;
+}
+
+export const statementOperations = ['select', 'insert', 'update', 'delete', 'with', 'begin', 'commit', 'rollback', 'other'] as const;
+export type StatementOperation = (typeof statementOperations)[number];
+
 /** Limits the memory of prepared statements in each connection. */
 const preparedMax = 200;
 
@@ -24,20 +36,26 @@ export class Connections implements PostgresPool {
   readonly #pool: Pool;
   readonly #clients = new WeakMap<PoolClient, PostgresPoolClient>();
   readonly #names = new Map<string, string>();
+  readonly #isPooled: boolean;
+  observer: StoreObserver | null = null;
 
-  constructor(config: PoolConfig) {
+  /**
+   * `isPooled`: the URL is that of a pooler in transaction mode, behind which each statement may reach another
+   * connection. Nothing is prepared and no setting is sent; the server's own limits apply.
+   */
+  constructor(config: PoolConfig, { isPooled = false }: { isPooled?: boolean } = {}) {
+    this.#isPooled = isPooled;
     this.#pool = new Pool({
       max: connectionsMax,
       min: 1,
       idleTimeoutMillis: 30_000,
       connectionTimeoutMillis: 5_000,
-      statement_timeout: statementTimeoutMs,
       // Also ends the wait for a frozen server, which cannot enforce its own timeout.
       query_timeout: statementTimeoutMs + 2_000,
-      idle_in_transaction_session_timeout: 30_000,
       application_name: 'berth',
       keepAlive: true,
       types: typeParsers,
+      ...(isPooled ? {} : { statement_timeout: statementTimeoutMs, idle_in_transaction_session_timeout: 30_000 }),
       ...config,
     });
     // The next statement reports a lost connection; an unhandled error event would end the process.
@@ -50,12 +68,19 @@ export class Connections implements PostgresPool {
   }
 
   async connect(): Promise<PostgresPoolClient> {
+    const startMs = performance.now();
     const client = await this.#pool.connect().catch((error: unknown) => {
       throw storeUnavailable(error);
     });
+    this.observer?.onConnection(performance.now() - startMs);
     const known = this.#clients.get(client) ?? this.#wrap(client);
     this.#clients.set(client, known);
     return known;
+  }
+
+  get counts(): { busy: number; idle: number; waiting: number } {
+    const { totalCount, idleCount: idle, waitingCount: waiting } = this.#pool;
+    return { busy: totalCount - idle, idle, waiting };
   }
 
   end(): Promise<void> {
@@ -65,23 +90,37 @@ export class Connections implements PostgresPool {
   #wrap(client: PoolClient): PostgresPoolClient {
     let broken = false;
     const query = async (text: string, values: readonly unknown[] = []): Promise<PostgresQueryResult<unknown>> => {
+      const operation = operationOf(text);
+      const startMs = performance.now();
       try {
         const name = values.length > 0 ? this.#nameOf(text) : undefined;
-        const result = await client.query(name ? { name, text, values: [...values] } : { text, values: [...values] });
+        const result = await tracedChild('store', { 'db.system.name': 'postgresql', 'db.operation.name': operation }, () =>
+          client.query(name ? { name, text, values: [...values] } : { text, values: [...values] }),
+        );
         return result as PostgresQueryResult<unknown>;
       } catch (error) {
         broken ||= isBroken(error);
         throw translateQueryError(error);
+      } finally {
+        this.observer?.onStatement(operation, performance.now() - startMs);
       }
     };
     return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy === true || broken) };
   }
 
   #nameOf(text: string): string | undefined {
+    if (this.#isPooled) return undefined;
     const known = this.#names.get(text);
     if (known || this.#names.size >= preparedMax) return known;
     const name = `berth_${this.#names.size}`;
     this.#names.set(text, name);
     return name;
   }
+}
+
+/** The first word of a statement, as far as it is one of the list. */
+export function operationOf(text: string): StatementOperation {
+  const end = text.indexOf(' ');
+  const word = (end < 0 ? text : text.slice(0, end)).toLowerCase();
+  return statementOperations.find((each) => each === word) ?? 'other';
 }

@@ -1,34 +1,16 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { after, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { silentLog } from '../lib/log.ts';
+import { makeClusterFolder, makeFolder } from './cluster.fixture.ts';
 import { type Embedded, startEmbedded } from './embedded.ts';
 
 const isRoot = process.getuid?.() === 0;
-const folders: string[] = [];
-const makeFolder = (): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'berth-embedded-'));
-  chmodSync(folder, 0o711);
-  folders.push(folder);
-  return folder;
-};
 const start = (dataDir: string): Promise<Embedded> => startEmbedded({ dataDir, log: silentLog });
 
 async function query(embedded: Embedded, text: string): Promise<Record<string, unknown>[]> {
@@ -69,11 +51,7 @@ async function startElsewhere(dataDir: string): Promise<{ kill(): Promise<void>;
   return { kill, ...(JSON.parse(line.toString()) as { pid: number; adopted: boolean }) };
 }
 
-describe('the embedded database', { timeout: 120_000 }, () => {
-  after(() => {
-    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-  });
-
+describe('the embedded database', { timeout: 180_000 }, () => {
   it('runs without rights, on a socket that others cannot enter', async () => {
     const embedded = await start(makeFolder());
     try {
@@ -108,7 +86,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   });
 
   it('adopts the server of a process that was killed, and can stop it', async () => {
-    const folder = makeFolder();
+    const folder = await makeClusterFolder();
     const elsewhere = await startElsewhere(folder);
     await elsewhere.kill();
     const embedded = await start(folder);
@@ -120,7 +98,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   });
 
   it('stops itself and no process that its lock file is made to name', async () => {
-    const embedded = await start(makeFolder());
+    const embedded = await start(await makeClusterFolder());
     const bystander = spawn('sleep', ['100']);
     try {
       const [row] = await query(embedded, 'show data_directory');
@@ -136,7 +114,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   });
 
   it('comes back by itself with every acknowledged row when the server is killed', async () => {
-    const embedded = await start(makeFolder());
+    const embedded = await start(await makeClusterFolder());
     try {
       await query(embedded, 'create table rows (id integer primary key)');
       const client = new Client(embedded.connection);
@@ -164,7 +142,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   });
 
   it('comes back when a server dies that it had adopted', async () => {
-    const folder = makeFolder();
+    const folder = await makeClusterFolder();
     const elsewhere = await startElsewhere(folder);
     await elsewhere.kill();
     const embedded = await start(folder);
@@ -236,8 +214,7 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   );
 
   it('reads a cluster that root has copied', { skip: !isRoot && 'only root can give files away' }, async () => {
-    const folder = makeFolder();
-    await (await start(folder)).stop();
+    const folder = await makeClusterFolder();
     const copy = join(makeFolder(), 'copy');
     const copying = spawn('cp', ['-r', folder, copy]);
     await once(copying, 'exit');
@@ -250,20 +227,23 @@ describe('the embedded database', { timeout: 120_000 }, () => {
   });
 
   it('says why a damaged cluster does not start, and leaves it as it is', async () => {
-    const folder = makeFolder();
-    await (await start(folder)).stop();
+    const folder = await makeClusterFolder();
+    const control = join(folder, 'postgres/cluster/global/pg_control');
+    writeFileSync(control, 'damaged');
+    await assert.rejects(startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 300 }), /did not start[^]*pg_control/);
+    assert.equal(readFileSync(control, 'utf8'), 'damaged');
+  });
+
+  it('does not start on the files of another major version', async () => {
+    const folder = await makeClusterFolder();
     const version = join(folder, 'postgres/cluster/PG_VERSION');
     writeFileSync(version, '9.1\n');
-    await assert.rejects(
-      startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 300 }),
-      /did not start[^]*incompatible with server/,
-    );
+    await assert.rejects(startEmbedded({ dataDir: folder, log: silentLog }), /is of PostgreSQL 9\.1, and this release of Berth has/);
     assert.equal(readFileSync(version, 'utf8'), '9.1\n');
   });
 
   it('keeps its log within bounds', async () => {
-    const folder = makeFolder();
-    await (await start(folder)).stop();
+    const folder = await makeClusterFolder();
     const file = join(folder, 'postgres/postgres.log');
     writeFileSync(file, 'x'.repeat(3 * 1024 * 1024));
     await (await start(folder)).stop();

@@ -13,7 +13,6 @@ import {
   existsSync,
   mkdtempSync,
   openSync,
-  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -24,9 +23,19 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
-import { changeOwner, isErrno, nobody, openBinaries, openHome, unprivilegedAccount } from './postgres-files.ts';
-import { identifyServer, isAlive, isResponding, processWith, readPostmaster, takeOverStaleLock, type ServerProcess } from './postmaster.ts';
-import { openSocketDir, ownSocketDir, removeShortDir, type SocketHome } from './socket-dir.ts';
+import {
+  assertMajor,
+  changeOwner,
+  isErrno,
+  nobody,
+  openBinaries,
+  openHome,
+  removeAbandoned,
+  unprivilegedAccount,
+} from './postgres-files.ts';
+import { isAlive, processWith, readPostmaster, takeOverStaleLock, type ServerProcess } from './postmaster.ts';
+import { clusterIn, connectionAt, findRunning, type ClusterFiles } from './running.ts';
+import { openSocketDir, ownSocketDir, removeShortDir } from './socket-dir.ts';
 
 export interface Embedded {
   /** For `pg`: directory of the Unix socket, user, database. No password: other users cannot enter the directory. */
@@ -50,7 +59,7 @@ const logBytesMax = 2 * 1024 * 1024;
  * Settings for a small service on a small machine: the whole server stays
  * under 60 MB. Durability is not traded: fsync and synchronous_commit are on.
  */
-const settings = {
+const serviceSettings = {
   listen_addresses: '',
   unix_socket_permissions: '0700',
   max_connections: '100',
@@ -64,9 +73,11 @@ const settings = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
+  // What a backup while the server runs needs, and no more.
+  wal_level: 'replica',
+  max_wal_senders: '2',
+  max_replication_slots: '2',
   // One machine, no replicas, no parallel plans: none of their processes.
-  wal_level: 'minimal',
-  max_wal_senders: '0',
   max_logical_replication_workers: '0',
   max_parallel_workers: '0',
   max_parallel_workers_per_gather: '0',
@@ -92,15 +103,16 @@ interface EmbeddedOptions {
   log: Log;
   /** Crash recovery after a kill under load took 2 s at worst; a slow disk may take far longer. */
   startTimeoutMs?: number;
+  /** Replace some of the service's own. */
+  settings?: Readonly<Record<string, string>>;
 }
 
-interface ClusterContext extends SocketHome {
-  /** Without links. */
-  cluster: string;
+interface ClusterContext extends ClusterFiles {
   binaries: string;
   logFile: string;
   log: Log;
   startTimeoutMs: number;
+  settings: Readonly<Record<string, string>>;
 }
 
 /**
@@ -108,21 +120,20 @@ interface ClusterContext extends SocketHome {
  * race: one of two callers starts it, the other adopts it. A server that dies
  * afterwards is restarted automatically.
  */
-export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000 }: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded({ dataDir, log, startTimeoutMs = 60_000, settings = {} }: EmbeddedOptions): Promise<Embedded> {
   const account = unprivilegedAccount();
   const home = openHome(dataDir, account);
   const binaries = openBinaries(home, account);
   const context: ClusterContext = {
-    home,
-    cluster: join(home, 'cluster'),
+    ...clusterIn(home, account),
     binaries,
-    account,
-    uid: account?.uid ?? process.getuid?.() ?? 0,
     logFile: join(home, 'postgres.log'),
     log,
     startTimeoutMs,
+    settings: { ...serviceSettings, ...settings },
   };
   if (!existsSync(context.cluster)) await initialize(context);
+  assertMajor(context.cluster);
   ensureClusterOwner(context);
   return new RunningServer(context, await launch(context)).watch();
 }
@@ -148,7 +159,7 @@ class RunningServer implements Embedded {
   }
 
   get connection() {
-    return { host: this.#server.socketDir, user: 'berth', database: 'postgres' };
+    return connectionAt(this.#server.socketDir);
   }
 
   get pid(): number {
@@ -226,15 +237,6 @@ async function initialize(context: ClusterContext): Promise<void> {
   }
 }
 
-/** Removes staging directories of starts that were killed. Never a cluster: those have another name. */
-function removeAbandoned(home: string): void {
-  const anHourAgo = Date.now() - 3_600_000;
-  for (const name of readdirSync(home)) {
-    const path = join(home, name);
-    if (/^(cluster|binaries)-new-/.test(name) && statSync(path).mtimeMs < anHourAgo) rmSync(path, { recursive: true, force: true });
-  }
-}
-
 /** A data directory copied by root belongs to root, and the server could not read it. */
 function ensureClusterOwner({ cluster, account }: ClusterContext): void {
   if (account && statSync(cluster).uid !== account.uid) changeOwner(cluster, account);
@@ -244,12 +246,9 @@ function ensureClusterOwner({ cluster, account }: ClusterContext): void {
 async function launch(context: ClusterContext): Promise<Server> {
   const deadline = performance.now() + context.startTimeoutMs;
   for (let retryDelayMs = 10; ; retryDelayMs = Math.min(retryDelayMs * 2, 500)) {
-    const postmaster = readPostmaster(context.cluster);
-    const socketDir = ownSocketDir(context, postmaster?.socketDir);
-    const running = postmaster?.ready && socketDir !== undefined ? identifyServer(postmaster.pid, context) : undefined;
-    if (running && socketDir !== undefined && (await isResponding(socketDir, context.cluster)))
-      return { ...running, socketDir, child: undefined };
-    const server = await startServer(context, socketDir, deadline);
+    const running = await findRunning(context);
+    if (running) return { ...running, child: undefined };
+    const server = await startServer(context, ownSocketDir(context, readPostmaster(context.cluster)?.socketDir), deadline);
     if (server) return server;
     if (performance.now() > deadline) throw new Error(`the database in ${context.cluster} did not start:\n${lastLines(context.logFile)}`);
     await sleep(retryDelayMs);
@@ -261,7 +260,13 @@ async function startServer(context: ClusterContext, lastSocketDir: string | unde
   takeOverStaleLock(context, lastSocketDir);
   const socketDir = openSocketDir(context, lastSocketDir);
   const output = openSync(context.logFile, 'a', 0o600);
-  const args = ['-D', context.cluster, '-k', socketDir, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
+  const args = [
+    '-D',
+    context.cluster,
+    '-k',
+    socketDir,
+    ...Object.entries(context.settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ];
   // Detached: Ctrl-C must not reach the server, which is stopped after its last client.
   const child = spawn(join(context.binaries, 'postgres'), args, {
     ...context.account,

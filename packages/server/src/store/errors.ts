@@ -12,6 +12,7 @@ const unavailable = [
   '57014', // statement_timeout
   '55P03', // lock_timeout
   '25P03', // idle_in_transaction_session_timeout
+  '25006', // read_only_sql_transaction: a standby, or a primary that another one has replaced
   '58', // system errors
 ];
 
@@ -22,10 +23,20 @@ export const storeUnavailable = (cause: unknown): ServiceError =>
     internal: `the database failed: ${String(cause)}`,
   });
 
+export const isStoreUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';
+
+/**
+ * While the database is unavailable, the last known keys and plans apply for this time, so that running sessions can be
+ * driven: nobody can revoke a key meanwhile, and what needs the database is refused anyway.
+ */
+export const lastKnownMsMax = 300_000;
+
 /** Whether the connection must not be used again. */
 export const isBroken = (error: unknown): boolean =>
-  // 0A000: a prepared plan that became invalid by ALTER TABLE lives as long as its connection.
-  error instanceof DatabaseError ? error.severity === 'FATAL' || error.code === '0A000' : !(error instanceof TypeError);
+  // 0A000: a prepared plan that became invalid by ALTER TABLE lives as long as its connection. 25006: a new one may reach the primary.
+  error instanceof DatabaseError
+    ? error.severity === 'FATAL' || error.code === '0A000' || error.code === '25006'
+    : !(error instanceof TypeError);
 
 /** Turns failures of the database into `store_unavailable`. Errors of a statement pass unchanged. */
 export function translateQueryError(error: unknown): unknown {
@@ -37,3 +48,15 @@ export function translateQueryError(error: unknown): unknown {
 /** Whether a statement failed because of this unique index or constraint (any, when none is named). */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   error instanceof DatabaseError && error.code === '23505' && (constraint === undefined || error.constraint === constraint);
+
+/** The message names server and database, never the password. */
+export class DatabaseUnusable extends Error {
+  constructor(databaseUrl: string, cause: unknown) {
+    const { host, pathname } = new URL(databaseUrl);
+    super(
+      `the database at ${host}${pathname} (BERTH_DATABASE_URL) is unusable: ${cause instanceof Error ? cause.message : String(cause)}`,
+      { cause },
+    );
+    this.name = 'DatabaseUnusable';
+  }
+}

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { migrate, NewerDatabase } from './migrate.ts';
 import { type TestStore, testStore } from './test-store.ts';
 
-describe('migrations', { timeout: 120_000 }, () => {
+describe('migrations', { timeout: 180_000 }, () => {
   let test: TestStore;
   let folder: string;
   before(async () => {
@@ -53,12 +53,36 @@ describe('migrations', { timeout: 120_000 }, () => {
     assert.deepEqual(await select('mark', 'marks'), ['one']);
   });
 
-  it('refuse a database that a newer version has migrated', async () => {
+  it('of the next version let this one start, for they only add', async () => {
     write('0001-first.sql', `create table marks (mark text);`);
-    write('0002-second.sql', `select 1;`);
+    write('0002-second.sql', `alter table marks add column note text; insert into marks values ('two');`);
     await migrateFolder();
     rmSync(join(folder, '0002-second.sql'));
-    await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabase && error.message.includes('0002-second'));
+    await migrateFolder();
+    assert.deepEqual(await select('mark', 'marks'), ['two']);
+  });
+
+  it('let a version start that uses what replaced the removed, and no version before', async () => {
+    write('0001-first.sql', `create table marks (mark text);`);
+    write('0002-second.sql', `alter table marks add column note text;`);
+    write('0003-contract-of-0002-mark.sql', `alter table marks drop column mark;`);
+    await migrateFolder();
+    rmSync(join(folder, '0003-contract-of-0002-mark.sql'));
+    await migrateFolder();
+    rmSync(join(folder, '0002-second.sql'));
+    await assert.rejects(
+      migrateFolder(),
+      (error) => error instanceof NewerDatabase && error.message.includes('0003-contract-of-0002-mark'),
+    );
+  });
+
+  it('are refused where the database has others that this version does not know', async () => {
+    write('0001-first.sql', `create table marks (mark text);`);
+    write('0002-theirs.sql', `select 1;`);
+    await migrateFolder();
+    rmSync(join(folder, '0002-theirs.sql'));
+    write('0002-ours.sql', `insert into marks values ('ours');`);
+    await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabase && error.message.includes('0002-theirs'));
   });
 
   it('leave nothing behind when one of them fails', async () => {

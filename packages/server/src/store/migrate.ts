@@ -6,15 +6,36 @@ import { Connections } from './connections.ts';
 
 const ownMigrations = new URL('./migrations/', import.meta.url);
 
-/** A newer version has migrated the database: this one must not write to it. */
+/** A newer version has removed what this one uses: it must not write to the database. */
 export class NewerDatabase extends Error {
-  constructor(unknown: string[]) {
+  constructor(unknown: readonly string[]) {
     super(
       `a newer version of Berth has migrated the database (unknown migration ${unknown.join(', ')}). ` +
         'Start that version, or use another database.',
     );
     this.name = 'NewerDatabase';
   }
+}
+
+const migrationFiles = (folder: URL): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.sql'))
+    .sort();
+const nameOf = (file: string): string => file.replace(/\.sql$/, '');
+
+/**
+ * A contract step removes what the migration with the number in its name has replaced. Whoever knows that migration uses
+ * its replacement (scripts/migrations.ts). Any other migration only adds.
+ */
+const contractOf = /^\d{4}-contract-of-(\d{4})-/;
+
+/** The version before runs beside the next, whose migrations it does not know. @throws NewerDatabase where it cannot */
+export function assertUsable(applied: readonly string[], names: readonly string[] = migrationFiles(ownMigrations).map(nameOf)): void {
+  const unusable = applied.filter((name) => {
+    const [, replaced] = names.includes(name) ? [] : (contractOf.exec(name) ?? []);
+    return replaced !== undefined && !names.some((known) => known.startsWith(`${replaced}-`));
+  });
+  if (unusable.length > 0) throw new NewerDatabase(unusable);
 }
 
 interface MigrationTables {
@@ -28,10 +49,8 @@ interface MigrationTables {
  * @throws NewerDatabase
  */
 export async function migrate(connection: PoolConfig, folder: URL = ownMigrations): Promise<void> {
-  const files = readdirSync(folder)
-    .filter((name) => name.endsWith('.sql'))
-    .sort();
-  const names = files.map((file) => file.replace(/\.sql$/, ''));
+  const files = migrationFiles(folder);
+  const names = files.map(nameOf);
   // A migration may take minutes, and so may the wait for another worker's.
   const pool = new Connections({
     ...connection,
@@ -44,9 +63,10 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
   const db = new Kysely<MigrationTables>({ dialect: new PostgresDialect({ pool }) });
   try {
     const applied = await readApplied(db);
+    assertUsable(applied, names);
+    if (names.every((name) => applied.includes(name))) return;
     const unknown = applied.filter((name) => !names.includes(name));
     if (unknown.length > 0) throw new NewerDatabase(unknown);
-    if (applied.length === names.length) return;
     const provider = {
       getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))),
     };

@@ -86,6 +86,17 @@ function createHome(dataDir: string, entry: string, account: Account): void {
   }
 }
 
+const stagingAgeMs = 3_600_000;
+
+/** Removes staging directories of starts and backups that were killed. Never a cluster: those have another name. */
+export function removeAbandoned(home: string): void {
+  for (const name of readdirSync(home)) {
+    const path = join(home, name);
+    const isStaging = /^(cluster|binaries|backup)-new-/.test(name);
+    if (isStaging && statSync(path).mtimeMs < Date.now() - stagingAgeMs) rmSync(path, { recursive: true, force: true });
+  }
+}
+
 /** Changes the owner of a directory and its contents, without following links. */
 export function changeOwner(folder: string, account: Exclude<Account, null>): void {
   lchownSync(folder, account.uid, account.gid);
@@ -102,10 +113,26 @@ export function openBinaries(home: string, account: Account): string {
   const native = findNative();
   if (canReach(join(native, 'bin'), account) && canReach(join(native, 'bin/postgres'), account) && hasLinks(native))
     return join(native, 'bin');
-  const { version } = JSON.parse(readFileSync(join(dirname(native), 'package.json'), 'utf8')) as { version: string };
-  const copy = join(home, `binaries-${version}`);
+  const copy = join(home, `binaries-${packageVersion()}`);
   if (!existsSync(copy)) copyNative(native, copy);
   return join(copy, 'bin');
+}
+
+/** Of the PostgreSQL of this release, such as `18`. */
+export const postgresMajor = (): string => packageVersion().split('.', 1)[0] ?? '';
+
+/** @throws Error when the files are of another major version, which the server could not read */
+export function assertMajor(cluster: string): void {
+  const major = readFileSync(join(cluster, 'PG_VERSION'), 'utf8').trim();
+  if (major === postgresMajor()) return;
+  throw new Error(
+    `the database in ${cluster} is of PostgreSQL ${major}, and this release of Berth has ${postgresMajor()}. Start the release that wrote it.`,
+  );
+}
+
+export function packageVersion(): string {
+  const { version } = JSON.parse(readFileSync(join(dirname(findNative()), 'package.json'), 'utf8')) as { version: string };
+  return version;
 }
 
 function findNative(): string {

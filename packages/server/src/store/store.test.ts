@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { type ColumnType, type Generated, sql } from 'kysely';
 import { silentLog } from '../lib/log.ts';
 import { DataFolderConflict } from './claim.ts';
+import { makeClusterFolder, makeFolder } from './cluster.fixture.ts';
 import { startEmbedded } from './embedded.ts';
 import { isUniqueViolation, openStore } from './store.ts';
 import { type TestStore, testStore } from './test-store.ts';
@@ -25,9 +25,7 @@ const isUnavailable = (error: unknown): boolean =>
   error.retryable &&
   (error.retryAfterSeconds ?? 0) > 0;
 
-const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'berth-store-'));
-
-describe('the store', { timeout: 120_000 }, () => {
+describe('the store', { timeout: 180_000 }, () => {
   let test: TestStore;
   before(async () => {
     test = await testStore();
@@ -46,6 +44,20 @@ describe('the store', { timeout: 120_000 }, () => {
     const thing = { id: 2 ** 40, at: new Date('2026-01-02T03:04:05.678Z'), details: { list: [1, 'two'], none: null } };
     await db.insertInto('things').values(thing).execute();
     assert.deepEqual(await db.selectFrom('things').selectAll().execute(), [thing]);
+  });
+
+  it('relies on no state of its connections behind a pooler in transaction mode', async () => {
+    const pooled = await openStore({ databaseUrl: test.url, directUrl: test.url, dataDir: makeFolder(), log: silentLog });
+    try {
+      await pooled.transaction(async (tx) => {
+        await tx.tables<TestTables>().selectFrom('owners').selectAll().where('owner_id', '=', 'nobody').execute();
+        const { rows } = await sql`select (select count(*) from pg_prepared_statements) as prepared,
+          current_setting('statement_timeout') as timeout`.execute(tx.tables());
+        assert.deepEqual(rows, [{ prepared: 0, timeout: '0' }]);
+      });
+    } finally {
+      await pooled.close();
+    }
   });
 
   it('lets a caller recognise which unique constraint was violated', async () => {
@@ -89,6 +101,22 @@ describe('the store', { timeout: 120_000 }, () => {
     );
   });
 
+  it('takes a server that only reads for one that is away, and asks it over a new connection the next time', async () => {
+    const db = test.store.tables();
+    const name = sql.id(test.name);
+    // As at a standby before it is promoted, or at a primary that was replaced.
+    await sql`alter database ${name} set default_transaction_read_only = on`.execute(db);
+    const standby = await openStore({ databaseUrl: test.url, dataDir: makeFolder(), log: silentLog });
+    try {
+      const write = () => sql`insert into owners (owner_id, tier) values ('failover', 'free')`.execute(standby.tables());
+      await assert.rejects(write(), isUnavailable);
+      await sql`alter database ${name} reset default_transaction_read_only`.execute(db);
+      await write();
+    } finally {
+      await standby.close();
+    }
+  });
+
   it('distinguishes a statement that takes too long from a wrong one', async () => {
     const slow = test.store.transaction(async (tx) => {
       await sql`set local statement_timeout = 20`.execute(tx.tables());
@@ -99,13 +127,13 @@ describe('the store', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a store whose server fails', { timeout: 120_000 }, () => {
+describe('a store whose server fails', { timeout: 180_000 }, () => {
   it('answers store_unavailable while it is down, and works again when it is back', async () => {
-    const dataDir = makeFolder();
+    const dataDir = await makeClusterFolder();
     const first = await startEmbedded({ dataDir, log: silentLog });
     const databaseUrl = `postgres://berth@localhost/postgres?host=${encodeURIComponent(first.connection.host)}`;
     const store = await openStore({ databaseUrl, dataDir, log: silentLog });
-    const ping = () => store.ping({ signal: AbortSignal.timeout(5_000) });
+    const ping = () => store.ping({ signal: AbortSignal.timeout(20_000) });
     try {
       await ping();
       const asleep = assert.rejects(sql`select pg_sleep(30)`.execute(store.tables()), isUnavailable);
@@ -128,12 +156,11 @@ describe('a store whose server fails', { timeout: 120_000 }, () => {
     } finally {
       await store.close();
       await first.stop();
-      rmSync(dataDir, { recursive: true });
     }
   });
 
   it('does not wait for a frozen server longer than the signal allows', async () => {
-    const dataDir = makeFolder();
+    const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
       const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(store.tables());
@@ -144,29 +171,27 @@ describe('a store whose server fails', { timeout: 120_000 }, () => {
       } finally {
         process.kill(pid, 'SIGCONT');
       }
-      await store.ping({ signal: AbortSignal.timeout(5_000) });
+      await store.ping({ signal: AbortSignal.timeout(20_000) });
     } finally {
       await store.close();
-      rmSync(dataDir, { recursive: true });
     }
   });
 });
 
-describe('a store on a data folder', { timeout: 120_000 }, () => {
+describe('a store on a data folder', { timeout: 180_000 }, () => {
   it('refuses a second process and leaves the first at work', async () => {
-    const dataDir = makeFolder();
+    const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
       await assert.rejects(openStore({ databaseUrl: null, dataDir, log: silentLog }), DataFolderConflict);
-      await store.ping({ signal: AbortSignal.timeout(5_000) });
+      await store.ping({ signal: AbortSignal.timeout(20_000) });
     } finally {
       await store.close();
-      rmSync(dataDir, { recursive: true });
     }
   });
 
   it('is free again at once when its process was killed', async () => {
-    const dataDir = makeFolder();
+    const dataDir = await makeClusterFolder();
     const script = `
       const { openStore } = await import(${JSON.stringify(new URL('./store.ts', import.meta.url).href)});
       const silent = { debug() {}, info() {}, warn() {}, error() {}, child: () => silent };
@@ -178,13 +203,12 @@ describe('a store on a data folder', { timeout: 120_000 }, () => {
     child.kill('SIGKILL');
     await once(child, 'exit');
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
-    await store.ping({ signal: AbortSignal.timeout(5_000) });
+    await store.ping({ signal: AbortSignal.timeout(20_000) });
     await store.close();
-    rmSync(dataDir, { recursive: true });
   });
 
   it('stops its server when it is closed, however often', async () => {
-    const dataDir = makeFolder();
+    const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid');
     const pid = Number(readFileSync(pidFile, 'utf8').split('\n')[0]);
@@ -192,6 +216,5 @@ describe('a store on a data folder', { timeout: 120_000 }, () => {
     await store.close();
     assert.equal(existsSync(pidFile), false);
     assert.equal(existsSync(`/proc/${pid}/exe`), false);
-    rmSync(dataDir, { recursive: true });
   });
 });

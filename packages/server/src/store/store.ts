@@ -3,13 +3,18 @@ import type { PoolConfig } from 'pg';
 import { Cleanup } from '../lib/cleanup.ts';
 import type { Log } from '../lib/log.ts';
 import { claimDataFolder, DataFolderConflict } from './claim.ts';
-import { Connections } from './connections.ts';
-import { startEmbedded } from './embedded.ts';
-import { storeUnavailable } from './errors.ts';
+import { Connections, type StoreObserver } from './connections.ts';
+import { DatabaseUnusable, storeUnavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
+import { openEmbedded } from './open-embedded.ts';
 
 export { allocateFile } from './allocate.ts';
-export { isUniqueViolation } from './errors.ts';
+export { dataFolderKey } from './claim.ts';
+export { backUpDatabase, type Backup } from './backup.ts';
+export { statementOperations, type StatementOperation, type StoreObserver } from './connections.ts';
+export { isStoreUnavailable, isUniqueViolation, lastKnownMsMax } from './errors.ts';
+export { inspectDatabase, type DatabaseState } from './inspect.ts';
+export { restoreDatabase } from './restore.ts';
 
 /** Executes statements: the store itself, or a transaction. */
 export interface Tables {
@@ -25,10 +30,16 @@ export interface Tables {
  * jsonb column must be passed as `JSON.stringify(array)`.
  */
 export interface Store extends Tables {
+  /** A connection of its own, for what must not wait behind other statements. The ordinary ones where the database is embedded. */
+  readonly urgent: Tables;
   /** Commits when the work returns, rolls back when it throws. */
   transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R>;
   /** @throws ServiceError store_unavailable, also when the signal aborts */
   ping(options: { signal: AbortSignal }): Promise<void>;
+  /** Connections to the server, and callers that wait for one. */
+  readonly connections: { busy: number; idle: number; waiting: number };
+  /** For metrics. The last observer counts. */
+  observe(observer: StoreObserver): void;
   /** Waits for running statements, closes all connections and stops the embedded server. Idempotent. */
   close(): Promise<void>;
 }
@@ -36,9 +47,19 @@ export interface Store extends Tables {
 interface StoreOptions {
   /** A PostgreSQL server, shared by a fleet; `null` for the embedded one. */
   databaseUrl: string | null;
+  /** The same server where `databaseUrl` is a pooler in transaction mode. */
+  directUrl?: string | null;
   /** An absolute path: the embedded database is in its `postgres` directory. */
   dataDir: string;
   log: Log;
+}
+
+/** The database's clock. @throws ServiceError store_unavailable */
+export async function readDatabaseTime(tables: Tables): Promise<Date> {
+  const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(tables.tables());
+  const [row] = rows;
+  if (!row) throw new Error('the database has no clock');
+  return row.now;
 }
 
 /**
@@ -47,28 +68,23 @@ interface StoreOptions {
  * @throws DataFolderConflict when another Berth process uses the data directory.
  * @throws NewerDatabase when a newer version has migrated it.
  */
-export async function openStore({ databaseUrl, dataDir, log }: StoreOptions): Promise<Store> {
+export async function openStore({ databaseUrl, directUrl = null, dataDir, log }: StoreOptions): Promise<Store> {
   const cleanup = new Cleanup();
   try {
     const connection =
-      databaseUrl === null ? await openEmbedded({ dataDir, log }, cleanup) : await openShared({ databaseUrl, dataDir, log }, cleanup);
+      databaseUrl === null
+        ? await openEmbedded({ dataDir, log }, cleanup)
+        : await openShared({ databaseUrl: directUrl ?? databaseUrl, dataDir, log }, cleanup);
     await migrate(connection);
-    return new PostgresStore(connection, cleanup.transfer());
+    const connections =
+      databaseUrl !== null && directUrl !== null
+        ? new Connections({ connectionString: databaseUrl }, { isPooled: true })
+        : new Connections(connection);
+    const urgent = databaseUrl === null ? null : new Connections({ ...connection, ...urgentLimits });
+    return new PostgresStore(connections, urgent, cleanup.transfer());
   } catch (error) {
     for (const err of await cleanup.run()) log.error({ err }, 'store cleanup failed');
     throw error;
-  }
-}
-
-/** The message names server and database, never the password. */
-class DatabaseUnusable extends Error {
-  constructor(databaseUrl: string, cause: unknown) {
-    const { host, pathname } = new URL(databaseUrl);
-    super(
-      `the database at ${host}${pathname} (BERTH_DATABASE_URL) is unusable: ${cause instanceof Error ? cause.message : String(cause)}`,
-      { cause },
-    );
-    this.name = 'DatabaseUnusable';
   }
 }
 
@@ -84,25 +100,29 @@ async function openShared(
   return connection;
 }
 
-async function openEmbedded({ dataDir, log }: { dataDir: string; log: Log }, cleanup: Cleanup): Promise<PoolConfig> {
-  const embedded = await startEmbedded({ dataDir, log });
-  // A server that another process has claimed must keep running.
-  const claim = await claimDataFolder({ dataDir, log, connection: () => embedded.connection }).catch(async (error: unknown) => {
-    await embedded.detach();
-    throw error;
-  });
-  cleanup.push('embedded database', () => embedded.stop());
-  cleanup.push('claim on the data folder', () => claim.release());
-  return embedded.connection;
-}
+/** A server that does not answer a heartbeat in this time is asked again, over a new connection. */
+const urgentLimits: PoolConfig = {
+  max: 1,
+  min: 0,
+  connectionTimeoutMillis: 2_000,
+  query_timeout: 3_000,
+  application_name: 'berth-heartbeat',
+};
 
 class PostgresStore implements Store {
+  readonly urgent: Tables;
   readonly #db: Kysely<unknown>;
+  readonly #urgent: Kysely<unknown> | null;
+  readonly #connections: Connections;
   readonly #cleanup: Cleanup;
   #closing: Promise<void> | undefined;
 
-  constructor(connection: PoolConfig, cleanup: Cleanup) {
-    this.#db = new Kysely({ dialect: new PostgresDialect({ pool: new Connections(connection) }) });
+  constructor(connections: Connections, urgent: Connections | null, cleanup: Cleanup) {
+    this.#connections = connections;
+    this.#db = new Kysely({ dialect: new PostgresDialect({ pool: this.#connections }) });
+    this.#urgent = urgent && new Kysely({ dialect: new PostgresDialect({ pool: urgent }) });
+    const db = this.#urgent ?? this.#db;
+    this.urgent = { tables: <T>() => db as unknown as Kysely<T> };
     this.#cleanup = cleanup;
   }
 
@@ -112,6 +132,14 @@ class PostgresStore implements Store {
 
   transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
     return this.#db.transaction().execute((tx) => work({ tables: <T>() => tx as unknown as Kysely<T> }));
+  }
+
+  get connections(): Store['connections'] {
+    return this.#connections.counts;
+  }
+
+  observe(observer: StoreObserver): void {
+    this.#connections.observer = observer;
   }
 
   async ping({ signal }: { signal: AbortSignal }): Promise<void> {
@@ -128,7 +156,7 @@ class PostgresStore implements Store {
   }
 
   async #close(): Promise<void> {
-    await this.#db.destroy();
+    await Promise.all([this.#db.destroy(), this.#urgent?.destroy()]);
     const [err] = await this.#cleanup.run();
     if (err) throw err;
   }

@@ -4,10 +4,14 @@
  * A run of all tests shares one server, whose URL is in the environment; a file
  * that runs alone starts its own and stops it.
  */
+import { spawn } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import type { Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { sql } from 'kysely';
 import { Client } from 'pg';
 import { silentLog } from '../lib/log.ts';
 import { startEmbedded } from './embedded.ts';
@@ -35,10 +39,40 @@ export interface TestStore {
   drop(): Promise<void>;
 }
 
+/**
+ * Ends the server when this process is gone, however it ended: until then its input is open. A server outlives the
+ * process that started it, which the one of a test must not.
+ */
+const guard = `cat >/dev/null
+[ -d "$1" ] || exit 0
+kill -QUIT "$(head -n 1 "$1/postgres/cluster/postmaster.pid")"
+while [ -e "$1/postgres/cluster/postmaster.pid" ]; do sleep 0.1; done
+rm -rf "$1"`;
+
+function guardServer(dataDir: string): void {
+  const child = spawn('sh', ['-c', guard, 'sh', dataDir], { detached: true, stdio: ['pipe', 'ignore', 'ignore'] });
+  child.unref();
+  // A pipe is a socket, which can be unreferenced; its type does not say so.
+  (child.stdin as Socket).unref();
+}
+
+/** Stores a worker whose lease was taken. */
+export async function insertLostWorker({ store }: Pick<TestStore, 'store'>, workerId: string): Promise<void> {
+  await sql`insert into workers (worker_id, region, url, started_at, heartbeat_at, lost_heartbeat)
+    values (${workerId}, '', '', now(), now(), now())`.execute(store.tables());
+}
+
+/**
+ * Many services share it: four workers of one fleet have sixty connections, and several files run at once. Its data
+ * outlives a killed process as ever; that of a host need not, and nothing is tidied in databases of a minute.
+ */
+const settings = { max_connections: '400', fsync: 'off', full_page_writes: 'off', autovacuum: 'off', file_copy_method: 'clone' };
+
 /** An embedded server in a temporary directory, which `stop()` deletes. */
-export async function startTestServer(): Promise<TestServer> {
+export async function startTestServer(own: Readonly<Record<string, string>> = {}): Promise<TestServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-test-'));
-  const embedded = await startEmbedded({ dataDir, log: silentLog });
+  const embedded = await startEmbedded({ dataDir, log: silentLog, settings: { ...settings, ...own } });
+  guardServer(dataDir);
   const { host, user, database } = embedded.connection;
   const stop = async () => {
     await embedded.stop();
@@ -50,17 +84,49 @@ export async function startTestServer(): Promise<TestServer> {
 export async function testStore(): Promise<TestStore> {
   const shared = sharedServerUrl();
   const server = shared ? { url: shared, stop: () => Promise.resolve() } : await startTestServer();
-  const template = await createTemplate(server.url);
-  const name = `berth_test_${randomBytes(8).toString('hex')}`;
-  await run(server.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
-  const url = ofDatabase(server.url, name);
+  const { name, url, drop } = await createDatabase(server.url);
   const store = await openStore({ databaseUrl: url, dataDir: '', log: silentLog });
-  const drop = async () => {
+  const close = async () => {
     await store.close();
+    await drop();
+    await server.stop();
+  };
+  return { store, name, url, drop: close };
+}
+
+/** A database of the run's shared server, for a service that a test starts; undefined where a file runs alone. */
+export async function sharedDatabase(): Promise<Pick<TestStore, 'url' | 'drop'> | undefined> {
+  const server = sharedServerUrl();
+  return server === undefined ? undefined : createDatabase(server);
+}
+
+/** A database as an earlier version left it, with the migrations up to `last`. It has no rows. */
+export async function earlierDatabase(last: string): Promise<Pick<TestStore, 'url' | 'drop'>> {
+  const shared = sharedServerUrl();
+  const server = shared ? { url: shared, stop: () => Promise.resolve() } : await startTestServer();
+  const name = `berth_earlier_${randomBytes(8).toString('hex')}`;
+  await run(server.url, `CREATE DATABASE ${name}`);
+  const folder = mkdtempSync(join(tmpdir(), 'berth-migrations-'));
+  const all = new URL('./migrations/', import.meta.url);
+  for (const file of readdirSync(all)) if (file <= `${last}.sql`) copyFileSync(new URL(file, all), join(folder, file));
+  const url = ofDatabase(server.url, name);
+  await migrate({ connectionString: url }, pathToFileURL(`${folder}/`));
+  rmSync(folder, { recursive: true });
+  const drop = async (): Promise<void> => {
     await run(server.url, `DROP DATABASE ${name} WITH (FORCE)`);
     await server.stop();
   };
-  return { store, name, url, drop };
+  return { url, drop };
+}
+
+async function createDatabase(server: string): Promise<Pick<TestStore, 'name' | 'url' | 'drop'>> {
+  const template = await createTemplate(server);
+  const name = `berth_test_${randomBytes(8).toString('hex')}`;
+  const statement = `CREATE DATABASE ${name} TEMPLATE ${template}`;
+  // The kernel copies the files, where it can: less than half of the work of copying by way of the write-ahead log.
+  await run(server, `${statement} STRATEGY file_copy`).catch(() => run(server, statement));
+  const drop = async () => void (await run(server, `DROP DATABASE ${name} WITH (FORCE)`));
+  return { name, url: ofDatabase(server, name), drop };
 }
 
 /** Creates the migrated template unless it exists and returns its name. Safe to race. */

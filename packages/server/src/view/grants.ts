@@ -1,4 +1,4 @@
-/** View cookies and the links they stand for. Kept in memory only: after a restart, viewers open their link again. */
+/** View cookies and the links they stand for, in memory: after the restart of a single worker, viewers open their link again. */
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Viewer } from '../http/call.ts';
@@ -12,8 +12,8 @@ export interface Link extends Omit<Viewer, 'isFirstLoad'> {
 }
 
 /** Counted from the last use of a cookie. */
-const idleTimeoutMs = 3_600_000;
-const cookiesMax = 10_000;
+export const idleTimeoutMs = 3_600_000;
+export const cookiesMax = 10_000;
 /** Opening links repeatedly must not evict the viewers of other owners or of other links. */
 const ownerCookiesMax = 1000;
 const linkCookiesMax = 32;
@@ -37,10 +37,20 @@ export class Grants {
   /** Returns the value of a new cookie. It is random: neither it nor the link can be derived from the other. */
   issue(link: Link): string {
     const value = randomBytes(32).toString('base64url');
+    this.add(value, link);
+    return value;
+  }
+
+  /** A cookie that another worker has issued. */
+  add(value: string, link: Link): void {
     const digest = digestOf(value);
     this.#links.set(digest, link);
     this.#addToGroups(link, digest);
-    return value;
+  }
+
+  /** Without counting as a use. */
+  has(value: string): boolean {
+    return this.#links.has(digestOf(value));
   }
 
   /** Returns the links of these cookies, without unknown and expired ones. Counts as a use of each. */
@@ -79,7 +89,7 @@ export class Grants {
   }
 }
 
-const digestOf = (value: string): string => createHash('sha256').update(value).digest('base64');
+export const digestOf = (value: string): string => createHash('sha256').update(value).digest('base64');
 
 const groupsOf = ({ owner, grantId }: Link): { name: string; max: number }[] => [
   { name: `link ${grantId}`, max: linkCookiesMax },

@@ -238,8 +238,7 @@ export class Control {
   }
 
   #reportError(error: unknown): void {
-    // The person chose to stay, or something else has replaced the navigation.
-    if (error instanceof ServiceError && error.details['reason'] === 'aborted') return;
+    if (error instanceof ServiceError && isShownOtherwise(error.details['reason'])) return;
     if (error instanceof ServiceError) return this.#sendFailure(error.code, error.publicMessage);
     if (error instanceof TabNotFound) return this.#sendFailure('tab_not_found', 'This tab no longer exists. Select another tab.');
     // The page itself shows that it did not load.
@@ -248,7 +247,7 @@ export class Control {
     if (error instanceof PageError) return this.#sendFailure('page_failed', error.message);
     // The session ends then, and every viewer is notified.
     if (error instanceof BrowserClosed) return;
-    this.#deps.log.warn({ err: error, session: this.#deps.session.record.sessionId }, 'live view command failed');
+    this.#deps.log.warn({ err: error, session_id: this.#deps.session.record.sessionId }, 'live view command failed');
     this.#sendFailure('internal_error', 'The command failed. Try again.');
   }
 
@@ -256,6 +255,9 @@ export class Control {
     if (!this.#hasEnded) this.#deps.sendMessage({ type: 'failed', code, message });
   }
 }
+
+/** The person chose to stay, or something else has replaced the navigation; or the list of downloads has the file. */
+const isShownOtherwise = (reason: unknown): boolean => reason === 'aborted' || reason === 'download';
 
 const createBusyError = (): ServiceError => new ServiceError('session_busy', 'The page is busy. Try again in a moment.');
 

@@ -15,7 +15,7 @@ import type {
 import type { Drive } from '../drive/drive.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
-import type { LiveSession, Machine, SessionRecord, Sessions } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, SessionEvent, SessionRecord, Sessions } from '../sessions/sessions.ts';
 import { LiveView } from './live-view.ts';
 
 interface StartOptions {
@@ -172,6 +172,7 @@ export class StubSession {
   viewers = 0;
   /** How often its idle timer was reset. */
   touches = 0;
+  readonly #listeners = new Set<(event: SessionEvent) => void>();
   readonly emitted: [type: string, data: unknown][] = [];
   readonly abort = new AbortController();
   record = {
@@ -184,9 +185,17 @@ export class StubSession {
   };
   readonly events = {
     emit: (type: string, data: unknown): void => void this.emitted.push([type, data]),
-    subscribe: () => (): void => undefined,
+    subscribe: (listener: (event: SessionEvent) => void) => {
+      this.#listeners.add(listener);
+      return () => void this.#listeners.delete(listener);
+    },
   };
+  /** Reports what the rest of the service did. */
+  report(type: SessionEvent['type'], data: SessionEvent['data']): void {
+    for (const listener of this.#listeners) listener({ id: 1, type, at: '1970-01-01T00:00:00.000Z', data });
+  }
   touch = (): void => void (this.touches += 1);
+  endsAt = (): Date => this.record.expiresAt;
 
   end(endedReason: SessionRecord['endedReason']): void {
     this.record = { ...this.record, endedReason };

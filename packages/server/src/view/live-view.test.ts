@@ -87,7 +87,7 @@ describe('a live view', () => {
     assert.equal(fixture.browser.connection.running, 1);
     second.socket.close();
     await until('none is left', () => fixture.session.viewers === 0);
-    await until('nothing is drawn', () => fixture.browser.connection.running === 0, 1000);
+    await until('nothing is drawn', () => fixture.browser.connection.running === 0);
     assert.equal(fixture.browser.watching, 0);
     assert.equal(fixture.emptyCount, 1);
     assert.equal(fixture.browser.listening, 0);
@@ -130,6 +130,18 @@ describe('a live view', () => {
     fixture.browser.connection.draw('still');
     const late = await join();
     await framesArrive(late, ['still']);
+  });
+
+  it('says that calls of the API drive the session, unless they only read', async () => {
+    const viewer = await join('control');
+    const drives = (): boolean | undefined => viewer.of('state').at(-1)?.drivers.api;
+    await until('the state is there', () => drives() === false);
+    fixture.session.report('action', { name: 'storage_state', status: 'ok' });
+    fixture.browser.changeTabs(fixture.browser.tabList.map((tab) => ({ ...tab, title: 'later' })));
+    await until('the next state is there', () => viewer.of('state').at(-1)?.tabs[0]?.title === 'later');
+    assert.equal(drives(), false);
+    fixture.session.report('action', { name: 'navigate', status: 'ok' });
+    await until('the call is there', () => drives() === true);
   });
 
   it('emits an event when a viewer joins or leaves', async () => {
@@ -187,10 +199,12 @@ describe('the pace of frames', () => {
   it('requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
+    assert.equal(fixture.browser.screencast.demand?.framesPerSecond, 1);
     for (const text of ['1', '2', '3']) fixture.browser.connection.draw(text);
     await framesArrive(viewer, ['1', '2']);
     fixture.clock.advance(59_000);
-    await until('less is asked for', () => fixture.browser.screencast.demand?.framesPerSecond === 1);
+    await until('less is asked for', () => fixture.browser.screencast.demand?.quality === 30);
+    assert.equal(fixture.browser.screencast.demand?.framesPerSecond, 1);
     fixture.clock.advance(1000);
     assert.deepEqual(await viewer.closed, { code: 4009, reason: 'limit' });
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'not_watching' });
@@ -223,17 +237,23 @@ describe('what the browser is asked for', () => {
     const { connection, screencast } = fixture.browser;
     await until('both were heard', () => connection.starts.at(-1)?.maxWidth === 3840);
     assert.deepEqual(connection.starts.at(-1), { format: 'jpeg', maxWidth: 3840, maxHeight: 844, quality: 80 });
-    assert.equal(screencast.demand?.framesPerSecond, 25);
+    connection.draw('1');
+    await framesArrive(screen, ['1']);
+    screen.ack();
+    await until('its rate is that of a viewer who watches', () => screencast.demand?.framesPerSecond === 25);
     screen.socket.close();
     await until('the other counts alone', () => connection.starts.at(-1)?.maxWidth === 390);
   });
 
   it('changes a few times a second at most', async () => {
     const viewer = await join();
+    const startMs = performance.now();
     for (let width = 100; width < 300; width += 1) viewer.send({ type: 'fit', width, height: 100 });
     const { starts } = fixture.browser.connection;
     await until('the last was heard', () => starts.at(-1)?.maxWidth === 299);
-    assert.ok(starts.length <= 4, `${starts.length} changes`);
+    // The wishes may come over seconds where the machine is busy.
+    const seconds = (performance.now() - startMs) / 1000;
+    assert.ok(starts.length <= 4 * Math.max(1, seconds), `${starts.length} changes in ${seconds} s`);
   });
 });
 

@@ -73,8 +73,8 @@ export class LiveView {
     unregister = registerConnection((reason) => viewer.end(reason));
     if (this.#viewers.size === 1) this.#start();
     this.#count(viewer, 1);
-    const { sessionId, expiresAt } = session.record;
-    viewer.sendMessage({ type: 'hello', session_id: sessionId, scope, expires_at: expiresAt.toISOString() });
+    const { sessionId } = session.record;
+    viewer.sendMessage({ type: 'hello', session_id: sessionId, scope, expires_at: session.endsAt().toISOString() });
     this.#send(viewer);
     viewer.watch(machine.browser);
   }
@@ -157,12 +157,12 @@ export class LiveView {
   #state({ scope }: Viewer): LiveState {
     const { session, machine, clock } = this.#deps;
     const { browser } = machine;
-    const { name, expiresAt } = session.record;
+    const { name } = session.record;
     const api = clock.monotonicMs() - this.#apiCallMs < apiDrivesMs;
     return {
       tabs: browser.tabs().map(toLiveTab),
       viewers: session.viewers,
-      session: { name, expires_at: expiresAt.toISOString() },
+      session: { name, expires_at: session.endsAt().toISOString() },
       drivers: { people: [...this.#viewers.values()].filter((control) => control !== null).length, clients: browser.clientCount(), api },
       history: this.#history,
       downloads: scope === 'control' ? browser.downloads().slice(0, downloadsMax).map(toLiveDownload) : [],
@@ -170,8 +170,9 @@ export class LiveView {
   }
 
   #onEvent({ type, data }: SessionEvent): void {
-    if (type === 'action' && data['by'] !== 'viewer') this.#apiCallMs = this.#deps.clock.monotonicMs();
-    if (type === 'action' || type.startsWith('download.')) this.#scheduleState();
+    // The dashboard reads the storage state beside the view.
+    if (type === 'action' && data['by'] !== 'viewer' && data['name'] !== 'storage_state') this.#apiCallMs = this.#deps.clock.monotonicMs();
+    if (type === 'action' || type === 'session.expiring' || type.startsWith('download.')) this.#scheduleState();
   }
 
   /** The browser process answers at once; a page that hangs does not matter. */

@@ -3,15 +3,17 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { Pages } from './pages.ts';
 
 let folder: string;
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'berth-pages-'));
   mkdirSync(join(folder, 'static', 'folder.js'), { recursive: true });
-  for (const name of ['live-view', 'player', 'vnc']) writeFileSync(join(folder, `${name}.html`), `<title>${name}</title>`);
-  writeFileSync(join(folder, 'link-error.html'), '<p><!--message--></p><b><!--status--></b>');
+  for (const name of ['live-view', 'player', 'vnc', 'dashboard']) writeFileSync(join(folder, `${name}.html`), `<title>${name}</title>`);
+  writeFileSync(join(folder, 'link-error.html'), '<h1><!--title--></h1><p><!--message--></p><i><!--hint--></i><b><!--status--></b>');
   writeFileSync(join(folder, 'static', 'main-abc.js'), 'let a;');
+  writeFileSync(join(folder, 'static', 'main-abc.js.br'), 'short');
   writeFileSync(join(folder, 'static', 'notes.md'), 'not for a page');
   writeFileSync(join(folder, 'secret.js'), 'secret');
   symlinkSync(join(folder, 'secret.js'), join(folder, 'static', 'link.js'));
@@ -43,12 +45,37 @@ describe('the built pages', () => {
   });
 
   it('show the status and message of an error', () => {
-    assert.equal(new Pages(folder).errorPage(403, 'This &lt;link&gt; costs $&amp;.'), '<p>This &lt;link&gt; costs $&amp;.</p><b>403</b>');
+    const { errorPage } = new Pages(folder);
+    assert.match(
+      errorPage(403, 'This &lt;link&gt; costs $&amp;.'),
+      /^<h1>This link cannot be opened<\/h1><p>This &lt;link&gt; costs \$&amp;\.<\/p><i>Links expire\.[^<]*<\/i><b>403<\/b>$/,
+    );
+    assert.match(
+      errorPage(404, 'No such page.'),
+      /^<h1>This page does not exist<\/h1><p>No such page\.<\/p><i>[^]*<a href="\/">[^]*<\/i><b>404<\/b>$/,
+    );
   });
 
   it('have files of known kinds by their names, and no folders and no links', () => {
     const { files } = new Pages(folder);
     assert.deepEqual([...files.keys()], ['main-abc.js']);
-    assert.deepEqual(files.get('main-abc.js'), { contentType: 'text/javascript; charset=utf-8', data: Buffer.from('let a;') });
+    assert.deepEqual(files.get('main-abc.js'), {
+      contentType: 'text/javascript; charset=utf-8',
+      data: Buffer.from('let a;'),
+      encodings: new Map([['br', Buffer.from('short')]]),
+    });
+  });
+
+  it('are compressed by the build, in both encodings', () => {
+    const { files } = new Pages(join(import.meta.dirname, '../../../web/dist'));
+    const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
+    const compressed = [...files.values()].filter(({ encodings }) => encodings.size > 0);
+    for (const { data, encodings } of compressed) {
+      assert.deepEqual([...encodings.keys()], ['br', 'gzip']);
+      for (const [encoding, decode] of Object.entries(decoders)) assert.deepEqual(decode(encodings.get(encoding) ?? ''), data);
+    }
+    const large = [...files.values()].filter(({ data, contentType }) => data.length > 2048 && !contentType.startsWith('image/png'));
+    for (const { data, encodings } of large) assert.ok((encodings.get('br')?.length ?? Infinity) < data.length * 0.7);
+    assert.ok(large.length > 20);
   });
 });

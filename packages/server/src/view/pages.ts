@@ -2,8 +2,9 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { extname, join } from 'node:path';
 import type { ErrorPage } from '../http/error-page.ts';
+import type { Encodings } from '../http/options.ts';
 
-export type PageName = 'live-view' | 'player' | 'vnc';
+export type PageName = 'live-view' | 'player' | 'vnc' | 'dashboard';
 
 export interface HtmlPage {
   html: string;
@@ -14,13 +15,21 @@ export interface HtmlPage {
 export interface StaticFile {
   contentType: string;
   data: Buffer;
+  /** Made by the build for what compresses. */
+  encodings: Encodings;
 }
 
-const pageNames: readonly PageName[] = ['live-view', 'player', 'vnc'];
+/** Suffixes of compressed files by encoding, the preferred first. */
+const suffixes = { br: '.br', gzip: '.gz' };
+const pageNames: readonly PageName[] = ['live-view', 'player', 'vnc', 'dashboard'];
 const errorPageName = 'link-error';
 /** Replaced in the error page. */
-const statusPlaceholder = '<!--status-->';
-const messagePlaceholder = '<!--message-->';
+const placeholders = { title: '<!--title-->', message: '<!--message-->', hint: '<!--hint-->', status: '<!--status-->' };
+const missingPage = { title: 'This page does not exist', hint: 'Check the address, or start at the <a href="/">front page</a>.' };
+const unusableLink = {
+  title: 'This link cannot be opened',
+  hint: 'Links expire. If this one has expired, ask the person who sent it for a new link.',
+};
 
 /** With the charset, as browsers guess one otherwise. */
 const contentTypes: Readonly<Record<string, string>> = {
@@ -61,8 +70,9 @@ export class Pages {
     this.#pages = new Map([...pageNames, errorPageName].map((name) => [name, readPage(folder, name)]));
     this.files = readStatic(join(folder, 'static'));
     const errorPage = this.#html(errorPageName);
-    if (!errorPage.includes(messagePlaceholder))
-      throw new Error(`The page ${errorPageName}.html must contain ${messagePlaceholder}. Run scripts/setup.sh.`);
+    for (const placeholder of Object.values(placeholders))
+      if (!errorPage.includes(placeholder))
+        throw new Error(`The page ${errorPageName}.html must contain ${placeholder}. Run scripts/setup.sh.`);
   }
 
   /** `origin` is the service's origin as the caller sees it. */
@@ -70,11 +80,15 @@ export class Pages {
     return { html: this.#html(name), headers: pageHeaders(origin) };
   }
 
-  /** Renders the error page of a link. `message` is HTML that the caller has escaped. */
-  readonly errorPage: ErrorPage = (status, message) =>
-    this.#html(errorPageName)
-      .replaceAll(statusPlaceholder, String(status))
-      .replaceAll(messagePlaceholder, () => message);
+  /** Renders the error page. `message` is HTML that the caller has escaped. */
+  readonly errorPage: ErrorPage = (status, message) => {
+    const { title, hint } = status === 404 ? missingPage : unusableLink;
+    return this.#html(errorPageName)
+      .replaceAll(placeholders.title, title)
+      .replaceAll(placeholders.hint, hint)
+      .replaceAll(placeholders.status, String(status))
+      .replaceAll(placeholders.message, () => message);
+  };
 
   #html(name: string): string {
     const html = this.#pages.get(name);
@@ -102,9 +116,15 @@ function readPage(folder: string, name: string): string {
 /** Files of unknown types are skipped, as no page requests them. */
 function readStatic(folder: string): Map<string, StaticFile> {
   const files = new Map<string, StaticFile>();
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
-    const contentType = contentTypes[extname(entry.name)];
-    if (entry.isFile() && contentType !== undefined) files.set(entry.name, { contentType, data: readFileSync(join(folder, entry.name)) });
+  const entries = readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isFile());
+  const names = new Set(entries.map(({ name }) => name));
+  const read = (name: string): Buffer => readFileSync(join(folder, name));
+  for (const name of names) {
+    const contentType = contentTypes[extname(name)];
+    if (contentType === undefined) continue;
+    const encoded = Object.entries(suffixes).filter(([, suffix]) => names.has(name + suffix));
+    const encodings = new Map(encoded.map(([encoding, suffix]) => [encoding, read(name + suffix)]));
+    files.set(name, { contentType, data: read(name), encodings });
   }
   return files;
 }

@@ -24,6 +24,6 @@ export function mountView(http: Http, view: View): void {
   http.onFile(saveLiveViewDownload, (call) => view.saveDownload(call));
   http.onFile(openVnc, (call) => view.vncPage(call));
   http.onSocket(watchVnc, (call, upgrade) => view.watchVnc(call, upgrade));
-  for (const [name, { contentType, data }] of pages.files)
-    http.asset(`/static/${name}`, { contentType, headers: immutableHeaders, load: () => data });
+  for (const [name, { contentType, data, encodings }] of pages.files)
+    http.asset(`/static/${name}`, { contentType, headers: immutableHeaders, load: () => data, encodings });
 }

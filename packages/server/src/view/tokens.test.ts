@@ -53,6 +53,7 @@ class TokensFixture {
       store,
       clock: this.clock,
       secret,
+      hasPeers: false,
       log: { ...silentLog, info: recordLine, warn: recordLine, error: recordLine },
       keys: {
         authenticate: ({ authorization }) => ({ ...keyOf('anna'), scope: `by ${authorization}` }),
@@ -135,7 +136,7 @@ async function firstLoad(
 ): Promise<{ header: string; value: string }> {
   const headers: Record<string, string> = {};
   const principal = await authenticate(guardNames[guardName], sessionId, { token });
-  tokens.setViewCookie({
+  await tokens.setViewCookie({
     principal,
     origin: from,
     target: `/v1/session/${sessionId}/${guardName}/page?token=${token}`,
@@ -380,12 +381,12 @@ describe('a cookie', () => {
     const { value } = await firstLoad('live-view', id, token);
     const first = await authenticate('view', id, { token });
     const set: string[] = [];
-    const welcome = (principal: Principal, target: string): void =>
+    const welcome = (principal: Principal, target: string): Promise<void> =>
       tokens.setViewCookie({ principal, origin, target, setHeader: (_, header) => void set.push(header) });
-    welcome(await authenticate('view', id, { viewCookies: [value] }), `/v1/session/${id}/live-view`);
-    welcome(keyOf('anna'), `/v1/session/${id}/live-view`);
+    await welcome(await authenticate('view', id, { viewCookies: [value] }), `/v1/session/${id}/live-view`);
+    await welcome(keyOf('anna'), `/v1/session/${id}/live-view`);
     for (const target of [`/v1/session/${id}/cdp?x=/live-view`, `/v1/session/${id}/live-viewer?`, `/x/v1/session/${id}/live-view?`])
-      welcome(first, target);
+      await welcome(first, target);
     assert.deepEqual(set, []);
   });
 

@@ -16,7 +16,8 @@ import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { sessionEndedError, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
-import { Grants, type Link } from './grants.ts';
+import { Cookies } from './cookies.ts';
+import type { Link } from './grants.ts';
 import { pruneRevocations, revocationsOf, writeRevocation } from './store.ts';
 import type { Store } from '../store/store.ts';
 
@@ -26,6 +27,8 @@ export interface TokensDeps extends TokenValidityDeps {
   clock: Clock;
   secret: Buffer;
   log: Log;
+  /** Whether other workers work on the same database. */
+  hasPeers: boolean;
 }
 
 /** What a token is sealed for. A token of one purpose is invalid for the other. */
@@ -39,7 +42,7 @@ const revocationRetentionMs = 400 * 86_400_000;
 
 export class Tokens {
   readonly #deps: TokensDeps;
-  readonly #grants: Grants;
+  readonly #cookies: Cookies;
   /** Open connections by their link. */
   readonly #connections = new Map<Link, CloseConnection>();
   /** The latest time at which this worker issued or revoked a link. */
@@ -49,7 +52,8 @@ export class Tokens {
 
   constructor(deps: TokensDeps) {
     this.#deps = deps;
-    this.#grants = new Grants(deps.clock);
+    const { clock, log, store, hasPeers } = deps;
+    this.#cookies = new Cookies({ shared: hasPeers ? store : null, clock, log });
     deps.keys.onRevoked(() => this.#revocations.nudge());
     deps.sessions.onEnded(({ sessionId }) => this.#closeEnded(sessionId));
   }
@@ -109,12 +113,12 @@ export class Tokens {
   async revoke(principal: Principal, sessionId: string): Promise<void> {
     await this.#recordingOf(ownerOf(principal), sessionId);
     await writeRevocation(this.#deps.store, sessionId, new Date(this.#nextTimestampMs()));
-    this.#deps.log.info({ session: sessionId }, 'view tokens revoked');
+    this.#deps.log.info({ session_id: sessionId }, 'view tokens revoked');
     this.#revocations.nudge();
   }
 
   /** Exchanges the token of a first load for a cookie that is limited to this path. */
-  setViewCookie(call: Pick<Call, 'principal' | 'origin' | 'target' | 'setHeader'>): void {
+  async setViewCookie(call: Pick<Call, 'principal' | 'origin' | 'target' | 'setHeader'>): Promise<void> {
     const [, section] = /^\/v1\/session\/[^/?]+\/(live-view|vnc|recordings)(?=[/?])/.exec(call.target) ?? [];
     if (!call.principal.viewer?.isFirstLoad || section === undefined) return;
     const link = linkOf(call.principal);
@@ -123,7 +127,7 @@ export class Tokens {
     const secure = protocol === 'https:' ? '; Secure' : '';
     call.setHeader(
       'set-cookie',
-      `${viewCookieName(call.origin)}=${this.#grants.issue(link)}; Path=${path}; HttpOnly; SameSite=Lax${secure}`,
+      `${viewCookieName(call.origin)}=${await this.#cookies.issue(link)}; Path=${path}; HttpOnly; SameSite=Lax${secure}`,
     );
   }
 
@@ -143,7 +147,7 @@ export class Tokens {
   }
 
   async #authenticate({ token, viewCookies, params }: Credentials, purpose: Purpose, scopes: readonly Scope[]): Promise<Principal> {
-    const links = token === undefined ? this.#grants.find(viewCookies) : await this.#linksOfToken(token, purpose);
+    const links = token === undefined ? await this.#cookies.find(viewCookies) : await this.#linksOfToken(token, purpose);
     // Strangers can plant cookies, so cookies of other sessions are ignored.
     const candidates = links.filter(({ sessionId, scope }) => sessionId === params['session_id'] && scopes.includes(scope));
     const validity = await checkValidity(this.#deps, candidates);
@@ -151,7 +155,7 @@ export class Tokens {
     if (!link) throw this.invalidTokenError();
     const { owner, keyId, ...viewer } = link;
     // A page may send the token with every request: one that has the link's cookie needs no other.
-    const hasCookie = token !== undefined && this.#grants.find(viewCookies).some(({ grantId }) => grantId === link.grantId);
+    const hasCookie = token !== undefined && (await this.#cookies.find(viewCookies)).some(({ grantId }) => grantId === link.grantId);
     return {
       owner,
       keyId,
@@ -222,7 +226,7 @@ export class Tokens {
   }
 
   async #prune(): Promise<void> {
-    this.#grants.purge();
+    await this.#cookies.purge();
     await pruneRevocations(this.#deps.store, new Date(this.#deps.clock.now().getTime() - revocationRetentionMs));
   }
 }

@@ -8,10 +8,10 @@ import {
   type watchLiveView,
   type watchVnc,
 } from '@berth/contract';
-import { ownerOf, type Call, type FileReply, type Principal, type Upgrade } from '../http/call.ts';
+import { ownerOf, type Call, type FileReply, type Upgrade } from '../http/call.ts';
 import { toFileReply, type Drive } from '../drive/drive.ts';
 import type { Loop } from '../lib/loop.ts';
-import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
+import type { RunningSession, Sessions } from '../sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
 import { LiveView } from './live-view.ts';
 import type { PageName, Pages } from './pages.ts';
@@ -42,15 +42,15 @@ export class View {
     this.#deps = deps;
     this.tokens = new Tokens(deps);
     this.pages = deps.pages;
-    this.#vnc = new Vnc(deps.clock);
+    this.#vnc = new Vnc(deps);
   }
 
   get loops(): readonly Loop[] {
     return this.tokens.loops;
   }
 
-  livePage(call: Call<typeof openLiveView>): string {
-    this.tokens.setViewCookie(call);
+  async livePage(call: Call<typeof openLiveView>): Promise<string> {
+    await this.tokens.setViewCookie(call);
     const { html, headers } = this.pages.page('live-view', call.origin);
     for (const [name, value] of Object.entries(headers)) call.setHeader(name, value);
     return html;
@@ -59,7 +59,7 @@ export class View {
   /** @throws ServiceError session_not_ready while the session starts; the page retries */
   async watchLive(call: Call<typeof watchLiveView>, upgrade: Upgrade): Promise<void> {
     const { principal } = call;
-    const target = await this.#readySession(principal, call.params.session_id);
+    const target = await this.#readySession(call);
     const socket = await upgrade.accept({ messageBytesMax });
     const scope = principal.viewer?.scope === 'control' ? 'control' : 'view';
     this.#liveViewOf(target).join(socket, { scope, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
@@ -74,15 +74,15 @@ export class View {
   }
 
   /** Serves the only file under `vnc/`, by its name or none. @throws ServiceError asset_not_found for every other name */
-  vncPage(call: Call<typeof openVnc>): FileReply {
+  async vncPage(call: Call<typeof openVnc>): Promise<FileReply> {
     if (call.params.path !== '' && call.params.path !== vncPageName)
       throw new ServiceError('asset_not_found', 'File not found. The browser window is at `vnc.html`.');
     return this.pageFile(call, 'vnc', vncPageName);
   }
 
   /** A page that is served as a file. Sets the cookie on the first load. */
-  pageFile(call: Call, page: PageName, filename: string): FileReply {
-    this.tokens.setViewCookie(call);
+  async pageFile(call: Call, page: PageName, filename: string): Promise<FileReply> {
+    await this.tokens.setViewCookie(call);
     const { html, headers } = this.pages.page(page, call.origin);
     const { 'content-security-policy': policy = '', ...otherHeaders } = headers;
     for (const [name, value] of Object.entries(otherHeaders)) call.setHeader(name, value);
@@ -100,11 +100,11 @@ export class View {
 
   async watchVnc(call: Call<typeof watchVnc>, upgrade: Upgrade): Promise<void> {
     const { principal } = call;
-    const target = await this.#readySession(principal, call.params.session_id);
+    const target = await this.#readySession(call);
     await this.#vnc.open(target, { upgrade, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
-  #liveViewOf({ session, machine }: { session: LiveSession; machine: Machine }): LiveView {
+  #liveViewOf({ session, machine }: RunningSession): LiveView {
     const { sessionId } = session.record;
     const existing = this.#liveViews.get(sessionId);
     if (existing) return existing;
@@ -114,8 +114,8 @@ export class View {
     return live;
   }
 
-  async #readySession(principal: Principal, sessionId: string): Promise<{ session: LiveSession; machine: Machine }> {
-    return await this.#whileLive(() => this.#deps.sessions.ready(ownerOf(principal), sessionId));
+  async #readySession({ principal, params, signal }: Call<typeof watchLiveView>): Promise<RunningSession> {
+    return await this.#whileLive(() => this.#deps.sessions.ready(ownerOf(principal), params.session_id, { signal }));
   }
 
   async #whileLive<T>(work: () => Promise<T>): Promise<T> {

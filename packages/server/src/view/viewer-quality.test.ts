@@ -65,8 +65,16 @@ describe('the quality of a viewer', () => {
     assert.equal(qualityOf(quality), 80);
   });
 
+  it('is the best from the first frame on, and its rate from the first acknowledgement', () => {
+    const quality = new ViewerQuality(0);
+    assert.deepEqual(quality.demand(fit), { maxWidth: 1280, maxHeight: 720, quality: 80, framesPerSecond: 1 });
+    quality.recordAck(0, 20);
+    assert.deepEqual(quality.demand(fit), { maxWidth: 1280, maxHeight: 720, quality: 80, framesPerSecond: 25 });
+  });
+
   it('asks for next to nothing while nothing is taken, and begins low when it is back', () => {
     const quality = new ViewerQuality(0);
+    quality.recordAck(0, 20);
     quality.checkSilence(0, stalledMs - 1);
     assert.equal(quality.demand(fit).framesPerSecond, 25);
     quality.checkSilence(0, stalledMs);

@@ -30,8 +30,9 @@ const levels: readonly Level[] = [
   { quality: 40, scale: 1, framesPerSecond: 15 },
   worstLevel,
 ];
-/** For a viewer that acknowledges nothing: just enough to notice when it recovers. */
-const stalledLevel: Level = { ...worstLevel, framesPerSecond: 1 };
+/** For a viewer that has acknowledged nothing: just enough to notice when it does. Its first frame comes as soon as any. */
+const silentFramesPerSecond = 1;
+const stalledLevel: Level = { ...worstLevel, framesPerSecond: silentFramesPerSecond };
 
 /** A longer delay makes interaction feel sluggish. */
 const lateMs = 250;
@@ -50,6 +51,7 @@ export const stalledMs = 5000;
 export class ViewerQuality {
   #level = 0;
   #isStalled = false;
+  #hasAcknowledged = false;
   #delayMs = 0;
   #samples = 0;
   #roundTripMs: number | null = null;
@@ -69,6 +71,7 @@ export class ViewerQuality {
   }
 
   recordAck(sentMs: number, nowMs: number): void {
+    this.#hasAcknowledged = true;
     if (this.#isStalled) return this.#resume(nowMs);
     if (sentMs < this.#ignoreBeforeMs) return;
     const durationMs = nowMs - sentMs;
@@ -88,7 +91,8 @@ export class ViewerQuality {
 
   demand({ width, height }: Fit): ScreencastDemand {
     const { quality, scale, framesPerSecond } = this.#isStalled ? stalledLevel : (levels[this.#level] ?? worstLevel);
-    return { maxWidth: Math.ceil(width * scale), maxHeight: Math.ceil(height * scale), quality, framesPerSecond };
+    const maxFramesPerSecond = this.#hasAcknowledged ? framesPerSecond : silentFramesPerSecond;
+    return { maxWidth: Math.ceil(width * scale), maxHeight: Math.ceil(height * scale), quality, framesPerSecond: maxFramesPerSecond };
   }
 
   #resume(nowMs: number): void {

@@ -1,11 +1,12 @@
 import type { Duplex } from 'node:stream';
 import { ServiceError } from '@berth/contract';
 import type { ViewCloseReason } from '@berth/contract/live-view';
+import { abortAfter } from '../lib/deadline.ts';
 import type { Upgrade } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import { NoDisplay } from '../runtime/runtime.ts';
-import type { LiveSession, Machine } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './viewer-socket.ts';
 
 export type RegisterConnection = (close: (reason: ViewCloseReason) => void) => () => void;
@@ -20,11 +21,13 @@ const probeTimeoutMs = 2000;
 /** Splices sockets to the displays of `full_browser` sessions. Data is inspected only to detect user activity. */
 export class Vnc {
   readonly #clock: Clock;
+  readonly #sessions: Pick<Sessions, 'isHeld'>;
   /** Sockets by session, including those still opening. */
   readonly #sockets = new Map<string, number>();
 
-  constructor(clock: Clock) {
+  constructor({ clock, sessions }: { clock: Clock; sessions: Pick<Sessions, 'isHeld'> }) {
     this.#clock = clock;
+    this.#sessions = sessions;
   }
 
   /** @throws ServiceError session_not_ready while the session has no display */
@@ -36,11 +39,12 @@ export class Vnc {
     if ((this.#sockets.get(sessionId) ?? 0) >= socketsMax) return closeSocket(await upgrade.accept(), 'limit');
     this.#count(sessionId, 1);
     const onEnd = (): void => this.#count(sessionId, -1);
+    const isHeld = (): boolean => this.#sessions.isHeld(sessionId);
     try {
       const display = await openDisplay(machine);
       const { socket, stream } = await acceptStream(display, upgrade);
       startHeartbeat(socket, this.#clock);
-      new Splice({ socket, stream, display, machine }, session, onEnd).start(registerConnection);
+      new Splice({ socket, stream, display, machine }, session, { isHeld, onEnd }).start(registerConnection);
     } catch (error) {
       onEnd();
       throw error;
@@ -85,18 +89,24 @@ interface SpliceStreams {
   machine: Machine;
 }
 
+interface SpliceEvents {
+  /** Whether this worker still runs the session. Ends this where it does not. */
+  isHeld(): boolean;
+  onEnd(): void;
+}
+
 /** Connects a socket with a display and closes both together. */
 class Splice {
   readonly #streams: SpliceStreams;
   readonly #session: LiveSession;
-  readonly #onEnd: () => void;
+  readonly #events: SpliceEvents;
   readonly #undo: (() => void)[] = [];
   #hasEnded = false;
 
-  constructor(streams: SpliceStreams, session: LiveSession, onEnd: () => void) {
+  constructor(streams: SpliceStreams, session: LiveSession, events: SpliceEvents) {
     this.#streams = streams;
     this.#session = session;
-    this.#onEnd = onEnd;
+    this.#events = events;
   }
 
   start(registerConnection: RegisterConnection): void {
@@ -120,7 +130,8 @@ class Splice {
     });
     display.once('close', () => void this.#onDisplayClosed());
     stream.on('data', (chunk: Buffer) => {
-      if (!this.#hasEnded && !isWatchOnly(chunk)) this.#session.touch();
+      // Before the chunk reaches the display: what comes first after a freeze may be a message.
+      if (this.#events.isHeld() && !this.#hasEnded && !isWatchOnly(chunk)) this.#session.touch();
     });
     stream.pipe(display);
     // The socket is closed with a reason, which ending the stream would not send.
@@ -133,7 +144,7 @@ class Splice {
     if (this.#hasEnded) return;
     try {
       const probe = openDisplay(this.#streams.machine).then((display) => void display.on('error', () => undefined).destroy());
-      await orAbort(probe, AbortSignal.timeout(probeTimeoutMs));
+      await orAbort(probe, abortAfter(probeTimeoutMs));
       this.#end('bad_message');
     } catch {
       this.#end('browser_crashed');
@@ -152,7 +163,7 @@ class Splice {
     const { endedReason } = this.#session.record;
     closeSocket(socket, reason, reason === 'session_ended' && endedReason !== null ? endedReason : reason);
     countViewer({ session: this.#session, scope: 'vnc', by: -1 });
-    this.#onEnd();
+    this.#events.onEnd();
   }
 }
 

@@ -21,6 +21,7 @@ export function App({ view }: { view: LiveView }) {
   const stage = useRef<StageHandle>(null);
   const tools = useRef<HTMLDivElement>(null);
   useSignalEffect(() => {
+    if (view.isEmbedded) return;
     const title = view.activeTab.value?.title;
     document.title = title ? `${title} · Live view` : 'Live view';
   });
@@ -43,7 +44,7 @@ export function App({ view }: { view: LiveView }) {
   return (
     <div class="live-view" data-live={view.link.state.value.status === 'live'}>
       <header class="bars">
-        <h1 class="visually-hidden">Live view of {view.state.value?.session.name ?? 'a session'}</h1>
+        {!view.isEmbedded && <h1 class="visually-hidden">Live view of {view.state.value?.session.name ?? 'a session'}</h1>}
         <div class="bar bar-tabs">
           <TabStrip view={view} />
           <Status view={view} />

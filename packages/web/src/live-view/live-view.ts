@@ -43,11 +43,14 @@ export class LiveView {
   });
   readonly painter: Painter;
   readonly link: Link;
+  /** Whether it is a part of another page, which has its own title and main part. */
+  readonly isEmbedded: boolean;
   #socket: WebSocket | undefined;
   #fit: Size | undefined;
 
-  constructor({ socketUrl, pageUrl }: { socketUrl: string; pageUrl: string }) {
+  constructor({ socketUrl, pageUrl, isEmbedded = false }: { socketUrl: string; pageUrl: string; isEmbedded?: boolean }) {
     this.pageUrl = pageUrl;
+    this.isEmbedded = isEmbedded;
     this.painter = new Painter((frame) => this.#drawn(frame));
     this.link = new Link({ socketUrl, pageUrl, onSocket: (socket) => this.#listen(socket) });
   }

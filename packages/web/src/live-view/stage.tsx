@@ -43,8 +43,9 @@ export function Stage({ view, onLeave, handle }: StageProps) {
   const tab = view.activeTab.value;
   const isStale = view.link.state.value.status !== 'live' && page !== null;
   const isPanel = view.canControl.value && tab !== undefined;
+  const Main = view.isEmbedded ? 'div' : 'main';
   return (
-    <main class="stage" data-stale={isStale} data-control={view.canControl}>
+    <Main class="stage" data-stale={isStale} data-control={view.canControl}>
       <div
         id={stageId}
         class="stage-space"
@@ -70,7 +71,7 @@ export function Stage({ view, onLeave, handle }: StageProps) {
       </div>
       <FitOffer view={view} page={page} box={box} space={space.value} />
       <StageNotice view={view} />
-    </main>
+    </Main>
   );
 }
 

@@ -12,5 +12,13 @@ test('says times in words', () => {
 });
 
 test('writes sizes in the unit that fits', () => {
-  assert.deepEqual([0, 999, 1000, 12_400, 3_400_000].map(sizeText), ['0 B', '999 B', '1 kB', '12 kB', '3.4 MB']);
+  assert.deepEqual([0, 999, 1000, 12_400, 3_400_000, 1.2e9, 3.4e12].map(sizeText), [
+    '0 B',
+    '999 B',
+    '1 kB',
+    '12 kB',
+    '3.4 MB',
+    '1.2 GB',
+    '3.4 TB',
+  ]);
 });

@@ -36,8 +36,10 @@ const shapes = {
 
 export type IconName = keyof typeof shapes;
 
-export const Icon = ({ name }: { name: IconName }) => (
+export const Drawing = ({ children }: { children: JSX.Element }) => (
   <svg class="icon" viewBox="0 0 24 24" aria-hidden="true" focusable="false">
-    {shapes[name]}
+    {children}
   </svg>
 );
+
+export const Icon = ({ name }: { name: IconName }) => <Drawing>{shapes[name]}</Drawing>;

@@ -29,13 +29,16 @@ export class Link {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #liveSinceMs: number | undefined;
   #decision: CloseDecision;
+  readonly #closing = new AbortController();
 
   constructor(options: LinkOptions) {
     this.#options = options;
-    addEventListener('online', () => this.reconnectNow());
-    document.addEventListener('visibilitychange', () => {
+    const { signal } = this.#closing;
+    addEventListener('online', () => this.reconnectNow(), { signal });
+    const onVisible = () => {
       if (document.visibilityState === 'visible') this.reconnectNow();
-    });
+    };
+    document.addEventListener('visibilitychange', onVisible, { signal });
   }
 
   get state(): ReadonlySignal<LinkState> {
@@ -73,6 +76,15 @@ export class Link {
   end(ending: Ending): void {
     this.#decision = ending;
     this.#socket?.close();
+  }
+
+  /** Closes the connection and leaves nothing behind, where the page goes on without it. */
+  close(): void {
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    const socket = this.#socket;
+    this.#socket = undefined;
+    socket?.close();
   }
 
   /** Skips the delay before the next attempt. */

@@ -1,4 +1,5 @@
 /** The DevTools sessions of customers' clients, and what each of them waits for. */
+import { Backlog } from './backlog.ts';
 import { ClientReplies } from './client-replies.ts';
 
 interface TargetFilterEntry {
@@ -19,6 +20,7 @@ export interface Attachment<C> {
   /** Of its `Target.setAutoAttach`, if that pauses new targets. */
   autoAttachFilter: readonly TargetFilterEntry[] | null;
   readonly replies: ClientReplies;
+  readonly backlog: Backlog;
 }
 
 /** Without a filter, Chromium attaches to all but these. */
@@ -34,7 +36,13 @@ export class Attachments<C> {
   readonly #bySession = new Map<string, Attachment<C>>();
 
   add(of: Pick<Attachment<C>, 'sessionId' | 'client' | 'parent' | 'targetId' | 'targetType'>): void {
-    this.#bySession.set(of.sessionId, { ...of, isWatchingPage: false, autoAttachFilter: null, replies: new ClientReplies() });
+    this.#bySession.set(of.sessionId, {
+      ...of,
+      isWatchingPage: false,
+      autoAttachFilter: null,
+      replies: new ClientReplies(),
+      backlog: new Backlog(),
+    });
   }
 
   get(sessionId: string): Attachment<C> | undefined {

@@ -1,16 +1,16 @@
 /** A message of a customer's client, read as Chromium reads it. */
+import type { LongTexts } from './long-texts.ts';
 
 /** The browser's own parser stops at 300, and its error then has no id. */
 const paramsDepthMax = 200;
-
-/** A large argument is better passed as text: an object for each value takes a hundred times the bytes, and seconds. */
-const valuesMax = 200_000;
 
 export interface ClientMessage {
   id: number;
   method: string;
   params: Record<string, unknown>;
   sessionId: string | undefined;
+  /** Of a large message, whose `params` have marks in their places. */
+  texts?: LongTexts;
 }
 
 export interface MessageError {
@@ -19,10 +19,8 @@ export interface MessageError {
   message: string;
 }
 
-/** The message as Chromium would read it, or Chromium's error for it. */
+/** The message as Chromium would read it, or Chromium's error for it. Large ones are for `parseLargeMessage`. */
 export function parseMessage(raw: string | Buffer): ClientMessage | MessageError {
-  if (raw.length > valuesMax && hasTooManyValues(typeof raw === 'string' ? Buffer.from(raw) : raw))
-    return { id: idAtHead(raw), code: -32600, message: `Message has more than ${valuesMax} values` };
   let value: unknown;
   try {
     value = JSON.parse(typeof raw === 'string' ? raw : raw.toString('utf8'));
@@ -45,21 +43,8 @@ export function parseMessage(raw: string | Buffer): ClientMessage | MessageError
   return { id, method, params: params as Record<string, unknown>, sessionId };
 }
 
-/** Counts what opens or follows a value, outside of strings, before anything is allocated for it. */
-function hasTooManyValues(raw: Buffer): boolean {
-  let values = 0;
-  let isInString = false;
-  for (let at = 0; at < raw.length; at += 1) {
-    const byte = raw[at];
-    if (byte === 0x22) isInString = !isInString;
-    else if (isInString) at += byte === 0x5c ? 1 : 0;
-    else if ((byte === 0x2c || byte === 0x5b || byte === 0x7b) && (values += 1) > valuesMax) return true;
-  }
-  return false;
-}
-
 /** Where libraries write it, so that the call fails and does not wait. */
-function idAtHead(raw: string | Buffer): number | undefined {
+export function idAtHead(raw: Buffer): number | undefined {
   const [, id] = /^\{"id":(\d{1,9}),/.exec(raw.slice(0, 32).toString()) ?? [];
   return id === undefined ? undefined : Number(id);
 }

@@ -14,9 +14,12 @@ type ReplyChange = (reply: Reply) => Reply;
 /** Chromium writes the id first, so that an event costs one look. */
 const replyStart = Buffer.from('{"id":');
 
+export const isReply = (frame: Buffer): boolean =>
+  frame.length > replyStart.length && frame.compare(replyStart, 0, replyStart.length, 0, replyStart.length) === 0;
+
 /** The id of a reply; undefined for an event. */
 export function replyIdOf(frame: Buffer): number | undefined {
-  if (frame.length <= replyStart.length || frame.compare(replyStart, 0, replyStart.length, 0, replyStart.length) !== 0) return undefined;
+  if (!isReply(frame)) return undefined;
   const id = Number.parseInt(frame.toString('latin1', replyStart.length, replyStart.length + 11), 10);
   return Number.isNaN(id) ? undefined : id;
 }

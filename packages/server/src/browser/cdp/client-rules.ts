@@ -175,7 +175,7 @@ const rules = new Map<string, Rule>(
 export const ruledCommands: ReadonlySet<string> = new Set(rules.keys());
 
 /** Parameters in which any other command could pass an address. */
-const addressNames = ['url', 'initialUrl', 'targetUrl'];
+export const addressNames = ['url', 'initialUrl', 'targetUrl'];
 const forbiddenSchemes = /^(file|filesystem|chrome|chrome-[a-z]+|devtools|view-source|about|isolated-app):$/;
 
 /** Decides about one command. One that no table names is refused with the browser's own reply to an unknown one. */

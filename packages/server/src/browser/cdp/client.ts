@@ -18,6 +18,11 @@ export class Client {
     this.options = options;
   }
 
+  /** Whether the target is the browser, as the worker or another client is attached to it. */
+  isForeign({ type, targetId }: { type: string; targetId: string }): boolean {
+    return type === 'browser' && targetId !== this.browserTargetId;
+  }
+
   end(reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
     this.isOpen = false;
     this.options.onClose(reason);

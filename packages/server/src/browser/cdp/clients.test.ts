@@ -1,37 +1,56 @@
-import { until } from '../testing/on-page.ts';
 import assert from 'node:assert/strict';
 import { copyFile, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
 import { chromium, type Browser as PlaywrightBrowser } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
+import { openBridge, type Bridge } from '../testing/bridge.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
+import { freshPage, until } from '../testing/on-page.ts';
 import { openSite, type Site } from '../testing/site.ts';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
-import { WebSocketServer } from 'ws';
-import type { Browser } from '../browser.ts';
-import type { DevtoolsClientOptions } from '../model.ts';
 
 let site: Site;
+let shared: Launched;
 let launched: Launched;
 let bridge: Bridge;
 
-before(async () => void (site = await openSite()));
-after(() => site.close());
-beforeEach(async () => {
-  launched = await launch();
-  await launched.browser.prepare(settings({ viewport: { width: 1000, height: 700, device_scale_factor: 1 }, tabLimit: 6 }));
+// As in a machine: a page may open several popups at once.
+const launchBrowser = (): Promise<Launched> => launch({ flags: ['--disable-popup-blocking'] });
+
+/** Prepares one fresh tab, without clients. */
+async function use(chosen: Launched): Promise<void> {
+  launched = chosen;
+  await until(() => launched.browser.clientCount() === 0);
+  const viewport = { width: 1000, height: 700, device_scale_factor: 1 };
+  // The test before may have reached the limit.
+  await launched.browser.prepare(settings({ viewport, tabLimit: 30 }));
+  await freshPage(launched.browser);
+  await launched.browser.prepare(settings({ viewport, tabLimit: 6 }));
   bridge = await openBridge(launched.browser);
-});
-afterEach(async () => {
+}
+
+/** For a test that ends its browser, or leaves contexts in it. */
+async function useOwnBrowser(t: TestContext): Promise<void> {
   await bridge.close();
-  await launched.end();
+  const own = await launchBrowser();
+  t.after(() => own.end());
+  await use(own);
+}
+
+before(async () => {
+  site = await openSite();
+  shared = await launchBrowser();
 });
+after(async () => {
+  await shared.end();
+  await site.close();
+});
+beforeEach(() => use(shared));
+afterEach(() => bridge.close());
 
-const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 10_000 });
+const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 30_000 });
 
-describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
+describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
   it('drives the page that is there', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]?.pages()[0];
@@ -83,6 +102,39 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
     await browser.close();
   });
 
+  it('sets up each of the popups that a page opens at once', async () => {
+    await launched.browser.prepare(settings({ tabLimit: 20 }));
+    const browser = await connect();
+    const [context] = browser.contexts();
+    const page = context!.pages()[0]!;
+    await context!.addInitScript('globalThis.injected = 42');
+    await page.goto(site.url);
+    const open = (): Promise<unknown> => page.evaluate(`[1, 2, 3].map(() => open('/child')).map(({ injected }) => injected)`);
+    assert.deepEqual(await open(), [42, 42, 42]);
+    const other = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+    assert.deepEqual(await open(), [42, 42, 42]);
+    await until(() => launched.browser.tabs().filter(({ url }) => url.endsWith('/child')).length === 6);
+    await other.disconnect();
+    await browser.close();
+  });
+
+  it('sets up frames of other sites before their first script without delay, and so does the session', { timeout: 60_000 }, async () => {
+    await launched.browser.prepare(settings({ userAgent: 'Mozilla/5.0 Framed' }));
+    const browser = await connect();
+    const [context] = browser.contexts();
+    const page = context!.pages()[0]!;
+    await context!.addInitScript('globalThis.injected = 42');
+    await page.goto(site.url);
+    const since = performance.now();
+    await page.evaluate(`new Promise((onload) => document.body.append(Object.assign(document.createElement('iframe'), {
+      src: ${JSON.stringify(site.url.replace('127.0.0.1', 'localhost'))} + '/child', onload })))`);
+    // A resume that waits for the other one comes after ten seconds.
+    assert.ok(performance.now() - since < 9500, `${Math.round(performance.now() - since)} ms`);
+    const [, frame] = page.frames();
+    assert.deepEqual(await frame?.evaluate('[first.injected, first.agent]'), [42, 'Mozilla/5.0 Framed']);
+    await browser.close();
+  });
+
   it('fails at once for the tabs over the limit that it opens at the same time', async () => {
     const browser = await connect();
     const context = browser.contexts()[0]!;
@@ -121,11 +173,12 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(site.url);
+    const earlier = await readdir(launched.downloadsPath).catch((): string[] => []);
     const [download] = await Promise.all([page.waitForEvent('download'), page.evaluate('location.href = "/download"')]);
     assert.equal(download.suggestedFilename(), 'a.bin');
     await download.failure();
-    const names = await readdir(launched.downloadsPath);
-    assert.equal(await readFile(join(launched.downloadsPath, names[0]!), 'utf8'), 'contents');
+    const [name] = (await readdir(launched.downloadsPath)).filter((each) => !earlier.includes(each));
+    assert.equal(await readFile(join(launched.downloadsPath, name!), 'utf8'), 'contents');
     await browser.close();
   });
 
@@ -193,8 +246,9 @@ describe('Playwright over connectOverCDP', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the end of a browser', { timeout: 60_000 }, () => {
-  it('detaches targets before it closes the socket', async () => {
+describe('the end of a browser', { timeout: 180_000 }, () => {
+  it('detaches targets before it closes the socket', async (t) => {
+    await useOwnBrowser(t);
     const puppet = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const [page] = await puppet.pages();
     const seen: string[] = [];
@@ -206,7 +260,7 @@ describe('the end of a browser', { timeout: 60_000 }, () => {
   });
 });
 
-describe('Puppeteer over connect', { timeout: 60_000 }, () => {
+describe('Puppeteer over connect', { timeout: 180_000 }, () => {
   it('drives pages, popups and contexts', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const page = (await browser.pages())[0];
@@ -229,7 +283,8 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await until(() => launched.browser.clientCount() === 0);
   });
 
-  it('creates a limited number of contexts, and others again for those that it disposes of', async () => {
+  it('creates a limited number of contexts, and others again for those that it disposes of', async (t) => {
+    await useOwnBrowser(t);
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const create = () => browser.createBrowserContext();
     const contexts = await Promise.all(Array.from({ length: 32 }, create));
@@ -272,7 +327,7 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await browser.close();
     await until(() => bridge.closed.length === 1);
     assert.deepEqual(bridge.closed, ['browser_close']);
-    await launched.browser.ping({ signal: AbortSignal.timeout(1000) });
+    await launched.browser.ping({ signal: AbortSignal.timeout(20_000) });
   });
 
   it('leaves no contexts and tabs of its own when it closes its browser', async () => {
@@ -302,45 +357,3 @@ describe('Puppeteer over connect', { timeout: 60_000 }, () => {
     await browser.disconnect();
   });
 });
-
-interface Bridge {
-  url: string;
-  closed: string[];
-  /** Of clients that connect from now on. */
-  copyDownload: DevtoolsClientOptions['copyDownload'];
-  close(): Promise<void>;
-}
-
-/** A WebSocket server for `connectClient`, so that tests can connect customers' libraries. */
-async function openBridge(browser: Browser): Promise<Bridge> {
-  const server = new WebSocketServer({ host: '127.0.0.1', port: 0, perMessageDeflate: false, maxPayload: 128 * 1024 * 1024 });
-  await once(server, 'listening');
-  const close = async (): Promise<void> => {
-    for (const socket of server.clients) socket.terminate();
-    server.close();
-    await once(server, 'close');
-  };
-  const url = `ws://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const opened: Bridge = { url, closed: [], copyDownload: undefined, close };
-  server.on('connection', (socket) => {
-    const early: Buffer[] = [];
-    const keep = (data: Buffer): void => void early.push(data);
-    socket.on('message', keep);
-    void browser
-      .connectClient({
-        send: (message) => socket.send(message, { binary: false }),
-        onClose: (reason) => {
-          opened.closed.push(reason);
-          socket.close(1000, reason);
-        },
-        copyDownload: opened.copyDownload,
-      })
-      .then((client) => {
-        socket.off('message', keep);
-        for (const data of early) void client.receive(data);
-        socket.on('message', (data: Buffer) => void client.receive(data));
-        socket.on('close', () => client.close());
-      });
-  });
-  return opened;
-}

@@ -22,10 +22,13 @@ export const answerTimeoutMs = 10_000;
 /** The browser refused a command, mostly because its target has closed or changed. Its own words are the cause. */
 export class ProtocolError extends PageError {
   readonly code: number;
+  /** The browser's own words. */
+  readonly answer: string;
   constructor(method: string, code: number, answer: string) {
     super('context_lost', 'The page changed or closed during the call. Try again.', { cause: new Error(`${method}: ${answer}`) });
     this.name = 'ProtocolError';
     this.code = code;
+    this.answer = answer;
   }
 }
 
@@ -35,6 +38,15 @@ export class CommandTimeout extends PageError {
     super('timeout', message, { cause: new Error(`${method} timed out`) });
     this.name = 'CommandTimeout';
   }
+}
+
+export interface ConnectionOptions {
+  log: Log;
+  timeoutScale: TimeoutScale;
+  /** Why the gate recently did not reach a host. The browser itself only knows that it failed. */
+  egressFailureOf?: EgressFailureOf | undefined;
+  /** Called before a message to or from the browser is passed on: none is any more where it calls `end`. */
+  beforeMessage?: (() => void) | undefined;
 }
 
 interface SendOptions {
@@ -67,6 +79,7 @@ export class Connection {
   readonly #pending = new Map<number, Pending>();
   readonly #listeners = new Map<string, Set<Listener>>();
   readonly #ownSessions = new Set<string>();
+  readonly #beforeMessage: () => void;
   readonly netErrors: NetErrors;
   #lastId = 0;
   #closedReason: 'closed' | 'unresponsive' | null = null;
@@ -74,11 +87,9 @@ export class Connection {
   /** Messages of sessions that are not the worker's own. */
   onForeign: (sessionId: string, frame: Buffer) => void = () => {};
 
-  constructor(
-    stream: Duplex,
-    { log, timeoutScale, egressFailureOf }: { log: Log; timeoutScale: TimeoutScale; egressFailureOf?: EgressFailureOf | undefined },
-  ) {
+  constructor(stream: Duplex, { log, timeoutScale, egressFailureOf, beforeMessage = () => undefined }: ConnectionOptions) {
     this.#log = log;
+    this.#beforeMessage = beforeMessage;
     this.netErrors = new NetErrors(egressFailureOf ?? (() => null));
     this.timeoutScale = timeoutScale;
     this.#pipe = new Pipe(stream, {
@@ -99,6 +110,7 @@ export class Connection {
    * @throws ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason
    */
   send<C extends Command>(method: C, params: Params<C>, options: SendOptions = {}): Promise<Result<C>> {
+    this.#beforeMessage();
     if (this.#closedReason) return Promise.reject(new BrowserClosed('the browser has closed'));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     const { sessionId, signal } = options;
@@ -131,7 +143,8 @@ export class Connection {
   }
 
   /** Sends a message of a customer's client, already checked. */
-  forward(message: string): void {
+  forward(message: string | (string | Buffer)[]): void {
+    this.#beforeMessage();
     this.#pipe.write(message);
   }
 
@@ -169,6 +182,8 @@ export class Connection {
   }
 
   #route(raw: Buffer): void {
+    this.#beforeMessage();
+    if (this.#closedReason) return;
     const frame = this.netErrors.apply(raw);
     const sessionId = sessionOf(frame);
     if (sessionId !== undefined && !this.#ownSessions.has(sessionId)) {

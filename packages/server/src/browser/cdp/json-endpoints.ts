@@ -20,9 +20,15 @@ export function versionDocument(version: BrowserVersion, webSocketDebuggerUrl: s
     'Protocol-Version': version.protocolVersion,
     'User-Agent': version.userAgent,
     'V8-Version': version.jsVersion,
-    'WebKit-Version': /AppleWebKit\/([\d.]+)/.exec(version.userAgent)?.[1] ?? '',
+    'WebKit-Version': engineVersion(version),
     webSocketDebuggerUrl,
   };
+}
+
+/** As Chromium writes it, `537.36 (@commit)`: ChromeDriver refuses a browser without the commit. */
+function engineVersion({ userAgent, revision }: BrowserVersion): string {
+  const version = /AppleWebKit\/([\d.]+)/.exec(userAgent)?.[1] ?? '';
+  return version && revision ? `${version} (${revision})` : version;
 }
 
 export interface TargetDocument {

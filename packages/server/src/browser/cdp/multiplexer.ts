@@ -11,14 +11,16 @@ import type { Log } from '../../lib/log.ts';
 import { section } from '../../lib/sections.ts';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
-import type { DevtoolsClient, DevtoolsClientOptions } from '../model.ts';
-import { BrowserClosed } from '../model.ts';
+import { BrowserClosed, type DevtoolsClient, type DevtoolsClientOptions } from '../model.ts';
 import { Client } from './client.ts';
 import { ClientContexts } from './client-contexts.ts';
 import { parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
+import { largeBytesMin, parseLargeMessage } from './large-message.ts';
 import { Attachments, type Attachment } from './attachments.ts';
+import type { Backlog } from './backlog.ts';
 import {
   isHidden,
+  isReply,
   noSuchTarget,
   replyIdOf,
   toError,
@@ -28,7 +30,7 @@ import {
   type TargetInfo,
 } from './client-replies.ts';
 import { applyRules, type RuleContext } from './client-rules.ts';
-import { Resumption } from './resumption.ts';
+import { Resumption, type Resume } from './resumption.ts';
 
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;
@@ -58,6 +60,8 @@ export interface PausedTarget {
   targetId: string;
   type: string;
   parentId: string | null;
+  /** A page in the process of its opener. */
+  isPopup: boolean;
 }
 
 export class Multiplexer {
@@ -102,8 +106,8 @@ export class Multiplexer {
   }
 
   /** Calls `resume` when every client that waits on the target has resumed it. */
-  holdResume({ targetId, type, parentId }: PausedTarget, resume: () => void): void {
-    this.#resumption.hold(targetId, this.#attachments.waiting(type, parentId), resume);
+  holdResume({ targetId, type, parentId, isPopup }: PausedTarget, resume: () => void): void {
+    this.#resumption.hold({ targetId, isPopup }, this.#attachments.waiting(type, parentId), resume);
   }
 
   /** @throws BrowserClosed */
@@ -175,6 +179,7 @@ export class Multiplexer {
   #deliver(sessionId: string, frame: Buffer): void {
     const attachment = this.#attachments.get(sessionId);
     if (!attachment) return;
+    if (isReply(frame)) attachment.backlog.onReply();
     this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
     if (replyIdOf(frame) === ownCommandId) return;
@@ -203,7 +208,7 @@ export class Multiplexer {
       if (attachment.targetId !== null) this.#resumption.leave(client, attachment.targetId);
       this.#attachments.remove(sessionId);
     }
-    return !info || !(isHidden(info) || isForeignBrowser(info, client));
+    return !info || !(isHidden(info) || client.isForeign(info));
   }
 
   /** Takes a target that has become one of the browser's own from a client. */
@@ -230,48 +235,61 @@ export class Multiplexer {
   #receive(client: Client, raw: string | Buffer): Promise<void> | undefined {
     if (!client.isOpen) return undefined;
     this.#deps.onActivity();
+    if (raw.length > largeBytesMin) return this.#receiveLarge(client, raw);
     this.#turn.isSpent();
-    const message = parseMessage(raw);
-    if ('code' in message) this.#sendError(client, message);
-    else this.#applyRules(client, message);
-    return this.#connection.drained() ?? (this.#turn.isSpent() ? nextTurn() : undefined);
+    return this.#take(client, parseMessage(raw));
   }
 
-  #sendError(client: Client, error: MessageError): void {
+  async #receiveLarge(client: Client, raw: string | Buffer): Promise<void> {
+    const message = await parseLargeMessage(raw);
+    if (client.isOpen) await section('devtools', () => this.#take(client, message));
+  }
+
+  #take(client: Client, message: ClientMessage | MessageError): Promise<void> | undefined {
+    const backlog = 'code' in message ? this.#sendError(client, message) : this.#applyRules(client, message);
+    return this.#connection.drained() ?? backlog?.room() ?? (this.#turn.isSpent() ? nextTurn() : undefined);
+  }
+
+  #sendError(client: Client, error: MessageError): undefined {
     const { id, code, message } = error;
     this.#send(client, JSON.stringify(id === undefined ? { error: { code, message } } : { id, error: { code, message } }));
     client.errorCount += 1;
     if (client.errorCount > clientErrorsMax) this.#disconnect(client, 'protocol_error');
   }
 
-  #applyRules(client: Client, { id, method, params, sessionId }: ClientMessage): void {
+  /** Returns what the command waits in; undefined where the browser does not get it. */
+  #applyRules(client: Client, { id, method, params, sessionId, texts }: ClientMessage): Backlog | undefined {
     const attachment = this.#attachments.get(sessionId ?? client.sessionId);
     if (attachment?.client !== client) {
       this.#send(client, JSON.stringify({ id, error: { code: -32001, message: 'Session with given id not found.' } }));
-      return;
+      return undefined;
     }
     const decision = applyRules(method, params, this.#deps.ruleContext());
     if (decision.kind === 'refuse') {
       this.#send(client, JSON.stringify({ id, error: { code: decision.code ?? -32000, message: decision.message }, sessionId }));
-      return;
+      return undefined;
     }
     if (decision.kind === 'close') {
       this.#disposeContexts(client);
       this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
       this.#disconnect(client, 'browser_close');
-      return;
+      return undefined;
     }
     this.#trackCommand(attachment, { id, method, params });
     this.#contexts.onCommand(client, `${sessionId ?? client.sessionId} ${id}`, { method, params });
     // Serialized again from the checked values, so that the browser cannot read anything else.
-    const message = JSON.stringify({
-      id,
-      method,
-      params: decision.kind === 'rewrite' ? decision.params : params,
-      sessionId: sessionId ?? client.sessionId,
-    });
-    if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, () => this.#connection.forward(message));
-    else this.#connection.forward(message);
+    const checkedParams = decision.kind === 'rewrite' ? decision.params : params;
+    const checked = JSON.stringify({ id, method, params: checkedParams, sessionId: sessionId ?? client.sessionId });
+    const message = texts?.fill(checked) ?? checked;
+    attachment.backlog.onCommand();
+    const send = (): void => this.#connection.forward(message);
+    const answer = (): void => {
+      attachment.backlog.onReply();
+      this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
+    };
+    if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, { send, answer });
+    else send();
+    return attachment.backlog;
   }
 
   /** To a client that closes its browser, nothing of its own stays open. */
@@ -283,11 +301,11 @@ export class Multiplexer {
     }
   }
 
-  #resume({ client, targetId, targetType, autoAttachFilter }: Attachment<Client>, forward: () => void): void {
+  #resume({ client, targetId, targetType, autoAttachFilter }: Attachment<Client>, command: Resume): void {
     // Whoever resumes a tab and does not attach to its page does not wait on that, either.
     if (targetType === 'tab' && !autoAttachFilter) this.#resumption.leave(client);
-    if (targetId === null) forward();
-    else this.#resumption.resume(targetId, client, forward);
+    if (targetId === null) command.send();
+    else this.#resumption.resume(targetId, client, command);
   }
 
   #trackCommand(attachment: Attachment<Client>, { id, method, params }: Pick<ClientMessage, 'id' | 'method' | 'params'>): void {
@@ -305,7 +323,7 @@ export class Multiplexer {
     else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#deps.onActivate(params['targetId']);
     else if (method === 'Target.setAutoAttach') this.#attachments.onAutoAttach(attachment.sessionId, params);
     else if (method === 'Target.getTargets')
-      replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || isForeignBrowser(info, attachment.client)));
+      replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || attachment.client.isForeign(info)));
     else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
     else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
     else if (method === 'Target.createTarget') this.#countTab(attachment, id);
@@ -334,7 +352,3 @@ export class Multiplexer {
     });
   }
 }
-
-/** The session of the worker or of another client. */
-const isForeignBrowser = ({ type, targetId }: TargetInfo, { browserTargetId }: Client): boolean =>
-  type === 'browser' && targetId !== browserTargetId;

@@ -63,6 +63,8 @@ describe('network errors', () => {
     assert.equal(errors.reportOf('net::ERR_CONNECTION_REFUSED', { url: 'http://alive.example/' }), null);
     const unseen = errors.reportOf('net::ERR_NAME_NOT_RESOLVED', { url: 'http://alive.example/' });
     assert.equal(unseen?.message, 'alive.example cannot be resolved', 'the browser itself did not resolve it');
+    const unsafe = errors.reportOf('net::ERR_UNSAFE_PORT', { url: 'http://alive.example:6667/' });
+    assert.deepEqual([unsafe?.rule, unsafe?.message], ['port', 'alive.example:6667 is on a port that no browser opens']);
   });
 
   it('appear in the log of a page, and in the errors of its WebSockets', () => {

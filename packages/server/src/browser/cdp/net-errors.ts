@@ -76,9 +76,17 @@ export class NetErrors {
     const address = this.#addresses.get(requestId) ?? url;
     const report = this.#report(address);
     if (report && netErrors[report.reason] === errorText) return report;
-    // The browser itself refuses some names, which then never reach the gate.
-    const host = errorText === netErrors.dns_failed ? URL.parse(address)?.hostname : undefined;
-    return host === undefined ? null : { reason: 'dns_failed', rule: null, message: `${host.slice(0, hostCharsMax)} cannot be resolved` };
+    // The browser itself refuses some names and ports, which then never reach the gate.
+    const target = URL.parse(address);
+    if (target && errorText === netErrors.dns_failed)
+      return { reason: 'dns_failed', rule: null, message: `${target.hostname.slice(0, hostCharsMax)} cannot be resolved` };
+    if (target && errorText === 'net::ERR_UNSAFE_PORT')
+      return {
+        reason: 'blocked_by_policy',
+        rule: 'port',
+        message: `${target.host.slice(0, hostCharsMax)} is on a port that no browser opens`,
+      };
+    return null;
   }
 
   /** The result of `Page.navigate` to the address. */

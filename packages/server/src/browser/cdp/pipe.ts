@@ -11,8 +11,8 @@ const frameBytesMax = 256 * 1024 * 1024;
 /** A browser that does not read while this much is queued is frozen. Twice the largest message that a client may send. */
 const queueBytesMax = 128 * 1024 * 1024;
 
-/** While more than this is queued, clients are not read. */
-const fullBytes = 8 * 1024 * 1024;
+/** While more than this is queued, clients are not read. What is queued is written in one turn. */
+const fullBytes = 1024 * 1024;
 
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
@@ -94,9 +94,15 @@ export class Pipe {
     stream.resume();
   }
 
-  write(message: string): void {
+  /** A large message comes in parts, which are not joined. */
+  write(message: string | (string | Buffer)[]): void {
     if (!this.#open) return;
-    this.#stream.write(`${message}\0`);
+    if (typeof message === 'string') this.#stream.write(`${message}\0`);
+    else {
+      this.#stream.cork();
+      for (const part of [...message, '\0']) this.#stream.write(part);
+      this.#stream.uncork();
+    }
     if (this.#stream.writableLength > queueBytesMax) this.#close('unresponsive', new Error('the browser does not read its pipe'));
   }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it, mock } from 'node:test';
-import { Resumption } from './resumption.ts';
+import { Resumption, type Resume } from './resumption.ts';
 
 const one = { name: 'one' };
 const two = { name: 'two' };
@@ -8,29 +8,42 @@ const two = { name: 'two' };
 describe('the resumption of new targets', () => {
   let sent: string[];
   let resumption: Resumption<object>;
-  const send = (name: string) => (): void => void sent.push(name);
+  const own = (name: string) => (): void => void sent.push(name);
+  const command = (name: string): Resume => ({ send: own(name), answer: own(`${name} answered`) });
+  const hold = (targetId: string, clients: readonly object[], isPopup = false): void =>
+    resumption.hold({ targetId, isPopup }, clients, own(targetId));
   beforeEach(() => {
     sent = [];
     resumption = new Resumption();
   });
 
   it('is immediate when no client waits', () => {
-    resumption.hold('T', [], send('own'));
-    resumption.resume('T', one, send('one'));
-    assert.deepEqual(sent, ['own', 'one']);
+    hold('T', []);
+    resumption.resume('T', one, command('one'));
+    assert.deepEqual(sent, ['T', 'one']);
   });
 
   it('comes after the last client that waits', () => {
-    resumption.hold('T', [one, two], send('own'));
-    resumption.resume('T', one, send('one'));
+    hold('T', [one, two]);
+    resumption.resume('T', one, command('one'));
     assert.deepEqual(sent, []);
-    resumption.resume('T', two, send('two'));
-    assert.deepEqual(sent, ['own', 'one', 'two']);
+    resumption.resume('T', two, command('two'));
+    assert.deepEqual(sent, ['T', 'one', 'two']);
+  });
+
+  it('is sent once for a popup, and answered to its other clients', () => {
+    hold('T', [one, two], true);
+    resumption.resume('T', one, command('one'));
+    resumption.resume('T', two, command('two'));
+    assert.deepEqual(sent, ['T', 'one answered', 'two answered']);
+    resumption.resume('T', two, command('again'));
+    resumption.resume('U', two, command('unknown'));
+    assert.deepEqual(sent.slice(3), ['again answered', 'unknown']);
   });
 
   it('does not wait for a client that has left', () => {
-    resumption.hold('T', [one, two], send('T'));
-    resumption.hold('U', [one], send('U'));
+    hold('T', [one, two]);
+    hold('U', [one]);
     resumption.leave(one);
     assert.deepEqual(sent, ['U']);
     resumption.leave(two, 'T');
@@ -40,14 +53,14 @@ describe('the resumption of new targets', () => {
   it('comes after ten seconds, and does not wait for that client again until it resumes something', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
-      resumption.hold('T', [one], send('T'));
+      hold('T', [one]);
       mock.timers.tick(9999);
       assert.deepEqual(sent, []);
       mock.timers.tick(1);
-      resumption.hold('U', [one], send('U'));
+      hold('U', [one]);
       assert.deepEqual(sent, ['T', 'U']);
-      resumption.resume('U', one, send('late'));
-      resumption.hold('V', [one], send('V'));
+      resumption.resume('U', one, command('late'));
+      hold('V', [one]);
       assert.deepEqual(sent, ['T', 'U', 'late']);
     } finally {
       mock.timers.reset();

@@ -59,7 +59,7 @@ after(async () => {
   await pages.close();
 });
 
-const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 8000 }, call());
+const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 20_000 }, call());
 const run = (expression: string): Promise<unknown> => page.evaluate(page.mainFrame(), expression, call());
 const click = async (x: number, y: number, button: 'left' | 'right' | 'middle' = 'left', count = 1): Promise<void> => {
   await page.mouse.move({ x, y }, call());
@@ -70,11 +70,11 @@ const click = async (x: number, y: number, button: 'left' | 'right' | 'middle' =
 };
 
 async function until(expression: string): Promise<void> {
-  const end = performance.now() + 8000;
+  const end = performance.now() + 20_000;
   while (!(await run(expression))) assert.ok(performance.now() < end, `never: ${expression}`);
 }
 
-describe('the keyboard', { timeout: 60_000 }, () => {
+describe('the keyboard', { timeout: 180_000 }, () => {
   beforeEach(async () => {
     await go('/keys');
     await run('t.focus()');
@@ -169,7 +169,7 @@ describe('the keyboard', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the mouse', { timeout: 60_000 }, () => {
+describe('the mouse', { timeout: 180_000 }, () => {
   it('clicks with each button, once and twice', async () => {
     await go('/mouse');
     await click(100, 90, 'left', 2);

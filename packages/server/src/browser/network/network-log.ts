@@ -3,14 +3,11 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
+import { createEntry, emptyTimings, lineCharsMax, sizeOf, toSentHeaders, urlCharsMax } from './network-entry.ts';
+import type { Traffic } from './traffic.ts';
 
 /** A busy page makes a few hundred requests. */
 const entriesMax = 2000;
-const urlCharsMax = 8192;
-const headerCharsMax = 4096;
-/** Status texts, MIME types and the like. */
-const lineCharsMax = 200;
-const headersMax = 100;
 /** Requests that never end stay pending; the oldest then go first. */
 const pendingMax = 1000;
 
@@ -33,6 +30,8 @@ export class NetworkLog {
   readonly #undo: (() => void)[] = [];
   /** Called when a request finishes. */
   readonly #finishListeners = new Set<() => void>();
+  /** Records bodies and messages, too. */
+  traffic: Traffic | null = null;
   #dropped = 0;
 
   constructor(connection: Connection, options: { since: Date; isOwnSession: (sessionId: string | undefined) => boolean }) {
@@ -109,7 +108,9 @@ export class NetworkLog {
 
   entries(): NetworkEntries {
     const unfinished = [...this.#pending.values()].map((entry) => ({ ...entry, error: 'unfinished' }));
-    const entries = [...this.#entries, ...unfinished].sort((left, right) => left.startedAt.getTime() - right.startedAt.getTime());
+    const entries = [...this.#entries, ...unfinished, ...(this.traffic?.sockets() ?? [])].sort(
+      (left, right) => left.startedAt.getTime() - right.startedAt.getTime(),
+    );
     return { since: this.#since, entries, dropped: this.#dropped };
   }
 
@@ -126,7 +127,7 @@ export class NetworkLog {
     Object.assign(entry, {
       status: responseStatusCode,
       statusText: cutText(responseStatusText, lineCharsMax),
-      responseHeaders: cutHeaders(headers),
+      responseHeaders: toSentHeaders(headers),
       mimeType: cutText(responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '', lineCharsMax),
       bodyBytes,
       wireBytes: headBytes + bodyBytes,
@@ -145,13 +146,15 @@ export class NetworkLog {
     }
     if (/^(data|blob|about):/.test(event.request.url)) return;
     if (this.#pending.size >= pendingMax) this.#forgetOldest();
-    this.#pending.set(key, toPending(event));
+    const pending = toPending(event);
+    pending.details = this.traffic?.begin(event, from) ?? null;
+    this.#pending.set(key, pending);
   }
 
   #onRequestExtra({ requestId, headers }: Protocol.Network.RequestWillBeSentExtraInfoEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
     if (!entry) return;
-    entry.requestHeaders = cutHeaders(headers);
+    entry.requestHeaders = toSentHeaders(headers);
     entry.requestBytes = sizeOf(entry);
   }
 
@@ -159,7 +162,7 @@ export class NetworkLog {
   #onResponseExtra({ requestId, headers }: Protocol.Network.ResponseReceivedExtraInfoEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
     const cookies = Object.entries(headers).filter(([name]) => /^set-cookie2?$/i.test(name));
-    if (entry && cookies.length > 0) entry.cookieHeaders = cutHeaders(Object.fromEntries(cookies));
+    if (entry && cookies.length > 0) entry.cookieHeaders = toSentHeaders(Object.fromEntries(cookies));
   }
 
   #onResponse({ requestId, response, timestamp }: Protocol.Network.ResponseReceivedEvent, from: string): void {
@@ -177,7 +180,9 @@ export class NetworkLog {
   #onFinished({ requestId, timestamp, encodedDataLength }: Protocol.Network.LoadingFinishedEvent, from: string): void {
     const key = keyOf(from, requestId);
     const entry = this.#pending.get(key);
-    if (entry) this.#finish(key, entry, { atMs: timestamp * 1000, wireBytes: encodedDataLength, error: null });
+    if (!entry) return;
+    this.#finish(key, entry, { atMs: timestamp * 1000, wireBytes: encodedDataLength, error: null });
+    this.traffic?.finish(entry, from);
   }
 
   #onFailed({ requestId, timestamp, errorText, blockedReason }: Protocol.Network.LoadingFailedEvent, from: string): void {
@@ -196,7 +201,7 @@ export class NetworkLog {
       status: response.status,
       statusText: cutText(response.statusText, lineCharsMax),
       protocol: cutText(response.protocol ?? '', lineCharsMax),
-      responseHeaders: cutHeaders(response.headers),
+      responseHeaders: toSentHeaders(response.headers),
       mimeType: cutText(response.mimeType, lineCharsMax),
       remoteAddress: null,
       fromCache: response.fromDiskCache === true || response.fromPrefetchCache === true,
@@ -239,31 +244,11 @@ export class NetworkLog {
 
 const keyOf = (sessionId: string, requestId: string): string => `${sessionId} ${requestId}`;
 
-const emptyTimings: NetworkEntry['timings'] = { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 0, receiveMs: 0 };
-
 function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.Network.RequestWillBeSentEvent): Pending {
+  const startedAt = new Date(wallTime * 1000);
   const entry: Pending = {
-    requestId,
-    startedAt: new Date(wallTime * 1000),
-    method: cutText(request.method, 32),
-    url: cutText(request.url, urlCharsMax),
-    resourceType: type ?? 'Other',
-    requestHeaders: cutHeaders(request.headers),
-    requestBytes: 0,
-    status: 0,
-    statusText: '',
-    protocol: '',
-    responseHeaders: {},
-    mimeType: '',
-    redirectUrl: '',
-    remoteAddress: null,
-    fromCache: false,
-    fromServiceWorker: false,
-    bodyBytes: 0,
-    wireBytes: 0,
-    error: null,
-    timings: emptyTimings,
-    totalMs: 0,
+    ...createEntry({ requestId, startedAt, method: request.method, url: request.url, resourceType: type ?? 'Other' }),
+    requestHeaders: toSentHeaders(request.headers),
     startedMs: timestamp * 1000,
     responseMs: null,
     isBodyTaken: false,
@@ -272,17 +257,6 @@ function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.N
   entry.requestBytes = sizeOf(entry);
   return entry;
 }
-
-/** Bytes of the request head as HTTP/1.1; the browser does not count bodies. */
-const sizeOf = ({ method, url, requestHeaders }: NetworkEntry): number =>
-  method.length + url.length + 12 + Object.entries(requestHeaders).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 2);
-
-const cutHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(
-    Object.entries(headers)
-      .slice(0, headersMax)
-      .map(([name, value]) => [cutText(name, 256), cutText(value, headerCharsMax)]),
-  );
 
 function timingsOf(timing: Protocol.Network.ResourceTiming): NetworkEntry['timings'] {
   const between = (start: number, end: number): number => (start < 0 || end < 0 ? -1 : Math.max(0, end - start));

@@ -51,7 +51,7 @@ const hitTest = `(target, x, y) => {
 }`;
 
 /** Returns the root of the search; null where computing all names would be too expensive, since each may repeat the text of others. */
-const searchRoot = `(root) => {
+export const searchRoot = `(root) => {
   ${safeDom}
   const top = root ?? reader(Document, 'documentElement')(document);
   const all = top ? Element.prototype.getElementsByTagName.call(top, '*') : [];

@@ -24,6 +24,8 @@ const destroyedDelayMs = 100;
 const contextAttemptsMax = 4;
 /** A script is terminated this long before the timeout, so that the reply arrives in time. */
 const endEarlyMs = 30;
+/** What the browser answers for a document that was replaced before the call arrived: the only calls that certainly never ran. */
+const noContextAnswers = /^(Cannot find context with specified id|Could not find object with given id)$/;
 
 interface ExecutionContext {
   session: PageSession;
@@ -187,8 +189,8 @@ export class ExecutionContexts {
     first: boolean,
   ): Promise<void> {
     const { frameId, context, error: cause, by } = failed;
-    // A running function is rejected before the event of the new document, one that arrived too late after it.
-    const hadBegun = this.#contexts.get(frameId) === context;
+    // By the reply, not by the event of the new document: both may be in one read of the pipe, and then the event is handled first.
+    const hadBegun = !noContextAnswers.test(cause.answer);
     const alive = await this.#isAlive(context, by);
     if (!alive && this.#contexts.get(frameId) === context) this.#contexts.delete(frameId);
     if (invocation.args.some(isElement)) throw new PageError('element_gone', 'The element is no longer in the page.', { cause });

@@ -1,11 +1,12 @@
 /** Back, forward and reload, with the same result as a navigation. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import { DocumentTrail } from '../network/document-trail.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { NavigationError, type NavigationResult } from '../model.ts';
-import { loadError } from './navigate.ts';
+import { loadError } from './load-error.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type NavigationRequest } from './model.ts';
 import { Deadline } from '../../lib/deadline.ts';
@@ -16,6 +17,9 @@ const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', net
 const titleTimeoutMs = 500;
 /** The browser's error page follows a failure within milliseconds; without it the response is not delayed further. */
 const errorPageTimeoutMs = 1500;
+/** The browser's refusal while a document takes the place of the one before, as of a reload that was given up. It has done nothing. */
+const betweenDocuments = 'Not attached to an active page';
+const betweenDocumentsMs = 20;
 
 export interface HistoryDeps {
   connection: Connection;
@@ -103,11 +107,20 @@ class HistoryWatch {
   async #start([method, params]: HistoryCommand): Promise<void> {
     const { connection, frames } = this.#deps;
     const { main, tab } = frames;
-    const to = { sessionId: tab.sessionId, signal: this.#deadline.signal, timeoutMs: Math.max(1, this.#deadline.leftMs) };
     const wasCrashed = tab.status === 'crashed';
-    main.sendNoReply('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
+    main.sendNoReply('Network.enable', tab.networkBuffers);
     main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: true });
-    await connection.send(method, params, to);
+    for (let isRefused = true; isRefused;) {
+      const to = { sessionId: tab.sessionId, signal: this.#deadline.signal, timeoutMs: Math.max(1, this.#deadline.leftMs) };
+      isRefused = await connection.send(method, params, to).then(
+        () => false,
+        (error: unknown) => {
+          if (error instanceof ProtocolError && error.answer === betweenDocuments && this.#deadline.leftMs > 0) return true;
+          throw error;
+        },
+      );
+      if (isRefused) await sleep(betweenDocumentsMs, undefined, { signal: this.#deadline.signal });
+    }
     // A process that replaces a crashed one missed the command; sending it again also replays the lifecycle events.
     if (wasCrashed) main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: true });
   }

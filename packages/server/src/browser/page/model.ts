@@ -145,6 +145,24 @@ export class PageError extends Error {
   }
 }
 
+export interface AccessibilityNode {
+  /** As the browser names it, such as `button` or `StaticText`. */
+  role: string;
+  name: string;
+  value: string;
+  /** Those that are set, such as `checked` and `level`. */
+  states: Record<string, string>;
+  depth: number;
+  /** Of a node that takes the focus. The caller releases it. */
+  element: ElementRef | null;
+}
+
+export interface AccessibilityTree {
+  /** In document order. */
+  nodes: AccessibilityNode[];
+  isTruncated: boolean;
+}
+
 export interface Page {
   readonly tabId: string;
   /** Scales time limits to the speed of the machine. */
@@ -177,6 +195,8 @@ export interface Page {
     by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
     options: CallOptions,
   ): Promise<ElementRef[]>;
+  /** The accessibility tree of the main document. @throws PageError */
+  accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
   release(elements: readonly ElementRef[]): void;

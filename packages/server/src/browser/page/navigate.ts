@@ -1,11 +1,13 @@
 /** One navigation of one tab, from the request to its result. */
 import type { Protocol } from 'devtools-protocol';
-import type { NavigationFailure, WaitUntil } from '@berth/contract';
+import type { WaitUntil } from '@berth/contract';
 import { cutText } from '../../lib/text.ts';
+import { traced } from '../../lib/tracing.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
+import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
 import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
 import { Deadline } from '../../lib/deadline.ts';
 
@@ -19,47 +21,10 @@ const errorPageTimeoutMs = 1500;
 const downloadTimeoutMs = 1000;
 /** The title of a page that is busy for longer comes from the browser process. */
 const titleTimeoutMs = 500;
-
-const failurePatterns: readonly (readonly [RegExp, NavigationFailure])[] = [
-  [/NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED|ICANN_NAME_COLLISION|DNS_/, 'dns_failed'],
-  [/PROXY|TUNNEL_CONNECTION_FAILED|SOCKS_/, 'proxy_error'],
-  [/CERT_|SSL_|TLS_|CLEAR_TEXT_NOT_PERMITTED|ERR_BAD_SSL/, 'tls_error'],
-  [
-    /CONNECTION_REFUSED|ADDRESS_UNREACHABLE|ADDRESS_INVALID|CONNECTION_FAILED|INTERNET_DISCONNECTED|NETWORK_UNREACHABLE/,
-    'connection_refused',
-  ],
-  [/TIMED_OUT/, 'timeout'],
-  [/TOO_MANY_REDIRECTS/, 'too_many_redirects'],
-  [/BLOCKED_BY|ERR_UNSAFE_PORT|ERR_UNSAFE_REDIRECT|DISALLOWED_URL_SCHEME|ACCESS_DENIED|NETWORK_ACCESS/, 'blocked_by_policy'],
-  [/CONNECTION_|EMPTY_RESPONSE|NETWORK_CHANGED|HTTP2_|QUIC_|CONTENT_LENGTH_MISMATCH|INCOMPLETE/, 'connection_reset'],
-  [/INVALID_(HTTP_)?RESPONSE|RESPONSE_HEADERS|NETWORK_IO/, 'connection_reset'],
-];
+/** A page that navigates without end overtakes one navigation in fifteen, on a busy machine. */
+const repeatsMax = 5;
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;
-
-/** Server responses that Chromium shows no document for: no content, an error without a body, failed authentication. */
-function isAnswerWithoutPage(netError: string, status: number): boolean {
-  if (netError === 'net::ERR_ABORTED') return hasNoDocument(status);
-  return netError === 'net::ERR_HTTP_RESPONSE_CODE_FAILURE' || netError === 'net::ERR_INVALID_AUTH_CREDENTIALS';
-}
-
-const hasNoDocument = (status: number): boolean => status === 204 || status === 205 || status === 304;
-
-/** Maps Chromium's network error to a failure reason; `aborted` for unknown errors. */
-function toNavigationFailure(netError: string): NavigationFailure {
-  return failurePatterns.find(([words]) => words.test(netError))?.[1] ?? 'aborted';
-}
-
-/** The error of a load that failed with this text, explained by the gate where it knows more. */
-export function loadError(
-  connection: Connection,
-  errorText: string,
-  request: { requestId?: string | undefined; url?: string },
-): NavigationError {
-  const report = connection.netErrors.reportOf(errorText, request);
-  const message = `The page could not be loaded: ${report?.message ?? errorText}.`;
-  return new NavigationError(toNavigationFailure(errorText), errorText, message, report?.rule ? { rule: report.rule } : {});
-}
 
 interface NavigationDeps {
   connection: Connection;
@@ -73,14 +38,33 @@ interface NavigationDeps {
 }
 
 /** @throws NavigationError, TabNotFound, BrowserClosed, or the signal's reason */
-export async function navigate(deps: NavigationDeps, request: NavigationRequest, signal: AbortSignal): Promise<NavigationResult> {
-  const watch = new NavigationWatch(deps, request.waitUntil, new Deadline({ signal, timeoutMs: request.timeoutMs }));
-  try {
-    return await watch.run(request);
-  } finally {
-    watch.end();
+export function navigate(deps: NavigationDeps, request: NavigationRequest, signal: AbortSignal): Promise<NavigationResult> {
+  // The host alone: the rest of a URL may hold secrets.
+  const host = URL.parse(request.url)?.hostname ?? '';
+  return traced('navigate', { 'server.address': host, 'berth.wait_until': request.waitUntil }, async (span) => {
+    const result = await navigateUntilOwn(deps, request, signal);
+    if (result.statusCode !== null) span.set({ 'http.response.status_code': result.statusCode });
+    return result;
+  });
+}
+
+/** Repeats a navigation that one of the page before has overtaken. */
+async function navigateUntilOwn(deps: NavigationDeps, request: NavigationRequest, signal: AbortSignal): Promise<NavigationResult> {
+  const deadline = new Deadline({ signal, timeoutMs: request.timeoutMs });
+  for (let repeats = 0; ; repeats += 1) {
+    const watch = new NavigationWatch(deps, request.waitUntil, deadline);
+    try {
+      return await watch.run(request, repeats < repeatsMax);
+    } catch (error) {
+      if (!(error instanceof Overtaken)) throw error;
+    } finally {
+      watch.end();
+    }
   }
 }
+
+/** A navigation that the page before began replaced the requested document as soon as that was committed, or that page crashed. */
+class Overtaken extends Error {}
 
 class NavigationWatch {
   readonly #connection: Connection;
@@ -95,6 +79,10 @@ class NavigationWatch {
   readonly #reached = new Map<string, Set<string>>();
   /** Loader ids committed since the request, oldest first. The first may belong to an earlier navigation. */
   readonly #commits: string[] = [];
+  /** How many documents had been committed when a navigation began, by its loader id. */
+  readonly #begun = new Map<string, number>();
+  #ownId: string | null = null;
+  #isRepeatable = false;
   /** The loader id of the browser's error page, from the reply. */
   #errorPageId: string | null = null;
   readonly #errorShown = Promise.withResolvers<void>();
@@ -117,9 +105,11 @@ class NavigationWatch {
     this.#committed.promise.catch(() => {});
   }
 
-  async run(request: NavigationRequest): Promise<NavigationResult> {
+  /** @throws Overtaken, if the navigation may be repeated */
+  async run(request: NavigationRequest, isRepeatable: boolean): Promise<NavigationResult> {
+    this.#isRepeatable = isRepeatable;
     const { signal } = this.#deadline;
-    const timer = setTimeout(() => this.#committed.reject(timeoutError(request.timeoutMs)), request.timeoutMs);
+    const timer = setTimeout(() => this.#committed.reject(timeoutError(request.timeoutMs)), this.#deadline.leftMs);
     const onAbort = (): void => this.#committed.reject(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#undo.push(
@@ -135,7 +125,10 @@ class NavigationWatch {
       if (typeof result === 'object' && result !== null) return await this.#withoutPage(result);
       if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#committed.promise;
-      return await this.#conclude();
+      const concluded = await this.#conclude();
+      // What was read may be of the other document.
+      if (isRepeatable && this.#isOvertaken()) throw new Overtaken();
+      return concluded;
     } catch (error) {
       throw await this.#explain(error);
     }
@@ -158,7 +151,7 @@ class NavigationWatch {
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: request.timeoutMs + stopTimeoutMs };
     // One round trip for all: the replies to the first two carry no information.
-    void this.#connection.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }, to).catch(() => {});
+    void this.#connection.send('Network.enable', this.#tab.networkBuffers, to).catch(() => {});
     void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
     const wasCrashed = this.#tab.status === 'crashed';
     const answer = await this.#connection.send(
@@ -187,6 +180,7 @@ class NavigationWatch {
       throw loadError(this.#connection, errorText, { requestId: loaderId, url });
     }
     if (loaderId === undefined) return 'same_document';
+    this.#ownId = loaderId;
     this.#loaderId = this.#commits.includes(loaderId) ? (this.#commits.at(-1) ?? loaderId) : loaderId;
     this.#check();
     return null;
@@ -221,6 +215,12 @@ class NavigationWatch {
         ({ frameId, guid }: Protocol.Browser.DownloadWillBeginEvent) => frameId === id && this.#download.resolve(guid),
       ),
       this.#connection.on(
+        'Page.frameStartedNavigating',
+        ifOwnSession(({ frameId, loaderId }: Protocol.Page.FrameStartedNavigatingEvent) => {
+          if (frameId === id) this.#begun.set(loaderId, this.#commits.length);
+        }),
+      ),
+      this.#connection.on(
         'Page.frameNavigated',
         ifOwnSession(({ frame }: Protocol.Page.FrameNavigatedEvent) => this.#onCommit(frame)),
       ),
@@ -229,10 +229,21 @@ class NavigationWatch {
         ifOwnSession((event: Protocol.Page.LifecycleEventEvent) => this.#onLifecycle(event)),
       ),
       this.#connection.on(
+        'Page.frameStoppedLoading',
+        ifOwnSession(({ frameId }: Protocol.Page.FrameStoppedLoadingEvent) => frameId === id && this.#onStopped()),
+      ),
+      this.#connection.on(
         'Inspector.targetCrashed',
-        ifOwnSession(() => this.#committed.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'))),
+        ifOwnSession(() => this.#onCrash()),
       ),
     );
+  }
+
+  /** A page that is left may crash: Chromium does so now and then when it was about to navigate itself. */
+  #onCrash(): void {
+    const isLeft = this.#ownId === null ? this.#commits.length === 0 : !this.#commits.includes(this.#ownId);
+    if (isLeft && this.#isRepeatable) return this.#committed.reject(new Overtaken());
+    this.#committed.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'));
   }
 
   #onCommit(frame: Protocol.Page.Frame): void {
@@ -252,8 +263,25 @@ class NavigationWatch {
     this.#check();
   }
 
+  /** A page that began to load a file, and stays, has all that it loads: Chromium reports neither event for it. */
+  #onStopped(): void {
+    const loaderId = this.#loaderId;
+    const current = this.#commits.length;
+    if (loaderId === null || this.#commits.at(-1) !== loaderId || ![...this.#begun.values()].includes(current)) return;
+    for (const name of [lifecycleNames.domcontentloaded, lifecycleNames.load])
+      this.#onLifecycle({ frameId: this.#tab.id, loaderId, name, timestamp: 0 });
+  }
+
+  /** Whether the document after the requested one was on its way before that was committed: no page redirected to it. */
+  #isOvertaken(): boolean {
+    const at = this.#ownId === null ? -1 : this.#commits.indexOf(this.#ownId);
+    const next = this.#commits[at + 1];
+    return at >= 0 && next !== undefined && (this.#begun.get(next) ?? Infinity) <= at;
+  }
+
   #check(): void {
     if (this.#loaderId === null) return;
+    if (this.#isRepeatable && this.#isOvertaken()) return this.#committed.reject(new Overtaken());
     // After a crash a page may be committed in a new process before its events are on: only replayed events then show it.
     if (!this.#commits.includes(this.#loaderId) && !this.#reached.has(this.#loaderId)) return;
     if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#committed.resolve();
@@ -317,6 +345,7 @@ class NavigationWatch {
   }
 
   async #explain(error: unknown): Promise<unknown> {
+    if (error instanceof Overtaken) return error;
     const { closed, sessionId } = this.#tab;
     await this.#errorPage();
     if (closed.signal.aborted) return closed.signal.reason;

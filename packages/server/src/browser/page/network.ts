@@ -10,8 +10,6 @@ const endlessTypes: ReadonlySet<string> = new Set(['EventSource', 'WebSocket', '
 /** Requests beyond this are not counted. */
 const inFlightMax = 10_000;
 
-const withoutBuffers = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
-
 interface NetworkDeps {
   connection: Connection;
   frames: Frames;
@@ -28,7 +26,7 @@ export class Network {
     this.#deps = deps;
     deps.frames.onAttached((session) => {
       if (!this.#hasHeaders) return;
-      session.sendNoReply('Network.enable', withoutBuffers);
+      session.sendNoReply('Network.enable', deps.frames.tab.networkBuffers);
       session.sendNoReply('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() });
     });
   }
@@ -56,7 +54,7 @@ export class Network {
 
   async #sendHeaders(session: PageSession, by: Deadline): Promise<void> {
     const sent = [
-      session.send('Network.enable', withoutBuffers, by),
+      session.send('Network.enable', this.#deps.frames.tab.networkBuffers, by),
       session.send('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() }, by),
     ];
     try {
@@ -77,7 +75,7 @@ export class Network {
     const by = new Deadline(options);
     const watch = new IdleWatch(connection, frames);
     try {
-      for (const session of frames.sessions()) session.sendNoReply('Network.enable', withoutBuffers);
+      for (const session of frames.sessions()) session.sendNoReply('Network.enable', frames.tab.networkBuffers);
       // Enabling replays the lifecycle events of the document.
       await frames.main.send('Page.setLifecycleEventsEnabled', { enabled: true }, by);
       await watch.waitForIdle(by);

@@ -2,6 +2,7 @@
 import type { Viewport } from '@berth/contract';
 import type { Connection } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
+import { readAccessibilityTree } from './accessibility.ts';
 import { Capture, printPdf } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
@@ -67,6 +68,7 @@ export function createPage(deps: PageDeps): Page {
     evaluate: (frameId, expression, options) => contexts.evaluate(frameId, expression, options),
     find: (frameId, source, args, options) => contexts.find(frameId, source, args, options),
     findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
+    accessibilityTree: (options) => readAccessibilityTree(contexts, tab.id, options),
     contentFrame: (element, options) => elements.contentFrame(element, options),
     release: (each) => elements.release(each),
     scrollIntoView: (element, options) => elements.scrollIntoView(element, options),

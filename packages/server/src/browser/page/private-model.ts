@@ -1,5 +1,5 @@
 /** The interface of a private page, which fetches use: a separate browser context, with its network traffic. */
-import type { BlockDetection } from '@berth/contract';
+import type { BlockDetection, StorageState } from '@berth/contract';
 import type { NavigationRequest, NavigationResult, Page } from './model.ts';
 
 export type { BlockDetection };
@@ -55,6 +55,84 @@ export interface NetworkEntry {
   error: string | null;
   timings: { blockedMs: number; dnsMs: number; connectMs: number; sslMs: number; sendMs: number; waitMs: number; receiveMs: number };
   totalMs: number;
+  /** Present only while an observation records traffic. */
+  details?: EntryDetails | null | undefined;
+}
+
+/** Limits of recording traffic with bodies. */
+export interface TrafficLimits {
+  /** Of one body; 0: none are read. */
+  bodyBytesMax: number;
+  totalBytesMax: number;
+  /** WebSocket messages and server-sent events. */
+  messagesMax: number;
+}
+
+export interface TrafficMessage {
+  type: 'send' | 'receive';
+  /** In seconds of the browser's clock. */
+  time: number;
+  opcode: number;
+  data: string;
+}
+
+/** Of a script or a style sheet. */
+export interface SourceCoverage {
+  url: string;
+  type: 'js' | 'css';
+  totalBytes: number;
+  usedBytes: number;
+  /** How long a script has run on the main thread of the page; null of a style sheet, and where it is not known. */
+  scriptMs: number | null;
+}
+
+/** A line that the page or the browser wrote as an error, or an uncaught error. */
+export interface ObservedError {
+  text: string;
+  url: string | null;
+  line: number | null;
+}
+
+export interface BrowserCookie {
+  name: string;
+  value: string;
+  domain: string;
+  path: string;
+  /** Unix time in seconds; null for a session cookie. */
+  expires: number | null;
+  httpOnly: boolean;
+  secure: boolean;
+  sameSite: 'Strict' | 'Lax' | 'None' | null;
+  isPartitioned: boolean;
+}
+
+/** A recording of what a page does. Its traffic is in the page's `network()`. */
+export interface Observation {
+  /** What the limits left out so far. */
+  readonly dropped: { readonly bodies: number; readonly bytes: number; readonly messages: number };
+  /** Call before each load. */
+  startPage(options: { signal: AbortSignal }): Promise<void>;
+  /** Of the page that was loaded last. */
+  takePage(options: { signal: AbortSignal }): Promise<{ coverage: SourceCoverage[]; errors: ObservedError[] }>;
+  /** Resolves when the bodies of complete requests are read, at most after `withinMs`. */
+  bodiesRead(withinMs: number): Promise<void>;
+  /** All cookies of the browser context. */
+  cookies(options: { signal: AbortSignal }): Promise<BrowserCookie[]>;
+}
+
+/** What recorded traffic has beside a HAR's standard fields. */
+export interface EntryDetails {
+  initiator: { type: string; url?: string; lineNumber?: number } | null;
+  priority: string | null;
+  frameId: string | null;
+  documentUrl: string | null;
+  requestBody: string | null;
+  responseBody: { text: string; isBase64: boolean } | null;
+  security: { protocol: string; issuer: string; subjectName: string; validTo: number; sanCount: number } | null;
+  /** Of a WebSocket. */
+  messages: TrafficMessage[];
+  /** Of an `EventSource`. */
+  events: { time: number; eventName: string; eventId: string; data: string }[];
 }
 
 export interface NetworkEntries {
@@ -95,6 +173,10 @@ export interface PrivatePage {
   /** A page that is late is also a result, if it has a document. @throws NavigationError and what `navigate` throws */
   load(request: LoadRequest, options: { signal: AbortSignal }): Promise<LoadResult>;
   setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal }): Promise<void>;
+  /** Writes cookies and local storage. Call before `prepare`. */
+  setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
+  /** Records what the page does until it is closed. Call once, after `prepare`. */
+  observe(limits: TrafficLimits, options: { signal: AbortSignal }): Promise<Observation>;
   /** Waits for responses that scripts wait for, at most `withinMs`. Returns false if some are missing. */
   waitForScriptRequests(withinMs: number): Promise<boolean>;
   bytes(): NetworkBytes;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { createServer, type RequestListener } from 'node:http';
+import { EventEmitter, once } from 'node:events';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import type { LoadRequest, LoadResult, NetworkEntry, PrivatePage, PrivateSettings } from '../browser.ts';
@@ -8,8 +9,20 @@ import { until } from '../testing/on-page.ts';
 
 const html = (title: string, body = ''): string => `<!doctype html><title>${title}</title>${body}`;
 
+/** Requests of `/late`, which are answered after the file was sent. */
+const late: ServerResponse[] = [];
+const arrivals = new EventEmitter();
+/** Sends what a page loads beside its document, and then what the document waits for. */
+async function sendBeforeLate(response: ServerResponse, send: () => void): Promise<void> {
+  if (late.length === 0) await once(arrivals, 'late');
+  response.on('close', () => late.splice(0).forEach((waiting) => waiting.writeHead(404).end()));
+  send();
+}
+/** A page that starts to load something else while it loads itself. */
+const starting = (path: string): string => html('offers', `<h1>Offers</h1><img src="/late"><script>location.href = "${path}"</script>`);
+
 const site: RequestListener = (request, response) => {
-  const { pathname } = new URL(request.url ?? '/', 'http://site');
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://site');
   const reply = (type: string, body: string | Buffer, headers: Record<string, string | string[]> = {}, status = 200): void => {
     response.writeHead(status, { 'content-type': type, ...headers }).end(body);
   };
@@ -18,6 +31,15 @@ const site: RequestListener = (request, response) => {
   else if (pathname === '/header') reply('text/html', html(String(request.headers['x-asked'])));
   else if (pathname === '/json') reply('application/json', '{"a":[1,2]}');
   else if (pathname === '/file') reply('text/html', 'not shown', { 'content-disposition': 'attachment; filename="a.html"' });
+  else if (pathname === '/offers') reply('text/html', starting(searchParams.get('then') ?? ''));
+  else if (pathname === '/late') {
+    late.push(response);
+    arrivals.emit('late');
+  } else if (pathname === '/attached')
+    void sendBeforeLate(response, () => reply('text/plain', 'saved', { 'content-disposition': 'attachment; filename="a.txt"' }));
+  else if (pathname === '/archive') void sendBeforeLate(response, () => reply('application/zip', 'saved'));
+  else if (pathname === '/to-attached') response.writeHead(302, { location: '/attached' }).end();
+  else if (pathname === '/nothing') void sendBeforeLate(response, () => response.writeHead(204).end());
   else if (pathname === '/bare') response.writeHead(200).end(html('bare', '<p>no type'));
   else if (pathname === '/big') reply('application/octet-stream', Buffer.alloc(3_000_000, 7));
   else if (pathname === '/204') response.writeHead(204).end();
@@ -33,7 +55,7 @@ const site: RequestListener = (request, response) => {
   else if (pathname !== '/hang') reply('text/html', html('missing'), {}, 404);
 };
 
-describe('a private page', { timeout: 60_000 }, () => {
+describe('a private page', { timeout: 180_000 }, () => {
   let chromium: Launched;
   let url: string;
   const server = createServer(site);
@@ -55,7 +77,7 @@ describe('a private page', { timeout: 60_000 }, () => {
   const requestFor = (path: string, options: Partial<LoadRequest> = {}): LoadRequest => ({
     url: url + path,
     waitUntil: 'load',
-    timeoutMs: 10_000,
+    timeoutMs: 20_000,
     showAnything: false,
     keepBody: false,
     readsPage: false,
@@ -125,10 +147,25 @@ describe('a private page', { timeout: 60_000 }, () => {
     assert.equal(big.body?.truncated, true);
   });
 
+  for (const then of ['/attached', '/to-attached', '/archive', '/nothing'])
+    it(`returns the page that starts to load ${then} while it loads`, async () => {
+      const { title, statusCode, body, timedOut, finalUrl } = await load(`/offers?then=${then}`, { timeoutMs: 30_000 });
+      assert.deepEqual({ title, statusCode, body, timedOut }, { title: 'offers', statusCode: 200, body: null, timedOut: false });
+      assert.equal(finalUrl, `${url}/offers?then=${then}`);
+    });
+
+  it('reports nothing of the page before for one that never answers', async () => {
+    await visit(async (page) => {
+      await page.load(requestFor('/', { keepBody: true }), { signal });
+      await assert.rejects(page.load(requestFor('/hang', { timeoutMs: 1000 }), { signal }), { reason: 'timeout' });
+      assert.equal(await page.documentBody({ signal, maxBytes: 1000 }), null);
+    });
+  });
+
   it('shows other content on request', async () => {
     const shown = await visit(async (page) => {
       const result = await page.load(requestFor('/json', { showAnything: true }), { signal });
-      const text = await page.page.call<string>(page.page.mainFrame(), '() => document.body.innerText', [], { signal, timeoutMs: 2000 });
+      const text = await page.page.call<string>(page.page.mainFrame(), '() => document.body.innerText', [], { signal, timeoutMs: 20_000 });
       return { outcome: result, text };
     });
     assert.equal(shown.outcome.body, null);
@@ -204,7 +241,7 @@ describe('a private page', { timeout: 60_000 }, () => {
     assert.equal((await page.load(requestFor('/header'), { signal })).title, 'this');
     assert.equal((await page.load(requestFor('/json'), { signal })).body?.data.toString(), '{"a":[1,2]}');
     await page.close();
-    const options = { url: `${url}/header`, waitUntil: 'load' as const, timeoutMs: 5000 };
+    const options = { url: `${url}/header`, waitUntil: 'load' as const, timeoutMs: 20_000 };
     assert.equal((await chromium.browser.navigate(tab?.tabId ?? '', options, { signal })).title, 'undefined');
   });
 });

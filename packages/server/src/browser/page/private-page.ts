@@ -1,4 +1,5 @@
 /** A private page: alone in its browser context, with main responses paused for inspection. */
+import type { StorageState } from '@berth/contract';
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import { systemClock } from '../../lib/clock.ts';
@@ -6,8 +7,10 @@ import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { NavigationError, type NavigationResult } from '../model.ts';
+import { documentKind, hasBody, isAttachment, isLikelyHtml, isSaved, isWithheld } from './document-kind.ts';
 import { navigate } from './navigate.ts';
 import { NetworkLog } from '../network/network-log.ts';
+import { PageObservation } from './observation.ts';
 import type { Page } from './model.ts';
 import type {
   CapturedBody,
@@ -16,10 +19,12 @@ import type {
   LoadResult,
   NetworkBytes,
   NetworkEntries,
+  Observation,
   PrivatePage,
   PrivateSettings,
+  TrafficLimits,
 } from './private-model.ts';
-import { setCookies } from '../storage/storage.ts';
+import { setCookies, writeStorageState } from '../storage/storage.ts';
 import { titleCharsMax, type Tab } from '../tabs/tab.ts';
 import type { Tabs } from '../tabs/tabs.ts';
 
@@ -58,15 +63,18 @@ export class FetchedPage implements PrivatePage {
   /** The response in place of a document. */
   #captured: Captured | null = null;
   #lastRequestId: string | null = null;
+  /** URL of the document that the running load has shown. */
+  #shownUrl: string | null = null;
   #closing: Promise<void> | null = null;
+  #observation: PageObservation | null = null;
+  readonly #isOwnSession: (sessionId: string | undefined) => boolean;
 
   constructor(deps: PrivatePageDeps) {
     this.#deps = deps;
     this.page = deps.page;
     const { connection, tabs, tab } = deps;
-    const isOwnSession = (sessionId: string | undefined): boolean =>
-      sessionId === tab.sessionId || (this.#wholeNetwork && tabs.sessions.of(sessionId)?.contextId === tab.contextId);
-    this.#log = new NetworkLog(connection, { since: deps.now(), isOwnSession });
+    this.#isOwnSession = (sessionId) => sessionId === tab.sessionId || (this.#wholeNetwork && isOfPage(tabs.sessions.of(sessionId), tab));
+    this.#log = new NetworkLog(connection, { since: deps.now(), isOwnSession: this.#isOwnSession });
     this.#trail = new DocumentTrail(connection, tab);
     this.#watch = tabs.network.watch(tab);
   }
@@ -78,9 +86,10 @@ export class FetchedPage implements PrivatePage {
     const { connection, tabs, tab } = this.#deps;
     this.#wholeNetwork = wholeNetwork;
     tab.onPausedDocument = (paused) => void this.#onDocument(paused).catch(() => this.#continueResponse(paused));
-    const settings = { ...tabs.settings, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
+    const settings = { ...tabs.settings.ofSession, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
     const isDefault = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
-    const apply = (): Promise<void> => (tab.isPrivate ? tabs.applyPrivate(tab, settings) : tabs.applyBorrowed(tab, settings));
+    const apply = (): Promise<void> =>
+      tab.isPrivate ? tabs.settings.applyPrivate(tab, settings) : tabs.settings.applyBorrowed(tab, settings);
     await orAbort(
       Promise.all([isDefault ? undefined : apply(), setCookies(connection, tab.contextId, cookies, signal), this.#watch.enabled]),
       signal,
@@ -91,6 +100,9 @@ export class FetchedPage implements PrivatePage {
     const { connection, tabs, tab } = this.#deps;
     const trail = this.#trail;
     this.#captured = null;
+    this.#documentBody = null;
+    this.#lastRequestId = null;
+    this.#shownUrl = null;
     const noPage = new AbortController();
     this.#loading = { ...request, noPage, readByMs: systemClock.monotonicMs() + request.timeoutMs * bodyTimeShare };
     try {
@@ -117,6 +129,19 @@ export class FetchedPage implements PrivatePage {
 
   setCookies(cookies: readonly CookieParam[], { signal }: { signal: AbortSignal }): Promise<void> {
     return setCookies(this.#deps.connection, this.#deps.tab.contextId, cookies, signal);
+  }
+
+  setStorageState(state: StorageState, { signal }: { signal: AbortSignal }): Promise<void> {
+    const { connection, tabs, tab } = this.#deps;
+    const pauseRequests = (of: Tab): Promise<void> => tabs.settings.pauseRequests(of);
+    return writeStorageState({ connection, tabs: [tab], page: () => this.page, pauseRequests }, state, signal);
+  }
+
+  async observe(limits: TrafficLimits, { signal }: { signal: AbortSignal }): Promise<Observation> {
+    const { connection, tab } = this.#deps;
+    this.#observation = new PageObservation({ connection, tab, log: this.#log, isOwnSession: this.#isOwnSession, limits });
+    await this.#observation.start({ signal });
+    return this.#observation;
   }
 
   waitForScriptRequests(withinMs: number): Promise<boolean> {
@@ -146,11 +171,12 @@ export class FetchedPage implements PrivatePage {
 
   async #close(): Promise<void> {
     const { tabs, tab } = this.#deps;
+    this.#observation?.end();
     this.#log.end();
     this.#trail.end();
     this.#watch.undo();
     tab.onPausedDocument = null;
-    if (!tab.isPrivate) await tabs.endBorrowed(tab);
+    if (!tab.isPrivate) await tabs.settings.endBorrowed(tab);
     else if (tab.contextId !== undefined) await tabs.closePrivate(tab.contextId);
   }
 
@@ -159,18 +185,25 @@ export class FetchedPage implements PrivatePage {
     const { requestId, responseStatusCode: status = 0, responseHeaders = [] } = paused;
     const load = this.#loading;
     const redirects = status >= 300 && status < 400 && responseHeaders.some(({ name }) => name.toLowerCase() === 'location');
-    this.#lastRequestId = paused.networkId ?? null;
+    if (load && !redirects && this.#keepsPage(paused, load)) {
+      // A private page saves no files; a session's tab does as its settings say.
+      if (!this.#deps.tab.isPrivate || !hasBody(status)) return this.#continueResponse(paused);
+      await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, this.#takeOptions());
+      return;
+    }
+    if (!redirects) this.#lastRequestId = paused.networkId ?? null;
     if (!load || paused.responseErrorReason || redirects || !hasBody(status)) return this.#continueResponse(paused);
     const kind = documentKind(responseHeaders);
     const keepsBody = load.keepBody || isWithheld(status, responseHeaders);
-    if (kind === 'page' && !keepsBody) return this.#continueResponse(paused);
-    if (kind === 'other' && load.showAnything && !isAttachment(responseHeaders) && !keepsBody) return this.#continueResponse(paused);
+    if (kind === 'page' && !keepsBody) return this.#show(paused);
+    if (kind === 'other' && load.showAnything && !isAttachment(responseHeaders) && !keepsBody) return this.#show(paused);
     const body = await this.#takeBody(requestId, load.bodyBytesMax);
-    if (!body) return this.#continueResponse(paused);
+    if (!body) return this.#show(paused);
     const isPage = kind === 'page' || (kind === 'unknown' && isLikelyHtml(body.data));
     const shows = isPage || (load.showAnything && !isAttachment(responseHeaders));
     if (shows && !body.truncated) {
       this.#documentBody = body;
+      this.#shownUrl = paused.request.url;
       const headers = responseHeaders.filter(({ name }) => !/^(content-encoding|content-length|transfer-encoding)$/i.test(name));
       await connection.send(
         'Fetch.fulfillRequest',
@@ -183,6 +216,19 @@ export class FetchedPage implements PrivatePage {
     this.#log.recordTakenBody(this.#deps.tab.sessionId, paused, body.data.length);
     await connection.send('Fetch.failRequest', { requestId, errorReason: 'Aborted' }, this.#takeOptions());
     load.noPage.abort();
+  }
+
+  #show(paused: Paused): void {
+    this.#shownUrl = paused.request.url;
+    this.#continueResponse(paused);
+  }
+
+  /** Whether the page that is shown has begun to load a file, or nothing, and stays. */
+  #keepsPage({ networkId, request, responseStatusCode = 0, responseHeaders = [] }: Paused, load: LoadRequest): boolean {
+    if (this.#shownUrl === null || (hasBody(responseStatusCode) && !isSaved(responseHeaders))) return false;
+    const began = this.#trail.redirects(networkId ?? '')[0]?.url ?? request.url;
+    // A page that passes a check may load itself again, to become the file that was requested.
+    return began !== this.#shownUrl && began !== urlWithoutFragment(load.url);
   }
 
   #continueResponse({ requestId }: Paused): void {
@@ -285,6 +331,17 @@ export class FetchedPage implements PrivatePage {
   }
 }
 
+/** Popups of a private page are in its context; other tabs of a session are not of the borrowed one. */
+const isOfPage = (other: Tab | undefined, tab: Tab): boolean =>
+  other !== undefined && (tab.isPrivate ? other.contextId === tab.contextId : other === tab);
+
+/** As the browser reports it in requests. */
+function urlWithoutFragment(url: string): string {
+  const parsed = URL.parse(url);
+  if (parsed) parsed.hash = '';
+  return parsed?.href ?? url;
+}
+
 interface Captured {
   paused: Paused;
   body: CapturedBody;
@@ -296,26 +353,3 @@ const loaded = (result: NavigationResult, body: CapturedBody | null): LoadResult
   body,
   timedOut: false,
 });
-
-const hasBody = (status: number): boolean => status !== 204 && status !== 205 && status !== 304;
-
-type Headers = readonly Protocol.Fetch.HeaderEntry[];
-const valueOf = (headers: Headers, wanted: string): string | undefined => headers.find(({ name }) => name.toLowerCase() === wanted)?.value;
-
-/** Whether the browser would render it as an HTML document. */
-function documentKind(headers: Headers): 'page' | 'other' | 'unknown' {
-  const type = valueOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase();
-  if (isAttachment(headers)) return 'other';
-  if (!type || !type.includes('/')) return 'unknown';
-  return type === 'text/html' || type === 'application/xhtml+xml' ? 'page' : 'other';
-}
-
-const isAttachment = (headers: Headers): boolean => /^\s*attachment\b/i.test(valueOf(headers, 'content-disposition') ?? '');
-
-/** The browser would not show the body of failed authentication, and its own error page for an error without a body. */
-const isWithheld = (status: number, headers: Headers): boolean =>
-  (status === 401 && valueOf(headers, 'www-authenticate') !== undefined) || (status >= 400 && valueOf(headers, 'content-length') === '0');
-
-/** Content sniffing for responses without a type. */
-const isLikelyHtml = (data: Buffer): boolean =>
-  /^[\s\ufeff]*<(!doctype html|html|head|body|script|title|div|p|h1|a|table|br|!--|\?xml)/i.test(data.subarray(0, 1024).toString('utf8'));

@@ -148,7 +148,7 @@ async function customer(
   return { frames: () => frames, ask, client };
 }
 
-describe('watching', { timeout: 90_000 }, () => {
+describe('watching', { timeout: 180_000 }, () => {
   it('sends frames at the requested rate', async () => {
     await go('/moving');
     const { frames } = watch({ framesPerSecond: 12 });
@@ -300,7 +300,7 @@ describe('watching', { timeout: 90_000 }, () => {
   });
 });
 
-describe('the picture', { timeout: 60_000 }, () => {
+describe('the picture', { timeout: 180_000 }, () => {
   const strikes = async (frames: ScreencastFrame[]): Promise<void> => {
     const input = browser.remoteInput(active());
     // A page that was just sized may be drawn once more.
@@ -372,7 +372,7 @@ describe('the picture', { timeout: 60_000 }, () => {
   });
 });
 
-describe('the active tab', { timeout: 60_000 }, () => {
+describe('the active tab', { timeout: 180_000 }, () => {
   const open = async (path: string, isActive: boolean): Promise<string> => {
     const { tabId } = await browser.openTab({ active: isActive, ...call() });
     await go(path, tabId);

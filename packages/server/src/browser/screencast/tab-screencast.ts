@@ -8,7 +8,7 @@ import type { ScreencastDemand, ScreencastFrame } from './model.ts';
 
 /** Frames that the browser sends before it waits for an acknowledgement. */
 const framesInFlightMax = 2;
-/** Frames closer than this may have been in flight together; what was drawn meanwhile is dropped. */
+/** Frames that were drawn or arrived closer than this may have been in flight together; what was drawn meanwhile is dropped. */
 const burstGapMs = 300;
 /** If the page still changed, the next frame would have come by then. */
 const missedAfterMs = 250;
@@ -16,6 +16,8 @@ const missedAfterMs = 250;
 const doublingsMax = 5;
 /** The first frame comes within some tens of ms; a page that had nothing to show yet is restarted. */
 const firstFrameMs = 1000;
+/** On a busy machine it takes longer, and a restart drops it: each in a row doubles the time for it, up to 2^3 times. */
+const firstFrameDoublingsMax = 3;
 /** Far above an image of the largest size in the best quality, as base64. */
 const frameCharsMax = 32 * 1024 * 1024;
 /** Clocks of machines differ; a frame cannot be older than this. */
@@ -26,6 +28,9 @@ const sideMax = 65_535;
 export type TabScreencastSize = Omit<ScreencastDemand, 'framesPerSecond'>;
 /** A frame before it is counted. */
 export type TabFrame = Omit<ScreencastFrame, 'seq'>;
+
+/** The browser numbers the starts of a tab's screencast, and each frame has the number of its start: the newest that has been seen. */
+const newestStarts = new WeakMap<Tab, number>();
 
 interface TabScreencastOptions {
   connection: Connection;
@@ -46,9 +51,14 @@ export class TabScreencast {
   /** Monotonic ms when the next frame may be acknowledged. */
   #nextAckAtMs = 0;
   #lastFrameAtMs = -Infinity;
+  #lastDrawnAtMs = -Infinity;
+  /** From drawing, by the browser's clock, to arrival, by ours: at least the difference between the clocks. */
+  #leastDelayMs = Infinity;
   #restartedAtMs = -Infinity;
   /** Consecutive restarts without a longer run of frames. */
   #restarts = 0;
+  /** Frames with this number or a lower one are of an earlier start. */
+  #earlierStart = 0;
   /** Whether the last state may have been dropped. */
   #mayHaveMissed = false;
   /** Since the last start. */
@@ -96,8 +106,10 @@ export class TabScreencast {
   #start(): void {
     this.#isResized = false;
     this.#lastFrameAtMs = -Infinity;
+    this.#lastDrawnAtMs = -Infinity;
+    this.#earlierStart = newestStarts.get(this.tab) ?? 0;
     this.#send('Page.startScreencast', { format: 'jpeg', ...this.#deps.size });
-    this.#scheduleRestart(this.#timeoutScale.ms(firstFrameMs));
+    this.#scheduleRestart(this.#timeoutScale.ms(firstFrameMs) * 2 ** Math.min(this.#restarts, firstFrameDoublingsMax));
   }
 
   /** A start makes the browser send a frame; a second start without a stop does not. */
@@ -122,18 +134,36 @@ export class TabScreencast {
   }
 
   #onFrame(event: Protocol.Page.ScreencastFrameEvent): void {
+    // It was on its way when this start was sent, whose own first frame may still be missing. It needs no acknowledgement.
+    if (event.sessionId <= this.#earlierStart) return this.#show(event);
+    newestStarts.set(this.tab, event.sessionId);
     clearTimeout(this.#restartTimer);
     const now = systemClock.monotonicMs();
     const burstGap = this.#timeoutScale.ms(burstGapMs);
     this.#unacknowledged.push(event.sessionId);
-    this.#mayHaveMissed = this.#unacknowledged.length >= framesInFlightMax || now - this.#lastFrameAtMs < burstGap || this.#isResized;
-    this.#lastFrameAtMs = now;
+    const isBurst = this.#measureGap(event, now) < burstGap;
+    this.#mayHaveMissed = this.#unacknowledged.length >= framesInFlightMax || isBurst || this.#isResized;
     if (now - this.#restartedAtMs > 2 * burstGap) this.#restarts = 0;
     // A browser that exceeds the limit gets no acknowledgement for each frame.
     if (this.#unacknowledged.length > framesInFlightMax) this.#unacknowledged.shift();
+    this.#show(event);
+    this.#acknowledge();
+  }
+
+  #show(event: Protocol.Page.ScreencastFrameEvent): void {
     const frame = this.#isOutdated(event) ? null : this.#parseFrame(event);
     if (frame) this.#deps.onFrame(frame);
-    this.#acknowledge();
+  }
+
+  /** On a busy machine frames that were in flight together arrive far apart: then what counts is when they were drawn, less their delay. */
+  #measureGap({ metadata: { timestamp = 0 } }: Protocol.Page.ScreencastFrameEvent, now: number): number {
+    const drawnAtMs = timestamp * 1000;
+    const delayMs = now - drawnAtMs;
+    this.#leastDelayMs = Math.min(this.#leastDelayMs, delayMs);
+    const gapMs = Math.min(now - this.#lastFrameAtMs, drawnAtMs - this.#lastDrawnAtMs - (delayMs - this.#leastDelayMs));
+    this.#lastFrameAtMs = now;
+    this.#lastDrawnAtMs = drawnAtMs;
+    return gapMs;
   }
 
   /** Frames are encoded in parallel: one may be ready before its predecessor. */

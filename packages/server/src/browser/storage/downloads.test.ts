@@ -56,7 +56,7 @@ async function download(path: string): Promise<DownloadInfo> {
   const undo = browser.onEvent((event) => event.type === 'download.finished' && finished.resolve(event.download));
   const { tabId } = browser.activeTab();
   const signal = AbortSignal.timeout(20_000);
-  await browser.navigate(tabId, { url: `${origin}${path}`, waitUntil: 'load', timeoutMs: 10_000 }, { signal }).catch(() => undefined);
+  await browser.navigate(tabId, { url: `${origin}${path}`, waitUntil: 'load', timeoutMs: 20_000 }, { signal }).catch(() => undefined);
   try {
     return await finished.promise;
   } finally {

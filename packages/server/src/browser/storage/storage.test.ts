@@ -26,7 +26,8 @@ after(async () => {
   server.close();
 });
 
-const { signal } = call();
+/** Each call has its own time: one signal for all would be the time of the whole file, from when it is loaded. */
+const options = (): { signal: AbortSignal } => ({ signal: call().signal });
 const cookieWith = (change: Partial<Cookie>): Cookie => ({
   name: 'a',
   value: 'b',
@@ -41,7 +42,7 @@ const cookieWith = (change: Partial<Cookie>): Cookie => ({
 describe('the storage state', () => {
   it('goes into another browser as it was, with NUL and half characters in local storage', async () => {
     const items = { 'a\ud800': '\udc00b\0', '\0': 'é\u{1f600}', plain: '"\\' };
-    await one.browser.navigate(one.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 8000 }, { signal });
+    await one.browser.navigate(one.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 20_000 }, options());
     const page = one.browser.page(one.browser.activeTab().tabId);
     const script = '(json) => { for (const [name, value] of Object.entries(JSON.parse(json))) localStorage.setItem(name, value); }';
     await page.call(page.mainFrame(), script, [JSON.stringify(items)], call());
@@ -51,29 +52,29 @@ describe('the storage state', () => {
         cookies: [cookieWith(partition), cookieWith({ ...partition, _crHasCrossSiteAncestor: true, value: 'framed' })],
         origins: [],
       },
-      { signal },
+      options(),
     );
-    await one.browser.navigate(one.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 8000 }, { signal });
+    await one.browser.navigate(one.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 20_000 }, options());
 
-    const exported = await one.browser.storageState({ signal });
+    const exported = await one.browser.storageState(options());
     const { localStorage = [] } = exported.origins[0] ?? {};
     assert.deepEqual(Object.fromEntries(localStorage.map(({ name, value }) => [name, value])), items);
     assert.deepEqual(exported.cookies.map(({ name }) => name).toSorted(), ['a', 'a', 'odd', 'plain']);
 
-    await other.browser.setStorageState(StorageState.parse(JSON.parse(JSON.stringify(exported))), { signal });
-    await other.browser.navigate(other.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 8000 }, { signal });
+    await other.browser.setStorageState(StorageState.parse(JSON.parse(JSON.stringify(exported))), options());
+    await other.browser.navigate(other.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 20_000 }, options());
     const sorted = ({ cookies, origins }: StorageState): object => ({
       cookies: cookies.map((cookie) => JSON.stringify(cookie)).toSorted(),
       origins,
     });
-    assert.deepEqual(sorted(await other.browser.storageState({ signal })), sorted(exported));
+    assert.deepEqual(sorted(await other.browser.storageState(options())), sorted(exported));
   });
 
   it('reports the first cookie that the browser refuses', async () => {
     const cookies = Array.from({ length: 50 }, (_, index) => cookieWith({ name: `c${index}` }));
     for (const index of [0, 17, 49])
       await assert.rejects(
-        other.browser.setStorageState({ cookies: cookies.with(index, cookieWith({ domain: '..site.test' })), origins: [] }, { signal }),
+        other.browser.setStorageState({ cookies: cookies.with(index, cookieWith({ domain: '..site.test' })), origins: [] }, options()),
         (error) => error instanceof CookieRefused && error.index === index,
       );
   });
@@ -124,11 +125,11 @@ describe('the contract and Chromium', () => {
     it(`refuse a cookie with ${what}`, async () => {
       const cookie = cookieWith(change);
       assert.equal(StoredCookie.safeParse(cookie).success, false);
-      await assert.rejects(other.browser.setStorageState({ cookies: [cookie], origins: [] }, { signal }), CookieRefused);
+      await assert.rejects(other.browser.setStorageState({ cookies: [cookie], origins: [] }, options()), CookieRefused);
     });
 
   for (const [what, change] of accepted)
     it(`accept a cookie with ${what}`, async () => {
-      await other.browser.setStorageState({ cookies: [StoredCookie.parse(cookieWith(change))], origins: [] }, { signal });
+      await other.browser.setStorageState({ cookies: [StoredCookie.parse(cookieWith(change))], origins: [] }, options());
     });
 });

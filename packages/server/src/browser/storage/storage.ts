@@ -16,6 +16,8 @@ export interface StorageDeps {
   /** The session's own tabs. */
   tabs: readonly Tab[];
   page: (tabId: string) => Page;
+  /** Pauses the requests of a tab that its settings ask for, and no others. */
+  pauseRequests: (tab: Tab) => Promise<void>;
 }
 
 const readLocalStorage = `() => {
@@ -44,7 +46,10 @@ export class CookieRefused extends PageError {
   }
 }
 
-export async function readStorageState({ connection, tabs, page }: StorageDeps, signal: AbortSignal): Promise<StorageState> {
+export async function readStorageState(
+  { connection, tabs, page }: Omit<StorageDeps, 'pauseRequests'>,
+  signal: AbortSignal,
+): Promise<StorageState> {
   const contextId = tabs[0]?.contextId;
   const { cookies } = await connection.send('Storage.getCookies', contextId === undefined ? {} : { browserContextId: contextId }, {
     signal,
@@ -87,14 +92,15 @@ async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]
   return results;
 }
 
-export async function writeStorageState({ connection, tabs, page }: StorageDeps, state: StorageState, signal: AbortSignal): Promise<void> {
+export async function writeStorageState(deps: StorageDeps, state: StorageState, signal: AbortSignal): Promise<void> {
+  const { connection, tabs, page } = deps;
   const [tab] = tabs;
   if (!tab) return;
   await setCookies(connection, tab.contextId, state.cookies.map(toCookieParam), signal);
   const origins = state.origins.filter(({ localStorage }) => localStorage.length > 0);
   if (origins.length === 0) return;
   const timeoutMs = connection.timeoutScale.ms(originTimeoutMs);
-  await withBlankSites(connection, tab, signal, async () => {
+  await withBlankSites(deps, tab, signal, async () => {
     for (const { origin, localStorage } of origins) {
       await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs }, { signal });
       await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [JSON.stringify(localStorage)], { signal, timeoutMs });
@@ -121,7 +127,12 @@ function toStoredCookie(cookie: Protocol.Network.Cookie): StorageState['cookies'
 }
 
 /** Serves an empty page for every site while `work` runs, so that storage can be written without requests to the sites. */
-async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSignal, work: () => Promise<void>): Promise<void> {
+async function withBlankSites(
+  { connection, pauseRequests }: StorageDeps,
+  tab: Tab,
+  signal: AbortSignal,
+  work: () => Promise<void>,
+): Promise<void> {
   const { sessionId } = tab;
   const undo = connection.on('Fetch.requestPaused', ({ requestId, responseStatusCode }, from) => {
     if (from !== sessionId || responseStatusCode !== undefined) return;
@@ -135,7 +146,7 @@ async function withBlankSites(connection: Connection, tab: Tab, signal: AbortSig
   } finally {
     undo();
     tab.showsBlankSites = false;
-    await connection.send('Fetch.disable', undefined, { sessionId }).catch(() => {});
+    await pauseRequests(tab);
   }
 }
 

@@ -100,7 +100,7 @@ afterEach(() => undo());
 
 const active = (): string => browser.activeTab().tabId;
 const go = (path: string, tabId = active(), site = pages.url): Promise<unknown> =>
-  browser.navigate(tabId, { url: site + path, waitUntil: 'load', timeoutMs: 8000 }, call());
+  browser.navigate(tabId, { url: site + path, waitUntil: 'load', timeoutMs: 20_000 }, call());
 let undo = (): void => {};
 const listen = (): void => {
   undo = browser.onConsole((entry) => void entries.push(entry));
@@ -108,7 +108,7 @@ const listen = (): void => {
 const lines = (): string[] => entries.map(({ level, text }) => `${level} ${text}`);
 const waitForLine = (line: string): Promise<void> => until(() => lines().includes(line));
 
-describe('the console', { timeout: 60_000 }, () => {
+describe('the console', { timeout: 180_000 }, () => {
   it('reports what pages write, with level and position, across sites and tabs', async () => {
     listen();
     for (const site of [pages.url, pages.otherSite]) {
@@ -218,7 +218,7 @@ describe('the console', { timeout: 60_000 }, () => {
   it('says nothing of private pages', async () => {
     listen();
     const privatePage = await browser.openPrivate(call());
-    await privatePage.page.navigate({ url: `${pages.url}/errors`, waitUntil: 'load', timeoutMs: 8000 }, call());
+    await privatePage.page.navigate({ url: `${pages.url}/errors`, waitUntil: 'load', timeoutMs: 20_000 }, call());
     await privatePage.close();
     await go('/lines');
     await waitForLine('info noted');

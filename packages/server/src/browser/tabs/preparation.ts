@@ -33,7 +33,7 @@ interface PreparationDeps {
 }
 
 export class Preparation {
-  version: BrowserVersion = { product: '', protocolVersion: '', userAgent: '', jsVersion: '' };
+  version: BrowserVersion = { product: '', protocolVersion: '', revision: '', userAgent: '', jsVersion: '' };
   /** Called for each new page, frame and worker before it resumes. */
   onPrepared: (sessionId: string) => void = () => {};
   readonly #connection: Connection;
@@ -89,6 +89,14 @@ export class Preparation {
     if (tab.networkWatchers > 0) sent.push(this.send(enableNetwork, tab.sessionId));
     if (needsChildTargets(settings)) sent.push(this.send(attachToChildren, tab.sessionId));
     return sent;
+  }
+
+  /** Pauses the requests that the settings ask for, and no others. */
+  async pauseRequests(tab: Tab, settings: BrowserSettings): Promise<void> {
+    const patterns = pausedRequestPatterns(settings, tab.onPausedDocument !== null);
+    const sent = [this.send(commandCall('Fetch.disable', undefined), tab.sessionId)];
+    if (patterns.length > 0) sent.push(this.send(commandCall('Fetch.enable', { patterns }), tab.sessionId));
+    await Promise.all(sent);
   }
 
   /** For an out-of-process frame or a worker. */

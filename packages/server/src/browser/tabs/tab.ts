@@ -12,6 +12,9 @@ type PausedDocument = Protocol.Fetch.RequestPausedEvent;
 export const titleCharsMax = 1024;
 const urlCharsMax = 8192;
 
+export type NetworkBuffers = Required<Pick<Protocol.Network.EnableRequest, 'maxTotalBufferSize' | 'maxResourceBufferSize'>>;
+export const noNetworkBuffers: Readonly<NetworkBuffers> = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
+
 export interface Tab {
   readonly id: string;
   readonly sessionId: string;
@@ -43,6 +46,8 @@ export interface Tab {
   isFocusEmulated: boolean;
   /** Number of listeners that need network events. */
   networkWatchers: number;
+  /** What the page's process keeps of requests and responses for `Network` commands. */
+  networkBuffers: Readonly<NetworkBuffers>;
   ready: Promise<void>;
   /** Aborted when the tab closes. */
   readonly closed: AbortController;
@@ -71,6 +76,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     isClients: false,
     isFocusEmulated: true,
     networkWatchers: 0,
+    networkBuffers: noNetworkBuffers,
     ready: Promise.resolve(),
     closed: new AbortController(),
   };

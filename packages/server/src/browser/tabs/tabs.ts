@@ -12,6 +12,7 @@ import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, type Connection } from '../cdp/connection.ts';
 import { isHiddenAddress } from '../cdp/client-rules.ts';
 import type { PausedTarget } from '../cdp/multiplexer.ts';
+import { ActiveTab } from './active-tab.ts';
 import { Dialogs, TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 import type { Display } from '../screencast/display.ts';
 import {
@@ -28,7 +29,8 @@ import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
 import { Preparation, resumeCommand, type HoldResume } from './preparation.ts';
 import { Prompts } from './prompts.ts';
-import { commandCall, allTargets, pagesAndWorkers, pagesOnly, needsChildTargets, defaultSettings } from './settings.ts';
+import { commandCall, allTargets, pagesOnly } from './settings.ts';
+import { TabSettings } from './tab-settings.ts';
 import { Titles } from './titles.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;
@@ -71,24 +73,24 @@ export class Tabs {
   readonly prompts: Prompts;
   readonly #tabs = new Map<string, Tab>();
   readonly sessions = new TabSessions();
+  readonly settings: TabSettings;
   readonly #opener: TabOpener;
-  /** Private browser contexts and their settings. */
-  readonly #privateSettings = new Map<string, BrowserSettings>();
-  #activeId: string | null = null;
-  #activations = 0;
+  readonly #active: ActiveTab;
   #fresh: Promise<void> = Promise.resolve();
-  #settings: BrowserSettings = defaultSettings;
   #stopped = false;
 
   constructor(connection: Connection, options: TabsDeps) {
     this.#connection = connection;
     this.#deps = options;
     this.preparation = new Preparation(connection, options);
+    const { preparation } = this;
+    this.settings = new TabSettings({ preparation, display: options.display, publicTabs: () => this.#publicTabs() });
+    this.#active = new ActiveTab({ preparation, display: options.display });
     this.#opener = new TabOpener(connection, {
       find: (targetId) => this.#tabs.get(targetId),
       discard: (targetId) => this.#discard(targetId),
     });
-    this.network = new NetworkWatchers(this.preparation, (tab) => this.settingsOf(tab));
+    this.network = new NetworkWatchers(preparation, (tab) => this.settings.of(tab));
     this.titles = new Titles(connection, (info) => this.#describe(info));
     this.prompts = new Prompts(connection, {
       tabs: () => this.#publicTabs(),
@@ -151,68 +153,11 @@ export class Tabs {
   }
 
   get limit(): number {
-    return this.#settings.tabLimit;
+    return this.settings.ofSession.tabLimit;
   }
 
   get count(): number {
     return this.#publicTabs().length + this.#opener.pending;
-  }
-
-  get settings(): BrowserSettings {
-    return this.#settings;
-  }
-
-  settingsOf(tab: Tab): BrowserSettings {
-    return (tab.contextId === undefined ? undefined : this.#privateSettings.get(tab.contextId)) ?? this.#settings;
-  }
-
-  /** Sends everything at once, so that a warm machine is ready after one round trip. */
-  async apply(settings: BrowserSettings): Promise<void> {
-    const before = this.#settings;
-    this.#settings = settings;
-    const sent: Promise<void>[] = [this.#deps.display.resize(settings.viewport)];
-    if (settings.acceptDownloads !== before.acceptDownloads) sent.push(this.preparation.send(this.preparation.downloadCommand(settings)));
-    if (needsChildTargets(settings)) {
-      const filter = pagesAndWorkers;
-      sent.push(
-        this.preparation.send(
-          commandCall('Target.setAutoAttach', { autoAttach: true, waitForDebuggerOnStart: true, flatten: true, filter }),
-        ),
-      );
-    }
-    for (const tab of this.#publicTabs()) {
-      sent.push(...this.preparation.apply(tab, settings));
-    }
-    await Promise.all(sent);
-  }
-
-  /** Applies the settings of a private page, which may have been opened ahead of its request. */
-  async applyPrivate(tab: Tab, settings: BrowserSettings): Promise<void> {
-    if (tab.contextId !== undefined) this.#privateSettings.set(tab.contextId, settings);
-    await Promise.all(this.preparation.apply(tab, settings));
-  }
-
-  /** The same for a session's own tab, until `endBorrowed`. */
-  async applyBorrowed(tab: Tab, { blockResources, extraHeaders }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders'>): Promise<void> {
-    const own = this.#settings;
-    const blocked = [...new Set([...own.blockResources, ...blockResources])];
-    await Promise.all(
-      this.preparation.apply(tab, { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders } }),
-    );
-  }
-
-  async endBorrowed(tab: Tab): Promise<void> {
-    if (tab.closed.signal.aborted) return;
-    const { preparation } = this;
-    const headers =
-      Object.keys(this.#settings.extraHeaders).length > 0
-        ? []
-        : [preparation.send(commandCall('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
-    await Promise.all([
-      preparation.send(commandCall('Fetch.disable', undefined), tab.sessionId),
-      ...headers,
-      ...preparation.apply(tab, this.#settings),
-    ]);
   }
 
   list(): TabInfo[] {
@@ -224,7 +169,7 @@ export class Tabs {
   }
 
   active(): TabInfo {
-    return this.#toInfo(this.get(this.#activeId ?? ''));
+    return this.#toInfo(this.get(this.#active.id ?? ''));
   }
 
   /** @throws TabNotFound */
@@ -238,7 +183,7 @@ export class Tabs {
   forDriving(tabId: string): Tab {
     const tab = this.get(tabId);
     tab.isClients = false;
-    this.#updateFocus(tab);
+    this.#active.updateFocus(tab);
     return tab;
   }
 
@@ -247,21 +192,16 @@ export class Tabs {
     const tab = this.#tabs.get(targetId);
     if (!tab || tab.isPrivate) return;
     tab.isClients = true;
-    this.#updateFocus(tab);
+    this.#active.updateFocus(tab);
   }
 
   /** A DevTools client has left. */
   onClientClosed(): void {
-    this.preparation.restoreDownloads(this.#settings);
+    this.preparation.restoreDownloads(this.settings.ofSession);
     for (const tab of this.#publicTabs()) {
       tab.isClients &&= this.#deps.isClientWatching(tab.id);
-      this.#updateFocus(tab);
+      this.#active.updateFocus(tab);
     }
-  }
-
-  /** Clients see pages in the background as they are; the active tab may be watched by people. */
-  #updateFocus(tab: Tab | undefined): void {
-    if (tab) this.preparation.emulateFocus(tab, !tab.isClients || tab.id === this.#activeId);
   }
 
   /** A DevTools client has set its own window or viewport: that of the session no longer applies to the page. */
@@ -276,10 +216,10 @@ export class Tabs {
   /** Makes a tab the default of calls without a tab id. */
   activate(tabId: string): void {
     const tab = this.#tabs.get(tabId);
-    if (!tab || tab.isPrivate || this.#activeId === tabId) return;
+    if (!tab || tab.isPrivate || this.#active.id === tabId) return;
     const before = this.front;
-    this.#markActive(tab);
-    for (const each of [before ?? undefined, tab]) this.#updateFocus(each);
+    this.#active.set(tab);
+    for (const each of [before ?? undefined, tab]) this.#active.updateFocus(each);
     this.#deps.onChanged();
   }
 
@@ -296,7 +236,7 @@ export class Tabs {
 
   /** The active tab; null while there is none. */
   get front(): Tab | null {
-    return this.#tabs.get(this.#activeId ?? '') ?? null;
+    return this.#tabs.get(this.#active.id ?? '') ?? null;
   }
 
   /** @throws TabLimitReached, CommandTimeout, or the signal's reason. A tab that comes after that is closed. */
@@ -311,7 +251,7 @@ export class Tabs {
   /** Opens a page in a new browser context; `closePrivate` disposes of it. */
   async openPrivate(settings: BrowserSettings, signal: AbortSignal): Promise<Tab> {
     const { browserContextId } = await this.#connection.send('Target.createBrowserContext', { disposeOnDetach: false }, { signal });
-    this.#privateSettings.set(browserContextId, settings);
+    this.settings.addPrivate(browserContextId, settings);
     try {
       const limits = { timeoutMs: this.#openTimeoutMs(), signal };
       return await this.#opener.open({ url: 'about:blank', browserContextId, background: true }, limits);
@@ -325,7 +265,7 @@ export class Tabs {
   async closePrivate(contextId: string): Promise<void> {
     this.preparation.forgetContext(contextId);
     await this.preparation.send(commandCall('Target.disposeBrowserContext', { browserContextId: contextId }));
-    this.#privateSettings.delete(contextId);
+    this.settings.removePrivate(contextId);
   }
 
   #openTimeoutMs(): number {
@@ -388,7 +328,7 @@ export class Tabs {
     }
     const tab = this.sessions.of(parent);
     if (tab) this.sessions.add(sessionId, tab);
-    const settings = tab ? this.settingsOf(tab) : this.#settings;
+    const settings = tab ? this.settings.of(tab) : this.settings.ofSession;
     this.preparation.prepareChild(sessionId, targetInfo.type, {
       settings,
       isWatched: (tab?.networkWatchers ?? 0) > 0,
@@ -396,15 +336,19 @@ export class Tabs {
     });
   }
 
-  /** Resumes a paused target. What a frame or worker opens is not held: its clients are not known here. */
-  #holdOf({ targetId, type }: TargetInfo, parent: string | undefined): HoldResume {
+  /**
+   * Resumes a paused target. What a frame or worker opens is not held: its clients are not known here. Nor is a frame:
+   * Chromium pauses it for one session after the other, and notifies the next only when the one before has resumed it.
+   */
+  #holdOf({ targetId, type, canAccessOpener }: TargetInfo, parent: string | undefined): HoldResume {
     const page = this.sessions.pageOf(parent);
-    if (parent !== undefined && !page) return resumeAtOnce;
-    return (resume) => this.#deps.holdResume({ targetId, type, parentId: page?.id ?? null }, resume);
+    if (parent !== undefined && (!page || type === 'iframe')) return resumeAtOnce;
+    return (resume) =>
+      this.#deps.holdResume({ targetId, type, parentId: page?.id ?? null, isPopup: type === 'page' && canAccessOpener }, resume);
   }
 
   #add(sessionId: string, info: TargetInfo, isWaiting: boolean): void {
-    const isPrivate = info.browserContextId !== undefined && this.#privateSettings.has(info.browserContextId);
+    const isPrivate = this.settings.isPrivate(info.browserContextId);
     if (this.#isOverLimit(info, isPrivate)) {
       this.#refuse(sessionId, info, { isWaiting, isPrivate });
       return;
@@ -414,12 +358,12 @@ export class Tabs {
     this.sessions.add(sessionId, tab);
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
     if (isPrivate) tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
-    else if (this.#activeId === null) this.#markActive(tab);
-    if (this.settingsOf(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
+    else if (this.#active.id === null) this.#active.set(tab);
+    if (this.settings.of(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
     const hold = isPrivate ? resumeAtOnce : this.#holdOf(info, undefined);
     if (!isPrivate) this.prompts.prepare(tab);
-    tab.ready = this.preparation.preparePage(tab, this.settingsOf(tab), isWaiting ? hold : null);
+    tab.ready = this.preparation.preparePage(tab, this.settings.of(tab), isWaiting ? hold : null);
     this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#emitChanged(tab);
     this.#opener.onAttached(tab);
@@ -479,26 +423,11 @@ export class Tabs {
     tab.closed.abort(tabClosedError());
     this.#emit(tab, { type: 'tab.closed', tabId: tab.id });
     const open = this.#publicTabs();
-    if (this.#activeId === targetId) this.#setActive(lastActive(open));
+    if (this.#active.id === targetId) this.#active.replace(open);
     this.#emitChanged(tab);
     // A session always has a tab, so a new one replaces the last.
     if (open.length === 0 && this.#opener.pending === 0 && !this.#stopped)
       this.#setFresh(this.open({ active: true, timeoutMs: this.#openTimeoutMs() }));
-  }
-
-  #markActive(tab: Tab): void {
-    this.#activeId = tab.id;
-    this.#activations += 1;
-    tab.activation = this.#activations;
-  }
-
-  #setActive(tab: Tab | undefined): void {
-    if (tab) this.#markActive(tab);
-    else this.#activeId = null;
-    this.#updateFocus(tab);
-    // On a display the browser would choose the next tab itself.
-    if (tab && (this.#deps.display.isAvailable || !tab.isFocusEmulated))
-      this.preparation.sendNoReply(commandCall('Page.bringToFront', undefined), tab.sessionId);
   }
 
   #crash(tab: Tab | undefined): void {
@@ -548,10 +477,6 @@ export class Tabs {
 
   #toInfo(tab: Tab): TabInfo {
     const { id: tabId, url, title, openerId: openerTabId, createdAt, status, failure } = tab;
-    return { tabId, url, title, active: tabId === this.#activeId, openerTabId, createdAt, status, failure };
+    return { tabId, url, title, active: tabId === this.#active.id, openerTabId, createdAt, status, failure };
   }
 }
-
-/** The tab that was active most recently; of tabs that never were, the newest. */
-const lastActive = (tabs: readonly Tab[]): Tab | undefined =>
-  tabs.reduce<Tab | undefined>((latest, tab) => (latest && latest.activation > tab.activation ? latest : tab), undefined);

@@ -18,27 +18,57 @@ export function readPng(data: Buffer): Pixels {
   const packed: Buffer[] = [];
   for (let at = 8; at < data.length; at += data.readUInt32BE(at) + 12)
     if (data.toString('latin1', at + 4, at + 8) === 'IDAT') packed.push(data.subarray(at + 8, at + 8 + data.readUInt32BE(at)));
-  const pixels = unfilter(inflateSync(Buffer.concat(packed)), { stride: width * channels, channels, height });
+  // Only as far as it is asked for: each byte depends on those before it, and the rows of a large picture are many.
+  let rows: Rows | undefined;
   const at = (x: number, y: number): [number, number, number, number] => {
+    rows ??= new Rows(inflateSync(Buffer.concat(packed)), width * channels, channels);
+    const pixels = rows.readTo(y);
     const start = (y * width + x) * channels;
     return [pixels[start] ?? 0, pixels[start + 1] ?? 0, pixels[start + 2] ?? 0, channels === 4 ? (pixels[start + 3] ?? 0) : 255];
   };
   return { width, height, at };
 }
 
-function unfilter(raw: Buffer, { stride, channels, height }: { stride: number; channels: number; height: number }): Buffer {
-  const out = Buffer.alloc(stride * height);
-  for (let y = 0; y < height; y += 1) {
-    const filter = raw[y * (stride + 1)] ?? 0;
+/** Undoes the filters of the rows, from the top. */
+class Rows {
+  readonly #raw: Buffer;
+  readonly #stride: number;
+  readonly #channels: number;
+  readonly #out: Buffer;
+  #done = 0;
+
+  constructor(raw: Buffer, stride: number, channels: number) {
+    this.#raw = raw;
+    this.#stride = stride;
+    this.#channels = channels;
+    this.#out = Buffer.alloc(raw.length);
+  }
+
+  /** The pixels, right up to this row. */
+  readTo(row: number): Buffer {
+    for (; this.#done <= row; this.#done += 1) this.#unfilter(this.#done);
+    return this.#out;
+  }
+
+  #unfilter(y: number): void {
+    const [raw, out, stride, channels] = [this.#raw, this.#out, this.#stride, this.#channels];
+    const from = y * (stride + 1) + 1;
+    const filter = raw[from - 1] ?? 0;
+    const start = y * stride;
     for (let x = 0; x < stride; x += 1) {
-      const left = x >= channels ? (out[y * stride + x - channels] ?? 0) : 0;
-      const up = y > 0 ? (out[(y - 1) * stride + x] ?? 0) : 0;
-      const corner = x >= channels && y > 0 ? (out[(y - 1) * stride + x - channels] ?? 0) : 0;
-      const predicted = [0, left, up, (left + up) >> 1, paeth(left, up, corner)][filter] ?? 0;
-      out[y * stride + x] = (raw[y * (stride + 1) + 1 + x] ?? 0) + predicted;
+      const left = x >= channels ? (out[start + x - channels] ?? 0) : 0;
+      const up = y > 0 ? (out[start + x - stride] ?? 0) : 0;
+      const corner = x >= channels && y > 0 ? (out[start + x - stride - channels] ?? 0) : 0;
+      out[start + x] = (raw[from + x] ?? 0) + predict(filter, left, up, corner);
     }
   }
-  return out;
+}
+
+function predict(filter: number, left: number, up: number, corner: number): number {
+  if (filter === 1) return left;
+  if (filter === 2) return up;
+  if (filter === 3) return (left + up) >> 1;
+  return filter === 4 ? paeth(left, up, corner) : 0;
 }
 
 function paeth(left: number, up: number, corner: number): number {

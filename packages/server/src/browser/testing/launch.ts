@@ -59,6 +59,10 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
     '--no-first-run',
     '--disable-gpu',
     '--disable-background-networking',
+    '--disable-breakpad',
+    '--disable-crash-reporter',
+    // As in a machine: without it, a screenshot of a page behind another one takes seconds, and the next one never comes.
+    '--enable-features=CDPScreenshotNewSurface',
     `--user-data-dir=${folder}/profile`,
     ...flags,
     'about:blank',

@@ -4,10 +4,16 @@ import { PageError, type Browser } from '../browser.ts';
 import type { CallOptions, ElementRef, Page } from '../page/model.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export const call = (): CallOptions => ({ signal: AbortSignal.timeout(15_000), timeoutMs: 8000 });
+export const call = (): CallOptions => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
 
-/** For `assert.rejects`. */
-export const fails = (reason: PageError['reason']) => (error: unknown) => error instanceof PageError && error.reason === reason;
+/** For `assert.rejects`; says which reason it was otherwise. */
+export const fails =
+  (reason: PageError['reason']) =>
+  (error: unknown): true => {
+    if (!(error instanceof PageError)) throw error;
+    assert.equal(error.reason, reason, error.message);
+    return true;
+  };
 
 /** A new tab's page, alone in the browser. */
 export async function freshPage(browser: Browser): Promise<Page> {

@@ -14,6 +14,9 @@ export interface Pages {
   close(): Promise<void>;
 }
 
+/** Script that never returns. It waits for a request, so that a page which answers nothing keeps no processor busy. */
+export const neverReturns = `{ const request = new XMLHttpRequest(); request.open('GET', '/never', false); request.send(); }`;
+
 /** `{other}` in a page stands for the other site. */
 export async function openPages(replies: Record<string, Reply>): Promise<Pages> {
   const requests: Pages['requests'] = [];
@@ -36,6 +39,12 @@ export async function openPages(replies: Record<string, Reply>): Promise<Pages> 
     server.close();
     await once(server, 'close');
   };
-  const pages: Pages = { url: `http://127.0.0.1:${port}`, otherSite: `http://localhost:${port}`, requests, replies: { ...replies }, close };
+  const pages: Pages = {
+    url: `http://127.0.0.1:${port}`,
+    otherSite: `http://localhost:${port}`,
+    requests,
+    replies: { '/never': () => {}, ...replies },
+    close,
+  };
   return pages;
 }

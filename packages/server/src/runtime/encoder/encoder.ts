@@ -63,7 +63,7 @@ export interface VideoEncoder {
   readonly startedAtMs: number | null;
   /** Bytes in the folder. Some seconds old while the encoder runs, exact after it has exited. */
   readonly bytesWritten: number;
-  /** Ends the video with the current frame. Kills the encoder after `timeoutMs`. Idempotent: callers share one promise. Never rejects. */
+  /** Ends the video with the current frame. Kills the encoder after the shortest `timeoutMs` of its callers, who share one promise. Never rejects. */
   finish(options: { timeoutMs: number }): Promise<EncoderExit>;
   /** Resolves when the process has exited and the folder belongs to the worker again. Never rejects. */
   readonly exited: Promise<EncoderExit>;
@@ -90,18 +90,20 @@ interface VideoEncodersOptions {
   ffmpegPath?: string;
   /** `none` starts ffmpeg as another user without a jail. */
   jail?: 'auto' | 'none';
+  /** Time for its test. */
+  trialMs?: number;
 }
 
-/** Its libraries may have to be read from a cold disk. */
+/** Its libraries may have to be read from a cold disk, beside other work. */
 const trialMsMax = 20_000;
 
 /** Tests ffmpeg once. Returns null where it is missing or cannot encode video. */
 export async function createVideoEncoders(options: VideoEncodersOptions): Promise<VideoEncoders | null> {
-  const { log, clock = systemClock, ffmpegPath = '/usr/bin/ffmpeg', jail = 'auto' } = options;
+  const { log, clock = systemClock, ffmpegPath = '/usr/bin/ffmpeg', jail = 'auto', trialMs = trialMsMax } = options;
   if (!canRun(ffmpegPath)) return null;
-  const noJail = jail === 'none' ? 'disabled by configuration' : await trialRun({ ffmpegPath, jailed: true });
+  const noJail = jail === 'none' ? 'disabled by configuration' : await trialRun({ ffmpegPath, jailed: true }, trialMs);
   const jailed = noJail === null;
-  const problem = jailed ? null : await trialRun({ ffmpegPath, jailed });
+  const problem = jailed ? null : await trialRun({ ffmpegPath, jailed }, trialMs);
   if (problem !== null) {
     log.warn({ problem }, 'video encoding unavailable: recordings have no video');
     return null;
@@ -113,8 +115,8 @@ export async function createVideoEncoders(options: VideoEncodersOptions): Promis
   return { framesPerSecond, warnings, start: (options) => startEncoder(options, { ffmpegPath, jailed, clock }) };
 }
 
-/** Returns what failed, or null. */
-async function trialRun(options: Pick<FfmpegCommandOptions, 'ffmpegPath' | 'jailed'>): Promise<string | null> {
+/** Returns what failed, or null. What takes too long has not failed: an overloaded host must not cost the jail. */
+async function trialRun(options: Pick<FfmpegCommandOptions, 'ffmpegPath' | 'jailed'>, trialMs: number): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'berth-encoder-'));
   try {
     const uid = newUid();
@@ -122,10 +124,14 @@ async function trialRun(options: Pick<FfmpegCommandOptions, 'ffmpegPath' | 'jail
     const child = spawnFfmpeg({ ...options, folder, uid }, trialArguments);
     const readTail = collectTail(child);
     child.stdin?.on('error', () => {}).end();
-    const timer = setTimeout(() => killFfmpeg(child), trialMsMax);
+    let isSlow = false;
+    const timer = setTimeout(() => {
+      isSlow = true;
+      killFfmpeg(child);
+    }, trialMs);
     const code = await new Promise<number | null>((resolve) => child.once('error', () => resolve(null)).once('close', resolve));
     clearTimeout(timer);
-    return code === 0 ? null : readTail() || `code ${code}`;
+    return code === 0 || isSlow ? null : readTail() || `code ${code}`;
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -232,11 +238,13 @@ class FfmpegEncoder implements VideoEncoder {
   }
 
   #finish(why: Exclude<EncoderEnd, 'broken'>, timeoutMs: number): Promise<EncoderExit> {
-    if (this.#ending || this.#hasEnded) return this.exited;
-    this.#ending = why;
-    clearTimeout(this.#sendTimer);
-    if (this.#frame) this.#writeFrame(this.#frame);
-    this.#input.end();
+    if (this.#hasEnded) return this.exited;
+    if (!this.#ending) {
+      this.#ending = why;
+      clearTimeout(this.#sendTimer);
+      if (this.#frame) this.#writeFrame(this.#frame);
+      this.#input.end();
+    }
     const timer = setTimeout(() => killFfmpeg(this.#child), timeoutMs);
     void this.exited.then(() => clearTimeout(timer));
     return this.exited;

@@ -4,10 +4,12 @@
  * `http://fail-ERR_NAME_NOT_RESOLVED.test/` fails with that error,
  * `http://title.test/?a\ud800` has the title in its query, which may have escapes of JSON,
  * cookies of `refused.test` are refused, `http://download.test/` is a file, `http://hang.test/` never answers,
+ * `http://overtaken.test/` is replaced, the first time, by what the page before requested,
  * `http://mute.test/` loads a page that answers no call, all others load at once.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
+import { acceptedDomains, acceptedMethods, asksPage, fixedAnswers } from './commands.ts';
 import { FakePage, Pending } from './page.ts';
 import type { Json } from './page.ts';
 import { FakeScreen } from './screen.ts';
@@ -50,79 +52,6 @@ class ProtocolError extends Error {
   }
 }
 
-/** Domains whose commands are accepted and ignored. */
-const acceptedDomains = new Set([
-  'Emulation',
-  'Network',
-  'Security',
-  'Fetch',
-  'Log',
-  'Console',
-  'Performance',
-  'Input',
-  'DOM',
-  'CSS',
-  'Accessibility',
-  'Inspector',
-  'ServiceWorker',
-  'Audits',
-  'WebAuthn',
-  'Storage',
-  'Overlay',
-]);
-const acceptedMethods = new Set([
-  'Browser.setDownloadBehavior',
-  'Browser.setPermission',
-  'Browser.setWindowBounds',
-  'Browser.grantPermissions',
-  'Browser.resetPermissions',
-  'Target.setRemoteLocations',
-  'Page.setInterceptFileChooserDialog',
-  'Page.setBypassCSP',
-  'Page.setDownloadBehavior',
-  'Page.bringToFront',
-  'Page.setAdBlockingEnabled',
-  'Page.setPrerenderingAllowed',
-  'Page.setWebLifecycleState',
-  'Page.resetNavigationHistory',
-  'Page.removeScriptToEvaluateOnNewDocument',
-  'Page.handleJavaScriptDialog',
-  'Runtime.disable',
-  'Runtime.addBinding',
-  'Runtime.releaseObject',
-  'Runtime.releaseObjectGroup',
-  'Runtime.runIfWaitingForDebugger',
-]);
-const fixedAnswers: Record<string, Json> = {
-  'Page.addScriptToEvaluateOnNewDocument': { identifier: '1' },
-  'Page.createIsolatedWorld': { executionContextId: 2 },
-  // One transparent pixel.
-  'Page.captureScreenshot': { data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==' },
-  'Page.printToPDF': { stream: '1' },
-  'IO.read': { data: Buffer.from('%PDF-1.4\n%%EOF\n').toString('base64'), base64Encoded: true, eof: true },
-  'IO.close': {},
-  'Browser.getVersion': {
-    protocolVersion: '1.3',
-    product: 'HeadlessChrome/156.0.0.0',
-    revision: '@fake',
-    userAgent: 'Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/156.0.0.0',
-    jsVersion: '15.6',
-  },
-  'Browser.getWindowForTarget': { windowId: 1, bounds: { left: 0, top: 0, width: 1280, height: 720, windowState: 'normal' } },
-  'Storage.getCookies': { cookies: [] },
-  'Network.getCookies': { cookies: [] },
-};
-
-/** Methods that a page answers itself, and not at all when it hangs. */
-const asksPage = new Set([
-  'Runtime.callFunctionOn',
-  'Runtime.evaluate',
-  'Page.captureScreenshot',
-  'Page.printToPDF',
-  'Page.getLayoutMetrics',
-  'Page.getFrameTree',
-]);
-
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
 const newTargetId = (): string => randomBytes(16).toString('hex').toUpperCase();
 const defaultContextId = newTargetId();
@@ -132,11 +61,13 @@ export class FakeBrowser {
   readonly #onClose: () => void;
   /** Mouse and keyboard commands of all pages, in order. */
   readonly inputs: { method: string; params: Json }[] = [];
+  /** Calls that mute pages have received. */
+  unanswered = 0;
   readonly #root: Session = newSession(undefined, undefined, undefined, () => {});
   readonly #sessions = new Map<string, Session>();
   readonly #pages = new Map<string, FakePage>();
   readonly #contexts = new Set<string>([defaultContextId]);
-  readonly #failing = new Set<string>();
+  readonly #failing = new Map<string, string>();
   #delayedTabs: (() => void)[] | null = null;
   #unread = '';
 
@@ -169,8 +100,8 @@ export class FakeBrowser {
   }
 
   /** The next command of this method fails, as one does whose target closes meanwhile. */
-  failNext(method: string): void {
-    this.#failing.add(method);
+  failNext(method: string, answer = 'Target closed'): void {
+    this.#failing.set(method, answer);
   }
 
   /** Crashes the renderer of a page: clients get the event, the page stays. */
@@ -219,6 +150,11 @@ export class FakeBrowser {
     return [...this.#sessions.values()].flatMap(({ screen: { options } }) => (options ? [options] : []));
   }
 
+  /** Pages with a navigation that never ends. */
+  get hangingPages(): number {
+    return [...this.#pages.values()].filter(({ isHanging }) => isHanging).length;
+  }
+
   get pageUrls(): string[] {
     return [...this.#pages.values()].map(({ url }) => url);
   }
@@ -245,7 +181,8 @@ export class FakeBrowser {
 
   #call(session: Session, method: string, params: Json): Json | Pending {
     const [domain = '', name = ''] = method.split('.');
-    if (this.#failing.delete(method)) throw new ProtocolError(-32000, 'Target closed');
+    const failure = this.#failing.get(method);
+    if (this.#failing.delete(method)) throw new ProtocolError(-32000, failure ?? '');
     if (domain === 'Target' && !acceptedMethods.has(method)) return this.#callTarget(session, name, params);
     if (method === 'Browser.close') {
       // The answer is sent first, then the machine ends.
@@ -253,7 +190,10 @@ export class FakeBrowser {
       return {};
     }
     // Never resolved: the caller times out.
-    if (session.page?.isMute === true && asksPage.has(method)) return new Pending();
+    if (session.page?.isMute === true && asksPage.has(method)) {
+      this.unanswered += 1;
+      return new Pending();
+    }
     if (fixedAnswers[method]) return fixedAnswers[method];
     if (method === 'Storage.setCookies' && JSON.stringify(params).includes('refused.test'))
       throw new ProtocolError(-32602, 'Invalid cookie fields');

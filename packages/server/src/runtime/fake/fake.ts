@@ -20,8 +20,10 @@ export interface FakeRuntime extends Runtime {
   readonly counts: { booted: number; destroyed: number };
   /** Running machines by id. */
   readonly machines: ReadonlyMap<string, FakeVm>;
-  /** The next boot fails with this error and leaves nothing. */
+  /** The next boot fails with this error and leaves nothing. It may be one of another call, or of this one's first try. */
   failNextBoot(error: Error): void;
+  /** Every boot from now on fails with this error and leaves nothing; null ends that. */
+  failBoots(error: Error | null): void;
   /** Every boot from now on takes this long. */
   delayBoot(ms: number): void;
   /** Sets the generation of machines that boot from now on. */
@@ -46,7 +48,8 @@ class MemoryRuntime implements FakeRuntime {
   readonly machines = new Map<string, FakeVm>();
   readonly #planted = new Map<string, VmArtifact>();
   #bootDelayMs: number;
-  #nextFailure: Error | undefined;
+  #nextFailure: Error | null = null;
+  #failure: Error | null = null;
   #generation = 'fake-1';
 
   constructor(bootDelayMs: number) {
@@ -55,6 +58,10 @@ class MemoryRuntime implements FakeRuntime {
 
   failNextBoot(error: Error): void {
     this.#nextFailure = error;
+  }
+
+  failBoots(error: Error | null): void {
+    this.#failure = error;
   }
 
   delayBoot(ms: number): void {
@@ -85,8 +92,8 @@ class MemoryRuntime implements FakeRuntime {
 
   async boot(spec: VmSpec, { signal }: { signal: AbortSignal }): Promise<Vm> {
     signal.throwIfAborted();
-    const failure = this.#nextFailure;
-    this.#nextFailure = undefined;
+    const failure = this.#nextFailure ?? this.#failure;
+    this.#nextFailure = null;
     // The timer rejects with its own error; callers expect the signal's reason.
     if (this.#bootDelayMs > 0) await sleep(this.#bootDelayMs, undefined, { signal }).catch(() => signal.throwIfAborted());
     if (failure) throw failure;

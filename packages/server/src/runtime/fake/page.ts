@@ -20,8 +20,23 @@ const pageProbeOf = ({ html, title, url }: FakePage): Json => ({
   statusCode: 200,
 });
 
+const noVitals = { ttfbMs: 1, domContentLoadedMs: 2, loadMs: 3, fcpMs: null, lcpMs: null, lcpElement: null, cls: 0, tbtMs: 0 };
+const inspectedOf = ({ url, title }: FakePage): Json => ({
+  url,
+  title,
+  textChars: title.length,
+  localStorage: [],
+  sessionStorage: [],
+  hasServiceWorker: false,
+  vitals: noVitals,
+  images: [],
+  links: url.startsWith('http') ? [new URL('/next', url).href] : [],
+  dataBlobs: [],
+});
+
 /** Answers to our own page functions. The first entry whose word is in the function's source applies. */
 const answers: [word: string, answer: (page: FakePage) => unknown][] = [
+  ['inspectDocument', inspectedOf],
   ['visibleToo', (page) => ({ probe: pageProbeOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
   ['takeSnapshot', snapshotOf],
   ['documentStart', pageProbeOf],
@@ -52,6 +67,7 @@ export class FakePage {
   readonly #history: string[] = ['about:blank'];
   #position = 0;
   #loader = 0;
+  #wasOvertaken = false;
   #pending: { navigation: Pending; requestId: string } | undefined;
 
   constructor(targetId: string, browserContextId: string, events: FakePageEvents) {
@@ -72,6 +88,11 @@ export class FakePage {
   get html(): string {
     const { title } = this;
     return `<html><head><title>${title}</title></head><body><h1>${title}</h1><p>A page.</p><a href="/next">Next</a></body></html>`;
+  }
+
+  /** Whether a navigation to `hang.test` is in progress. */
+  get isHanging(): boolean {
+    return this.#pending !== undefined;
   }
 
   /** A mute page has loaded but answers no call. */
@@ -137,6 +158,7 @@ export class FakePage {
       this.#request(parsed.href);
       return this.#pending.navigation;
     }
+    if (host === 'overtaken.test' && !this.#wasOvertaken) return this.#overtake(parsed.href);
     // The parser lower-cases host names; error names are upper case.
     const failure = /^fail-([a-z0-9_]+)\.test$/.exec(host)?.[1]?.toUpperCase();
     if (failure) return this.#fail(parsed.href, `net::${failure}`);
@@ -210,7 +232,32 @@ export class FakePage {
       canceled: false,
     });
     this.#events.event('Page', 'Page.frameStoppedLoading', { frameId });
+    if (errorText !== 'net::ERR_ABORTED') this.#showError(url);
     return { frameId, loaderId: this.#loaderId, errorText };
+  }
+
+  /** The page before began a navigation, which is committed right after the requested one and never loads. */
+  #overtake(url: string): Json {
+    this.#wasOvertaken = true;
+    const { targetId: frameId } = this;
+    const [loaderId, otherId] = [this.#loaderId, `${this.#loaderId}.other`];
+    const other = { frameId, loaderId: otherId, url: 'http://other.test/', navigationType: 'differentDocument' };
+    this.#request(url);
+    this.#events.event('Page', 'Page.frameStartedNavigating', other);
+    setImmediate(() => {
+      for (const id of [loaderId, otherId])
+        this.#events.event('Page', 'Page.frameNavigated', { frame: { ...this.frame(), loaderId: id }, type: 'Navigation' });
+    });
+    return { frameId, loaderId };
+  }
+
+  /** Like Chromium's, the error page is committed right after the reply. */
+  #showError(unreachableUrl: string): void {
+    const loaderId = this.#loaderId;
+    const frame = { ...this.frame(), url: 'chrome-error://chromewebdata/', securityOrigin: '://', unreachableUrl };
+    setImmediate(() => {
+      if (loaderId === this.#loaderId) this.#events.event('Page', 'Page.frameNavigated', { frame, type: 'Navigation' });
+    });
   }
 
   #load(url: string): void {

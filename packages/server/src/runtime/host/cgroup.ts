@@ -11,6 +11,7 @@
 import { mkdir, readdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readOutOfMemoryKills } from '@berth/guest';
 import type { Log } from '../../lib/log.ts';
 import {
   createParent,
@@ -174,10 +175,10 @@ export class MachineCgroup {
     return true;
   }
 
-  /** Number of out-of-memory kills in this machine. Call it before the group is removed. */
-  async oomKills(): Promise<number> {
+  /** Number of out-of-memory kills in this machine, or null where the memory controller is missing. Call it before the group is removed. */
+  async oomKills(): Promise<number | null> {
     const group = this.#groups.find((each) => each.controllers.includes('memory'));
-    if (!group) return 0;
+    if (!group) return null;
     const counts = await readFile(join(group.path, group.version === 1 ? 'memory.oom_control' : 'memory.events'), 'latin1').catch(() => '');
     return Number(/^oom_kill (\d+)$/m.exec(counts)?.[1] ?? 0);
   }
@@ -191,6 +192,15 @@ export class MachineCgroup {
   async #remove(): Promise<void> {
     await Promise.all(this.#groups.map(({ path }) => removeWhenEmpty(path)));
   }
+}
+
+/**
+ * Counts the out-of-memory kills of a machine, or from now on those of the whole host where no group counts the machine's
+ * own. A group counts each kill of its processes, whichever limit was reached.
+ */
+export function killCounter(cgroup: Pick<MachineCgroup, 'oomKills'> | null): () => Promise<number> {
+  const before = readOutOfMemoryKills();
+  return async () => (await cgroup?.oomKills()) ?? readOutOfMemoryKills() - before;
 }
 
 async function createParents(name: string, trees: CgroupTrees): Promise<{ parents: CgroupParent[]; problems: string[] }> {

@@ -110,13 +110,16 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): boolean {
 /** Nice values. `background` is the lowest priority of the scheduler. */
 export const niceness = { background: 19, normal: 0 } as const;
 
+/** Whether the scheduler groups tasks by session (autogroup). */
+export const groupsSessions = (): boolean => readIfThere('/proc/sys/kernel/sched_autogroup_enabled')?.trim() === '1';
+
 /**
  * Sets the nice value of a whole session of processes, including threads and
  * future children, with one write. Returns false where the scheduler does not
- * group tasks by session (autogroup).
+ * group tasks by session.
  */
 export function setSessionNice(pid: number, nice: number): boolean {
-  if (readIfThere('/proc/sys/kernel/sched_autogroup_enabled')?.trim() !== '1') return false;
+  if (!groupsSessions()) return false;
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(nice));
     return true;

@@ -3,9 +3,8 @@ import { Server } from 'node:net';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { readOutOfMemoryKills } from '@berth/guest';
 import type { Display } from '@berth/guest';
-import type { MachineCgroup } from '../host/cgroup.ts';
+import { killCounter, type MachineCgroup } from '../host/cgroup.ts';
 import { childrenOf, niceness, sendSignal, setSessionNice, memoryOf } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
 import { NoDisplay } from '../runtime.ts';
@@ -53,7 +52,7 @@ export class ProcessVm implements Vm {
   readonly egressReady: Promise<void>;
 
   readonly #deps: ProcessVmDeps;
-  readonly #outOfMemoryKillsAtStart = readOutOfMemoryKills();
+  readonly #outOfMemoryKills: () => Promise<number>;
   readonly #connections = new Set<Socket>();
   #egress: Server | undefined;
   #resolveEgress: () => void = () => {};
@@ -63,6 +62,7 @@ export class ProcessVm implements Vm {
 
   constructor(deps: ProcessVmDeps) {
     this.#deps = deps;
+    this.#outOfMemoryKills = killCounter(deps.cgroup);
     this.id = deps.spec.id;
     this.kind = deps.spec.kind;
     this.generation = deps.generation;
@@ -169,12 +169,6 @@ export class ProcessVm implements Vm {
     const killed = signal === 'SIGKILL' || code === 137;
     const outOfMemory = killed && (await this.#outOfMemoryKills()) > 0;
     return { reason: outOfMemory ? 'out_of_memory' : 'exited', detail };
-  }
-
-  /** Of the machine, or of the whole host where it has no group. */
-  async #outOfMemoryKills(): Promise<number> {
-    const counted = (await this.#deps.cgroup?.oomKills()) ?? 0;
-    return counted || readOutOfMemoryKills() - this.#outOfMemoryKillsAtStart;
   }
 
   async #end(): Promise<void> {

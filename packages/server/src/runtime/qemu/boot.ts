@@ -1,8 +1,7 @@
 /** Boots one machine: cloned from a template, or cold from the image. A failed boot leaves nothing behind. */
-import { readOutOfMemoryKills } from '@berth/guest';
 import { Cleanup } from '../../lib/cleanup.ts';
 import type { Log } from '../../lib/log.ts';
-import type { MachineCgroup, MachineCgroups } from '../host/cgroup.ts';
+import { killCounter, type MachineCgroup, type MachineCgroups } from '../host/cgroup.ts';
 import { BootFailed } from '../process/devtools-ready.ts';
 import { niceness, readProcess, setSessionNice } from '../host/processes.ts';
 import type { HostProcess } from '../host/processes.ts';
@@ -94,7 +93,7 @@ async function start(host: BootDeps, boot: BootOptions, undo: Cleanup): Promise<
     machine,
     link,
     cdp,
-    outOfMemoryKills: killCounter(host.cgroups, cgroup),
+    outOfMemoryKills: killCounter(cgroup),
     findProcesses,
     forget: async () => {
       // A group that is left is empty, and the next start removes it.
@@ -123,13 +122,6 @@ async function createCgroup({ cgroups, shape }: BootDeps, id: string, undo: Clea
   const cgroup = (await cgroups?.create(id, limits)) ?? null;
   if (cgroup) undo.push('control group', () => cgroup.remove());
   return cgroup;
-}
-
-/** Counts OOM kills of the machine's own group, or of the whole host where it has none. */
-function killCounter(cgroups: MachineCgroups | null, cgroup: MachineCgroup | null): () => Promise<number> {
-  if (cgroup && cgroups?.controllers.includes('memory')) return () => cgroup.oomKills();
-  const before = readOutOfMemoryKills();
-  return () => Promise.resolve(readOutOfMemoryKills() - before);
 }
 
 interface Started {

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { abortAfter } from '../../lib/deadline.ts';
 import { confined } from '../host/confine.ts';
 import { childrenOf, sendSignal } from '../host/processes.ts';
 import { sendmsgNumbers } from '../process/jail.ts';
@@ -61,7 +62,7 @@ export class QemuProcess {
   /** Returns the last lines of QEMU's log and, if readable, of the guest's console. */
   async readTail(): Promise<string> {
     const said = await this.qmp
-      .call('ringbuf-read', { device: serialBuffer, size: serialBytes }, { signal: AbortSignal.timeout(serialMsMax) })
+      .call('ringbuf-read', { device: serialBuffer, size: serialBytes }, { signal: abortAfter(serialMsMax) })
       .catch(() => '');
     if (typeof said === 'string') this.#serial = (this.#serial + said).slice(-tailBytes);
     return this.#tail();

@@ -31,7 +31,6 @@ describeRuntime('qemu', async () => {
     freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
     failing: () => createQemuRuntime(optionsFor(failingDir, withoutKernel(failingDir))),
     residue: (id) => [...residueOf(dataDir, id), ...residueOf(failingDir, id)],
-    machinesAtOnce: 3,
     close: async () => {
       await runtime.close();
       for (const folder of [dataDir, failingDir]) rmSync(folder, { recursive: true });

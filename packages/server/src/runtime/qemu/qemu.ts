@@ -9,6 +9,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { abortAfter } from '../../lib/deadline.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { systemClock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
@@ -242,7 +243,7 @@ class QemuRuntime implements Runtime {
       spec,
       template: lease?.template ?? null,
       generation: this.generation(spec.kind),
-      signal: lease ? AbortSignal.any([signal, AbortSignal.timeout(this.bootMsMax * cloneShare)]) : signal,
+      signal: lease ? AbortSignal.any([signal, abortAfter(this.bootMsMax * cloneShare)]) : signal,
       onDestroyed: () => running.delete(spec.id),
     });
     running.set(spec.id, vm);

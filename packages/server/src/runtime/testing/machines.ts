@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, readlinkSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '../../lib/log.ts';
@@ -27,12 +28,37 @@ export const processesOf = (id: string): number[] => {
   return withDescendants(seeds, all).map(({ pid }) => pid);
 };
 
+/** What the kernel says of a process; empty once it has gone, as those of a browser do at any time. */
+export function readOf(pid: number, name: 'cgroup' | 'cmdline' | 'comm' | 'oom_score_adj' | 'status'): string {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+/** Its user namespace; empty once it has gone. */
+export function userNamespaceOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/ns/user`);
+  } catch {
+    return '';
+  }
+}
+
+/** Of its status; empty once it has gone. */
+export const statusOf = (pid: number, field: string): string =>
+  new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(readOf(pid, 'status'))?.[1] ?? '';
+
+/** Reading every process of this host, or a whole picture, takes milliseconds. */
+const pollMs = 25;
+
 /** Polls for a change in another process, which emits no event. */
 export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!(await isTrue())) {
     assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
-    await sleep(5);
+    await sleep(pollMs);
   }
 }
 

@@ -114,7 +114,7 @@ export class RfbViewer {
     for (;;) {
       const taken = this.#stream.read(bytes) as Buffer | null;
       if (taken) return taken;
-      await once(this.#readable, 'more', { signal: AbortSignal.timeout(10_000) });
+      await once(this.#readable, 'more', { signal: AbortSignal.timeout(30_000) });
     }
   }
 }

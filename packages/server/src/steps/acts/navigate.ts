@@ -17,8 +17,9 @@ export const navigate: Act<'navigate'> = async (attempt, { url, referer, wait_un
   for (const address of [url, referer])
     if (address !== undefined && !isBrowsable(address))
       throw new StepFailed('not_allowed', `The URL ${address.slice(0, 200)} is not an http or https URL.`);
-  const result = await attempt.page.navigate({ ...navigationOptions(attempt, wait_until), url, referer }, { signal: attempt.signal });
-  return outputOf(result);
+  const { context, page, signal } = attempt;
+  const request = { ...navigationOptions(attempt, wait_until), url, referer };
+  return outputOf(await (context.navigate ? context.navigate(page, request, { signal }) : page.navigate(request, { signal })));
 };
 
 const history =

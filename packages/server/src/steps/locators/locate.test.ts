@@ -24,7 +24,7 @@ async function textsAt(html: string, locators: unknown[], more: object = {}): Pr
   const extracts = locators.map((selector) => ({
     type: 'extract',
     selectors: [selector],
-    timeout_ms: 300,
+    timeout_ms: 1000,
     on_error: 'continue',
     attribute: 'id',
     ...more,

@@ -18,11 +18,20 @@ const one: Pick = 'one';
 
 /** The current element, or null. @throws StepFailed `invalid_selector`, `frame_not_found` */
 export async function locate(attempt: Attempt, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
-  const located = await locateFrom(attempt, await attempt.root(), { selectors, pick: one, max: 1 });
+  const root = await attempt.root();
+  const located = await locateFrom(attempt, root, { selectors, pick: one, max: 1 });
   const [element] = located?.elements ?? [];
-  if (!located || !element) return null;
+  if (!located || !element) return locateHealed(attempt, root, selectors);
   attempt.selectorUsed = located.selector;
+  await attempt.healing?.remember(element, selectors, (options) => locateFrom(attempt, root, options));
   return { ...located, element };
+}
+
+async function locateHealed(attempt: Attempt, root: Root, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
+  const healed = await attempt.healing?.heal(root, selectors, (options) => locateFrom(attempt, root, options));
+  if (!healed) return null;
+  attempt.selectorUsed = healed.selector;
+  return { elements: [healed.element], count: 1, ...healed };
 }
 
 /** The elements of the first selector with a match, at most `max`. */

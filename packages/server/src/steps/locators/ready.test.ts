@@ -85,7 +85,7 @@ for (const [what, html, message] of never)
     const [result] = await inPage(html, click({ timeout_ms: 500 }));
     assert.equal(result?.error?.code, what === 'is not there' ? 'not_found' : 'not_actionable');
     assert.match(result?.error?.message ?? '', message);
-    assert.ok((result?.duration_ms ?? 0) < 1500);
+    assert.ok((result?.duration_ms ?? 0) < 10_000);
   });
 
 it('clicks what is covered when it is forced to', async () => {
@@ -105,5 +105,5 @@ it('times out in a page that never answers', async () => {
     click({ timeout_ms: 500 }),
   );
   assert.equal(result?.status, 'error');
-  assert.ok((result?.duration_ms ?? 0) < 2000, String(result?.duration_ms));
+  assert.ok((result?.duration_ms ?? 0) < 10_000, String(result?.duration_ms));
 });

@@ -1,6 +1,6 @@
 /** One attempt of one step: its page, its time limit and its warnings. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Selector, PlainStep } from '@berth/contract';
+import type { Selector, Selectors, PlainStep } from '@berth/contract';
 import { PageError, type CallOptions, type ElementRef, type Page } from '../../browser/browser.ts';
 import { StepFailed, type StepContext } from '../context.ts';
 import type { Dialogs } from './dialogs.ts';
@@ -9,6 +9,26 @@ import type { Dialogs } from './dialogs.ts';
 export interface Root {
   frameId: string;
   element: ElementRef | null;
+}
+
+/** Finds elements by selectors, from the root of the attempt. */
+export type Locate = (options: { selectors: Selectors; pick: 'one' | 'all'; max: number }) => Promise<{
+  elements: readonly ElementRef[];
+  count: number;
+  selector: Selector;
+} | null>;
+
+export interface Healed {
+  element: ElementRef;
+  selector: Selector;
+}
+
+/** Finds the element of a step in a page that has changed. */
+export interface Healing {
+  /** The listed selectors have found the element. */
+  remember(element: ElementRef, listed: Selectors, locate: Locate): Promise<void>;
+  /** The listed selectors have found nothing. */
+  heal(root: Root, listed: Selectors, locate: Locate): Promise<Healed | null>;
 }
 
 /** The time of the attempt is over. The caller knows what it waited for. */
@@ -34,6 +54,8 @@ export class Attempt {
   readonly timeoutMs: number;
   readonly warnings: string[] = [];
   selectorUsed: Selector | undefined;
+  /** Of steps whose element may be found although their selectors no longer match. */
+  healing: Healing | null = null;
   /** Resolves the step's `frame` and `within`. Called for each probe, because frames come and go. */
   root: () => Promise<Root>;
   readonly #endMs: number;

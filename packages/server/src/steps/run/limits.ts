@@ -19,10 +19,16 @@ export class Limits {
   #innerResults = 0;
   #outputChars = 0;
 
+  readonly #stepsMax: number;
+
+  constructor(stepsAllowed = stepsMax) {
+    this.#stepsMax = Math.min(stepsAllowed, stepsMax);
+  }
+
   countStep(): void {
     this.#steps += 1;
-    if (this.#steps > stepsMax)
-      throw new StepFailed('limit_reached', `A run is limited to ${stepsMax} steps, including all turns of its loops.`);
+    if (this.#steps > this.#stepsMax)
+      throw new StepFailed('limit_reached', `A run is limited to ${this.#stepsMax} steps, including all turns of its loops.`);
   }
 
   /** False when the limit is exceeded. */

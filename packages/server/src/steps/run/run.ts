@@ -1,5 +1,5 @@
 /** Runs steps in order: conditions, retries, jumps, loops, and the time limit of the run. */
-import type { ForEachStep, IfStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
+import type { ForEachStep, IfStep, PlainStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
 import { cutText } from '../../lib/text.ts';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
@@ -8,11 +8,12 @@ import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
 import { isFinal, isOutOfTime, toStepFailed } from './failure.ts';
 import { Limits } from './limits.ts';
-import { enterFrames, locateAll, locateFrom } from '../locators/locate.ts';
+import { canHeal, StepHealing } from '../locators/healing.ts';
+import { enterFrames, formatSelectors, locateAll, locateFrom } from '../locators/locate.ts';
 import { scripts } from '../scripts.ts';
 import { OpenedTabs } from './tabs.ts';
 import { fillDeep, fillStep, fillValue, type TemplateValues } from './template.ts';
-import { StepFailed, type StepContext } from '../context.ts';
+import { StepFailed, type StepContext, type StepKey } from '../context.ts';
 
 export interface StepRunOptions {
   steps: readonly Step[];
@@ -24,6 +25,12 @@ export interface StepRunOptions {
   statedTimeoutMs?: number;
   allowEvaluate: boolean;
   inputs?: Readonly<Record<string, unknown>>;
+  /** Values of `{{secret.name}}`. */
+  secrets?: Readonly<Record<string, unknown>>;
+  /** Variables at the start. */
+  vars?: Readonly<Record<string, unknown>>;
+  /** Steps that may start, including all turns of loops. Default: the limit of any run. */
+  stepsMax?: number;
   /** Called with each result. */
   onResult?: OnResult;
 }
@@ -39,7 +46,7 @@ interface LoopElement {
 
 /** `step` is the one of the result, with its templates unresolved. */
 export type OnResult = (result: StepResult, step: Step) => void;
-type AttemptResult = { output?: unknown; selectorUsed?: Selector | undefined; isSkipped?: boolean };
+type AttemptResult = { output?: unknown; selectorUsed?: Selector | undefined; isSkipped?: boolean; isHealed?: boolean };
 
 const retryDelayMs = 250;
 /** A timer may fire slightly before the clock reaches its time. */
@@ -50,7 +57,7 @@ export class Run {
   readonly #options: StepRunOptions;
   readonly #signal: AbortSignal;
   readonly #endMs: number;
-  readonly #limits = new Limits();
+  readonly #limits: Limits;
   readonly #tabs: OpenedTabs;
   readonly #elements = new Map<string, LoopElement>();
   readonly #scope: ActScope;
@@ -63,7 +70,9 @@ export class Run {
     this.#options = options;
     this.#signal = signal;
     this.#endMs = context.clock.monotonicMs() + options.timeoutMs;
+    this.#limits = new Limits(options.stepsMax);
     this.#tabs = new OpenedTabs(context);
+    Object.assign(this.vars, options.vars);
     this.#scope = { allowEvaluate: options.allowEvaluate, dialogs: new Dialogs(), headers: new Map() };
   }
 
@@ -80,7 +89,8 @@ export class Run {
   }
 
   get #values(): TemplateValues {
-    return { inputs: this.#options.inputs ?? {}, vars: this.vars };
+    const { inputs = {}, secrets = {} } = this.#options;
+    return { inputs, vars: this.vars, secret: secrets };
   }
 
   async list(steps: readonly Step[], onResult: OnResult, turn?: number): Promise<StopReason> {
@@ -125,6 +135,7 @@ export class Run {
       ...(result?.output === undefined ? {} : { output: result.output }),
       ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
       ...(result?.selectorUsed === undefined ? {} : { selector_used: result.selectorUsed }),
+      ...(result?.isHealed === true ? { healed: true } : {}),
       ...(warnings.length === 0 ? {} : { warnings }),
     };
   }
@@ -175,17 +186,26 @@ export class Run {
     if (step.type === 'if') await this.#branch(step, page, result);
     else if (step.type === 'for_each') await this.#forEach(step, page, result);
     else if (step.type === 'repeat') await this.#repeat(step, page, result);
-    else
-      await this.#withAttempt({ ...step, page }, async (attempt) => {
-        try {
-          result.output = await perform(attempt, step, this.#scope);
-        } finally {
-          result.selectorUsed = attempt.selectorUsed;
-          warnings.push(...attempt.warnings);
-        }
-      });
+    else await this.#withAttempt({ ...step, page }, (attempt) => this.#perform(attempt, step, { raw, result, warnings }));
     this.#limits.countOutput(step.type === 'if' || step.type === 'for_each' || step.type === 'repeat' ? undefined : result.output);
     if (step.save_as !== undefined) this.#save(step.save_as, result.output);
+  }
+
+  async #perform(attempt: Attempt, step: PlainStep, { raw, result, warnings }: { raw: Step; result: AttemptResult; warnings: string[] }) {
+    const { memory } = this.#context;
+    const healing = memory && canHeal(step) ? new StepHealing(attempt, { memory, key: keyOf(attempt.page, raw), type: step.type }) : null;
+    attempt.healing = healing;
+    try {
+      result.output = await perform(attempt, step, this.#scope);
+      result.isHealed = healing?.isHealed === true;
+      healing?.succeed();
+    } catch (error) {
+      if (error instanceof StepFailed && error.code === 'not_found') healing?.fail();
+      throw error;
+    } finally {
+      result.selectorUsed = attempt.selectorUsed;
+      warnings.push(...attempt.warnings);
+    }
   }
 
   /** Runs work in a page, within the time limits of the step and the run. */
@@ -317,6 +337,12 @@ export class Run {
     }
   }
 }
+
+/** A step is known by its id or type, and its first selector: ids repeat among the flows of an owner. */
+const keyOf = (page: Page, step: Step): StepKey => ({
+  site: URL.canParse(page.url()) ? new URL(page.url()).hostname : '',
+  step: `${step.id ?? step.type} ${'selectors' in step ? formatSelectors(step.selectors?.slice(0, 1) ?? []) : ''}`,
+});
 
 function eachItem(over: unknown, name: string): AsyncIterable<unknown> | Iterable<unknown> {
   if (!Array.isArray(over)) throw new StepFailed('invalid_value', `${name} is not a list.`);

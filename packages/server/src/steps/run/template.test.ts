@@ -27,6 +27,14 @@ test('fills in values and passes them through filters from left to right', () =>
   for (const [text, filled] of cases) assert.equal(fill(text), filled);
 });
 
+test('fills in secrets, which are apart from inputs', () => {
+  const secret = { password: '{{inputs.name}} s3cret' };
+  assert.equal(fillText('{{secret.password}}', { ...values, secret }), '{{inputs.name}} s3cret');
+  for (const text of ['{{secret.pin}}', '{{inputs.password}}'])
+    assert.throws(() => fillText(text, { ...values, secret }), { code: 'invalid_value' });
+  assert.throws(() => fillText('{{secret.password}}', values), { code: 'invalid_value' });
+});
+
 test('does not fill in a value that looks like a template', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
 
 test('fails for an undefined value, and for one that a filter rejects', () => {

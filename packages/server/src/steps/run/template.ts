@@ -6,6 +6,8 @@ import { StepFailed } from '../context.ts';
 export interface TemplateValues {
   inputs: Readonly<Record<string, unknown>>;
   vars: Readonly<Record<string, unknown>>;
+  /** Filled in like inputs, and never reported. */
+  secret?: Readonly<Record<string, unknown>>;
 }
 
 /** The limit of a step's longest field. Variables may be longer. */
@@ -66,7 +68,7 @@ function segmentsOf(text: string): ReturnType<typeof parseTemplate>['parts'] {
 
 function valueOf({ from, path, filters }: TemplateValue, values: TemplateValues): unknown {
   const name = [from, ...path].join('.');
-  let value: unknown = values[from];
+  let value: unknown = values[from] ?? {};
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
       throw new StepFailed('invalid_value', `${name} is not defined.`);

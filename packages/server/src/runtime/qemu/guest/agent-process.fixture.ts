@@ -7,7 +7,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Identity, IdentityResult } from '@berth/contract/guest';
+import type { BrowserExitResult, Identity, IdentityResult } from '@berth/contract/guest';
 import { Egress } from '../../../../../guest/src/egress.ts';
 import { Machine } from '../../../../../guest/src/machine.ts';
 import type { MachineDeps } from '../../../../../guest/src/machine.ts';
@@ -24,6 +24,11 @@ class HostedMachine extends Machine {
   override async identify({ machine_id, boot_id }: Identity): Promise<IdentityResult> {
     await this.#egress.open();
     return { time_ms: Date.now(), machine_id, boot_id };
+  }
+
+  /** This host's kernel counts the kills of its other processes, too, which a machine's own kernel does not have. */
+  override async exit(): Promise<BrowserExitResult> {
+    return { ...(await super.exit()), out_of_memory: false };
   }
 }
 

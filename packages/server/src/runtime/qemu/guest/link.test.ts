@@ -5,6 +5,7 @@ import type { IncomingHttpHeaders, ServerHttp2Stream } from 'node:http2';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { NoDisplay, NoSuchFile } from '../../runtime.ts';
 import { until } from '../../testing/machines.ts';
 import { agent, hello, newLink, socketPair } from './link.fixture.ts';
@@ -199,7 +200,7 @@ describe('a link to a machine', () => {
     const stream = await link.openDevtools();
     stream.write(message);
     assert.ok((await buffer(stream)).equals(message));
-    assert.ok(performance.now() - startedMs < 5000);
+    assert.ok(performance.now() - startedMs < 20_000);
   });
 });
 
@@ -254,10 +255,23 @@ describe('files of a machine behind a link', () => {
     assert.equal(file.bytes, data.length);
     assert.ok((await buffer(file.stream())).equals(data));
     await file.close();
-    assert.ok(performance.now() - startedMs < 5000);
+    assert.ok(performance.now() - startedMs < 20_000);
     assert.equal((await buffer((await link.files.openDownload('empty')).stream())).length, 0);
     await assert.rejects(link.files.openDownload('b'), NoSuchFile);
     await assert.rejects(link.files.openDownload('../a'), NoSuchFile);
+  });
+
+  it('come out whole to a reader that is slower than the agent', async () => {
+    const data = randomBytes(1_000_000);
+    const link = await linkTo(serving((out) => out.end(data), { 'content-length': String(data.length) }));
+    const file = await link.files.openDownload('a');
+    const received: Buffer[] = [];
+    for await (const chunk of file.stream()) {
+      received.push(chunk as Buffer);
+      // Meanwhile the agent's stream ends and closes.
+      await setTimeout(50);
+    }
+    assert.ok(Buffer.concat(received).equals(data));
   });
 
   it('apply backpressure, and are released when nobody reads them', async () => {
@@ -283,13 +297,13 @@ describe('files of a machine behind a link', () => {
       last = sent;
       await link.hello({ signal });
       return stands;
-    }, 5000);
+    }, 60_000);
     assert.ok(sent < files.length * 3 * 1024 ** 2, `${sent} bytes were sent to nobody`);
     for (const [at, file] of files.entries()) {
       if (at % 2 === 0) await file.close();
       else for await (const chunk of file.stream()) if ((chunk as Buffer).length > 0) break;
     }
-    await until(() => streams.every(({ destroyed }) => destroyed), 5000);
+    await until(() => streams.every(({ destroyed }) => destroyed), 20_000);
     assert.ok(await link.hello({ signal }));
   });
 

@@ -38,6 +38,7 @@ export class GuestStream extends Duplex {
   /** Buffer that the next chunks are copied to. */
   #block = Buffer.alloc(0);
   #flush: NodeJS.Immediate | undefined;
+  #hasEnded = false;
   #stallTimer: NodeJS.Timeout | undefined;
 
   constructor(stream: Http2Stream, options: GuestStreamOptions) {
@@ -49,8 +50,7 @@ export class GuestStream extends Duplex {
     stream.push = (chunk: Buffer | null) => push(chunk === null ? null : this.#hold(chunk));
     stream.on('data', this.#onData);
     stream.on('end', this.#onEnd);
-    // With or without an error: before an end it is an abort.
-    stream.on('close', () => this.destroy());
+    stream.on('close', this.#onClose);
     stream.on('error', () => {});
   }
 
@@ -119,8 +119,15 @@ export class GuestStream extends Duplex {
   readonly #onEnd = (): void => {
     // An aborted stream emits `end` as well, after it was destroyed.
     if (this.destroyed || this.#stream.destroyed) return;
+    this.#hasEnded = true;
     if (this.#gathered.length > 0) this.#passOn();
     this.push(null);
+  };
+
+  /** With or without an error: before an end it is an abort. After an end the consumer may still have something to read. */
+  readonly #onClose = (): void => {
+    if (this.#hasEnded && !this.readableEnded) this.once('end', () => this.destroy());
+    else this.destroy();
   };
 
   /** Returns whether the consumer wants more. */

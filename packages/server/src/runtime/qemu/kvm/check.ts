@@ -105,7 +105,7 @@ export async function bootOnce(shape: MachineShape, msMax = probeMsMax): Promise
 const kvmPath = '/dev/kvm';
 
 /** Returns why machines cannot open the device, by its permissions; null when they can. */
-async function kvmRefusal(): Promise<string | null> {
+export async function kvmRefusal(): Promise<string | null> {
   const device = await stat(kvmPath).catch(() => null);
   if (!device?.isCharacterDevice())
     return `there is no ${kvmPath}: the processor has no virtualisation, or the firmware, hypervisor or container runtime hides it`;

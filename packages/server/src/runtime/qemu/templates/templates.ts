@@ -1,4 +1,5 @@
 /** The templates of a service: prepared in the background, leased to boots, rebuilt when their clones fail. */
+import { abortAfter } from '../../../lib/deadline.ts';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Log } from '../../../lib/log.ts';
 import { orAbort } from '../../../lib/or-abort.ts';
@@ -198,7 +199,7 @@ class KindTemplate {
   async #build(): Promise<Template> {
     for (let attempt = 1; ; attempt += 1) {
       this.#closed.signal.throwIfAborted();
-      const signal = AbortSignal.any([this.#closed.signal, AbortSignal.timeout(this.#deps.buildMsMax)]);
+      const signal = AbortSignal.any([this.#closed.signal, abortAfter(this.#deps.buildMsMax)]);
       try {
         return await this.#deps.build(this.#info, { signal });
       } catch (error) {

@@ -1,0 +1,77 @@
+import { boundedString } from '@berth/contract';
+import { z } from 'zod';
+import type { SimilarList } from '../../page-scripts/structured-data.ts';
+import { defineFlow } from '../flow.ts';
+import { Url, literal, selectorsInput } from '../inputs.ts';
+import { flowScripts } from '../page-scripts.ts';
+
+const searchFields = [
+  '[role="search"] input[type="search"]',
+  'input[type="search"]',
+  '[role="search"] input',
+  'input[name="q"]',
+  'input[name="query"]',
+  'input[name="search"]',
+  'aria/Search[role="textbox"]',
+  'placeholder/Search',
+];
+
+export const search = defineFlow({
+  name: 'search',
+  title: 'Search a site',
+  description: 'Enters a query into the search field of a page and returns the results.',
+  version: '1',
+  category: 'forms',
+  inputs: z.strictObject({
+    url: Url,
+    query: boundedString(1, 1000).describe('Text to search for, 1 to 1000 characters.'),
+    input: selectorsInput('The search field. Default: found by its role and type.').optional(),
+    results: selectorsInput('The results. Default: the most prominent list of the page.').optional(),
+    max_results: z.int().min(1).max(200).default(50).describe('Maximum number of results, 1 to 200. Default: 50.'),
+  }),
+  output: z.object({
+    results: z
+      .array(
+        z.object({
+          title: z.string().describe('Title: the first line, or the whole text.'),
+          url: z.string().nullable().describe('First link of the result; null if it has none.'),
+          snippet: z.string().describe('Text of the result.'),
+        }),
+      )
+      .describe('Results, in the order of the page.'),
+    final_url: z.string().describe('URL of the page with the results.'),
+  }),
+  example: { url: 'https://example.com/', query: 'lamp' },
+  run: async (run, { url, query, input, results, max_results: max }) => {
+    await run.open(url);
+    await run.run(
+      [
+        { type: 'fill', selectors: input ? literal(input) : searchFields, value: '{{inputs.query}}' },
+        { type: 'press', keys: 'Enter' },
+        { type: 'wait', network_idle: true, timeout_ms: 5000, optional: true },
+      ],
+      { query },
+    );
+    if (!results) return { results: toResults(await findResults(), max), final_url: run.url() };
+    const fields = { text: {}, url: { selectors: ['a[href]'], attribute: 'href', as: 'url' } };
+    const { vars } = await run.run([{ type: 'extract', selectors: literal(results), list: true, fields, limit: max, save_as: 'rows' }]);
+    return { results: toResults(vars['rows'] as Row[], max), final_url: run.url() };
+
+    async function findResults(): Promise<Row[]> {
+      const lists = await run.act('find_results', () => run.call<SimilarList[]>(flowScripts.findLists, [1, max]));
+      return lists[0]?.items ?? [];
+    }
+  },
+});
+
+interface Row {
+  text: string;
+  url: string | null;
+}
+
+const titleCharsMax = 120;
+export const toResults = (rows: readonly Row[], max: number) =>
+  rows.slice(0, max).map(({ text, url }) => {
+    const [line = ''] = text.trim().split('\n');
+    return { title: line.slice(0, titleCharsMax).trim(), url, snippet: text.replace(/\s+/g, ' ').trim() };
+  });

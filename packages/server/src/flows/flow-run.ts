@@ -1,0 +1,229 @@
+/** A run of a flow, as the flow sees it: it runs steps and acts in a page, within one budget of time and steps. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Steps, type AgentStep, type InspectResponse, type StepResult } from '@berth/contract';
+import type { CallOptions, Json, Page } from '../browser/browser.ts';
+import type { Deadline } from '../lib/deadline.ts';
+import { canChangePage, countSteps, runSteps, StepFailed, type StepContext } from '../steps/steps.ts';
+import { FlowFailed, toStepFailure } from './failure.ts';
+import type { FlowStep } from './flow-step.ts';
+import type { Navigator } from './navigator.ts';
+import type { Secrets } from './secrets.ts';
+
+export interface FlowRunDeps {
+  context: StepContext;
+  navigator: Navigator;
+  budget: Deadline;
+  signal: AbortSignal;
+  stepsMax: number;
+  allowEvaluate: boolean;
+  secrets: Secrets;
+  /** Admits the cost of all actions up to this number. @throws ServiceError plan_limit_exceeded, insufficient_credits */
+  reserve(actions: number): Promise<void>;
+  /** Called before the first step that may change a page. */
+  touch(): Promise<void>;
+  /** SHA-256 of a completed download, in hex. */
+  digestOf(downloadId: string): Promise<string>;
+  /** The report of an inspection of the run's owner. @throws ServiceError job_not_found, job_expired, report_not_available */
+  readReport(jobId: string): Promise<InspectResponse>;
+  onStep(step: AgentStep, result: StepResult): void;
+}
+
+export interface StepsResult {
+  results: StepResult[];
+  vars: Record<string, unknown>;
+}
+
+/** What one page script may return. */
+const readBytesMax = 8 * 1024 * 1024;
+const callMsMax = 15_000;
+/** What another page may take. */
+const pageMsMin = 5000;
+
+export class FlowRun {
+  readonly steps: AgentStep[] = [];
+  readonly warnings = new Set<string>();
+  /** Steps that started, also those in loops. */
+  actions = 0;
+  readonly #deps: FlowRunDeps;
+  readonly #context: StepContext;
+
+  constructor(deps: FlowRunDeps) {
+    this.#deps = deps;
+    this.#context = { ...deps.context, navigate: (page, request, options) => deps.navigator.navigate(page, request, options) };
+  }
+
+  get signal(): AbortSignal {
+    return this.#deps.signal;
+  }
+
+  get secrets(): Secrets {
+    return this.#deps.secrets;
+  }
+
+  get leftMs(): number {
+    return this.#deps.budget.leftMs;
+  }
+
+  get stepsLeft(): number {
+    return this.#deps.stepsMax - this.actions;
+  }
+
+  get content(): StepContext['content'] {
+    return this.#context.content;
+  }
+
+  get context(): StepContext {
+    return this.#context;
+  }
+
+  page(): Page {
+    return this.#context.page(this.#context.mainTabId);
+  }
+
+  /** Called before what may change the site or a page. */
+  touch(): Promise<void> {
+    return this.#deps.touch();
+  }
+
+  digestOf(downloadId: string): Promise<string> {
+    return this.#deps.digestOf(downloadId);
+  }
+
+  readReport(jobId: string): Promise<InspectResponse> {
+    return this.#deps.readReport(jobId);
+  }
+
+  url(): string {
+    return this.page().url();
+  }
+
+  /** Of the last navigation. */
+  title(): string {
+    return this.#deps.navigator.title;
+  }
+
+  async open(url: string, waitUntil: 'load' | 'domcontentloaded' | 'networkidle' = 'load'): Promise<void> {
+    await this.run([{ type: 'navigate', url: '{{inputs.url}}', wait_until: waitUntil }], { url });
+  }
+
+  /** Runs steps; `inputs` fill their templates and are never templates themselves. @throws FlowFailed for a step that failed */
+  async run(
+    list: readonly FlowStep[],
+    inputs: Readonly<Record<string, unknown>> = {},
+    vars: Record<string, unknown> = {},
+  ): Promise<StepsResult> {
+    const { budget, signal, secrets, allowEvaluate } = this.#deps;
+    const steps = Steps.parse(list);
+    await this.#admit(Math.min(countSteps(steps), this.stepsLeft));
+    if (canChangePage(steps)) await this.touch();
+    const before = this.actions;
+    const first = this.steps.length;
+    const {
+      results,
+      vars: saved,
+      stopped,
+      stepsRun,
+    } = await runSteps(
+      this.#context,
+      {
+        steps,
+        stopOnError: true,
+        timeoutMs: Math.max(1, budget.leftMs),
+        statedTimeoutMs: budget.timeoutMs,
+        stepsMax: this.stepsLeft,
+        allowEvaluate,
+        inputs,
+        secrets,
+        vars,
+        onResult: (result) => {
+          // Counted as they end, for a browser that is lost in between; the total also has the nested ones.
+          if (result.status !== 'skipped') this.actions += 1;
+          this.#report(result);
+        },
+      },
+      { signal },
+    );
+    this.actions = before + stepsRun;
+    const failedAt = results.length - 1;
+    const failed = results[failedAt];
+    if (stopped !== 'done' && failed) throw toStepFailure(failed, first + failedAt);
+    return { results, vars: saved };
+  }
+
+  /** Runs work of the flow itself as one step. @throws FlowFailed */
+  async act<T>(type: string, work: () => Promise<T>): Promise<T> {
+    await this.#admit(1);
+    const startMs = this.#context.clock.monotonicMs();
+    const report = (status: StepResult['status'], error?: StepResult['error']): StepResult => {
+      const duration_ms = Math.round(this.#context.clock.monotonicMs() - startMs);
+      const result = { index: 0, id: null, type, status, duration_ms, ...(error ? { error } : {}) };
+      this.#report(result);
+      return result;
+    };
+    this.actions += 1;
+    try {
+      const value = await work();
+      report('ok');
+      return value;
+    } catch (error) {
+      this.signal.throwIfAborted();
+      if (error instanceof FlowFailed) {
+        const { code, message } = error.error;
+        report('error', { code, message });
+        throw error;
+      }
+      if (!(error instanceof StepFailed)) {
+        report('error', { code: 'script_failed', message: 'The step failed.' });
+        throw error;
+      }
+      throw toStepFailure(report('error', { code: error.code, message: error.message }), this.steps.length - 1);
+    }
+  }
+
+  /** Calls a page script in the main frame. @throws PageError */
+  call<T>(source: string, args: readonly Json[] = []): Promise<T> {
+    const page = this.page();
+    return page.call<T>(page.mainFrame(), source, args, this.callOptions());
+  }
+
+  callOptions(): CallOptions {
+    return { signal: this.signal, timeoutMs: Math.max(1, Math.min(callMsMax, this.leftMs)), maxBytes: readBytesMax };
+  }
+
+  async sleep(ms: number): Promise<void> {
+    await sleep(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
+  }
+
+  /** Whether the budget has too little left for another page, which takes some steps. A flow then returns what it has. */
+  isNearEnd(stepsPerPage: number): boolean {
+    const isNear = this.stepsLeft < stepsPerPage || this.leftMs < Math.min(pageMsMin, this.#deps.budget.timeoutMs / 4);
+    if (isNear) this.warn('limit_reached');
+    return isNear;
+  }
+
+  warn(code: string): void {
+    this.warnings.add(code);
+  }
+
+  async #admit(actions: number): Promise<void> {
+    this.signal.throwIfAborted();
+    if (this.stepsLeft <= 0)
+      throw new FlowFailed('limit_reached', `The flow needs more than the max_steps of ${this.#deps.stepsMax}. Allow more steps.`);
+    await this.#deps.reserve(this.actions + Math.max(1, actions));
+  }
+
+  #report(result: StepResult): void {
+    const { type, status, duration_ms, error, selector_used, healed = false } = result;
+    const step = {
+      index: this.steps.length,
+      type,
+      selector_used: selector_used ?? null,
+      healed,
+      duration_ms,
+      status,
+      ...(error ? { error } : {}),
+    };
+    this.steps.push(step);
+    this.#deps.onStep(step, result);
+  }
+}

@@ -1,0 +1,14 @@
+/** The page scripts of flows as source text, each with the functions it uses. */
+import * as cssPaths from '../page-scripts/css-paths.ts';
+import * as documents from '../page-scripts/documents.ts';
+import * as forms from '../page-scripts/forms.ts';
+import * as shared from '../page-scripts/natives.ts';
+import { scriptsOf } from '../page-scripts/page-scripts.ts';
+import * as structured from '../page-scripts/structured-data.ts';
+
+export const flowScripts = {
+  ...scriptsOf(structured, shared),
+  ...scriptsOf(forms, structured, shared),
+  ...scriptsOf(cssPaths, shared),
+  ...scriptsOf(documents),
+};

@@ -1,0 +1,69 @@
+/** The structured data of a page. */
+import { z } from 'zod';
+import type { ContentResult } from '../../content/content.ts';
+import type { SimilarList, MicrodataItem } from '../../page-scripts/structured-data.ts';
+import type { FlowRun } from '../flow-run.ts';
+import { flowScripts } from '../page-scripts.ts';
+
+const itemsMax = 200;
+const listsMax = 5;
+
+export const Tables = z.array(
+  z.object({
+    caption: z.string().nullable().describe('Caption; null if there is none.'),
+    headers: z.array(z.string()).describe('Texts of the header row.'),
+    rows: z.array(z.array(z.string())).describe('Texts of the cells, row by row.'),
+  }),
+);
+
+export const StructuredData = z.object({
+  json_ld: z.array(z.unknown()).describe('JSON-LD documents.'),
+  microdata: z
+    .array(
+      z.object({
+        type: z.string().nullable().describe('`itemtype`.'),
+        properties: z.record(z.string(), z.unknown()).describe('Values by `itemprop`.'),
+      }),
+    )
+    .describe('Items of microdata.'),
+  open_graph: z.record(z.string(), z.string()).describe('Open Graph and Twitter properties.'),
+  tables: Tables.describe('Tables.'),
+  lists: z
+    .array(
+      z.object({
+        selector: z.string().describe('CSS selector of the items.'),
+        count: z.int().describe('Number of items.'),
+        items: z
+          .array(
+            z.object({
+              text: z.string().describe('Text of the item.'),
+              url: z.string().nullable().describe('Its first link.'),
+              image: z.string().nullable().describe('Its first image.'),
+            }),
+          )
+          .describe('The items, at most 200.'),
+      }),
+    )
+    .describe('Lists of similar elements, the most prominent first.'),
+});
+export type StructuredData = z.infer<typeof StructuredData>;
+
+/** Reads the page as it is now. */
+export async function readData(run: FlowRun): Promise<StructuredData> {
+  const { page, tables = [] } = await convertPage(run, ['metadata', 'tables']);
+  const { microdata, lists } = await run.act('find_data', async () => ({
+    microdata: await run.call<MicrodataItem[]>(flowScripts.readMicrodata, [itemsMax]),
+    lists: await run.call<SimilarList[]>(flowScripts.findLists, [listsMax, itemsMax]),
+  }));
+  return { json_ld: page?.json_ld ?? [], microdata, open_graph: page?.open_graph ?? {}, tables, lists };
+}
+
+export async function convertPage(
+  run: FlowRun,
+  formats: readonly ('metadata' | 'tables' | 'markdown' | 'text' | 'links')[],
+  { onlyMainContent = false }: { onlyMainContent?: boolean } = {},
+): Promise<ContentResult> {
+  const { vars } = await run.run([{ type: 'html', save_as: 'html' }]);
+  const options = { html: String(vars['html']), url: run.url(), formats, onlyMainContent };
+  return run.content.convert({ ...options, includeSelectors: [], excludeSelectors: [], extract: null }, { signal: run.signal });
+}

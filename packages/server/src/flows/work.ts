@@ -1,0 +1,261 @@
+/** Runs one flow: in the caller's session, in a session of its own, or in a page of a machine that the owner's fetches share. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CreateSessionRequest, type AgentStep, type Block, type WorkError, type WorkUsage } from '@berth/contract';
+import { BrowserClosed } from '../browser/browser.ts';
+import type { Content } from '../content/content.ts';
+import { createStepContext, Digests } from '../drive/drive.ts';
+import { createPageStepContext, DeadlineExceeded, type FetchMachines } from '../fetch/fetch.ts';
+import type { Inspections } from '../inspect/inspect.ts';
+import { Deadline } from '../lib/deadline.ts';
+import type { Clock } from '../lib/clock.ts';
+import type { Metering, Ticket } from '../metering/metering.ts';
+import type { SelfHeal } from '../selfheal/selfheal.ts';
+import { service, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
+import type { SkillRun, Skills } from '../skills/skills.ts';
+import type { Finding, StepContext } from '../steps/steps.ts';
+import type { Allowance } from './allowance.ts';
+import { createTimeoutFailure, toWorkError } from './failure.ts';
+import { FlowRun } from './flow-run.ts';
+import { Navigator } from './navigator.ts';
+import { redactSecretWords } from './secrets.ts';
+import type { FlowSpec } from './spec.ts';
+
+export interface WorkDeps {
+  sessions: Sessions;
+  machines: FetchMachines;
+  selfHeal: SelfHeal;
+  content: Content;
+  metering: Metering;
+  skills: Skills;
+  inspections: Pick<Inspections, 'report'>;
+  clock: Clock;
+  allowEvaluate: boolean;
+}
+
+export interface WorkContext {
+  jobId: string | null;
+  /** The id of a session of its own. */
+  newSessionId: string;
+  signal: AbortSignal;
+  progress(step: number, total: number | null, note: string): void;
+  /** Called before what cannot be repeated. */
+  touch(): Promise<void>;
+}
+
+export interface WorkResult {
+  status: 'ok' | 'blocked' | 'error';
+  output: unknown;
+  error: WorkError | null;
+  block: Block | null;
+  steps: AgentStep[];
+  warnings: string[];
+  sessionId: string | null;
+  finalUrl: string | null;
+  usage: WorkUsage;
+  startedAt: Date;
+}
+
+/** Where a flow runs. */
+interface RunTarget {
+  sessionId: string;
+  machine: Machine;
+  session: LiveSession;
+  signal: AbortSignal;
+  stepContext: StepContext;
+  bytes(): number;
+}
+
+/** A session of its own outlives the run by this, and ends at its end. */
+const sessionSpareSeconds = 60;
+const checkMsMax = 2000;
+
+export class FlowWork {
+  readonly #deps: WorkDeps;
+  readonly #spec: FlowSpec;
+  readonly #context: WorkContext;
+  readonly #allowance: Allowance;
+  readonly #budget: Deadline;
+  readonly #startedAt: Date;
+  #run: FlowRun | null = null;
+  #navigator: Navigator | null = null;
+  #sessionId: string | null = null;
+  #finalUrl: string | null = null;
+  readonly #memory: SkillRun;
+  #egressBytes = 0;
+  #charge: ((ticket: Ticket, count: number) => Promise<void>) | null = null;
+
+  constructor(deps: WorkDeps, spec: FlowSpec, { context, allowance }: { context: WorkContext; allowance: Allowance }) {
+    this.#deps = deps;
+    this.#spec = spec;
+    this.#context = context;
+    this.#allowance = allowance;
+    this.#startedAt = deps.clock.now();
+    const runId = context.jobId ?? context.newSessionId;
+    const redact = (finding: Finding): Finding => redactSecretWords(finding, spec.secrets);
+    this.#memory = deps.skills.openRun({ owner: spec.machine.owner, task: spec.flow.name, runId, redact });
+    this.#budget = new Deadline({ signal: context.signal, timeoutMs: spec.request.timeout_ms, clock: deps.clock });
+  }
+
+  /** @throws ServiceError when nothing has run, and the signal's reason. What ran is charged in any case. */
+  async execute(): Promise<WorkResult> {
+    const { request } = this.#spec;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
+    const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
+    let isDone = false;
+    try {
+      const output = await this.#inTarget(signal, (target) => this.#runFlow(target));
+      isDone = true;
+      return this.#toResult({ status: 'ok', output, error: null });
+    } catch (error) {
+      this.#context.signal.throwIfAborted();
+      if (deadline.signal.aborted)
+        return this.#toResult({ status: 'error', output: null, error: createTimeoutFailure(request.timeout_ms) });
+      if (!this.#run || this.#run.steps.length === 0) throw error;
+      if (this.#navigator?.block?.blocked) return this.#toResult({ status: 'blocked', output: null, error: null });
+      return this.#toResult({ status: 'error', output: null, error: toWorkError(error, request) });
+    } finally {
+      clearTimeout(timer);
+      await this.#memory.finish(isDone);
+      await this.#chargeActions();
+    }
+  }
+
+  /** What ran is charged; a run that another worker has by now is charged there. */
+  async #chargeActions(): Promise<void> {
+    try {
+      if (!this.#charge) return;
+      await this.#context.touch();
+      await this.#allowance.charge(this.#run?.actions ?? 0, this.#charge);
+    } finally {
+      // Has no effect on what was charged.
+      await this.#allowance.drop();
+    }
+  }
+
+  #inTarget<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
+    const { flow, inputs, request } = this.#spec;
+    if (request.session_id !== null) return this.#inSession(request.session_id, signal, work);
+    if (request.keep_session || flow.needsSession(inputs)) return this.#inOwnSession(signal, work);
+    return this.#inSharedMachine(signal, work);
+  }
+
+  #inSession<T>(sessionId: string, callerSignal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
+    const { sessions } = this.#deps;
+    return sessions.withBrowser(this.#spec.machine.owner, sessionId, { signal: callerSignal }, (machine, signal, session) => {
+      const { tabId } = machine.browser.activeTab();
+      const stepContext = createStepContext({ ...this.#deps, machine, session }, tabId);
+      const bytes = (): number => session.meter.totals().egress_bytes;
+      return work({ sessionId, machine, session, signal, stepContext, bytes });
+    });
+  }
+
+  async #inOwnSession<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
+    const { sessions } = this.#deps;
+    const { machine: spec, request } = this.#spec;
+    const { owner, principal, region, kind, tier } = spec;
+    const { newSessionId: sessionId } = this.#context;
+    const seconds = Math.ceil(request.timeout_ms / 1000) + sessionSpareSeconds;
+    const lifetime = request.keep_session ? {} : { timeout_seconds: Math.min(Math.max(seconds, 30), tier.max_session_seconds) };
+    const wanted = CreateSessionRequest.parse({ kind, region: region.code, proxy: request.proxy, ...lifetime });
+    // It is charged, and has the id that a second run would give it.
+    await this.#context.touch();
+    await sessions.create(principal, wanted, { wait: true, signal, sessionId });
+    try {
+      return await this.#inSession(sessionId, signal, work);
+    } finally {
+      if (!request.keep_session || signal.aborted) await sessions.end(owner, sessionId, { reason: 'requested', actor: service });
+    }
+  }
+
+  #inSharedMachine<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
+    const { content, clock, machines } = this.#deps;
+    return machines.withPage(this.#spec.machine, signal, async (lease) => {
+      const stepContext = createPageStepContext(lease.page, { content: content.for(this.#spec.machine.owner), clock });
+      const bytes = (): number => {
+        const { in: received, out: sent } = lease.page.bytes();
+        return received + sent;
+      };
+      const settings = { blockResources: [], extraHeaders: {}, cookies: [], wholeNetwork: false };
+      await lease.page.prepare(settings, { signal: lease.signal });
+      return work({ ...lease, stepContext, bytes });
+    });
+  }
+
+  async #runFlow(target: RunTarget): Promise<unknown> {
+    const { sessionId, session, signal, stepContext, bytes } = target;
+    const { flow, inputs } = this.#spec;
+    this.#sessionId = sessionId;
+    this.#charge = (ticket, count) => this.#deps.sessions.charge(session, ticket, count);
+    const run = this.#createRun(target);
+    this.#run = run;
+    const before = bytes();
+    try {
+      return await flow.run(run, inputs);
+    } catch (error) {
+      if (!signal.aborted && !(error instanceof BrowserClosed)) await this.#checkPage(run, signal);
+      throw error;
+    } finally {
+      // CDP reports the last requests one tick after they were answered.
+      await sleep(0);
+      this.#egressBytes = Math.max(0, bytes() - before);
+      const isOpen = stepContext.tabs().some(({ tabId }) => tabId === stepContext.mainTabId);
+      this.#finalUrl = isOpen ? run.url() : null;
+    }
+  }
+
+  #createRun({ sessionId, machine, signal, stepContext }: RunTarget): FlowRun {
+    const { clock, selfHeal, metering, allowEvaluate } = this.#deps;
+    const { flow, request, secrets, machine: spec } = this.#spec;
+    const { type, country, ip } = machine.egress.stats();
+    const navigator = new Navigator(
+      { selfHeal, clock },
+      {
+        owner: spec.owner,
+        task: flow.name,
+        jobId: this.#context.jobId,
+        sessionId,
+        region: spec.region.code,
+        egress: { type: type ?? 'direct', country, ip },
+        kind: spec.kind,
+        credits: metering.costOf({ actions: 1 }),
+      },
+    );
+    this.#navigator = navigator;
+    return new FlowRun({
+      context: { ...stepContext, memory: this.#memory },
+      navigator,
+      budget: this.#budget,
+      signal,
+      stepsMax: request.max_steps,
+      allowEvaluate,
+      secrets,
+      reserve: (actions) => this.#allowance.reserve(actions),
+      touch: () => this.#context.touch(),
+      digestOf: (downloadId) => new Digests().of(machine, downloadId, signal),
+      readReport: (jobId) => this.#deps.inspections.report(spec.owner, jobId, signal),
+      onStep: ({ index, type: step }) => this.#context.progress(index + 1, null, step),
+    });
+  }
+
+  /** A step that failed may have met a block page. */
+  async #checkPage(run: FlowRun, signal: AbortSignal): Promise<void> {
+    if (this.#navigator?.block?.blocked) return;
+    await this.#navigator?.check(run.page(), { leftMs: Math.min(checkMsMax, this.#budget.leftMs), signal }).catch(() => undefined);
+  }
+
+  #toResult(outcome: Pick<WorkResult, 'status' | 'output' | 'error'>): WorkResult {
+    const actions = this.#run?.actions ?? 0;
+    const counts = { actions, egress_bytes: this.#egressBytes, captcha_solves: 0 };
+    return {
+      ...outcome,
+      block: this.#navigator?.block ?? null,
+      steps: this.#run?.steps ?? [],
+      warnings: [...(this.#run?.warnings ?? [])],
+      sessionId: this.#sessionId,
+      finalUrl: this.#finalUrl,
+      usage: { ...counts, credits: this.#deps.metering.costOf(counts) },
+      startedAt: this.#startedAt,
+    };
+  }
+}

@@ -1,0 +1,37 @@
+/** Parts of a report as files. */
+import { Readable } from 'node:stream';
+import { ServiceError, type InspectArtifact, type InspectResponse } from '@berth/contract';
+import type { FileReply } from '../http/call.ts';
+
+interface Artifact {
+  /** None of them is rendered by a browser: what a site writes into a report is foreign. */
+  contentType: string;
+  encoding: BufferEncoding;
+  /** Text in that encoding, or what is sent as JSON; null if the report does not have the part. */
+  of(report: InspectResponse): string | Readonly<Record<string, unknown>> | null;
+}
+
+const artifacts: Record<InspectArtifact, Artifact> = {
+  'openapi.json': { contentType: 'application/json', encoding: 'utf8', of: ({ api }) => api?.openapi ?? null },
+  'client.ts': { contentType: 'text/plain; charset=utf-8', encoding: 'utf8', of: ({ api }) => api?.client ?? null },
+  'capture.har': { contentType: 'application/json', encoding: 'utf8', of: ({ har }) => har },
+  'screenshot.jpg': { contentType: 'image/jpeg', encoding: 'base64', of: ({ screenshot }) => screenshot?.data_base64 ?? null },
+};
+
+export const hasArtifact = (report: InspectResponse, name: InspectArtifact): boolean => artifacts[name].of(report) !== null;
+
+/** @throws ServiceError report_not_available if the report does not have the part */
+export function toArtifact(report: InspectResponse, name: InspectArtifact): FileReply {
+  const { contentType, encoding, of } = artifacts[name];
+  const content = of(report);
+  if (content === null) throw new ServiceError('report_not_available', `The report has no ${name}. Inspect again, with it in \`include\`.`);
+  const file = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content), encoding);
+  return {
+    bytes: file.byteLength,
+    contentType,
+    filename: name,
+    cacheControl: 'private, no-store',
+    stream: () => Readable.from([file]),
+    close: () => Promise.resolve(),
+  };
+}

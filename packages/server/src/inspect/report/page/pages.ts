@@ -1,0 +1,111 @@
+/** The pages of a capture, parsed once for all sections. */
+import type { PageSnapshot } from '../../model.ts';
+import type { Exchange, ReportInput } from '../exchange.ts';
+import { PageTree } from './tree.ts';
+
+export interface ReportPage {
+  url: string;
+  /** As rendered; of an uploaded HAR, as the response has it. */
+  tree: PageTree;
+  /** null for an uploaded HAR. */
+  snapshot: PageSnapshot | null;
+  /** The response that the page came from; null if it was not captured. */
+  document: Exchange | null;
+}
+
+/** As many as an inspection visits. */
+const pagesMax = 10;
+
+/** Runs once for each report: several sections need the result. */
+export function oncePerReport<T>(read: (input: ReportInput) => T): (input: ReportInput) => T {
+  const results = new WeakMap<ReportInput, { value: T }>();
+  return (input) => {
+    let result = results.get(input);
+    if (!result) results.set(input, (result = { value: read(input) }));
+    return result.value;
+  };
+}
+
+/** In the order of the visit. */
+export const readPages = oncePerReport(parsePages);
+
+function parsePages({ capture, exchanges }: ReportInput): ReportPage[] {
+  const documents = exchanges.filter(isDocument);
+  if (capture.pages.length === 0) return documents.filter(hasHtml).slice(0, pagesMax).map(pageOfResponse);
+  return capture.pages.slice(0, pagesMax).map((snapshot) => ({
+    url: snapshot.url,
+    tree: new PageTree(snapshot.html),
+    snapshot,
+    document: documentOf(snapshot, documents),
+  }));
+}
+
+const rawTrees = new WeakMap<Exchange, PageTree>();
+
+/** A document as the server sent it, parsed once. */
+export function rawTreeOf(document: Exchange): PageTree {
+  let tree = rawTrees.get(document);
+  if (!tree) rawTrees.set(document, (tree = new PageTree(document.responseText)));
+  return tree;
+}
+
+const pageOfResponse = (document: Exchange): ReportPage => ({
+  url: document.url.href,
+  tree: rawTreeOf(document),
+  snapshot: null,
+  document,
+});
+
+/** Documents of frames are not pages. */
+export const isDocument = ({ resourceType, requestHeaders }: Exchange): boolean =>
+  resourceType === 'document' && !/^i?frame$/.test(requestHeaders.get('sec-fetch-dest') ?? '');
+
+const hasHtml = ({ responseType, responseText, statusCode }: Exchange): boolean =>
+  responseText !== '' && /^(?:text\/html|application\/xhtml\+xml)$/.test(responseType) && (statusCode ?? 0) < 500;
+
+const withoutFragment = (url: string): string => url.split('#', 1)[0] ?? '';
+
+function documentOf({ url, pageId }: PageSnapshot, documents: readonly Exchange[]): Exchange | null {
+  const own = documents.filter(({ entry }) => entry.pageref === pageId);
+  const address = withoutFragment(url);
+  const match = own.findLast((document) => withoutFragment(document.url.href) === address);
+  // A script may have changed the address since.
+  return match ?? own.findLast(({ statusCode }) => !isRedirect(statusCode)) ?? own.at(-1) ?? null;
+}
+
+export const isRedirect = (status: number | null): boolean => status !== null && [301, 302, 303, 307, 308].includes(status);
+
+/** The document of the first page. */
+export const firstDocument = (input: ReportInput): Exchange | null =>
+  readPages(input)[0]?.document ?? input.exchanges.find(isDocument) ?? null;
+
+/** Unix time of the first request, in milliseconds. */
+export function captureStartMs({ exchanges }: ReportInput): number {
+  const [first] = exchanges;
+  const time = first ? Date.parse(first.entry.startedDateTime) - first.startedMs : Number.NaN;
+  return Number.isNaN(time) ? 0 : time;
+}
+
+/** A URL without the values of its parameters, and without a fragment. */
+export function withoutValues({ origin, path, query }: Exchange['url']): string {
+  const names = [...new Set(query.map(([name]) => name))].slice(0, 20);
+  return `${origin}${path}${names.length === 0 ? '' : `?${names.map((name) => `${name}=`).join('&')}`}`;
+}
+
+const evidenceMax = 20;
+
+/** In the order of the capture, each once. */
+export const toEvidence = (exchanges: Iterable<Exchange | null>): string[] =>
+  [...new Set([...exchanges].flatMap((exchange) => (exchange ? [exchange.index] : [])))]
+    .sort((a, b) => a - b)
+    .slice(0, evidenceMax)
+    .map((index) => `r${index}`);
+
+/** Resolves what a page or a header refers to; null for what is no web address. */
+export function resolve(reference: string, base: string): string | null {
+  const url = URL.parse(reference.trim().slice(0, 8192), base);
+  return url && /^https?:$/.test(url.protocol) ? restorePlaceholders(url.href) : null;
+}
+
+/** The URL class escapes the braces of placeholders in paths. */
+const restorePlaceholders = (href: string): string => href.replaceAll('%7B%7B', '{{').replaceAll('%7D%7D', '}}');

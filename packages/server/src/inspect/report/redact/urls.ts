@@ -1,0 +1,160 @@
+/** Secrets in URLs: user information, path segments, query and fragment. */
+import type { SecretKind } from '../secret.ts';
+import { decoded, shifted, type ReportHit } from './hit.ts';
+import { isPlausible, kindOfName, normalized } from './names.ts';
+import { isOpaque, isTokenLike, readBase64 } from './opaque.ts';
+
+/** Parameters of paging and of content: random text in them is no credential. */
+const harmlessValue = /cursor|codechallenge|etag|hash|integrity|checksum|digest|continuation|revision|fingerprint/;
+const harmlessStart = /^(?:next|prev|page|sha|ver|build)/;
+const harmlessWhole = /^(?:after|before|v|ids?|[a-z]{1,40}ids?)$/;
+
+export function isHarmlessName(name: string): boolean {
+  const compact = normalized(name);
+  return harmlessValue.test(compact) || harmlessStart.test(compact) || harmlessWhole.test(compact);
+}
+
+interface Pair {
+  name: string;
+  value: string;
+  /** Of the encoded value in the text. */
+  start: number;
+  end: number;
+}
+
+const pairsMax = 20_000;
+
+/** `a=1&b=2` with where each value stands. */
+export function readPairs(text: string, separator = /[&;]/g): Pair[] {
+  const pairs: Pair[] = [];
+  let from = 0;
+  const push = (to: number): void => {
+    const equals = text.indexOf('=', from);
+    if (equals < 0 || equals >= to) return;
+    pairs.push({
+      name: decoded(text.slice(from, equals), true),
+      value: decoded(text.slice(equals + 1, to), true),
+      start: equals + 1,
+      end: to,
+    });
+  };
+  for (const { index } of text.matchAll(separator)) {
+    if (pairs.length >= pairsMax) return pairs;
+    push(index);
+    from = index + 1;
+  }
+  push(text.length);
+  return pairs;
+}
+
+const oauthNames = new Set(['state', 'clientid', 'redirecturi', 'granttype', 'responsetype', 'scope', 'sessionstate', 'codeverifier']);
+
+/** Secrets of parameters. `scanValue` reads further into a value that is none. */
+export function scanPairs(text: string, report: ReportHit, scanValue: (value: string, pair: Pair) => void): void {
+  const pairs = readPairs(text);
+  const isOauth = pairs.filter(({ name }) => oauthNames.has(normalized(name))).length > 0;
+  for (const pair of pairs) {
+    const kind = kindOfPair(pair, isOauth);
+    if (kind) report({ start: pair.start, end: pair.end, value: pair.value, kind, name: pair.name, by: 'name' });
+    else scanValue(pair.value, pair);
+  }
+}
+
+function kindOfPair({ name, value }: Pair, isOauth: boolean): SecretKind | null {
+  const kind = kindOfName(name);
+  if (kind && isPlausible(kind, value)) return kind;
+  const compact = normalized(name);
+  if (compact === 'code' && (isTokenLike(value) || (isOauth && value.length >= 10 && /\d|[a-z][A-Z]/.test(value)))) return 'oauth_code';
+  if ((compact === 'state' || compact === 'nonce') && value.length >= 8 && /\d/.test(value) && !value.includes('/')) return 'csrf_token';
+  if (compact === 'key' && isTokenLike(value)) return 'api_key';
+  if (isHarmlessName(name)) return null;
+  return isOpaque(value) ? 'token' : null;
+}
+
+/** Words of paths behind which a token stands. */
+const tokenWords =
+  /^(?:magic(?:-?links?)?|verify(?:-?e?mail)?|confirm(?:ation|-?e?mail)?|reset(?:-?password)?|password-?reset|invite|invitation|unsubscribe|activate|activation|recover|recovery|passwordless|tokens?|t|hooks?|webhooks?|share|shared|secret|one-?time|otp|login|signin|sign-in|sso|session-?token|auth|access|download-?token)$/;
+
+/** The path's segments: random ones, and what stands behind a word such as `magic`. */
+function scanPath(path: string, report: ReportHit): void {
+  let start = 0;
+  let before = '';
+  for (const segment of path.split('/')) {
+    const value = decoded(segment, false);
+    const isHidden = tokenWords.test(before) ? isTokenLike(value) : isOpaque(value) && !/[.][a-z\d]{2,5}$/i.test(value);
+    if (isHidden)
+      report({
+        start,
+        end: start + segment.length,
+        value,
+        kind: hookWords.test(before) ? 'webhook' : 'token',
+        name: before || null,
+        by: 'form',
+      });
+    else if (segment.includes('='))
+      scanPairs(segment.slice(segment.indexOf(';') + 1), shifted(report, start + segment.indexOf(';') + 1), () => {});
+    before = value.toLowerCase();
+    start += segment.length + 1;
+  }
+}
+
+const hookWords = /^(?:web)?hooks?$/;
+
+export interface UrlPart {
+  part: 'userinfo' | 'path' | 'query' | 'fragment';
+}
+
+/**
+ * Secrets of an absolute or relative URL. `scanValue` reads further into values of parameters.
+ */
+export function scanUrl(url: string, report: (part: UrlPart['part']) => ReportHit, scanValue: (value: string) => void): void {
+  const hashAt = url.indexOf('#');
+  const beforeHash = hashAt < 0 ? url : url.slice(0, hashAt);
+  const queryAt = beforeHash.indexOf('?');
+  const hierarchy = queryAt < 0 ? beforeHash : beforeHash.slice(0, queryAt);
+  const schemeAt = hierarchy.indexOf('://');
+  const authorityAt = schemeAt < 0 ? 0 : schemeAt + 3;
+  const slash = schemeAt < 0 ? 0 : hierarchy.indexOf('/', authorityAt);
+  const pathAt = slash < 0 ? hierarchy.length : slash;
+  if (schemeAt >= 0) scanUserinfo(hierarchy.slice(authorityAt, pathAt), shifted(report('userinfo'), authorityAt));
+  if (hierarchy.startsWith('data:') || hierarchy.startsWith('blob:')) return;
+  scanPath(hierarchy.slice(pathAt), shifted(report('path'), pathAt));
+  if (queryAt >= 0) scanPairs(beforeHash.slice(queryAt + 1), shifted(report('query'), queryAt + 1), scanValue);
+  if (hashAt >= 0) scanFragment(url.slice(hashAt + 1), shifted(report('fragment'), hashAt + 1), scanValue);
+}
+
+function scanUserinfo(authority: string, report: ReportHit): void {
+  const at = authority.lastIndexOf('@');
+  const colon = authority.indexOf(':');
+  if (at <= 0) return;
+  const userEnd = colon >= 0 && colon < at ? colon : at;
+  const user = decoded(authority.slice(0, userEnd), false);
+  if (userEnd === at) report({ start: 0, end: at, value: user, kind: 'token', name: null, by: 'form' });
+  else {
+    report({ start: 0, end: userEnd, value: user, kind: 'username', name: null, by: 'form' });
+    report({
+      start: userEnd + 1,
+      end: at,
+      value: decoded(authority.slice(userEnd + 1, at), false),
+      kind: 'password',
+      name: null,
+      by: 'form',
+    });
+  }
+}
+
+function scanFragment(fragment: string, report: ReportHit, scanValue: (value: string) => void): void {
+  const queryAt = fragment.indexOf('?');
+  const pairsAt = queryAt < 0 ? 0 : queryAt + 1;
+  const isQuery = fragment.includes('=', pairsAt) && !/^[\w+/-]+={1,2}$/.test(fragment);
+  if (isQuery) scanPairs(fragment.slice(pairsAt), shifted(report, pairsAt), scanValue);
+  const route = isQuery ? fragment.slice(0, queryAt < 0 ? 0 : queryAt) : fragment;
+  if (route.includes('/')) scanPath(route, report);
+  else if (isOpaque(route)) report({ start: 0, end: route.length, value: route, kind: 'token', name: null, by: 'form' });
+}
+
+/** The text inside of base64 that holds JSON, else null. */
+export function jsonInBase64(value: string): string | null {
+  const text = value.startsWith('ey') || value.startsWith('W') ? readBase64(value) : null;
+  return text !== null && /^\s*[[{]/.test(text) ? text : null;
+}

@@ -1,0 +1,148 @@
+/** Mounts the routes of all services. */
+import { apiVersion, type InspectResponse } from '@berth/contract';
+import { mountAuditAdmin } from './audit/admin-routes.ts';
+import { mountBillingAdmin } from './billing/admin-routes.ts';
+import { mountBilling } from './billing/routes.ts';
+import { dashboardConfig } from './dashboard-config.ts';
+import { mountCreditsAdmin } from './credits/admin-routes.ts';
+import { mountCredits } from './credits/routes.ts';
+import { exposureWarnings } from './exposure.ts';
+import { mountDocs } from './docs/docs.ts';
+import { mountDrive } from './drive/routes.ts';
+import { mountFetch } from './fetch/routes.ts';
+import { mountFlows } from './flows/routes.ts';
+import { mountInspect } from './inspect/routes.ts';
+import { mountJobs } from './jobs/routes.ts';
+import { mountSelfHealAdmin } from './selfheal/admin-routes.ts';
+import { mountFleetAdmin } from './fleet/admin-routes.ts';
+import { createHttp, defaultLimits, type Http } from './http/server.ts';
+import { mountKeyAdmin } from './keys/admin-routes.ts';
+import { mountConnectTokens, mountKeys } from './keys/routes.ts';
+import type { Loop } from './lib/loop.ts';
+import { mountDevIdp } from './login/login.ts';
+import { mountMeteringAdmin } from './metering/admin-routes.ts';
+import { mountMetering } from './metering/routes.ts';
+import { mountDashboard } from './ops/dashboard.ts';
+import { Economics } from './ops/economics.ts';
+import type { Metrics } from './ops/metrics.ts';
+import { Ops } from './ops/ops.ts';
+import { Overviews } from './ops/overview.ts';
+import { mountMetrics, mountOps, mountOpsAdmin } from './ops/routes.ts';
+import type { StallWatch } from './ops/stall-watch.ts';
+import { adminGuard, metricsGuard } from './owners/owners.ts';
+import { mountWorkersAdmin } from './placement/admin-routes.ts';
+import { mountRecordings } from './recordings/routes.ts';
+import { mountRegions } from './regions/routes.ts';
+import { ConnectAddress } from './sessions/connect-address.ts';
+import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions } from './sessions/routes.ts';
+import { mountSkills } from './skills/routes.ts';
+import { readSettings } from './settings.ts';
+import { mountView } from './view/routes.ts';
+import type { AppDeps, AppServices } from './services.ts';
+
+const adminRequestsPerMinuteMax = 1200;
+const nobody = { owner: null, keyId: null, requestsPerMinute: null, scope: 'nobody' };
+
+/** What the routes need beside the services. */
+export interface MountDeps {
+  deps: AppDeps;
+  services: AppServices;
+  loops: readonly Loop[];
+  metrics: Metrics;
+  stalls: StallWatch;
+  isDraining: () => boolean;
+}
+
+/** Mounts every route. */
+export function mountRoutes(mount: MountDeps): Http {
+  const { deps, services, metrics, isDraining } = mount;
+  const { config, store, clock, log, adminKey } = deps;
+  const { disk, keys, logins, regions, fleet, sessions, connects, drive, view, recordings, jobs, selfHeal, fetches } = services;
+  const { skills, inspections, reportLinks } = services;
+  const { tokens, pages } = view;
+  const http = createHttp({
+    guards: {
+      none: () => nobody,
+      bearer: keys.authenticate,
+      admin: adminGuard(adminKey),
+      connect: connects.authenticate,
+      connectPath: connects.authenticatePath,
+      view: tokens.authenticateView,
+      vnc: tokens.authenticateVnc,
+      recording: tokens.authenticateRecording,
+      report: reportLinks.authenticate,
+      login: logins.authenticate,
+      metrics: metricsGuard({ metricsToken: config.metricsToken, adminKey }),
+    },
+    errorPage: pages.errorPage,
+    sessionIdOf: (owner, name) => sessions.idOf(owner, name),
+    forwarder: services.forwarding ?? undefined,
+    // What comes first after a freeze may be a request, and not the timer that looks at the clock.
+    onRequest: () => fleet.lease.check(),
+    onCompleted: metrics.observeRequest,
+    log,
+    store,
+    disk,
+    claimant: fleet.lease.claimant,
+    clock,
+    publicUrl: config.publicUrl,
+    trustedProxies: config.trustedProxies,
+    limits: defaultLimits,
+    isDraining,
+    rates: services.rates,
+    authFailuresPerMinuteMax: config.authFailuresPerMinuteMax,
+    adminRequestsPerMinuteMax,
+  });
+  mountSessions(http, sessions);
+  mountConnect(http, connects);
+  mountConnectAddress(http, connects, new ConnectAddress({ sessions, fleet }));
+  mountDrive(http, drive);
+  mountView(http, view);
+  mountRecordings(http, recordings, view);
+  mountFetch(http, fetches);
+  mountFlows(http, services.flows);
+  mountInspect(http, inspections, reportLinks);
+  mountJobs(http, jobs, { inspect: (report, reader) => reportLinks.addTo(report as InspectResponse, reader) });
+  mountRegions(http, regions);
+  mountAccounts(http, mount);
+  mountSessionAdmin(http, sessions);
+  mountFleetAdmin(http, fleet);
+  mountWorkersAdmin(http, services.workers);
+  mountSkills(http, skills, clock);
+  mountSelfHealAdmin(http, selfHeal, (since) => skills.totals(since));
+  mountMetrics(http, metrics);
+  mountNumbers(http, mount);
+  const ops = new Ops({ store, fleet, disk, loops: mount.loops, stalls: mount.stalls, isDraining });
+  mountOps(http, ops);
+  mountDashboard(http, pages, dashboardConfig({ config, regions, tiers: services.owners.tiers, hasEncoder: deps.encoders !== null }));
+  mountDocs(http, { readHealth: () => ops.health(), hasSignIn: services.devIssuer !== null });
+  return http;
+}
+
+function mountNumbers(http: Http, { deps, services, metrics, loops }: MountDeps): void {
+  const { config, clock } = deps;
+  const { fleet, sessions, jobs, credits, selfHeal, gate, disk, owners, metering, billing, prices } = services;
+  const warnings = (): string[] => [...billing.risks(), ...exposureWarnings(config)];
+  const counted = { fleet, sessions, jobs, credits, selfHeal, gate, disk, metrics: metrics, loops: loops };
+  mountOpsAdmin(http, {
+    overviews: new Overviews({ version: apiVersion, clock, warnings, ...counted }),
+    economics: new Economics({ clock, prices, owners, metering, credits, billing }),
+    settings: () => ({ object: 'settings', worker_id: fleet.deps.workerId, settings: readSettings(config) }),
+  });
+}
+
+function mountAccounts(http: Http, { deps, services }: MountDeps): void {
+  const { clock } = deps;
+  const { audit, devIssuer, keys, connectTokens, owners, metering, credits, billing, workers } = services;
+  mountMetering(http, metering);
+  mountMeteringAdmin(http, { owners, metering, credits, checkPin: (workerId) => workers.checkPin(workerId) });
+  mountCredits(http, credits);
+  mountCreditsAdmin(http, credits);
+  mountKeys(http, keys, clock);
+  mountConnectTokens(http, connectTokens, clock);
+  mountKeyAdmin(http, keys, clock);
+  mountBilling(http, billing);
+  mountBillingAdmin(http, billing);
+  mountAuditAdmin(http, audit);
+  if (devIssuer) mountDevIdp(http, devIssuer);
+}

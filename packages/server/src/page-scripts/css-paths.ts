@@ -1,0 +1,23 @@
+/** CSS selectors of given elements. Sent as text: these functions use each other, those of `natives.ts` and nothing else. */
+import { natives } from './natives.ts';
+
+/** For each element a selector that matches it alone; null in a shadow root, which CSS does not reach. */
+export function cssPathsOf(...elements: Element[]): (string | null)[] {
+  const page = natives();
+  return elements.map((element) => {
+    if (page.rootOf(element) !== document) return null;
+    const steps: string[] = [];
+    for (let at: Node | null = element; at && page.type(at) === 1; at = page.parent(at)) {
+      const id = page.attribute(at as Element, 'id');
+      const byId = id === null || id === '' ? null : `#${CSS.escape(id)}`;
+      if (byId !== null && Document.prototype.querySelectorAll.call(document, byId).length === 1) {
+        steps.unshift(byId);
+        break;
+      }
+      let nth = 1;
+      for (let before = page.previous(at); before; before = page.previous(before)) if (page.type(before) === 1) nth += 1;
+      steps.unshift(`${CSS.escape(page.name(at))}:nth-child(${nth})`);
+    }
+    return steps.join(' > ');
+  });
+}

@@ -1,0 +1,112 @@
+/** Reads documents and figures of a page. Sent as text. */
+
+export interface TextReply {
+  status: number;
+  url: string;
+  text: string;
+}
+export interface Vitals {
+  lcp_ms: number | null;
+  cls: number;
+  tbt_ms: number;
+  ttfb_ms: number;
+  dcl_ms: number;
+  load_ms: number;
+  requests: number;
+  bytes: number;
+}
+
+/** Requests a URL of the page's own origin. Status 0: it could not be read. */
+export async function fetchText(url: string, max: number, method: string): Promise<TextReply> {
+  try {
+    const reply = await fetch(url, { method, redirect: 'follow', credentials: 'include', signal: AbortSignal.timeout(10_000) });
+    const text = method === 'HEAD' || max === 0 ? '' : (await reply.text()).slice(0, max);
+    if (max === 0) await reply.body?.cancel();
+    return { status: reply.status, url: reply.url, text };
+  } catch {
+    return { status: 0, url, text: '' };
+  }
+}
+
+export interface ReplayReply {
+  /** 0: the browser did not allow or reach it. */
+  status: number;
+  url: string;
+  headers: Record<string, string>;
+  text: string;
+  truncated: boolean;
+}
+
+/** Sends a request as the page does, with its cookies. */
+export async function sendRequest(
+  url: string,
+  {
+    method,
+    headers,
+    body,
+    max,
+    timeoutMs,
+  }: { method: string; headers: Record<string, string>; body: string | null; max: number; timeoutMs: number },
+): Promise<ReplayReply> {
+  try {
+    const init: RequestInit = { method, headers, credentials: 'include', signal: AbortSignal.timeout(timeoutMs) };
+    const reply = await fetch(url, body === null ? init : { ...init, body });
+    const decoder = new TextDecoder();
+    const reader = reply.body?.getReader();
+    let text = '';
+    for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
+      text += decoder.decode(part.value, { stream: true });
+      if (text.length > max) break;
+    }
+    await reader?.cancel();
+    const truncated = text.length > max;
+    return { status: reply.status, url: reply.url, headers: Object.fromEntries(reply.headers), text: text.slice(0, max), truncated };
+  } catch {
+    return { status: 0, url, headers: {}, text: '', truncated: false };
+  }
+}
+
+/** Entries of a sitemap, or the sitemaps of an index. */
+export function parseSitemap(text: string, max: number): { urls: { url: string; lastmod: string | null }[]; sitemaps: string[] } {
+  const parsed = new DOMParser().parseFromString(text, 'application/xml');
+  const valueOf = (parent: Element, name: string): string | null =>
+    [...parent.children].find(({ localName }) => localName === name)?.textContent?.trim() ?? null;
+  const all = (name: string): Element[] => [...parsed.getElementsByTagNameNS('*', name)].slice(0, max);
+  const urls = all('url').flatMap((each) => {
+    const url = valueOf(each, 'loc');
+    return url === null ? [] : [{ url, lastmod: valueOf(each, 'lastmod') }];
+  });
+  return { urls, sitemaps: all('sitemap').flatMap((each) => valueOf(each, 'loc') ?? []) };
+}
+
+/** Core Web Vitals as the browser has measured them so far. */
+export async function readVitals(): Promise<Vitals> {
+  const entriesOf = (type: string): Promise<PerformanceEntry[]> =>
+    new Promise((resolve) => {
+      const entries: PerformanceEntry[] = [];
+      const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
+      observer.observe({ type, buffered: true });
+      setTimeout(() => {
+        observer.disconnect();
+        resolve(entries);
+      }, 300);
+    });
+  const [paints, shifts, tasks] = await Promise.all(['largest-contentful-paint', 'layout-shift', 'longtask'].map(entriesOf));
+  const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
+  const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
+  const cls = (shifts ?? []).reduce((sum, entry) => {
+    const { value, hadRecentInput } = entry as PerformanceEntry & { value: number; hadRecentInput: boolean };
+    return hadRecentInput ? sum : sum + value;
+  }, 0);
+  const round = (value: number | undefined): number => Math.round(value ?? 0);
+  return {
+    lcp_ms: paints?.length ? round(paints.at(-1)?.startTime) : null,
+    cls: Math.round(cls * 10_000) / 10_000,
+    tbt_ms: round((tasks ?? []).reduce((sum, { duration }) => sum + Math.max(0, duration - 50), 0)),
+    ttfb_ms: round(navigation?.responseStart),
+    dcl_ms: round(navigation?.domContentLoadedEventEnd),
+    load_ms: round(navigation?.loadEventEnd),
+    requests: resources.length + 1,
+    bytes: resources.reduce((sum, { transferSize }) => sum + transferSize, navigation?.transferSize ?? 0),
+  };
+}

@@ -1,0 +1,22 @@
+/** For measurements and the simulation of large fleets: the rules of placement, its statement, and the placement of one worker. */
+import { systemClock } from '../lib/clock.ts';
+import { silentLog } from '../lib/log.ts';
+import { Placement, type PlacementDeps } from './placement.ts';
+
+export type { Placement } from './placement.ts';
+export { hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
+export { listRooms } from './store.ts';
+
+/** Of a worker that has others beside it. */
+export const createTestPlacement = (
+  deps: Pick<PlacementDeps, 'store' | 'workerId' | 'sessionsByWorker'> & Partial<PlacementDeps>,
+): Placement =>
+  new Placement({
+    clock: systemClock,
+    log: silentLog,
+    fleet: { lastHeartbeat: { state: 'active', drainSecondsLeft: null, hasPeers: true } },
+    region: 'local',
+    isRegion: () => true,
+    pinOf: () => Promise.resolve(null),
+    ...deps,
+  });

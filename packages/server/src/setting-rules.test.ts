@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ConfigError, readConfig } from './config.ts';
+import { storageOptions } from './setting-rules.ts';
+
+const bucket = { BERTH_OBJECTS_BUCKET: 'berth-recordings' };
+const optionsOf = (environment: Record<string, string>) => storageOptions(readConfig(environment));
+
+describe('the settings of object storage', () => {
+  it('are off by default', () => {
+    assert.equal(optionsOf({}), null);
+  });
+
+  it('are those of AWS, unless there is an endpoint', () => {
+    assert.deepEqual(optionsOf(bucket), {
+      ...{
+        kind: 'bucket',
+        bucket: 'berth-recordings',
+        endpoint: null,
+        region: 'us-east-1',
+        prefix: '',
+        isPathStyle: false,
+        credentials: null,
+      },
+    });
+    const minio = { ...bucket, BERTH_OBJECTS_ENDPOINT: 'http://minio:9000', BERTH_OBJECTS_PREFIX: 'berth/one/' };
+    const options = optionsOf({ ...minio, BERTH_OBJECTS_CREDENTIALS_FILE: '/run/s3' });
+    assert.deepEqual(options, {
+      ...{ kind: 'bucket', bucket: 'berth-recordings', endpoint: 'http://minio:9000', region: 'us-east-1', prefix: 'berth/one/' },
+      ...{ isPathStyle: true, credentials: { file: '/run/s3' } },
+    });
+    const hosted = optionsOf({ ...minio, BERTH_OBJECTS_PATH_STYLE: 'false', BERTH_OBJECTS_PREFIX: 'berth' });
+    assert.ok(hosted?.kind === 'bucket');
+    assert.deepEqual([hosted.isPathStyle, hosted.prefix], [false, 'berth/']);
+    assert.deepEqual(optionsOf({ BERTH_OBJECTS_DIR: '/srv/shared' }), { kind: 'folder', path: '/srv/shared' });
+  });
+
+  for (const [what, environment, expected] of [
+    ['a bucket and a directory', { ...bucket, BERTH_OBJECTS_DIR: '/srv/shared' }, /BERTH_OBJECTS_BUCKET and BERTH_OBJECTS_DIR exclude/],
+    ['credentials without a bucket', { BERTH_OBJECTS_ACCESS_KEY_ID: 'a' }, /Set BERTH_OBJECTS_BUCKET/],
+    ['half of the credentials', { ...bucket, BERTH_OBJECTS_ACCESS_KEY_ID: 'a' }, /require each other/],
+    [
+      'credentials twice',
+      { ...bucket, BERTH_OBJECTS_ACCESS_KEY_ID: 'a', BERTH_OBJECTS_SECRET_ACCESS_KEY: 'b', BERTH_OBJECTS_CREDENTIALS_FILE: '/run/s3' },
+      /BERTH_OBJECTS_ACCESS_KEY_ID and BERTH_OBJECTS_CREDENTIALS_FILE exclude/,
+    ],
+    ['credentials in the endpoint', { ...bucket, BERTH_OBJECTS_ENDPOINT: 'https://a:b@minio' }, /must not contain credentials/],
+    ['a prefix that leaves its place', { ...bucket, BERTH_OBJECTS_PREFIX: 'a/../b' }, /BERTH_OBJECTS_PREFIX/],
+  ] as const)
+    it(`refuse ${what}`, () => {
+      assert.throws(
+        () => optionsOf(environment),
+        (error) => error instanceof ConfigError && expected.test(error.message),
+      );
+    });
+});

@@ -1,0 +1,61 @@
+/** The state of a database, read without changing it. */
+import { Client, type ClientConfig } from 'pg';
+import { DatabaseUnusable } from './errors.ts';
+import { assertUsable } from './migrate.ts';
+import { assertMajor, packageVersion } from './postgres-files.ts';
+import { connectionAt, findCluster, findRunning } from './running.ts';
+
+export interface DatabaseState {
+  /** `new`: the first start creates it. */
+  state: 'new' | 'stopped' | 'running' | 'external';
+  /** Of PostgreSQL. */
+  version: string;
+  /** Migrations that are applied; null where the database is not running. */
+  migrations: number | null;
+  /** By how much the clock of its server is ahead of this host's; null where it is not running. */
+  aheadMs: number | null;
+}
+
+/** Such as `18.4.0`. */
+const embeddedVersion = (): string => packageVersion().split('-', 1)[0] ?? '';
+
+const connectMs = 5_000;
+
+/** @throws DatabaseUnusable; NewerDatabase; Error for files of another version of PostgreSQL */
+export async function inspectDatabase({ databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string }): Promise<DatabaseState> {
+  if (databaseUrl !== null) {
+    return await read({ connectionString: databaseUrl }, 'external').catch((cause: unknown) => {
+      throw cause instanceof Error && cause.name === 'NewerDatabase' ? cause : new DatabaseUnusable(databaseUrl, cause);
+    });
+  }
+  const cluster = findCluster(dataDir);
+  if (!cluster) return { state: 'new', version: embeddedVersion(), migrations: null, aheadMs: null };
+  assertMajor(cluster.cluster);
+  const running = await findRunning(cluster);
+  if (running) return read(connectionAt(running.socketDir), 'running');
+  return { state: 'stopped', version: embeddedVersion(), migrations: null, aheadMs: null };
+}
+
+async function read(connection: ClientConfig, state: 'running' | 'external'): Promise<DatabaseState> {
+  const client = new Client({
+    ...connection,
+    connectionTimeoutMillis: connectMs,
+    query_timeout: connectMs,
+    application_name: 'berth-doctor',
+  });
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const askedMs = Date.now();
+    const { rows } = await client.query<{ version: string; now: Date; migrated: boolean }>(
+      `SELECT current_setting('server_version') AS version, clock_timestamp() AS now, to_regclass('kysely_migration') IS NOT NULL AS migrated`,
+    );
+    const [row] = rows;
+    const aheadMs = (row?.now.getTime() ?? askedMs) - (askedMs + Date.now()) / 2;
+    const applied = row?.migrated === true ? (await client.query<{ name: string }>('SELECT name FROM kysely_migration')).rows : [];
+    assertUsable(applied.map(({ name }) => name));
+    return { state, version: row?.version ?? '', migrations: applied.length, aheadMs: Math.round(aheadMs) };
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

@@ -1,0 +1,13 @@
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { loadConfig } from './config.ts';
+import { completeSignIn } from './dev-sign-in.ts';
+import { toastError } from './ui/toasts.ts';
+
+const root = document.getElementById('app');
+// A code of the sign-in leaves the address before anything is shown.
+const signedIn = completeSignIn();
+void loadConfig().catch(toastError);
+void signedIn.catch(toastError).then(() => {
+  if (root) render(<App />, root);
+});

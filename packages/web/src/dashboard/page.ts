@@ -1,0 +1,27 @@
+import type { ComponentType } from 'preact';
+import type { CredentialKind } from './credentials.ts';
+import type { DashboardIcon } from './ui/icons.tsx';
+
+/** What a page gets: the parameters of its path. */
+export interface PageProps {
+  params: Record<string, string>;
+}
+
+export interface PageEntry {
+  /** Below `/dashboard`; `:name` is a parameter. */
+  path: string;
+  /** In the navigation, in the window's title, and in the palette. */
+  title: string;
+  icon: DashboardIcon;
+  /** The credential that its calls need. */
+  audience: CredentialKind;
+  /** Whether it is in the navigation. Default: true for a path without parameters. */
+  inNavigation?: boolean;
+  load: () => Promise<{ default: ComponentType<PageProps> }>;
+}
+
+export interface PageArea {
+  /** Heading in the navigation. */
+  title: string;
+  pages: readonly PageEntry[];
+}

@@ -1,0 +1,8 @@
+import type { PageEntry } from '../../page.ts';
+
+export const accountPages: readonly PageEntry[] = [
+  { path: '/usage', title: 'Usage', icon: 'chart', audience: 'key', load: () => import('./usage.tsx') },
+  { path: '/credits', title: 'Credits', icon: 'coins', audience: 'key', load: () => import('./credits.tsx') },
+  { path: '/keys', title: 'API keys', icon: 'key', audience: 'login', load: () => import('./keys.tsx') },
+  { path: '/billing', title: 'Billing', icon: 'file', audience: 'login', load: () => import('./billing.tsx') },
+];

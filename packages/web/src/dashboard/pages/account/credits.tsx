@@ -1,0 +1,159 @@
+import { useSignal } from '@preact/signals';
+import type { CreditEntry } from '@berth/contract';
+import { call, callPage, type Reply } from '../../api.ts';
+import { hrefOf } from '../../href.ts';
+import { useLive } from '../../live.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Empty, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Time } from '../../ui/time.tsx';
+import { toastError, toasts } from '../../ui/toasts.ts';
+import { CodeForm } from './code-form.tsx';
+import './account.css';
+
+const refreshMs = 10_000;
+/** Credits are exact to the millionth. */
+const credits = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6 });
+const signed = new Intl.NumberFormat(undefined, { maximumFractionDigits: 6, signDisplay: 'exceptZero' });
+
+export default function CreditsPage() {
+  const live = useLive((signal) => call('getCredits', { signal }), { everyMs: refreshMs });
+  const changes = useSignal(0);
+  const changed = async (): Promise<void> => {
+    changes.value += 1;
+    await live.reload();
+  };
+  return (
+    <div class="page">
+      <h1>Credits</h1>
+      <Loaded live={live} loading="Reading your balance">
+        {(wallet) => (
+          <div class="columns">
+            <Wallet wallet={wallet} />
+            <Redeem onRedeemed={changed} />
+          </div>
+        )}
+      </Loaded>
+      <Ledger key={changes.value} />
+    </div>
+  );
+}
+
+const Wallet = ({ wallet: { balance, enforced, cost } }: { wallet: Reply<'getCredits'> }) => (
+  <section class="panel" aria-labelledby="balance">
+    <div class="page-head">
+      <h2 id="balance">Balance</h2>
+      {enforced && balance <= 0 && <Badge tone="bad">Empty</Badge>}
+    </div>
+    <p class="figure">{credits.format(balance)}</p>
+    <p class="muted">
+      {enforced
+        ? 'Calls that cost more than is left are refused.'
+        : 'Credits are counted and not required: nothing is refused when the balance is zero.'}
+    </p>
+    <dl class="prices">
+      <Price what="Action" credits={cost.action} />
+      <Price what="Session" credits={cost.session} />
+      <Price what="Captcha solved" credits={cost.captcha} />
+      <Price what="Megabyte of traffic" credits={cost.egress_mb} />
+    </dl>
+  </section>
+);
+
+const Price = ({ what, credits: price }: { what: string; credits: number }) => (
+  <div>
+    <dt>{what}</dt>
+    <dd>{credits.format(price)}</dd>
+  </div>
+);
+
+function Redeem({ onRedeemed }: { onRedeemed: () => Promise<void> }) {
+  const redeem = async (code: string): Promise<void> => {
+    const { granted, balance } = await call('redeemCredits', { body: { code } });
+    toasts.show(`${credits.format(granted)} credits added. The balance is ${credits.format(balance)}.`);
+    await onRedeemed();
+  };
+  return (
+    <CodeForm
+      id="redeem"
+      title="Redeem a code"
+      label="Credit code"
+      hint="From the operator of this service. Each code works once; upper and lower case and dashes do not matter."
+      action="Redeem"
+      isMain
+      redeem={redeem}
+    />
+  );
+}
+
+const typeTexts: Record<CreditEntry['type'], string> = {
+  grant: 'Granted by the operator',
+  correction: 'Corrected by the operator',
+  code: 'Code redeemed',
+  action: 'Actions',
+  session: 'Session',
+  captcha: 'Captchas',
+  egress: 'Traffic',
+};
+
+const columns: readonly Column<CreditEntry>[] = [
+  { title: 'Time', cell: ({ at }) => <Time at={at} />, text: ({ at }) => at },
+  { title: 'Entry', cell: ({ type }) => typeTexts[type], text: ({ type }) => typeTexts[type] },
+  {
+    title: 'Session',
+    isMinor: true,
+    cell: ({ session_id: id }) => id && <a href={hrefOf(`/sessions/${encodeURIComponent(id)}`)}>{id}</a>,
+    text: ({ session_id: id }) => id,
+  },
+  { title: 'Credits', isNumber: true, cell: ({ amount }) => signed.format(amount), text: ({ amount }) => amount },
+  { title: 'Balance', isNumber: true, cell: ({ balance }) => credits.format(balance), text: ({ balance }) => balance },
+];
+
+function Ledger() {
+  const later = useSignal<readonly CreditEntry[]>([]);
+  /** Of the page after those that were read; undefined before the second. */
+  const cursor = useSignal<string | null | undefined>(undefined);
+  const live = useLive((signal) => callPage('listCreditEntries', { signal }));
+  const more = async (): Promise<void> => {
+    const next = cursor.value ?? live.data?.nextCursor;
+    try {
+      const page = await callPage('listCreditEntries', { query: { cursor: next ?? undefined } });
+      later.value = [...later.value, ...page.items];
+      cursor.value = page.nextCursor;
+    } catch (failure) {
+      toastError(failure);
+    }
+  };
+  return (
+    <section class="panel" aria-labelledby="ledger">
+      <div class="page-head">
+        <h2 id="ledger">Ledger</h2>
+        <button type="button" class="button" onClick={() => void reset()}>
+          Reload
+        </button>
+      </div>
+      <Loaded live={live} loading="Reading the ledger">
+        {({ items, nextCursor }) => (
+          <Table
+            caption="Entries of the ledger"
+            columns={columns}
+            rows={[...items, ...later.value]}
+            keyOf={({ entry_id: id }) => id}
+            empty={
+              <Empty icon="coins" title="No entries">
+                <p>Credits that are added and charges of your calls appear here, newest first.</p>
+              </Empty>
+            }
+            onMore={(cursor.value === undefined ? nextCursor : cursor.value) === null ? null : more}
+          />
+        )}
+      </Loaded>
+    </section>
+  );
+
+  function reset(): Promise<void> {
+    later.value = [];
+    cursor.value = undefined;
+    return live.reload();
+  }
+}

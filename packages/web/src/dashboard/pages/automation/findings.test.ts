@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { InspectResponse } from '@berth/contract';
+import { countText, toFindings } from './findings.ts';
+
+/** The fields that findings are made of. */
+const sample = {
+  site: {
+    technologies: ['React', 'nginx', 'A', 'B', 'C', 'D', 'E'].map((name) => ({ name })),
+    rendering: 'csr',
+    cdn: 'cloudflare',
+    server: 'nginx',
+  },
+  api: {
+    summary: { endpoints: 3, first_party: 2, graphql_operations: 1, websockets: 0, event_streams: 0, total_calls: 9 },
+    specs_found: [{ type: 'openapi' }],
+  },
+  auth: {
+    required_for_page: true,
+    mechanisms: [
+      { type: 'bearer_jwt', name: 'authorization' },
+      { type: 'none', name: null },
+    ],
+    login_forms: [{}],
+    sso: [{ provider: 'google' }],
+  },
+  automation: {
+    recommended_mode: 'api_replay',
+    reason: 'JSON endpoints have the content.',
+    anti_automation: [{ vendor: 'datadome', challenge_seen: true }],
+    robots_note: null,
+  },
+  assets: { summary: { requests: 12, transfer_bytes: 34_000, failed: 1, timings: { lcp_ms: 812.4, ratings: { lcp: 'good' } } } },
+  third_parties: [{ entity: 'Google' }],
+  cookies: [{ first_party: true }, { first_party: false }],
+  security: {
+    score_notes: [
+      { level: 'warning', text: 'No HSTS.' },
+      { level: 'info', text: 'Fine.' },
+    ],
+  },
+  redactions: { headers: 3, body_keys: 2, body_values: 1 },
+  limits: { truncated: true, reason: 'max_requests' },
+} as unknown as InspectResponse;
+
+test('has the main findings of each part of a report', () => {
+  assert.deepEqual(
+    toFindings(sample).map(({ topic, text, tone }) => `${topic} ${tone}: ${text}`),
+    [
+      'Site plain: Server: nginx. Behind cloudflare. The text is made by scripts in the browser.',
+      'Built with plain: React, nginx, A, B, C, D and 1 other.',
+      'API plain: 3 endpoints, 2 of the site itself; 9 calls; 1 GraphQL operation.',
+      'API good: The site publishes its own description: openapi.',
+      'Sign-in warning: The page needs a sign-in.',
+      'Sign-in plain: Requests carry bearer jwt (authorization).',
+      'Sign-in plain: 1 sign-in form.',
+      'Sign-in plain: Sign-in by google.',
+      'Automation plain: Call its API instead of reading pages. JSON endpoints have the content.',
+      'Automation warning: Protected by datadome, which showed a challenge.',
+      'Load good: 12 requests, 34 kB. Largest paint after 812 ms.',
+      'Load warning: 1 request failed.',
+      'Third parties plain: 1 third party: Google.',
+      'Cookies plain: 2 cookies, 1 of third parties.',
+      'Security warning: No HSTS.',
+      'Secrets good: 6 secrets replaced before anything was kept.',
+      'Limits warning: Parts were left out: max_requests.',
+    ],
+  );
+});
+
+test('says nothing about parts that were not requested', () => {
+  const none = { site: null, api: null, auth: null, assets: null, third_parties: null, cookies: null, security: null, automation: null };
+  const quiet = { redactions: { headers: 0, body_keys: 0, body_values: 0 }, limits: { ...sample.limits, truncated: false } };
+  assert.deepEqual(toFindings({ ...sample, ...none, ...quiet }), []);
+});
+
+test('shows five warnings about security, and counts the others', () => {
+  const security = { score_notes: Array.from({ length: 7 }, (_, n) => ({ level: 'warning', text: `Warning ${n}.` })) };
+  const texts = toFindings({ ...sample, security } as InspectResponse).filter(({ topic }) => topic === 'Security');
+  assert.deepEqual([texts.length, texts.at(-1)?.text], [6, '2 other warnings in the full report.']);
+});
+
+test('counts in words', () => {
+  assert.deepEqual([countText(1, 'call'), countText(0, 'call'), countText(2, 'party', 'parties')], ['1 call', '0 calls', '2 parties']);
+});

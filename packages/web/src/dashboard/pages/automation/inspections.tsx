@@ -1,0 +1,45 @@
+/** Inspections: start one by address or from a HAR, and open those of this tab. */
+import { useSignal } from '@preact/signals';
+import { useLocation } from 'preact-iso';
+import { toShown, type ApiError } from '../../api-error.ts';
+import { hrefOf } from '../../href.ts';
+import { Empty } from '../../ui/states.tsx';
+import { History } from './history.tsx';
+import { InspectForm, type InspectStart } from './inspect-form.tsx';
+import { startedJobs } from './jobs-of-tab.ts';
+import { startJob } from './start-job.ts';
+import './automation.css';
+
+export const hrefOfInspection = (jobId: string): string => hrefOf(`/inspections/${encodeURIComponent(jobId)}`);
+
+export default function InspectionsPage() {
+  const { query, route } = useLocation();
+  const error = useSignal<ApiError | null>(null);
+  const isStarting = useSignal(false);
+  const start = async ({ title, body }: InspectStart): Promise<void> => {
+    isStarting.value = true;
+    error.value = null;
+    try {
+      route(hrefOfInspection(await startJob('inspect', title, body)));
+    } catch (thrown) {
+      error.value = toShown(thrown);
+    }
+    isStarting.value = false;
+  };
+  const isFirst = !startedJobs.list.value.some(({ kind }) => kind === 'inspect');
+  return (
+    <div class="page">
+      <div class="page-head">
+        <h1>Inspections</h1>
+      </div>
+      <p class="muted">A report on a site: its API, how it signs people in, what it loads, who else takes part.</p>
+      <InspectForm initialUrl={query['url'] ?? ''} isStarting={isStarting.value} error={error.value} onStart={start} />
+      {isFirst && (
+        <Empty icon="search" title="No inspections in this tab">
+          Enter the address of a site, or choose a HAR file that a browser exported.
+        </Empty>
+      )}
+      <History kinds={['inspect']} hrefOfJob={({ jobId }) => hrefOfInspection(jobId)} />
+    </div>
+  );
+}

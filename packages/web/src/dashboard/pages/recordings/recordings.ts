@@ -1,0 +1,5 @@
+import type { PageEntry } from '../../page.ts';
+
+export const recordingPages: readonly PageEntry[] = [
+  { path: '/recordings', title: 'Recordings', icon: 'play', audience: 'key', load: () => import('./list.tsx') },
+];

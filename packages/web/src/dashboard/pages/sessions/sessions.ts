@@ -1,0 +1,14 @@
+import type { PageEntry } from '../../page.ts';
+
+export const sessionPages: readonly PageEntry[] = [
+  { path: '/sessions', title: 'Sessions', icon: 'window', audience: 'key', load: () => import('./wall.tsx') },
+  {
+    path: '/sessions/new',
+    title: 'Create a session',
+    icon: 'plus',
+    audience: 'key',
+    inNavigation: false,
+    load: () => import('./create.tsx'),
+  },
+  { path: '/sessions/:session_id', title: 'Session', icon: 'window', audience: 'key', load: () => import('./session.tsx') },
+];

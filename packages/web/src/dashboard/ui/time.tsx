@@ -1,0 +1,16 @@
+import { signal } from '@preact/signals';
+import { dateTimeText, distanceText } from './texts.ts';
+
+/** Of all times on the page, so that they change together. */
+const nowMs = signal(Date.now());
+setInterval(() => (nowMs.value = Date.now()), 5000);
+
+/** `3 min ago`, with the exact time as its title. */
+export const Time = ({ at }: { at: string | null }) =>
+  at === null ? (
+    <span class="muted">never</span>
+  ) : (
+    <time dateTime={at} title={dateTimeText(at)}>
+      {distanceText(at, nowMs.value)}
+    </time>
+  );

@@ -1,0 +1,203 @@
+/** A customer's story on the dashboard with real browsers: create a session by the form, watch and drive it, end it, play its recording. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSession, endSession, navigate, runActions } from '@berth/contract';
+import { DashboardTest, type DashboardViewer } from './dashboard.ts';
+import { startSite, page as htmlPage, type Site } from './site.ts';
+import { waitForColour } from './viewing.ts';
+
+const red = [220, 20, 20] as const;
+const blue = [20, 20, 220] as const;
+const coloured = (title: string, colour: readonly number[], body = ''): string =>
+  htmlPage(title, `<style>body { background: rgb(${colour.join(' ')}); height: 100vh; margin: 0; }</style>${body}`);
+const hostileName = '<img src=x onerror=alert(1)> & "quotes"';
+
+describe('a customer’s sessions', () => {
+  let site: Site;
+  let dashboard: DashboardTest;
+  let opened: DashboardViewer;
+  before(async () => {
+    site = await startSite({
+      pages: {
+        '/red': coloured(
+          'Red page',
+          red,
+          `<script>console.log('logged <b>by</b> the page'); localStorage.setItem('colour', 'red');</script>`,
+        ),
+        '/keys': coloured(
+          'Keys page',
+          red,
+          `<script>addEventListener('keydown', ({ key }) => { if (key === 'b') document.body.style.background = 'rgb(${blue.join(' ')})'; });</script>`,
+        ),
+        '/blue': coloured('Blue page', blue),
+      },
+    });
+    dashboard = await DashboardTest.withBrowsers({ environment: { BERTH_EGRESS_ALLOW: site.host } });
+    opened = await dashboard.open('/sessions');
+  });
+  after(async () => {
+    await opened?.close();
+    await dashboard?.close();
+    await site?.close();
+  });
+  const panel = (name: string) => opened.page.getByRole('tab', { name, exact: true }).click();
+  let sessionId = '';
+
+  it('are created by a form, which shows what the service refuses beside its field', async () => {
+    const { page } = opened;
+    await page.getByRole('link', { name: 'Create a session' }).first().click();
+    await page.getByRole('heading', { name: 'Create a session' }).waitFor();
+    await page.getByLabel('Name', { exact: true }).fill(hostileName);
+    await page.getByLabel('Start URL', { exact: true }).fill(`${site.url}/red`);
+    await page.getByText('Page and device').click();
+    await page.getByLabel('Locale', { exact: true }).fill('not a locale');
+    await page.getByRole('button', { name: 'Create the session' }).click();
+    await page.locator('.form-field[data-invalid=true]', { hasText: 'Locale' }).locator('.field-error').waitFor();
+    await opened.inspect('create-refused');
+    await page.getByLabel('Locale', { exact: true }).fill('de-DE');
+    await page.getByRole('button', { name: 'Create the session' }).click();
+    await page.waitForURL(/\/dashboard\/sessions\/ses_\w+$/);
+    sessionId = page.url().split('/').at(-1) ?? '';
+    await page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
+  });
+
+  it('are seen live and driven from the page', async () => {
+    const { page } = opened;
+    await waitForColour(page.locator('.session-view canvas'), red);
+    await page.getByLabel('Address', { exact: false }).first().fill(`${site.url}/blue`);
+    await page.keyboard.press('Enter');
+    await waitForColour(page.locator('.session-view canvas'), blue);
+    await page.getByRole('region', { name: 'Timeline' }).getByText(`${site.url}/blue`).first().waitFor();
+    await opened.inspect('session');
+  });
+
+  it('show their network traffic, console, files and storage', async () => {
+    const { page } = opened;
+    const { client } = dashboard.service ?? assert.fail();
+    await panel('Network');
+    const visit = (path: string) => client.call(navigate, { params: { session_id: sessionId }, body: { url: `${site.url}${path}` } });
+    assert.equal((await visit('/form')).status, 200);
+    const { body: clicked } = await client.call(runActions, {
+      params: { session_id: sessionId },
+      body: { actions: [{ type: 'click', selectors: ['#file'] }] },
+    });
+    assert.deepEqual(
+      clicked.results.map(({ status }) => status),
+      ['ok'],
+    );
+    await page.getByRole('cell', { name: `${site.url}/form` }).waitFor();
+    await opened.inspect('session-network');
+    await panel('Downloads');
+    const saved = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save data.bin' }).click();
+    assert.equal((await saved).suggestedFilename(), 'data.bin');
+    await visit('/red');
+    await panel('Storage');
+    await page.getByRole('cell', { name: 'colour' }).waitFor();
+    await panel('Console');
+    await page.getByText('logged <b>by</b> the page').first().waitFor();
+    await panel('Connect');
+    await page.getByText('chromium.connectOverCDP').waitFor();
+    await panel('MCP');
+    await page.getByText(`--cdp-endpoint ${dashboard.served.url.replace('http', 'ws')}/v1/session/${sessionId}/cdp `).waitFor();
+    assert.ok(!(await page.content()).includes(dashboard.served.key));
+    await opened.inspect('session-connect');
+    await panel('Details');
+    await page.getByText('de-DE').waitFor();
+  });
+
+  it('show the console of a session without a recording, from the first look on', async () => {
+    const { page } = opened;
+    const { client } = dashboard.service ?? assert.fail();
+    const { session_id: unrecorded } = (await client.call(createSession, { body: {} })).body;
+    const params = { session_id: unrecorded };
+    await opened.go(`/sessions/${unrecorded}`);
+    await panel('Console');
+    await page.getByText('Lines are collected from now on.').waitFor();
+    await client.call(navigate, { params, body: { url: `${site.url}/red` } });
+    await page.getByText('logged <b>by</b> the page').waitFor();
+    await opened.inspect('session-console');
+    await client.call(endSession, { params });
+    await opened.go(`/sessions/${sessionId}`);
+    await page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
+  });
+
+  it('are shared by a link that a person without a key opens', async () => {
+    const { page } = opened;
+    await page.getByRole('button', { name: 'Share a link' }).click();
+    await page.getByRole('button', { name: 'Create the link' }).click();
+    const link = await page.getByRole('dialog').locator('code').textContent();
+    await opened.inspect('session-share');
+    const guest = await dashboard.open('', { as: [] });
+    await guest.page.goto(link ?? '');
+    await waitForColour(guest.page.locator('canvas'), red);
+    const before = await page.locator('.session-view canvas').elementHandle();
+    await page.getByRole('button', { name: 'Revoke all links' }).click();
+    await guest.page.getByRole('heading', { name: /revoked|no longer/i }).waitFor();
+    await guest.close();
+    await page.keyboard.press('Escape');
+    // The view of this page was opened by a link, too.
+    await page.waitForFunction((canvas) => !canvas?.isConnected, before);
+    await waitForColour(page.locator('.session-view canvas'), red);
+    assert.equal(await page.locator('.session-view').getByRole('alert').count(), 0);
+  });
+
+  it('hang on the wall with a live picture', async () => {
+    await opened.go('/sessions');
+    await waitForColour(opened.page.locator('.tile canvas'), red);
+    await opened.inspect('wall');
+    await opened.page.getByRole('link', { name: hostileName }).click();
+    await opened.page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
+  });
+
+  it('are ended from the page, and leave a recording that plays', async () => {
+    const { page } = opened;
+    await page.getByRole('button', { name: 'End the session' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
+    await page.getByText('Ended', { exact: true }).waitFor();
+    await page.getByText('Complete', { exact: true }).waitFor();
+    await opened.inspect('session-ended');
+    await opened.go('/recordings');
+    await page.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
+    const [player] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: /^Play the recording/ }).click()]);
+    await player.getByRole('heading', { name: 'Recording', exact: true }).waitFor();
+    await opened.inspect('recordings');
+  });
+
+  it('are created, driven and ended with the keyboard alone', async () => {
+    const { page } = opened;
+    const { keyboard } = page;
+    await opened.go('/sessions');
+    await page.getByRole('heading', { name: 'Sessions', level: 1 }).waitFor();
+    await opened.reach('Create a session');
+    await keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Create a session' }).waitFor();
+    await opened.reach('Start URL');
+    await keyboard.type(`${site.url}/keys`);
+    await keyboard.press('Enter');
+    await page.waitForURL(/\/dashboard\/sessions\/ses_\w+$/);
+    await waitForColour(page.locator('.session-view canvas'), red);
+    await opened.reach('Keyboard of the page');
+    await keyboard.type('b');
+    await waitForColour(page.locator('.session-view canvas'), blue);
+    await keyboard.press('F6');
+    await opened.reach('End the session', 'Shift+Tab');
+    await keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await opened.reach('End the session');
+    await keyboard.press('Enter');
+    await page.getByText('Ended', { exact: true }).waitFor();
+  });
+
+  it('whose browser ends elsewhere are shown as ended', async () => {
+    const { client } = dashboard.service ?? assert.fail();
+    await opened.go('/sessions/new');
+    await opened.page.getByRole('button', { name: 'Create the session' }).click();
+    await opened.page.waitForURL(/\/sessions\/ses_\w+$/);
+    await opened.page.locator('.session-view canvas').waitFor();
+    const id = opened.page.url().split('/').at(-1) ?? '';
+    assert.equal((await client.call(endSession, { params: { session_id: id } })).status, 204);
+    await opened.page.getByText('Ended', { exact: true }).waitFor();
+    opened.viewer.assertNoIssues({ except: /WebSocket|status of 4\d\d/ });
+  });
+});

