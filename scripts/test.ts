@@ -103,6 +103,7 @@ const serialUnitTests = filesOf(
   'packages/server/src/runtime/host/cgroup.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
+  'packages/server/src/hostile-text.test.ts',
 );
 /** Of folders whose other tests need a process of their own: these only calculate. */
 const plainUnitTests = filesOf(
@@ -125,7 +126,7 @@ const browserUnitTests = filesOf(
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,objects,recordings,store}/*.test.ts',
-  'packages/server/src/{hostile-text,data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
+  'packages/server/src/{data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,hostile-text,operations}/*.test.ts',
