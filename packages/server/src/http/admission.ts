@@ -15,7 +15,7 @@ interface AdmissionDeps {
   peers: Peers;
   /** Missing or invalid credentials per client address and minute; null: unlimited. */
   authFailuresPerMinuteMax: number | null;
-  /** Requests with the admin key per minute; null: unlimited. */
+  /** Requests with the admin key or the metrics token per minute; null: unlimited. */
   adminRequestsPerMinuteMax: number | null;
 }
 
@@ -45,7 +45,8 @@ export class Admission {
     }
     const principal = await this.#authenticate(endpoint, exchange.request, raw);
     exchange.principal = principal;
-    const perMinute = endpoint.auth === 'admin' ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
+    const isOperator = endpoint.auth === 'admin' || endpoint.auth === 'metrics';
+    const perMinute = isOperator ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
     if (perMinute !== null) await this.#take(exchange, principal.scope, perMinute);
   }
 
