@@ -160,7 +160,8 @@ The response's own \`error.retryable\` may differ from this table, because it co
 ${errorTable}`,
   `## Reasons of \`navigation_failed\`
 
-\`error.details.reason\` of a failed navigation; \`error.details.net_error\` has the browser's own error, if there is one.
+\`error.details.reason\` of a failed navigation; \`error.details.net_error\` has the browser's own error. It is
+\`net::ERR_TIMED_OUT\` when the page did not load in time, and null for \`page_crashed\`, which is no error of the network.
 All reasons are retryable except \`blocked_by_policy\`, \`download\`, \`tls_error\` and \`too_many_redirects\`.
 
 ${reasonTable(navigationReasons)}`,

@@ -97,14 +97,8 @@ export async function wrongLogins({
 /** Requests without a bearer credential. */
 const noBearer = ({ apiKey }: ValidCredentials): InvalidCredential[] => [
   { what: 'no credential', code: 'missing_api_key', headers: [] },
-  {
-    what: 'Basic instead of Bearer',
-    code: 'missing_api_key',
-    headers: [['authorization', `Basic ${Buffer.from(`user:${apiKey}`).toString('base64')}`]],
-  },
+  { what: 'an empty Authorization header', code: 'missing_api_key', headers: [['authorization', '']] },
   { what: 'a bearer without a key', code: 'missing_api_key', headers: [['authorization', 'Bearer ']] },
-  { what: 'a key without the word Bearer', code: 'missing_api_key', headers: [['authorization', apiKey]] },
-  { what: 'two Authorization headers', code: 'missing_api_key', headers: [...bearer(apiKey), ...bearer(apiKey)] },
   { what: 'the API key in ?api_key=', code: 'missing_api_key', headers: [], query: `api_key=${apiKey}` },
   {
     what: 'the API key in a cookie',
@@ -113,6 +107,18 @@ const noBearer = ({ apiKey }: ValidCredentials): InvalidCredential[] => [
   },
   { what: 'the API key in x-api-key', code: 'missing_api_key', headers: [['x-api-key', apiKey]] },
   { what: 'the admin key in x-admin-key', code: 'missing_api_key', headers: [['x-admin-key', adminKey]] },
+];
+
+/** Requests whose Authorization header is not one bearer credential. */
+const malformedBearer = ({ apiKey }: ValidCredentials): InvalidCredential[] => [
+  {
+    what: 'Basic instead of Bearer',
+    code: 'invalid_api_key',
+    headers: [['authorization', `Basic ${Buffer.from(`user:${apiKey}`).toString('base64')}`]],
+  },
+  { what: 'a key without the word Bearer', code: 'invalid_api_key', headers: [['authorization', apiKey]] },
+  { what: 'a key and another word', code: 'invalid_api_key', headers: [['authorization', `Bearer ${apiKey} x`]] },
+  { what: 'two Authorization headers', code: 'invalid_api_key', headers: [...bearer(apiKey), ...bearer(apiKey)] },
 ];
 
 /** Bearer credentials that are not a valid key. */
@@ -140,7 +146,6 @@ const noLink = ({ apiKey, viewToken, viewCookie }: ValidCredentials): InvalidCre
   },
   { what: 'a cookie without a value', code: 'missing_view_token', headers: [['cookie', 'berth-view=']] },
   { what: 'the cookie of an address with TLS', code: 'missing_view_token', headers: [['cookie', `__Secure-${viewCookie}`]] },
-  { what: 'Basic', code: 'missing_view_token', headers: [['authorization', `Basic ${Buffer.from(`user:${apiKey}`).toString('base64')}`]] },
   { what: 'the admin key in x-admin-key', code: 'missing_view_token', headers: [['x-admin-key', adminKey]] },
 ];
 
@@ -170,16 +175,16 @@ export const wrongLink = ({
   { what: 'a wrong token beside a valid cookie', code: 'invalid_view_token', headers: [['cookie', viewCookie]], query: 'token=x' },
 ];
 
-const keyIsNoLink = ({ apiKey }: ValidCredentials): InvalidCredential => ({
-  what: 'an API key as bearer',
-  code: 'missing_view_token',
-  headers: bearer(apiKey),
-});
+const keyIsNoLink = (valid: ValidCredentials): InvalidCredential[] => [
+  { what: 'an API key as bearer', code: 'missing_view_token', headers: bearer(valid.apiKey) },
+  ...malformedBearer(valid).map((wrong): InvalidCredential => ({ ...wrong, code: 'missing_view_token' })),
+];
 
 const bearerCases = (valid: ValidCredentials): InvalidCredential[] => {
   const { apiKey, token, connectToken } = valid;
   return [
     ...noBearer(valid),
+    ...malformedBearer(valid),
     ...wrongBearer(valid),
     { what: 'the API key in ?token=', code: 'missing_api_key', headers: [], query: `token=${apiKey}` },
     { what: 'a token of the session in ?token=', code: 'missing_api_key', headers: [], query: `token=${token}` },
@@ -196,6 +201,7 @@ const connectCases = (valid: ValidCredentials): InvalidCredential[] => {
       { what: `a connect token as bearer ${what}`, code: 'invalid_connect_token', headers: bearer(secret) },
     ]),
     ...noBearer(valid),
+    ...malformedBearer(valid),
     ...wrongBearer(valid),
     { what: 'an empty ?token=', code: 'missing_api_key', headers: [], query: 'token=' },
     { what: 'the API key in ?token=', code: 'invalid_connect_token', headers: [], query: `token=${apiKey}` },
@@ -229,7 +235,7 @@ const viewCases = (valid: ValidCredentials): InvalidCredential[] => {
   return [
     ...noLink(valid),
     ...wrongLink(valid),
-    keyIsNoLink(valid),
+    ...keyIsNoLink(valid),
     { what: 'a link to the window', code: 'invalid_view_token', headers: [], query: `token=${vncToken}` },
   ];
 };
@@ -239,20 +245,20 @@ const vncCases = (valid: ValidCredentials): InvalidCredential[] => {
   return [
     ...noLink(valid),
     ...wrongLink(valid),
-    keyIsNoLink(valid),
+    ...keyIsNoLink(valid),
     { what: 'a link to the live view', code: 'invalid_view_token', headers: [], query: `token=${viewToken}` },
     { what: 'the cookie of the live view', code: 'invalid_view_token', headers: [['cookie', viewCookie]] },
   ];
 };
 
 const recordingCases = (valid: ValidCredentials): InvalidCredential[] => {
-  const { apiKey, vncToken } = valid;
+  const { vncToken } = valid;
   return [
     ...noLink(valid),
     ...wrongLink(valid),
+    ...malformedBearer(valid),
     ...wrongBearer(valid),
-    { what: 'a key without the word Bearer', code: 'missing_view_token', headers: [['authorization', apiKey]] },
-    { what: 'two Authorization headers', code: 'missing_view_token', headers: [...bearer(apiKey), ...bearer(apiKey)] },
+    { what: 'a bearer without a key', code: 'missing_view_token', headers: [['authorization', 'Bearer ']] },
     { what: 'a link to the window', code: 'invalid_view_token', headers: [], query: `token=${vncToken}` },
     {
       what: 'a wrong key beside an invalid cookie',
@@ -263,7 +269,7 @@ const recordingCases = (valid: ValidCredentials): InvalidCredential[] => {
 };
 
 const loginCases = (valid: ValidCredentials): InvalidCredential[] => [
-  ...noBearer(valid).map((wrong): InvalidCredential => ({ ...wrong, code: 'missing_login_token' })),
+  ...[...noBearer(valid), ...malformedBearer(valid)].map((wrong): InvalidCredential => ({ ...wrong, code: 'missing_login_token' })),
   { what: 'a link', code: 'missing_login_token', headers: [], query: `token=${valid.viewToken}` },
   ...wrongBearer(valid).map((wrong): InvalidCredential => ({ ...wrong, code: 'invalid_login_token' })),
   { what: 'a valid API key', code: 'invalid_login_token', headers: bearer(valid.apiKey) },

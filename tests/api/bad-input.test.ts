@@ -324,8 +324,8 @@ describe('a query', () => {
         assert.deepEqual([issues[0]?.loc.slice(0, 2), issues[0]?.type], [['query', field], type]);
       });
 
-  /** Links, also to the dashboard, and connect tokens have tests of their own, and documents are files. */
-  const pages: readonly string[] = ['docs', 'openapi', 'openDashboard', 'openDashboardPage'];
+  /** Links, also to the dashboard, probes and connect tokens have tests of their own, and documents are files. */
+  const pages: readonly string[] = ['docs', 'openapi', 'openDashboard', 'openDashboardPage', 'health', 'livez'];
   const withQuery = overHttp.filter(
     ({ auth, id }) => !['view', 'vnc', 'recording', 'report', 'connectPath'].includes(auth) && !pages.includes(id),
   );

@@ -98,8 +98,8 @@ describe('422', () => {
       ['hours', '0'],
       ['hours', '721'],
       ['by', 'colour'],
-      ['owner', 'No Such!'],
-      ['domain', 'no host'],
+      ['owner', 'a'.repeat(300)],
+      ['domain', 'a'.repeat(300)],
       ['vendor', 'acme'],
       ['since', '0'],
     ] as const) {

@@ -80,6 +80,11 @@ describe('200', () => {
     assert.equal((await listed({ limit: '1000' })).length, 3);
   });
 
+  it('has none for an owner or a site that cannot exist', async () => {
+    for (const query of [{ owner: 'No Such!' }, { owner: '' }, { domain: 'no host' }, { domain: 'example.com/b' }, { domain: '' }])
+      assert.deepEqual(await listed(query as Record<string, string>), [], JSON.stringify(query));
+  });
+
   it('maps a host to its registrable domain', async () => {
     assert.equal((await listed({ domain: 'www.Example.com' })).length, 2);
   });
@@ -90,6 +95,25 @@ describe('200', () => {
     assert.equal((await listed({ since: String(body[0]?.ts) })).length, 2);
     assert.equal((await listed({ since: String((body[0]?.ts ?? 0) + 0.001) })).length, 1);
     assert.deepEqual(await listed({ since: '253402300799' }), []);
+  });
+
+  it('is read page by page, also over blocks of one moment', async () => {
+    const owner = 'pages';
+    const work = Array.from({ length: 5 }, (_, n) => ({ ...blocked(), ...at(n < 3 ? 10 : 11), owner, domain: `site-${n}.example` }));
+    for (const attempt of work) served.app.selfHeal.record({ attempts: [attemptOf(attempt)] });
+    const whole = (await served.call(listBlocks, { query: { owner } })).body.map(({ event_id: id }) => id);
+    assert.equal(whole.length, 5);
+    const seen: string[] = [];
+    let next: string | null = '';
+    while (next !== null) {
+      const query: Record<string, string> = { owner, limit: '2', ...(next === '' ? {} : { cursor: next }) };
+      const { body, headers } = await served.call(listBlocks, { query });
+      seen.push(...body.map(({ event_id: id }) => id));
+      next = headers.get('x-next-cursor');
+      assert.equal(headers.get('x-has-more'), String(next !== null));
+      assert.equal(headers.get('link') !== null, next !== null);
+    }
+    assert.deepEqual(seen, whole);
   });
 });
 
@@ -108,13 +132,13 @@ describe('422', () => {
     }
   });
 
-  it('refuses an invalid owner and host', async () => {
+  it('refuses texts that are too long or hold a NUL, unknown vendors and foreign cursors', async () => {
     for (const [name, value] of [
-      ['owner', 'No Such!'],
-      ['domain', 'no host'],
-      ['domain', 'a/b'],
+      ['owner', 'a'.repeat(300)],
       ['domain', 'a\0b'],
       ['domain', 'a'.repeat(300)],
+      ['cursor', 'nonsense'],
+      ['cursor', Buffer.from('["x",1]').toString('base64url')],
       ['vendor', 'acme'],
       ['colour', 'red'],
     ] as const) {

@@ -33,7 +33,21 @@ describe('200', () => {
 
   it('filters by owner', async () => {
     assert.deepEqual(await states({ owner: 'anna' }), ['anna closed.example cooldown', 'anna fine.example healthy']);
-    assert.deepEqual(await states({ owner: 'nobody' }), []);
+    for (const owner of ['nobody', 'No Such!', '']) assert.deepEqual(await states({ owner }), []);
+  });
+
+  it('is read page by page in the same order', async () => {
+    const whole = await states();
+    const seen: string[] = [];
+    let next: string | null = '';
+    while (next !== null) {
+      const query: Record<string, string> = { limit: '1', ...(next === '' ? {} : { cursor: next }) };
+      const { body, headers } = await served.call(listSiteHealth, { query });
+      seen.push(...body.map(({ owner, domain, state }) => `${owner} ${domain} ${state}`));
+      next = headers.get('x-next-cursor');
+      assert.equal(headers.get('x-has-more'), String(next !== null));
+    }
+    assert.deepEqual(seen, whole);
   });
 
   it('reports the end of a cooldown', async () => {
@@ -45,8 +59,14 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid owner', async () => {
-    const [issue] = await served.issues(listSiteHealth, { query: { owner: 'No Such!' } });
-    assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'string_pattern_mismatch']);
+  it('refuses an invalid limit and cursor', async () => {
+    for (const [name, value] of [
+      ['limit', '1001'],
+      ['cursor', 'nonsense'],
+      ['cursor', Buffer.from('[0,1,3,"a","b"]').toString('base64url')],
+    ] as const) {
+      const [issue] = await served.issues(listSiteHealth, { query: { [name]: value } });
+      assert.deepEqual(issue?.loc, ['query', name], value);
+    }
   });
 });

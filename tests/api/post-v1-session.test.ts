@@ -79,6 +79,11 @@ describe('201', () => {
     );
   });
 
+  it('takes allowed domains in any case, and returns them in lower case', async () => {
+    const { allowed_domains: domains } = await served.create({ allowed_domains: ['Example.COM', '*.Example.org'] });
+    assert.deepEqual(domains, ['example.com', '*.example.org']);
+  });
+
   it('accepts browser settings that the response does not repeat', async () => {
     const { status } = await served.create({
       extra_headers: { 'X-Trace': 'on' },
@@ -286,6 +291,7 @@ describe('422', () => {
       'url_scheme',
     ],
     ['a proxy that is no URL', { proxy: { type: 'external', server: 'proxy.example' } }, 'body.proxy.server', 'url_parsing'],
+    ['an empty list of allowed domains', { allowed_domains: [] }, 'body.allowed_domains', 'too_short'],
     ['an allowed domain with a path', { allowed_domains: ['example.com/a'] }, 'body.allowed_domains.0', 'string_pattern_mismatch'],
     ['a resource type that is none', { block_resources: ['image', 'script'] }, 'body.block_resources.1', 'literal_error'],
     ['a kind that is none', { kind: 'tablet' }, 'body.kind', 'literal_error'],

@@ -4,8 +4,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { createOwnKey, createSession, health, listOwnKeys, listRegions, listSessions, metrics } from '@berth/contract';
+import {
+  connectSession,
+  createOwnKey,
+  createSession,
+  overview,
+  health,
+  listOwnKeys,
+  listRegions,
+  listSessions,
+  metrics,
+} from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
+import { open as openLink, tokenFor } from '../view-links.ts';
 
 const open = {
   concurrency_limit: null,
@@ -16,6 +27,7 @@ const open = {
   premium_egress: true,
 };
 const folder = mkdtempSync(join(tmpdir(), 'berth-tiers-'));
+const metricsToken = 'metrics-token-0123456789abcdef012345';
 let served: TestApp;
 before(async () => {
   writeFileSync(
@@ -74,6 +86,52 @@ describe('a plan with a rate', () => {
   });
 });
 
+describe('a token in place of a key', () => {
+  it('counts as a request of its owner where it connects to a session', async () => {
+    const key = await served.ownerKey('connects', 'slow');
+    const { session_id } = await served.create({}, { key });
+    const { token } = (await served.call(connectSession, { key, params: { session_id } })).body;
+    const ask = () => openLink(`${served.url}/v1/session/${session_id}/cdp/json/version?token=${token}`);
+    for (const left of ['2', '1', '0']) assert.equal((await ask()).headers.get('x-ratelimit-remaining'), left);
+    assert.equal((await ask()).status, 429);
+    await served.refuse(listSessions, 'rate_limited', { key });
+  });
+
+  it('has the rate of the plan for itself where it is a link, so that viewers do not use up the owner’s', async () => {
+    const key = await served.ownerKey('watched', 'slow');
+    const { session_id } = await served.create({}, { key });
+    const [one, other] = [await tokenFor(served, session_id, 'view', key), await tokenFor(served, session_id, 'view', key)];
+    const watch = (token: string) => openLink(`${served.url}/v1/session/${session_id}/live-view?token=${token}`);
+    for (const left of ['4', '3', '2', '1', '0']) {
+      const { status, headers } = await watch(one);
+      assert.deepEqual([status, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')], [200, '5', left]);
+    }
+    assert.equal((await watch(one)).status, 429);
+    assert.equal((await watch(other)).headers.get('x-ratelimit-remaining'), '4');
+    assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '1');
+  });
+});
+
+describe('the operator', () => {
+  it('has a rate of its own for calls, and another for the metrics', async () => {
+    assert.equal((await served.call(overview)).headers.get('ratelimit-policy'), '"default";q=1200;w=60');
+    const [first, second] = [await served.call(metrics), await served.call(metrics)];
+    const left = (reply: { headers: Headers }): number => Number(reply.headers.get('x-ratelimit-remaining'));
+    assert.deepEqual([first.headers.get('x-ratelimit-limit'), left(first) - left(second)], ['1200', 1]);
+    const guarded = await startApp({ environment: { BERTH_METRICS_TOKEN: metricsToken } });
+    try {
+      const { status, headers } = await openLink(`${guarded.url}/metrics`, { authorization: `Bearer ${metricsToken}` });
+      assert.deepEqual(
+        [status, headers.get('ratelimit-policy'), headers.get('x-ratelimit-remaining')],
+        [200, '"default";q=1200;w=60', '1199'],
+      );
+      assert.equal((await guarded.call(overview)).headers.get('x-ratelimit-remaining'), '1199');
+    } finally {
+      await guarded.close();
+    }
+  });
+});
+
 describe('a plan with a rate of key calls', () => {
   it('is shared by all members of an organisation and reports the remaining calls', async () => {
     await served.ownerKey('few-calls', 'slow');
@@ -115,14 +173,5 @@ describe('a public endpoint', () => {
   it('has no rate', async () => {
     const { headers } = await served.call(health, { key: null });
     assert.equal(headers.get('ratelimit'), null);
-  });
-});
-
-describe('the metrics', () => {
-  it('have no rate limit', async () => {
-    for (let call = 0; call < 20; call += 1) {
-      const { status, headers } = await served.call(metrics);
-      assert.deepEqual([status, headers.get('ratelimit')], [200, null]);
-    }
   });
 });

@@ -65,7 +65,7 @@ describe('driving a real browser over HTTP', () => {
     { what: 'a redirect without end', path: '/loop', reason: 'too_many_redirects', netError: 'net::ERR_TOO_MANY_REDIRECTS' },
     { what: 'a connection cut by the site', path: '/reset', reason: 'connection_reset' },
     { what: 'a page that never answers', path: '/hang', reason: 'timeout' },
-    { what: 'a page that never ends', path: '/endless', reason: 'timeout' },
+    { what: 'a page that never ends', path: '/endless', reason: 'timeout', netError: 'net::ERR_TIMED_OUT' },
     { what: 'a name that does not exist', url: 'http://no-such-host.invalid/', reason: 'dns_failed' },
     { what: 'a name that does not exist, over TLS', url: 'https://no-such-host.invalid/', reason: 'dns_failed' },
     { what: 'a private address', url: 'http://169.254.169.254/latest/meta-data', reason: 'blocked_by_policy' },

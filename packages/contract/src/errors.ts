@@ -55,7 +55,11 @@ export const errors = {
     retryable: false,
     description: 'A monthly limit of the plan is reached; `details` has the limit. Wait for the next month, or change the plan.',
   },
-  invalid_api_key: { status: 403, retryable: false, description: 'The API key is unknown, expired or revoked. Create a new one.' },
+  invalid_api_key: {
+    status: 403,
+    retryable: false,
+    description: 'The API key is unknown, malformed, expired or revoked. Send a valid one as `Authorization: Bearer KEY`.',
+  },
   invalid_admin_key: { status: 403, retryable: false, description: 'The admin key is wrong. Check the operator’s configuration.' },
   invalid_connect_token: {
     status: 403,

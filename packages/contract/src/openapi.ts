@@ -230,15 +230,40 @@ const headerComponents = {
     description: 'Seconds to wait before a retry. Sent where a retry can help and the time is known.',
     schema: { type: 'integer' },
   },
+  'RateLimit-Policy': {
+    description: 'The limit: `q` requests in `w` seconds. This and the other headers of the limit are absent where there is none.',
+    schema: { type: 'string' },
+    example: '"default";q=600;w=60',
+  },
+  RateLimit: {
+    description: '`r`: requests left in this window; `t`: seconds until it ends.',
+    schema: { type: 'string' },
+    example: '"default";r=599;t=60',
+  },
+  'X-RateLimit-Limit': { description: 'Requests in a minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { description: 'Requests left in this minute.', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'Seconds until the count starts anew.', schema: { type: 'integer' } },
+  'Idempotent-Replayed': {
+    description: '`true` if this is the stored response to an earlier request with the same `Idempotency-Key`. Absent otherwise.',
+    schema: { type: 'string', enum: ['true'] },
+  },
 };
 
 const headersNamed = (...names: (keyof typeof headerComponents)[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
-const commonHeaders = headersNamed('X-Request-Id');
+const rateHeaders = ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
-function createSuccessResponse({ summary, reply, replyKind, replyHeaders = {} }: Endpoint, components: Components): Json {
+const createCommonHeaders = (endpoint: Endpoint): Json =>
+  headersNamed(
+    'X-Request-Id',
+    ...(endpoint.auth === 'none' ? [] : rateHeaders),
+    ...(acceptsIdempotencyKey(endpoint) ? (['Idempotent-Replayed'] as const) : []),
+  );
+
+function createSuccessResponse(endpoint: Endpoint, components: Components): Json {
+  const { summary, reply, replyKind, replyHeaders = {} } = endpoint;
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
-  const headers = { ...commonHeaders, ...Object.fromEntries(own) };
+  const headers = { ...createCommonHeaders(endpoint), ...Object.fromEntries(own) };
   if (replyKind === 'websocket') return { description: 'The connection switches to the WebSocket protocol.' };
   if (replyKind === 'empty') return { description: 'The request succeeded. The response has no body.', headers };
   if (replyKind === 'html') return { description: summary, headers, content: { 'text/html': { schema: { type: 'string' } } } };
@@ -257,6 +282,7 @@ interface ErrorResponseOptions {
 
 function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOptions, components: Components): Json {
   const headers = headersNamed('X-Request-Id', 'X-Should-Retry', 'Retry-After');
+  if (status === 429) Object.assign(headers, headersNamed(...rateHeaders));
   if (status === 401)
     headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
   const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');

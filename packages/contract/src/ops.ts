@@ -19,6 +19,9 @@ export const Health = z
   .meta({ id: 'HealthResponse' });
 export type Health = z.infer<typeof Health>;
 
+/** Unknown parameters are ignored: probes and balancers add some of their own, and what they ask for has no parameter. */
+const anyQuery = z.object({});
+
 export const health = endpoint({
   id: 'health',
   method: 'GET',
@@ -29,6 +32,7 @@ export const health = endpoint({
     'Returns whether this worker can serve requests, with the result of each check. The response status is 503 ' +
     'unless `status` is `ok`, so that a load balancer can use it as a readiness check.',
   auth: 'none',
+  query: anyQuery,
   reply: Health,
   status: 200,
   alsoStatus: [503],
@@ -43,6 +47,7 @@ export const livez = endpoint({
   summary: 'Check liveness',
   description: 'Returns `ok` as long as the process responds. It checks nothing else.',
   auth: 'none',
+  query: anyQuery,
   reply: z.object({ status: z.literal('ok').describe('Always `ok`.') }),
   status: 200,
   errors: [],

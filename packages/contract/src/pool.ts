@@ -149,7 +149,8 @@ export const resizePool = endpoint({
   tag: 'Operators',
   summary: 'Resize the warm pool',
   description:
-    'Sets the number of warm machines in this region and returns the pool. The target takes effect at once, ' +
+    'Sets the number of warm machines of a kind in this region and returns the pool, whose own `target` is that of `headless`: ' +
+    '`targets` has all kinds. The target takes effect at once, ' +
     'persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines ' +
     'above the target are ended.',
   auth: 'admin',

@@ -3,8 +3,7 @@ import { z } from 'zod';
 import { boundedString } from './bounds.ts';
 import { BlockEvidence, blockTypes, blockVendors, confidences } from './block.ts';
 import { endpoint } from './endpoint.ts';
-import { Timestamp, queryInt } from './fields.ts';
-import { OwnerId } from './keys.ts';
+import { Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';
 
 /** In the order in which they are tried, the least intrusive first. */
 export const strategyNames = [
@@ -181,11 +180,19 @@ export const SelfHealOverview = z
   .meta({ id: 'SelfHealOverviewResponse' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
 
+/** Of queries: a text that is no id of an owner is one of whom nothing is known. */
+const Owner = boundedString(0, 200);
+const ownerFilter = (what: string) => Owner.optional().describe(`Only ${what} of this owner. None belongs to an unknown owner.`);
+const domainFilter = boundedString(0, 253)
+  .optional()
+  .describe('Only blocks by this site. A host name stands for its registrable domain. A text that is none matches no block.');
+
 const Domain = boundedString(1, 253)
-  .refine(isHost, { error: 'Input should be a host name such as example.com', params: { type: 'host_name' } })
+  .refine(isSiteHost, { error: 'Input should be a host name such as example.com', params: { type: 'host_name' } })
   .meta({ description: 'Host name of the site. It stands for its registrable domain.', examples: ['example.com'] });
 
-function isHost(text: string): boolean {
+/** Whether the text is a host name or an IP address, as the self-heal endpoints take it. */
+export function isSiteHost(text: string): boolean {
   return /^[^\s/?#@\\%]+$/.test(text) && (URL.canParse(`http://${text}/`) || URL.canParse(`http://[${text}]/`));
 }
 
@@ -207,14 +214,16 @@ export const listBlocks = endpoint({
   description: 'Returns the blocks that fetches and navigations have met, newest first.',
   auth: 'admin',
   query: z.strictObject({
-    owner: OwnerId.optional().describe('Only blocks of this owner.'),
-    domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
+    owner: ownerFilter('blocks'),
+    domain: domainFilter,
     type: blockType,
     vendor: blockVendor,
     since: EpochSeconds.optional().meta({ type: 'number', description: 'Only blocks from this time on, in Unix seconds.' }),
-    limit: queryInt(1, 1000).default(100).describe('Maximum number of events, 1 to 1000. Default: 100.'),
+    limit: queryInt(1, 1000).default(100).describe('Maximum number of events per page, 1 to 1000. Default: 100.'),
+    cursor: pageQuery.cursor,
   }),
   reply: z.array(BlockEvent),
+  replyHeaders: pageHeaders,
   status: 200,
   errors: ['store_unavailable'],
 });
@@ -225,10 +234,17 @@ export const listSiteHealth = endpoint({
   path: '/admin/health',
   tag: 'Self-heal',
   summary: 'List site health',
-  description: 'Returns the health of each site for each owner, worst first, at most 1000 entries.',
+  description:
+    'Returns the health of each site for each owner, worst first. The first page fixes which sites are in a cooldown; one whose ' +
+    'health changes meanwhile may be on two pages or on none.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId.optional().describe('Only sites of this owner.') }),
+  query: z.strictObject({
+    owner: ownerFilter('sites'),
+    limit: queryInt(1, 1000).default(1000).describe('Maximum number of sites per page, 1 to 1000. Default: 1000.'),
+    cursor: pageQuery.cursor,
+  }),
   reply: z.array(SiteHealth),
+  replyHeaders: pageHeaders,
   status: 200,
   errors: ['store_unavailable'],
 });
@@ -242,7 +258,7 @@ export const getSiteHealth = endpoint({
   description: 'Returns the health of one site for an owner. The state is `unknown` for a site without attempts.',
   auth: 'admin',
   params: z.object({ domain: Domain.describe('Host name of the site. It stands for its registrable domain.') }),
-  query: z.strictObject({ owner: OwnerId }),
+  query: z.strictObject({ owner: Owner.describe('Id of the owner.') }),
   reply: SiteHealth,
   status: 200,
   errors: ['store_unavailable'],
@@ -256,7 +272,7 @@ export const getStrategies = endpoint({
   summary: 'List strategies',
   description: 'Returns how well each strategy has worked for an owner on a site, and with which one the next task starts.',
   auth: 'admin',
-  query: z.strictObject({ owner: OwnerId, domain: Domain }),
+  query: z.strictObject({ owner: Owner.describe('Id of the owner.'), domain: Domain }),
   reply: Strategies,
   status: 200,
   errors: ['store_unavailable'],
@@ -318,8 +334,8 @@ export const blockHistory = endpoint({
       .default(24)
       .describe(`Length of the time in hours, 1 to ${blockHistoryHoursMax}; the current interval counts as a whole one. Default: 24.`),
     by: z.enum(blockGroups).default('vendor').describe('What to group by. Default: `vendor`.'),
-    owner: OwnerId.optional().describe('Only blocks of this owner.'),
-    domain: Domain.optional().describe('Only blocks by this site. A host name stands for its registrable domain.'),
+    owner: ownerFilter('blocks'),
+    domain: domainFilter,
     type: blockType,
     vendor: blockVendor,
   }),

@@ -8,8 +8,10 @@ import { StorageState } from './storage-state.ts';
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
 
 /** `example.com` or `*.example.com`, lower case, in ASCII form. */
+/** Names of hosts are the same in any case. */
 export const DomainPattern = boundedString(1, 253)
-  .regex(/^(\*\.)?[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$/)
+  .regex(/^(\*\.)?[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?)*$/)
+  .toLowerCase()
   .meta({ examples: ['example.com', '*.example.com'] });
 
 /** `http://`, `https://` or `socks5://`, with host and port, optionally with credentials. */
@@ -189,7 +191,7 @@ export const CreateSessionRequest = z
       .default(null)
       .describe(
         'The only hosts that pages and their resources may reach: 1 to 50 patterns such as `example.com` or ' +
-          '`*.example.com`. Default: null, no restriction.',
+          '`*.example.com`, in any case. Default: null, no restriction.',
       ),
     accept_downloads: z.boolean().default(true).describe('Whether pages may download files. Default: `true`.'),
     ignore_https_errors: z.boolean().default(false).describe('Whether to load pages with invalid TLS certificates. Default: `false`.'),

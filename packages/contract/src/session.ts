@@ -39,7 +39,7 @@ export const StartNavigation = z
     net_error: z
       .string()
       .nullable()
-      .describe('Network error as the browser names it, such as `net::ERR_NAME_NOT_RESOLVED`; null if there is none.'),
+      .describe('Network error as the browser names it, such as `net::ERR_NAME_NOT_RESOLVED`; null if it succeeded or the page crashed.'),
     message: z.string().nullable().describe('What went wrong and what to do; null if the navigation succeeded.'),
   })
   .meta({ id: 'StartNavigation' });

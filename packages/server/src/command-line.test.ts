@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { readCommandLine, usage } from './command-line.ts';
 import { ConfigError } from './config.ts';
+import { isWellFormed } from './keys/keys.ts';
 
 describe('the command line', () => {
   it('needs nothing', () => {
@@ -16,6 +20,7 @@ describe('the command line', () => {
   it('takes commands, two of them with a file', () => {
     assert.equal(readCommandLine(['doctor', '--json']).command, 'doctor');
     assert.equal(readCommandLine(['doctor', '--json']).json, true);
+    assert.equal(readCommandLine(['api-key']).command, 'api-key');
     for (const command of ['backup', 'restore']) {
       const { command: read, file } = readCommandLine([command, 'a.backup']);
       assert.deepEqual([read, file], [command, 'a.backup']);
@@ -23,7 +28,7 @@ describe('the command line', () => {
   });
 
   it('refuses what it does not know, in one line', () => {
-    for (const args of [['--prot', '1'], ['serve'], ['--port'], ['backup'], ['doctor', 'x'], ['restore', 'a', 'b']])
+    for (const args of [['--prot', '1'], ['serve'], ['--port'], ['backup'], ['doctor', 'x'], ['api-key', 'x'], ['restore', 'a', 'b']])
       assert.throws(
         () => readCommandLine(args),
         (error) => error instanceof ConfigError && /^[^\n]+ See npm start -- --help$/.test(error.message),
@@ -32,8 +37,17 @@ describe('the command line', () => {
   });
 
   it('explains itself within the width of a wide terminal', () => {
-    for (const word of ['--port', '--help', 'doctor', 'backup', 'restore', 'BERTH_DATA_DIR', 'docs/configuration.md'])
+    for (const word of ['--port', '--help', 'doctor', 'backup', 'restore', 'api-key', 'BERTH_DATA_DIR', 'docs/configuration.md'])
       assert.ok(usage.includes(word), word);
     for (const line of usage.split('\n')) assert.ok(line.length <= 150, line);
+  });
+
+  it('prints a new API key of the form that BERTH_BOOTSTRAP_API_KEY needs', async () => {
+    const print = async (): Promise<string> =>
+      (await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), 'api-key'])).stdout;
+    const [one, other] = await Promise.all([print(), print()]);
+    assert.match(one, /^[^\n]+\n$/);
+    assert.ok(isWellFormed(one.trim()) && isWellFormed(other.trim()));
+    assert.notEqual(one, other);
   });
 });

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { ConfigError, variableGroups } from './config.ts';
 
-const commands = ['doctor', 'backup', 'restore'] as const;
+const commands = ['doctor', 'backup', 'restore', 'api-key'] as const;
 /** Commands that take the name of a file. */
 const withFile: readonly string[] = ['backup', 'restore'];
 
@@ -71,6 +71,7 @@ Other commands, which may run beside the service:
                                 For programs: npm run -s doctor -- --json
   npm run backup -- FILE        Writes a backup of the embedded database and of the keys.
   npm run restore -- FILE       Restores a backup into an empty data directory.
+  npm run -s api-key            Prints a new API key for BERTH_BOOTSTRAP_API_KEY, and stores nothing.
 
 Settings are environment variables, among them:
 

@@ -33,6 +33,8 @@ const webUrlWithoutCredentials = webUrl.refine(
   'must not contain credentials',
 );
 const secret = z.string().min(32, 'must have at least 32 characters');
+/** A short one may be used as long as nobody else reaches the service, see exposure.ts. */
+const operatorSecret = z.string().min(8, 'must have at least 8 characters');
 /** Sent in a header as it is. */
 const visibleAscii = z.string().regex(/^[\x21-\x7e]+$/, 'must be visible ASCII without spaces');
 
@@ -196,13 +198,14 @@ const disk = {
 
 const access = {
   BERTH_ADMIN_KEY: secretVariable(
-    secret,
-    'Key for the admin endpoints, at least 32 characters. Default: generated at the first start and stored in ' +
-      '`admin-key` in the data directory.',
+    operatorSecret,
+    'Key for the admin endpoints: any text of at least 32 characters, or of 8 while only this host can reach the service, such as the ' +
+      'output of `openssl rand -hex 32`. Default: generated at the first start and stored in `admin-key` in the data directory.',
   ),
   BERTH_BOOTSTRAP_API_KEY: secretVariable(
     z.string(),
-    'API key of the owner `local`. Default: generated at the first start and stored in `api-key` in the data directory.',
+    'API key of the owner `local`: `brt_live_`, 43 letters and digits, and a checksum of 6. `npm run -s api-key` prints a new one. ' +
+      'Default: generated at the first start and stored in `api-key` in the data directory.',
   ),
   BERTH_AUTH_FAILURES_PER_MINUTE_MAX: variable(
     integer(1, 1_000_000),
@@ -374,8 +377,9 @@ const billing = {
 
 const operations = {
   BERTH_METRICS_TOKEN: secretVariable(
-    secret.pipe(visibleAscii),
-    'Bearer token for `/metrics`, at least 32 characters. Default: the admin key is required.',
+    operatorSecret.pipe(visibleAscii),
+    'Bearer token for `/metrics`: visible ASCII without spaces, at least 32 characters, or 8 while only this host can reach the ' +
+      'service. Default: the admin key is required.',
   ),
   BERTH_DRAIN_SECONDS: variable(integer(0, 3600), '10', 'Time that running calls have to finish when the service stops, in seconds.'),
   BERTH_LOG_LEVEL: variable(

@@ -174,7 +174,7 @@ function checkOpenFiles({ maxSessions }: Config): Finding {
 /** A host without systemd, such as a container, gets its time from outside. */
 function checkClock(): Finding {
   const now = `${new Date().toISOString().slice(0, 19)}Z`;
-  if (!existsSync('/run/systemd/system')) return ok('clock', `${now}; who keeps it right cannot be seen here`);
+  if (!existsSync('/run/systemd/system')) return ok('clock', `${now}; time synchronisation cannot be checked here`);
   const keepers = ['/run/systemd/timesync/synchronized', '/run/chrony', '/run/ntpd.pid', '/run/ntpsec'];
   if (keepers.some((path) => existsSync(path))) return ok('clock', `${now}, kept right by a time service`);
   return warning(

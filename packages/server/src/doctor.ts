@@ -1,6 +1,6 @@
 /**
  * `npm run doctor`: what this host can do, what is missing, what that costs and
- * what to do about it. It changes nothing, and may run beside the service.
+ * what to do about it. It leaves nothing behind, and may run beside the service.
  */
 import { readConfig, ConfigError, type Config } from './config.ts';
 import { checkHost } from './doctor-host.ts';

@@ -11,6 +11,7 @@ const failures: Readonly<Record<CommandLine['command'], string>> = {
   backup: 'Nothing was backed up',
   restore: 'Nothing was restored',
   doctor: 'Nothing was checked',
+  'api-key': 'No key was made',
 };
 
 /** Each command imports what it needs: the service itself takes a second to load. Resolves with the exit code. */
@@ -41,6 +42,7 @@ async function main(): Promise<number> {
     const line = readCommandLine(process.argv.slice(2));
     failure = failures[line.command];
     if (line.help) return (process.stdout.write(usage), 0);
+    if (line.command === 'api-key') return (print([(await import('./keys/keys.ts')).newRawKey()]), 0);
     const overrides: Record<string, string> = line.port === undefined ? {} : { BERTH_PORT: line.port };
     if (line.command === 'doctor') return await runDoctor(line, overrides);
     config = readConfig(undefined, overrides);

@@ -6,6 +6,7 @@ import { buildApp, type App } from './app.ts';
 import { readWorkerId } from './services.ts';
 import type { Config } from './config.ts';
 import { openDataDir } from './data-dir.ts';
+import { assertStrongSecrets, secretWarnings } from './exposure.ts';
 import { BoundPort } from './http/port.ts';
 import { canRun } from './lib/can-run.ts';
 import { systemClock } from './lib/clock.ts';
@@ -33,6 +34,7 @@ async function start(config: Config, running: Running): Promise<void> {
   const { dataDir, databaseUrl, databaseDirectUrl: directUrl, host } = config;
   const log = createLog(config.logLevel, process.stderr.isTTY ? { destination: await openTerminal() } : {});
   const startup = new Startup(log);
+  assertStrongSecrets(config);
   running.port = await BoundPort.open({ host, port: config.port, note: () => startup.note });
   log.info({ host, port: running.port.port }, 'port bound');
   openDataDir(dataDir);
@@ -52,7 +54,7 @@ async function start(config: Config, running: Running): Promise<void> {
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
   const address = await app.listen();
   startup.finish();
-  const warnings = [...runtime.warnings, ...(encoders?.warnings ?? [])];
+  const warnings = [...secretWarnings(config), ...runtime.warnings, ...(encoders?.warnings ?? [])];
   greet({ config, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();

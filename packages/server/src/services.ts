@@ -174,7 +174,7 @@ export async function buildServices(
   const recordingOf = (owner: string, sessionId: string): Promise<string | null> => recordings.recordingOf(owner, sessionId);
   const pages = new Pages(pagesPath);
   const hasPeers = config.databaseUrl !== null;
-  const view = new View({ keys, sessions, store, clock, secret, recordingOf, drive, pages, log, hasPeers });
+  const view = new View({ keys, owners, sessions, store, clock, secret, recordingOf, drive, pages, log, hasPeers });
   const { jobsRunningMax: runningMax, jobsQueuedMax: queuedMax, fetchPagesMax: pagesMax, fetchMachinesMax: machinesMax } = config;
   const databaseUrl = config.databaseUrl && (config.databaseDirectUrl ?? config.databaseUrl);
   const jobFleet = databaseUrl === null ? null : { offers: new JobOffers({ databaseUrl, log }), secret };
@@ -202,7 +202,7 @@ export async function buildServices(
     forwarding: buildForwarding({ store, clock, log, workerId, secret, config }, { fleet, placement, sessions, recordings }),
     workers: new Workers({ store, audit, fleet, workerId }),
     sessions,
-    connects: new CdpConnections({ sessions, keys, tokens, clock, secret, log, isLoopbackOnly: isLoopbackOnly(config) }),
+    connects: new CdpConnections({ sessions, keys, owners, tokens, clock, secret, log, isLoopbackOnly: isLoopbackOnly(config) }),
     content,
     drive,
     view,
@@ -213,7 +213,7 @@ export async function buildServices(
     skills,
     flows,
     inspections,
-    reportLinks: new ReportLinks({ keys, clock, secret }),
+    reportLinks: new ReportLinks({ keys, owners, clock, secret }),
     prices: loadPrices(config.pricesFile, owners.tiers.names),
   };
 }

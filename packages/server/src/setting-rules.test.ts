@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ConfigError, readConfig } from './config.ts';
-import { storageOptions } from './setting-rules.ts';
+import { settingsProblems, storageOptions } from './setting-rules.ts';
 
 const bucket = { BERTH_OBJECTS_BUCKET: 'berth-recordings' };
 const optionsOf = (environment: Record<string, string>) => storageOptions(readConfig(environment));
@@ -53,4 +53,20 @@ describe('the settings of object storage', () => {
         (error) => error instanceof ConfigError && expected.test(error.message),
       );
     });
+});
+
+describe('what a start refuses', () => {
+  for (const [what, environment, expected] of [
+    ['a listener of the fleet without a shared database', { BERTH_FLEET_LISTEN: '127.0.0.1:9000' }, /BERTH_FLEET_LISTEN requires/],
+    ['files of the fleet without a listener', { BERTH_FLEET_CA_FILE: '/run/ca.pem' }, /no effect without BERTH_FLEET_LISTEN/],
+    ['a bootstrap key that is malformed', { BERTH_BOOTSTRAP_API_KEY: 'secret-key' }, /BERTH_BOOTSTRAP_API_KEY is malformed.*api-key/],
+    ['a short admin key where others reach it', { BERTH_ADMIN_KEY: 'operator', BERTH_HOST: '0.0.0.0' }, /^BERTH_ADMIN_KEY must have/],
+  ] as const)
+    it(`has ${what}`, () => {
+      const [problem, ...others] = settingsProblems(readConfig(environment));
+      assert.match(problem ?? '', expected);
+      assert.deepEqual(others, []);
+    });
+
+  it('is nothing by default', () => assert.deepEqual(settingsProblems(readConfig({})), []));
 });

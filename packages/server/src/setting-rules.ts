@@ -4,7 +4,8 @@ import type { BillingSettings } from './billing/billing.ts';
 import type { CaptchaConfig } from './captcha/captcha.ts';
 import { ConfigError, type Config } from './config.ts';
 import { builtinAdHosts, loadAdHosts, parseAllowList } from './egress/egress.ts';
-import { isLoopbackOnly } from './exposure.ts';
+import { assertStrongSecrets, isLoopbackOnly } from './exposure.ts';
+import { checkBootstrapKey } from './keys/keys.ts';
 import type { LlmConfig } from './flows/flows.ts';
 import type { LoginConfig } from './login/login.ts';
 import type { ForwardingConfig } from './forwarding/forwarding.ts';
@@ -101,10 +102,13 @@ export const adHostsOf = ({ adHostsFile }: Config): Set<string> =>
 /** What a start refuses, each in one line: settings that exclude or require each other, and files that cannot be used. */
 export function settingsProblems(config: Config): string[] {
   const checks = [
+    () => assertStrongSecrets(config),
+    () => checkBootstrapKey(config.bootstrapApiKey),
     () => loginConfig(config),
     () => captchaConfig(config),
     () => llmConfig(config),
     () => storageOptions(config),
+    () => forwardingConfig(config),
     () => loadPrices(config.pricesFile, tiersOf(config).names),
     () => loadRegions({ file: config.regionsFile, defaultCode: config.region }),
     () => adHostsOf(config),

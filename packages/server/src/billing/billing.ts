@@ -177,7 +177,8 @@ export class Billing {
       else if (unsignedEvents === 'reject')
         throw new ServiceError(
           'billing_not_configured',
-          'Billing webhooks are not configured on this service: BERTH_STRIPE_WEBHOOK_SECRET is not set.',
+          'Billing events are not accepted on this service, because their signature cannot be checked. The operator sets ' +
+            'BERTH_STRIPE_WEBHOOK_SECRET to the signing secret of the webhook, or BERTH_ALLOW_UNSIGNED_WEBHOOKS=1 to accept any event.',
         );
       else this.#countUnsigned();
     } catch (error) {

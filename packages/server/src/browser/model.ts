@@ -85,7 +85,7 @@ export interface DownloadInfo {
 /** A navigation that failed. */
 export class NavigationError extends Error {
   readonly reason: NavigationFailure;
-  /** The browser's `net::ERR_…`; null where the network is not the cause. */
+  /** The browser's `net::ERR_…`, or the one that names the same; null for a crash, which is no error of the network. */
   readonly netError: string | null;
   /** Further details for callers: the rule that refused the address, the id of the download. */
   readonly details: Readonly<Record<string, string>>;

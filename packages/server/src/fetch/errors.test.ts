@@ -33,12 +33,15 @@ describe('the error of an attempt', () => {
 
   it('names the caller’s limit when a part of the fetch ran out of time', () => {
     for (const cause of [
-      new NavigationError('timeout', null, 'The page did not load within 13820 ms.'),
+      new NavigationError('timeout', 'net::ERR_TIMED_OUT', 'The page did not load within 13820 ms.'),
       new HttpFailure('timeout', 'net::ERR_TIMED_OUT'),
       new PageError('timeout', 'The page did not respond within 812 ms.'),
     ]) {
       const { code, message, details } = toFetchError(cause, request);
-      assert.deepEqual([code, message.match(/\d+/g), details], ['timeout', ['30000'], { reason: 'timeout', net_error: null }]);
+      assert.deepEqual(
+        [code, message.match(/\d+/g), details],
+        ['timeout', ['30000'], { reason: 'timeout', net_error: 'net::ERR_TIMED_OUT' }],
+      );
     }
   });
 

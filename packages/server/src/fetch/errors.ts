@@ -39,13 +39,13 @@ export function toFetchError(error: unknown, request: FailedRequest): FetchError
 /** A limit of our own has passed; a site that does not answer a connection has a network error. */
 function isOutOfTime(error: unknown): boolean {
   if (error instanceof NavigationError || error instanceof HttpFailure)
-    return error.reason === 'timeout' && (error.netError === null || error.netError === 'net::ERR_TIMED_OUT');
+    return error.reason === 'timeout' && error.netError === 'net::ERR_TIMED_OUT';
   return error instanceof PageError && error.reason === 'timeout';
 }
 
 export const createTimeoutError = (totalMs: number): FetchError => ({
   ...createFetchError('timeout', `The page could not be fetched within the timeout_ms of ${totalMs}. Allow more time.`, 'timeout'),
-  details: { reason: 'timeout', net_error: null },
+  details: { reason: 'timeout', net_error: 'net::ERR_TIMED_OUT' },
 });
 
 const createFetchError = (code: string, message: string, reason: string | null = null): FetchError => ({

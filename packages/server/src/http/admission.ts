@@ -15,7 +15,7 @@ interface AdmissionDeps {
   peers: Peers;
   /** Missing or invalid credentials per client address and minute; null: unlimited. */
   authFailuresPerMinuteMax: number | null;
-  /** Requests with the admin key per minute; null: unlimited. */
+  /** Requests with the admin key or the metrics token per minute; null: unlimited. */
   adminRequestsPerMinuteMax: number | null;
 }
 
@@ -45,7 +45,8 @@ export class Admission {
     }
     const principal = await this.#authenticate(endpoint, exchange.request, raw);
     exchange.principal = principal;
-    const perMinute = endpoint.auth === 'admin' ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
+    const isOperator = endpoint.auth === 'admin' || endpoint.auth === 'metrics';
+    const perMinute = isOperator ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
     if (perMinute !== null) await this.#take(exchange, principal.scope, perMinute);
   }
 
@@ -68,7 +69,7 @@ export class Admission {
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
     const { authorization } = request.headers;
     if (token !== undefined && authorization === undefined) return { ...noCredentials, token, params: raw.params };
-    if (!isOneBearer(request)) throw missingKey(endpoint);
+    if (!isOneBearer(request)) throw hasAuthorization(request) ? malformedKey() : missingKey(endpoint);
     return { ...noCredentials, authorization, token, params: raw.params };
   }
 
@@ -95,6 +96,9 @@ const missingKey = ({ auth }: Endpoint): ServiceError => {
   return new ServiceError('missing_api_key', `Send one API key as \`Authorization: Bearer KEY\`${orToken}.`);
 };
 
+const malformedKey = (): ServiceError =>
+  new ServiceError('invalid_api_key', 'The Authorization header is malformed. Send one API key as `Authorization: Bearer KEY`.');
+
 const noCredentials: Credentials = { authorization: undefined, adminKey: undefined, token: undefined, viewCookies: [], params: {} };
 
 const rateLimited = (message: string, state: RateLimiterRes): ServiceError =>
@@ -117,9 +121,12 @@ function linkOf({ auth }: Endpoint, request: IncomingMessage, raw: RawRequest, c
   const token = tokenOf(raw);
   const viewCookies = viewCookiesOf(request.headers.cookie, cookieName);
   if (token !== undefined) return { ...noCredentials, token, viewCookies, params: raw.params };
-  const authorization = acceptsLinksAndKeys(auth) && isOneBearer(request) ? request.headers.authorization : undefined;
-  if (viewCookies.length === 0 && authorization === undefined)
+  const acceptsKeys = acceptsLinksAndKeys(auth);
+  const authorization = acceptsKeys && isOneBearer(request) ? request.headers.authorization : undefined;
+  if (viewCookies.length === 0 && authorization === undefined) {
+    if (acceptsKeys && hasAuthorization(request)) throw malformedKey();
     throw new ServiceError('missing_view_token', 'A view token is required. Create a link with `POST …/view-token` or `POST …/vnc-token`.');
+  }
   return { ...noCredentials, authorization, viewCookies, params: raw.params };
 }
 
@@ -146,6 +153,9 @@ function metricsCredentialOf(request: IncomingMessage): Credentials {
 
 const isOneBearer = (request: IncomingMessage): boolean =>
   /^bearer +\S+ *$/i.test(request.headers.authorization ?? '') && countHeader(request, 'authorization') === 1;
+
+/** Whether there is a header with more than the word Bearer, so that it is malformed rather than missing. */
+const hasAuthorization = ({ headers: { authorization = '' } }: IncomingMessage): boolean => !/^(?:bearer)?\s*$/i.test(authorization);
 
 function adminKeyOf(request: IncomingMessage): string {
   const key = request.headers['x-admin-key'];

@@ -251,25 +251,31 @@ describe('an error', () => {
 });
 
 describe('a credential', () => {
-  test('that is no single bearer key is answered 401 with a challenge', async (t) => {
-    const { origin, port } = await serve(t, mountAll);
-    for (const headers of [
-      {},
-      { authorization: 'Basic eDp5' },
-      { authorization: 'Bearer ' },
-      { authorization: 'Bearer' },
-      { cookie: 'token=good' },
-    ] as Record<string, string>[]) {
+  test('that is missing is answered 401 with a challenge', async (t) => {
+    const { origin } = await serve(t, mountAll);
+    for (const headers of [{}, { authorization: '' }, { authorization: 'Bearer ' }, { cookie: 'token=good' }] as Record<string, string>[]) {
       const response = await fetch(`${origin}/things/a?token=good&api_key=good`, { headers });
       assert.equal(response.status, 401, JSON.stringify(headers));
       assert.match(response.headers.get('www-authenticate') ?? '', /^Bearer/);
       assert.equal((await bodyOf(response)).code, 'missing_api_key');
     }
+  });
+
+  test('that is no single bearer key is answered 403, with the form that it should have', async (t) => {
+    const { origin, port } = await serve(t, mountAll);
+    for (const authorization of ['Basic eDp5', 'good', 'Bearer good good', 'Bearer, good']) {
+      const response = await fetch(`${origin}/things/a`, { headers: { authorization } });
+      assert.equal(response.status, 403, authorization);
+      assert.equal(response.headers.get('www-authenticate'), null);
+      const { code, detail } = await bodyOf(response);
+      assert.equal(code, 'invalid_api_key');
+      assert.match(String(detail), /`Authorization: Bearer KEY`/);
+    }
     const twice = await sendRaw(
       port,
       `GET /things/a HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\nauthorization: ${auth.authorization}\r\nConnection: close\r\n\r\n`,
     );
-    assert.equal(twice.status, 401);
+    assert.equal(twice.status, 403);
   });
 
   test('of the operator is 401 when missing and 403 when wrong, doubled or long', async (t) => {

@@ -88,12 +88,23 @@ describe('a link', () => {
       ['/s/a/view', { cookie: 'berth-view=; xberth-view=good; berth-viewx=good; token=good; Berth-View=good' }],
       ['/s/a/view', { cookie: '__Secure-berth-view=good' }],
       ['/s/a/recording', {}],
-      ['/s/a/recording', { authorization: 'Basic good' }],
-      ['/s/a/recording', { authorization: `Bearer ${goodKey} ${goodKey}` }],
+      ['/s/a/recording', { authorization: 'Bearer ' }],
+      ['/s/a/view', { authorization: 'Basic good' }],
     ] as [string, Record<string, string>][]) {
       const response = await fetch(`${origin}${path}`, { headers });
       assert.equal(response.headers.get('www-authenticate'), 'ViewToken realm="berth", query="token"');
       assert.deepEqual(await summarize(response), missing, `${path} ${JSON.stringify(headers)}`);
+    }
+  });
+
+  test('is missing and the key malformed where a header that may have a key has another form', async (t) => {
+    const { origin } = await serve(t, mount);
+    for (const authorization of ['Basic good', goodKey, `Bearer ${goodKey} ${goodKey}`]) {
+      const response = await fetch(`${origin}/s/a/recording`, { headers: { authorization } });
+      assert.equal((await summarize(response)).code, 'invalid_api_key', authorization);
+      // A proxy in front may have a sign-in of its own, whose header browsers send with every request.
+      const withLink = await fetch(`${origin}/s/a/recording?token=good`, { headers: { authorization } });
+      assert.equal(withLink.status, 200, authorization);
     }
   });
 

@@ -133,8 +133,7 @@ export class Keys {
    * @throws Error when the configured key is malformed
    */
   async bootstrap({ file, configured }: { file: string; configured: string | null }): Promise<{ secret: string; created: boolean }> {
-    if (configured !== null && !isWellFormed(configured))
-      throw new Error('BERTH_BOOTSTRAP_API_KEY is malformed: expected brt_live_, 43 letters and digits, and a checksum of 6');
+    checkBootstrapKey(configured);
     const { secret, created } = configured === null ? readOrCreateSecret(file, newRawKey) : { secret: configured, created: false };
     if (!(await findKey(this.#store, digestOf(secret))))
       await this.create({ owner: 'local', name: 'bootstrap', expiresInDays: null, createdBy: 'bootstrap', actor: 'service', raw: secret });
@@ -321,6 +320,15 @@ export class Keys {
     await touchKeys(this.#store, used, this.#clock.now());
     for (const keyId of used) this.#used.delete(keyId);
   }
+}
+
+/** @throws Error for a configured key that is malformed */
+export function checkBootstrapKey(configured: string | null): void {
+  if (configured !== null && !isWellFormed(configured))
+    throw new Error(
+      'BERTH_BOOTSTRAP_API_KEY is malformed: expected brt_live_, 43 letters and digits, and a checksum of 6. ' +
+        '`npm run -s api-key` prints a valid one.',
+    );
 }
 
 const toLifetimeMs = (days: number | null): number | null => (days === null ? null : days * dayMs);

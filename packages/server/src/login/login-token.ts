@@ -91,7 +91,11 @@ const wordOf = (value: unknown): string => (typeof value === 'string' ? value.to
 
 function identityOf(payload: JWTPayload, orgClaim: string): Identity {
   const org = OwnerId.safeParse(Object.hasOwn(payload, orgClaim) ? payload[orgClaim] : undefined);
-  if (!org.success) throw invalid(`it names no organisation: the claim \`${orgClaim}\` is missing or invalid`);
+  if (!org.success)
+    throw invalid(
+      `it names no organisation: the claim \`${orgClaim}\` is missing or invalid. Let the provider add it, or let the operator ` +
+        'name another claim with BERTH_OIDC_ORG_CLAIM; `sub` works, and makes every user an owner',
+    );
   const subject = typeof payload.sub === 'string' ? printable(payload.sub) : '';
   if (subject === '') throw invalid('it has no subject');
   return { org: org.data, subject };

@@ -300,7 +300,7 @@ function registerJobAndLoopMetrics(readings: Readings, { version, registryVersio
   readings.gaugeBy(
     'loop',
     'berth_loop_interval_seconds',
-    'Time between the begins of two iterations.',
+    'Time between the starts of two iterations.',
     ofLoops(({ intervalMs }) => intervalMs / 1000),
   );
   readings.gaugeBy(

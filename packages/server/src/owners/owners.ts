@@ -249,6 +249,8 @@ function createSecretComparer(secret: string): (credential: string) => boolean {
 }
 
 const operator: Principal = { owner: null, keyId: null, requestsPerMinute: null, scope: 'operator' };
+/** Apart, so that who reads the metrics and who operates do not use up each other's rate. */
+const scraper: Principal = { ...operator, scope: 'metrics' };
 
 /** The guard of admin endpoints. */
 export function adminGuard(adminKey: string): Guard {
@@ -262,12 +264,15 @@ export function adminGuard(adminKey: string): Guard {
 
 /** The guard of `/metrics`: its own token where one is configured, else the admin key. */
 export function metricsGuard({ metricsToken, adminKey }: { metricsToken: string | null; adminKey: string }): Guard {
-  if (metricsToken === null) return adminGuard(adminKey);
+  if (metricsToken === null) {
+    const guard = adminGuard(adminKey);
+    return async (credentials) => ({ ...(await guard(credentials)), scope: scraper.scope });
+  }
   const isValid = createSecretComparer(metricsToken);
   return (credentials) => {
     const credential = bearerOf(credentials);
     if (!credential) throw new ServiceError('missing_metrics_token', 'Send the metrics token as `Authorization: Bearer TOKEN`.');
     if (!isValid(credential)) throw new ServiceError('invalid_metrics_token', 'This metrics token is not valid.');
-    return operator;
+    return scraper;
   };
 }

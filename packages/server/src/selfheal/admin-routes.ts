@@ -1,7 +1,9 @@
+import { z } from 'zod';
 import {
   blockHistory,
   getSiteHealth,
   getStrategies,
+  isSiteHost,
   listBlocks,
   listSiteHealth,
   selfHealOverview,
@@ -13,6 +15,7 @@ import {
   type StrategiesResponse,
 } from '@berth/contract';
 import type { Routes } from '../http/call.ts';
+import { decodeCursor, pageHeaders } from '../http/cursor.ts';
 import {
   domainOfHost,
   type BlockEvent,
@@ -29,18 +32,37 @@ export type CountSkills = (since: Date) => Promise<{
   skills: { active: number; quarantined: number };
 }>;
 
+/** Times of cursors, in epoch ms: what a Date and the database can hold. */
+const EpochMs = z.int().min(0).max(253_402_300_799_000);
+const CursorText = z
+  .string()
+  .max(300)
+  .regex(/^[^\0]*$/);
+const EventCursor = z.tuple([EpochMs, CursorText]);
+const SiteCursor = z.tuple([EpochMs, z.int().min(0).max(100), z.number().min(0).max(2), CursorText, CursorText]);
+
+/** A text that is no host is the name of no site. */
+const toSite = (host: string | undefined): string | undefined => (host !== undefined && isSiteHost(host) ? domainOfHost(host) : host);
+
 export function mountSelfHealAdmin(routes: Routes, selfHeal: SelfHeal, countSkills: CountSkills): void {
-  routes.on(listBlocks, async ({ query }) => {
-    const { owner, type, vendor, limit } = query;
-    const domain = query.domain === undefined ? undefined : domainOfHost(query.domain);
-    const since = query.since === undefined ? undefined : new Date(Math.round(query.since * 1000));
-    return (await selfHeal.blocks({ owner, domain, type, vendor, since, limit })).map(toBlockEvent);
+  routes.on(listBlocks, async (call) => {
+    const { owner, type, vendor, limit, cursor } = call.query;
+    const domain = toSite(call.query.domain);
+    const since = call.query.since === undefined ? undefined : new Date(Math.round(call.query.since * 1000));
+    const after = cursor === undefined ? undefined : decodeCursor(cursor, EventCursor);
+    const events = await selfHeal.blocks({ owner, domain, type, vendor, since, after, limit: limit + 1 });
+    return pageHeaders(call, events, limit, ({ at, eventId }) => [at.getTime(), eventId]).map(toBlockEvent);
   });
   routes.on(blockHistory, async ({ query }) => {
-    const domain = query.domain === undefined ? undefined : domainOfHost(query.domain);
+    const domain = toSite(query.domain);
     return toHistory(await selfHeal.history({ ...query, domain }), query.by);
   });
-  routes.on(listSiteHealth, async ({ query }) => (await selfHeal.health(query.owner)).map(toSiteHealth));
+  routes.on(listSiteHealth, async (call) => {
+    const { owner, limit, cursor } = call.query;
+    const after = cursor === undefined ? undefined : decodeCursor(cursor, SiteCursor);
+    const sites = await selfHeal.health({ owner, after, limit: limit + 1 });
+    return pageHeaders(call, sites, limit, ({ position }) => position).map(({ health }) => toSiteHealth(health));
+  });
   routes.on(getSiteHealth, async ({ params, query }) => toSiteHealth(await selfHeal.healthOf(query.owner, domainOfHost(params.domain))));
   routes.on(getStrategies, async ({ query }) => toStrategies(await selfHeal.strategies(query.owner, domainOfHost(query.domain))));
   routes.on(selfHealOverview, async () => {

@@ -45,7 +45,6 @@ const retentionDays = 30;
 const eventsMaxDefault = 500_000;
 const deletedAtOnce = 5000;
 const pruneMs = 3_600_000;
-const sitesListedMax = 1000;
 const topSitesMax = 10;
 /** Throttled work waits for its turn within its own time budget. */
 const paceBounds = { width: 1, waitingMax: 100, waitMsMax: 180_000 };
@@ -73,6 +72,13 @@ export interface RetryPlan {
 }
 
 type BlockFilter = siteStore.EventFilter;
+type SitePosition = siteStore.SitePosition;
+
+interface ListedSite {
+  health: SiteHealth;
+  /** After which the next page starts. */
+  position: SitePosition;
+}
 
 export class SelfHeal {
   readonly #store: Store;
@@ -176,7 +182,10 @@ export class SelfHeal {
   }
 
   /** Blocks over the last hours, by group. @throws ServiceError store_unavailable */
-  async history({ hours, ...filter }: { hours: number; by: BlockGroup } & Omit<BlockFilter, 'since' | 'limit'>): Promise<BlockHistory> {
+  async history({
+    hours,
+    ...filter
+  }: { hours: number; by: BlockGroup } & Omit<BlockFilter, 'since' | 'after' | 'limit'>): Promise<BlockHistory> {
     await this.#journal.flush();
     const now = this.#clock.now();
     const intervals = intervalsOf(hours, now);
@@ -196,12 +205,21 @@ export class SelfHeal {
     return siteStore.countEvents(this.#store, since);
   }
 
-  /** Worst first, a thousand at most; of all owners when `owner` is absent. */
-  async health(owner?: string): Promise<SiteHealth[]> {
+  /** Worst first; of all owners when `owner` is absent. Cooldowns are those of the time of the first page. */
+  async health({
+    owner,
+    after,
+    limit,
+  }: {
+    owner?: string | undefined;
+    after?: SitePosition | undefined;
+    limit: number;
+  }): Promise<ListedSite[]> {
     await this.#journal.flush();
     const now = this.#clock.now();
-    const sites = await siteStore.listSites(this.#store, owner, { now, limit: sitesListedMax });
-    return sites.map((site) => toSiteHealth(site, now));
+    const asOf = after === undefined ? now : new Date(after[0]);
+    const sites = await siteStore.listSites(this.#store, { owner, asOf, after, limit });
+    return sites.map(({ site, position }) => ({ health: toSiteHealth(site, now), position }));
   }
 
   /** State `unknown` for a site without attempts. */

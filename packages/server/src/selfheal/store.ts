@@ -199,36 +199,58 @@ export interface EventFilter {
   type?: string | undefined;
   vendor?: BlockVendor | undefined;
   since?: Date | undefined;
+  /** Only what comes after this position: epoch ms and id of an event. */
+  after?: readonly [number, string] | undefined;
   limit: number;
 }
 
 const vendorColumn = sql<BlockVendor>`details->>'vendor'`;
 
 /** Newest first. */
-export async function findEvents(tables: Tables, { owner, domain, type, vendor, since, limit }: EventFilter): Promise<BlockEvent[]> {
+export async function findEvents(tables: Tables, { owner, domain, type, vendor, since, after, limit }: EventFilter): Promise<BlockEvent[]> {
   let query = own(tables).selectFrom('block_events').selectAll();
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
   if (domain !== undefined) query = query.where('domain', '=', domain);
   if (type !== undefined) query = query.where('type', '=', type as BlockType);
   if (vendor !== undefined) query = query.where(vendorColumn, '=', vendor);
   if (since !== undefined) query = query.where('created_at', '>=', since);
+  if (after !== undefined) {
+    const at = new Date(after[0]);
+    // The first condition is for the index.
+    query = query.where('created_at', '<=', at).where(({ or, eb }) => or([eb('created_at', '<', at), eb('event_id', '>', after[1])]));
+  }
   const rows = await query.orderBy('created_at', 'desc').orderBy('event_id').limit(limit).execute();
   return rows.map(toEvent);
 }
 
-/** Worst first. */
-export async function listSites(tables: Tables, owner: string | undefined, { now, limit }: { now: Date; limit: number }): Promise<Site[]> {
-  let query = own(tables).selectFrom('site_health').selectAll();
+/** Where a site is in the list: the time of its cooldowns in epoch ms, its group, success rate (2 without one), owner and domain. */
+export type SitePosition = readonly [asOfMs: number, group: number, rate: number, owner: string, domain: string];
+
+interface SiteQuery {
+  owner: string | undefined;
+  /** The time of which the cooldowns are. */
+  asOf: Date;
+  after: SitePosition | undefined;
+  limit: number;
+}
+
+/** Worst first: sites in a cooldown, then by state and success rate. */
+export async function listSites(
+  tables: Tables,
+  { owner, asOf, after, limit }: SiteQuery,
+): Promise<{ site: Site; position: SitePosition }[]> {
+  const group = sql<number>`(case when cooldown_until > ${asOf} then 0 else 10 end
+    + array_position(array['blocked', 'degraded', 'unknown', 'healthy'], state))`;
+  const rate = sql<number>`coalesce(success_rate, 2)`;
+  let query = own(tables)
+    .selectFrom('site_health')
+    .selectAll()
+    .select([group.as('group'), rate.as('rate')]);
   if (owner !== undefined) query = query.where('owner_id', '=', owner);
-  const rows = await query
-    .orderBy(sql`coalesce(cooldown_until > ${now}, false)`, 'desc')
-    .orderBy(sql`array_position(array['blocked', 'degraded', 'unknown', 'healthy'], state)`)
-    .orderBy('success_rate')
-    .orderBy('owner_id')
-    .orderBy('domain')
-    .limit(limit)
-    .execute();
-  return rows.map(toSite);
+  if (after !== undefined)
+    query = query.where(sql<boolean>`(${group}, ${rate}, owner_id, domain) > (${after[1]}, ${after[2]}, ${after[3]}, ${after[4]})`);
+  const rows = await query.orderBy(group).orderBy(rate).orderBy('owner_id').orderBy('domain').limit(limit).execute();
+  return rows.map((row) => ({ site: toSite(row), position: [asOf.getTime(), row.group, row.rate, row.owner_id, row.domain] }));
 }
 
 interface ReadOptions {
@@ -340,7 +362,7 @@ export async function countEvents(tables: Tables, since: Date): Promise<number> 
   return row.count;
 }
 
-export interface HistoryFilter extends Omit<EventFilter, 'since' | 'limit'> {
+export interface HistoryFilter extends Omit<EventFilter, 'since' | 'after' | 'limit'> {
   by: BlockGroup;
   since: Date;
   intervalSeconds: number;

@@ -11,6 +11,7 @@ import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { connectTokenPrefix, invalidConnectToken, type ConnectTokens, type Keys } from '../keys/keys.ts';
+import type { Owners } from '../owners/owners.ts';
 import type { Connection, LiveSession } from './live.ts';
 import { copyDownload } from './local-downloads.ts';
 import { refusePlaywrightServerClients } from './playwright-protocol.ts';
@@ -33,6 +34,7 @@ interface CdpConnectionsDeps {
   sessions: Sessions;
   keys: Keys;
   tokens: ConnectTokens;
+  owners: Pick<Owners, 'tierOf'>;
   clock: Clock;
   secret: Buffer;
   log: Log;
@@ -44,6 +46,7 @@ export class CdpConnections {
   readonly #sessions: Sessions;
   readonly #keys: Keys;
   readonly #tokens: ConnectTokens;
+  readonly #owners: Pick<Owners, 'tierOf'>;
   readonly #clock: Clock;
   readonly #secret: Buffer;
   readonly #log: Log;
@@ -55,6 +58,7 @@ export class CdpConnections {
     this.#sessions = deps.sessions;
     this.#keys = deps.keys;
     this.#tokens = deps.tokens;
+    this.#owners = deps.owners;
     this.#clock = deps.clock;
     this.#secret = deps.secret;
     this.#log = deps.log;
@@ -82,7 +86,8 @@ export class CdpConnections {
     const isValid =
       claims?.session === sessionId && (claims.keyId === null || (await this.#keys.findInactive([claims.keyId])).length === 0);
     if (!isValid) throw invalidConnectToken(token);
-    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `owner:${claims.owner}` };
+    const { requests_per_minute: requestsPerMinute } = await this.#owners.tierOf(claims.owner);
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute, scope: `owner:${claims.owner}` };
   }
 
   /** A session that this caller may connect to: with a connect token only one that it created. @throws ServiceError as `Sessions.ready` */

@@ -60,6 +60,7 @@ class TokensFixture {
         findInactive: (keyIds) => Promise.resolve(keyIds.filter((keyId) => this.deadKeys.has(keyId))),
         onRevoked: (listener) => void this.#revoked.push(listener),
       },
+      owners: { tierOf: () => Promise.resolve({ requests_per_minute: 600 }) },
       sessions: {
         get: (owner, sessionId) => {
           const session = this.sessions.get(sessionId);
@@ -159,7 +160,7 @@ describe('a link', () => {
       ['control', 'recording'],
     ] as const) {
       const principal = await authenticate(guardName, id, { token: await tokenFor(id, scope) });
-      assert.deepEqual([principal.owner, principal.keyId, principal.requestsPerMinute], ['anna', 'key_1', null]);
+      assert.deepEqual([principal.owner, principal.keyId, principal.requestsPerMinute], ['anna', 'key_1', 600]);
       const { viewer } = principal;
       assert.match(viewer?.grantId ?? '', /^lnk_/);
       assert.equal(principal.scope, `link:${viewer?.grantId}`);

@@ -15,6 +15,7 @@ import { isId, newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
+import type { Tier } from '../owners/owners.ts';
 import { sessionEndedError, type SessionRecord, type Sessions } from '../sessions/sessions.ts';
 import { Cookies } from './cookies.ts';
 import type { Link } from './grants.ts';
@@ -23,6 +24,7 @@ import type { Store } from '../store/store.ts';
 
 export interface TokensDeps extends TokenValidityDeps {
   keys: Pick<Keys, 'authenticate' | 'findInactive' | 'onRevoked'>;
+  owners: { tierOf(owner: string): Promise<Pick<Tier, 'requests_per_minute'>> };
   sessions: Pick<Sessions, 'get' | 'onEnded'>;
   clock: Clock;
   secret: Buffer;
@@ -156,10 +158,12 @@ export class Tokens {
     const { owner, keyId, ...viewer } = link;
     // A page may send the token with every request: one that has the link's cookie needs no other.
     const hasCookie = token !== undefined && (await this.#cookies.find(viewCookies)).some(({ grantId }) => grantId === link.grantId);
+    const { requests_per_minute: requestsPerMinute } = await this.#deps.owners.tierOf(owner);
     return {
       owner,
       keyId,
-      requestsPerMinute: null,
+      requestsPerMinute,
+      // Not the owner's: a link may be shared with many, and who watches must not keep the owner's programs out.
       scope: `link:${link.grantId}`,
       viewer: { ...viewer, isFirstLoad: token !== undefined && !hasCookie },
     };

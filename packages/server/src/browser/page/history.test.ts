@@ -75,7 +75,7 @@ describe('history', { timeout: 180_000 }, () => {
     await page.navigate({ url: `${pages.url}/half`, waitUntil: 'commit', timeoutMs: 20_000 }, call());
     await assert.rejects(
       page.reload({ ...options, timeoutMs: 400 }, call()),
-      (error) => error instanceof NavigationError && error.reason === 'timeout',
+      (error) => error instanceof NavigationError && error.reason === 'timeout' && error.netError === 'net::ERR_TIMED_OUT',
     );
     assert.equal((await page.reload({ ...options, waitUntil: 'domcontentloaded' }, call())).title, 'half');
   });

@@ -259,9 +259,9 @@ class HistoryWatch {
     const { frames } = this.#deps;
     if (error instanceof CommandTimeout || (error instanceof PageError && error.reason === 'timeout')) {
       frames.main.sendNoReply('Page.stopLoading', undefined);
-      return new NavigationError('timeout', null, `The page did not load within ${this.#request.timeoutMs} ms.`);
+      return new NavigationError('timeout', 'net::ERR_TIMED_OUT', `The page did not load within ${this.#request.timeoutMs} ms.`);
     }
-    if (error instanceof ProtocolError) return new NavigationError('aborted', null, 'The browser rejected the navigation.');
+    if (error instanceof ProtocolError) return new NavigationError('aborted', 'net::ERR_ABORTED', 'The browser rejected the navigation.');
     return error;
   }
 }

@@ -243,7 +243,7 @@ class NavigationWatch {
   #onCrash(): void {
     const isLeft = this.#ownId === null ? this.#commits.length === 0 : !this.#commits.includes(this.#ownId);
     if (isLeft && this.#isRepeatable) return this.#committed.reject(new Overtaken());
-    this.#committed.reject(new NavigationError('page_crashed', null, 'The page crashed while it was loading.'));
+    this.#committed.reject(crashError());
   }
 
   #onCommit(frame: Protocol.Page.Frame): void {
@@ -353,7 +353,9 @@ class NavigationWatch {
     if (error instanceof NavigationError && error.reason !== 'timeout') return error;
     if (error instanceof ProtocolError) {
       if (error.code === -32001) return new TabNotFound('the tab is closed');
-      return new NavigationError(this.#tab.status === 'crashed' ? 'page_crashed' : 'aborted', null, 'The browser rejected the URL.');
+      return this.#tab.status === 'crashed'
+        ? crashError()
+        : new NavigationError('aborted', 'net::ERR_ABORTED', 'The browser rejected the URL.');
     }
     await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopTimeoutMs }).catch(() => {});
     return error instanceof CommandTimeout ? timeoutError(null) : error;
@@ -368,4 +370,10 @@ const responseInfo = (response: MainResponse | undefined): Pick<NavigationResult
 });
 
 const timeoutError = (ms: number | null): NavigationError =>
-  new NavigationError('timeout', null, ms === null ? 'The page did not load in time.' : `The page did not load within ${ms} ms.`);
+  new NavigationError(
+    'timeout',
+    'net::ERR_TIMED_OUT',
+    ms === null ? 'The page did not load in time.' : `The page did not load within ${ms} ms.`,
+  );
+
+const crashError = (): NavigationError => new NavigationError('page_crashed', null, 'The page crashed while it was loading.');

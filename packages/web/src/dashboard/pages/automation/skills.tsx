@@ -2,14 +2,14 @@
 import { useSignal } from '@preact/signals';
 import type { SkillResponse } from '@berth/contract';
 import { call, callPage } from '../../api.ts';
-import { useLive } from '../../live.ts';
 import { hrefOf } from '../../href.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Time } from '../../ui/time.tsx';
-import { toastError, toasts } from '../../ui/toasts.ts';
+import { toasts } from '../../ui/toasts.ts';
+import { useMore } from '../../use-more.ts';
 import './automation.css';
 
 const tones: Readonly<Record<SkillResponse['state'], Tone>> = { active: 'good', stale: 'neutral', quarantined: 'warn' };
@@ -40,22 +40,9 @@ const Selectors = ({ selectors: [first, ...others] }: { selectors: SkillResponse
   </>
 );
 
-interface Skills {
-  items: readonly SkillResponse[];
-  nextCursor: string | null;
-}
-
 export default function SkillsPage() {
-  const more = useSignal<Skills | null>(null);
   const deleting = useSignal<SkillResponse | null>(null);
-  const live = useLive<Skills>((signal) => {
-    more.value = null;
-    return callPage('listSkills', { signal });
-  });
-  const readMore = async (cursor: string): Promise<void> => {
-    const next = await callPage('listSkills', { query: { cursor } });
-    more.value = { items: [...(more.value?.items ?? []), ...next.items], nextCursor: next.nextCursor };
-  };
+  const { live, rows, onMore } = useMore<SkillResponse>((cursor, signal) => callPage('listSkills', { query: { cursor }, signal }));
   const remove = async (): Promise<void> => {
     const skill = deleting.value;
     if (!skill) return;
@@ -72,23 +59,20 @@ export default function SkillsPage() {
         What your flows have learned about the elements of sites. A flow uses its skills to find an element after a site has changed.
       </p>
       <Loaded live={live} loading="Loading skills">
-        {(first) => {
-          const cursor = more.value ? more.value.nextCursor : first.nextCursor;
-          return (
-            <Table
-              caption="Skills"
-              columns={[...columns, deleteColumn((skill) => (deleting.value = skill))]}
-              rows={[...first.items, ...(more.value?.items ?? [])]}
-              keyOf={({ skill_id: id }) => id}
-              onMore={cursor === null ? null : () => readMore(cursor).catch(toastError)}
-              empty={
-                <Empty icon="star" title="No skills yet">
-                  They are learned by <a href={hrefOf('/flows')}>flows and templates</a> whose steps name elements.
-                </Empty>
-              }
-            />
-          );
-        }}
+        {() => (
+          <Table
+            caption="Skills"
+            columns={[...columns, deleteColumn((skill) => (deleting.value = skill))]}
+            rows={rows}
+            keyOf={({ skill_id: id }) => id}
+            onMore={onMore}
+            empty={
+              <Empty icon="star" title="No skills yet">
+                They are learned by <a href={hrefOf('/flows')}>flows and templates</a> whose steps name elements.
+              </Empty>
+            }
+          />
+        )}
       </Loaded>
       <Confirm
         title="Delete the skill"

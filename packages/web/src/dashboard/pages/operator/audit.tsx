@@ -6,7 +6,7 @@ import { FilterField } from './filter-field.tsx';
 import { AuditTable } from './audit-table.tsx';
 import { PageFrame, UsedFilters, slowRefreshMs } from './parts.tsx';
 import { useQuery } from './query.ts';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../use-pages.ts';
 
 /** All of them: a missing one is a type error. */
 const actions: Record<AuditAction, string> = {

@@ -1,5 +1,5 @@
 import type { BlockEventResponse, BlockGroup, BlockHistoryResponse } from '@berth/contract';
-import { call } from '../../api.ts';
+import { call, callPage } from '../../api.ts';
 import { useLive } from '../../live.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Chart } from '../../ui/chart.tsx';
@@ -8,6 +8,7 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { numberText, wordsOf } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
+import { usePages } from '../../use-pages.ts';
 import { OwnerLink, PageFrame, Panel, SiteLink, Stats, UsedFilters, shareText, slowRefreshMs } from './parts.tsx';
 import { useQuery } from './query.ts';
 
@@ -127,9 +128,12 @@ function Groups({ history: { by, series, other }, onPick }: HistoryProps) {
 const eventsMax = 500;
 
 function Events({ filters, hours }: { filters: Partial<Record<string, string>>; hours: number }) {
-  const live = useLive(
-    (signal) =>
-      call('listBlocks', { query: { ...filters, since: Math.floor(Date.now() / 1000) - hours * 3600, limit: eventsMax }, signal }),
+  const { live, onMore } = usePages<BlockEventResponse>(
+    ({ cursor, signal }) =>
+      callPage('listBlocks', {
+        query: { ...filters, since: Math.floor(Date.now() / 1000) - hours * 3600, limit: eventsMax, cursor },
+        signal,
+      }),
     { everyMs: slowRefreshMs, inputs: [hours, ...Object.values(filters)] },
   );
   return (
@@ -141,6 +145,7 @@ function Events({ filters, hours }: { filters: Partial<Record<string, string>>; 
             columns={eventColumns}
             rows={events}
             keyOf={({ event_id: id }) => id}
+            onMore={onMore}
             empty={<p class="muted">No event matches.</p>}
           />
         )}

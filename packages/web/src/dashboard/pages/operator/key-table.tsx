@@ -9,7 +9,7 @@ import { wordsOf } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
 import { OwnerLink, filtered } from './parts.tsx';
-import type { Pages } from './use-pages.ts';
+import type { Pages } from '../../use-pages.ts';
 
 type ApiKey = Reply<'listKeys'>[number];
 

@@ -8,7 +8,7 @@ import { CreateKey } from './create-key.tsx';
 import { KeyTable } from './key-table.tsx';
 import { PageFrame, Panel, UsedFilters, slowRefreshMs } from './parts.tsx';
 import { useQuery } from './query.ts';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../use-pages.ts';
 
 export default function KeysPage() {
   const { values, set } = useQuery('owner', 'last4');

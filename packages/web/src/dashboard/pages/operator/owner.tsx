@@ -16,7 +16,7 @@ import { GrantCredits } from './grant.tsx';
 import { KeyTable } from './key-table.tsx';
 import { Note, PageFrame, Panel, Stats, filtered, slowRefreshMs, type Stat, isTrial } from './parts.tsx';
 import { Placement } from './pin.tsx';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../use-pages.ts';
 
 export default function OwnerPage({ params: { owner = '' } }: PageProps) {
   const live = useLive((signal) => call('getOwner', { params: { owner }, signal }), { everyMs: slowRefreshMs, inputs: [owner] });

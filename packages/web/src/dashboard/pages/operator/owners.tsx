@@ -10,7 +10,7 @@ import { Time } from '../../ui/time.tsx';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, Panel, slowRefreshMs, isTrial } from './parts.tsx';
 import { useQuery } from './query.ts';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../use-pages.ts';
 
 export default function OwnersPage() {
   const { values, set } = useQuery('search', 'tier');

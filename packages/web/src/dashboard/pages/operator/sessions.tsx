@@ -13,7 +13,7 @@ import { toasts } from '../../ui/toasts.ts';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, filtered, refreshMs, sessionTones } from './parts.tsx';
 import { useQuery } from './query.ts';
-import { usePages } from './use-pages.ts';
+import { usePages } from '../../use-pages.ts';
 
 const live = 'starting,ready,ending';
 const statuses = [

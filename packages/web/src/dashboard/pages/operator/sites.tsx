@@ -1,20 +1,27 @@
 import type { SiteHealthResponse } from '@berth/contract';
-import { call } from '../../api.ts';
+import { call, callPage } from '../../api.ts';
 import { useLive } from '../../live.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { durationText, numberText, wordsOf } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
+import { usePages } from '../../use-pages.ts';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, Panel, SiteLink, Stats, shareText, siteTones, slowRefreshMs } from './parts.tsx';
 import { useQuery } from './query.ts';
+
+/** Sites of a page. */
+const sitesMax = 500;
 
 export default function SitesPage() {
   const { values, set } = useQuery('owner');
   const { owner } = values;
   const overview = useLive((signal) => call('selfHealOverview', { signal }), { everyMs: slowRefreshMs });
-  const live = useLive((signal) => call('listSiteHealth', { query: { owner }, signal }), { everyMs: slowRefreshMs, inputs: [owner] });
+  const { live, onMore } = usePages<SiteHealthResponse>(
+    ({ cursor, signal }) => callPage('listSiteHealth', { query: { owner, cursor, limit: sitesMax }, signal }),
+    { everyMs: slowRefreshMs, inputs: [owner] },
+  );
   return (
     <PageFrame title="Site health" about="How the last 50 attempts at each site went, for each owner. The worst come first.">
       <Panel title="The last 24 hours">
@@ -43,6 +50,7 @@ export default function SitesPage() {
             columns={columns}
             rows={sites}
             keyOf={(site) => `${site.owner} ${site.domain}`}
+            onMore={onMore}
             empty={
               <Empty icon="globe" title="No sites yet">
                 <p>A site is listed after the first fetch or navigation to it.</p>

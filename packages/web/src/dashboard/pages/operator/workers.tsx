@@ -39,14 +39,14 @@ const loopColumns: readonly Column<Loop>[] = [
     text: ({ failures }) => failures,
   },
   { title: 'Last error', cell: ({ last_error: error }) => error, text: ({ last_error: error }) => error },
-  { title: 'Last turn', cell: ({ last_turn_at: at }) => <Time at={at} />, text: ({ last_turn_at: at }) => at },
+  { title: 'Last iteration', cell: ({ last_turn_at: at }) => <Time at={at} />, text: ({ last_turn_at: at }) => at },
   { title: 'Every', cell: ({ interval_ms: ms }) => durationText(ms), text: ({ interval_ms: ms }) => ms, isNumber: true, isMinor: true },
-  { title: 'Turns', cell: ({ turns }) => numberText(turns), text: ({ turns }) => turns, isNumber: true, isMinor: true },
+  { title: 'Iterations', cell: ({ turns }) => numberText(turns), text: ({ turns }) => turns, isNumber: true, isMinor: true },
 ];
 
 const Loops = ({ overview: { loops } }: { overview: OverviewResponse }) => (
   <Panel title="Loops">
-    <p class="muted">Periodic work of this worker. An error is shown until the next turn that succeeds.</p>
+    <p class="muted">Periodic work of this worker. An error is shown until the next iteration that succeeds.</p>
     <Table
       caption="Loops of this worker"
       columns={loopColumns}

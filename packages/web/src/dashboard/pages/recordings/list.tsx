@@ -1,16 +1,18 @@
 import type { RecordingResponse, SessionResponse } from '@berth/contract';
-import { call, callPage } from '../../api.ts';
+import { call, callPage, type Page } from '../../api.ts';
 import { hrefOf } from '../../href.ts';
-import { useLive } from '../../live.ts';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { durationText, sizeText } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
 import { toastError } from '../../ui/toasts.ts';
+import { useMore } from '../../use-more.ts';
 import { Poster, RecordingBadge, openPlayer } from './card.tsx';
 
-/** Sessions whose recordings are listed: the service lists recordings by session. */
+/** Sessions of a page: the service lists recordings by session. */
 const sessionsMax = 100;
+/** Pages of sessions that are searched at once until one has a recording. */
+const pagesMax = 5;
 /** Requests at once. */
 const readersMax = 4;
 
@@ -20,7 +22,7 @@ interface Row {
 }
 
 export default function Recordings() {
-  const live = useLive(readRows);
+  const { live, rows, onMore } = useMore(readRows);
   return (
     <div class="page">
       <div class="page-head">
@@ -30,21 +32,15 @@ export default function Recordings() {
         </button>
       </div>
       <Loaded live={live} loading="Loading recordings">
-        {(rows) => (
+        {() => (
           <Table
             caption="Recordings"
             columns={columns}
             rows={rows}
             keyOf={({ recording }) => recording.rec_id}
             hasFilter={rows.length > 0}
-            empty={
-              <Empty icon="play" title="No recordings yet">
-                <p>A session that is created with “Record” leaves a video with its timeline, console and network traffic.</p>
-                <a class="button button-main" href={hrefOf('/sessions/new')}>
-                  Create a session
-                </a>
-              </Empty>
-            }
+            onMore={onMore}
+            empty={onMore ? <Empty icon="play" title="The newest sessions have no recordings" /> : none}
           />
         )}
       </Loaded>
@@ -52,9 +48,28 @@ export default function Recordings() {
   );
 }
 
-async function readRows(signal: AbortSignal): Promise<readonly Row[]> {
-  const { items } = await callPage('listSessions', { query: { limit: sessionsMax }, signal });
-  const recorded = items.filter(({ recording }) => recording.rec_id !== null);
+const none = (
+  <Empty icon="play" title="No recordings yet">
+    <p>A session that is created with “Record” leaves a video with its timeline, console and network traffic.</p>
+    <a class="button button-main" href={hrefOf('/sessions/new')}>
+      Create a session
+    </a>
+  </Empty>
+);
+
+/** The recordings of the next sessions, at least one if there is any within a few pages. */
+async function readRows(cursor: string | undefined, signal: AbortSignal): Promise<Page<readonly Row[]>> {
+  let next = cursor;
+  for (let pages = 1; ; pages += 1) {
+    const { items, nextCursor } = await callPage('listSessions', { query: { limit: sessionsMax, cursor: next }, signal });
+    const rows = await readRecordings(items, signal);
+    if (rows.length > 0 || nextCursor === null || pages === pagesMax) return { items: rows, nextCursor };
+    next = nextCursor;
+  }
+}
+
+async function readRecordings(sessions: readonly SessionResponse[], signal: AbortSignal): Promise<readonly Row[]> {
+  const recorded = sessions.filter(({ recording }) => recording.rec_id !== null);
   const rows = new Map<string, Row>();
   const queue = [...recorded];
   const read = async (): Promise<void> => {

@@ -8,24 +8,23 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { durationText } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
+import { usePages, type Pages } from '../../use-pages.ts';
 import { SessionBadge, nameOf } from './session-state.tsx';
 import { Tile } from './tile.tsx';
 import './sessions.css';
 
 /** Tiles with pictures at once. Each is a viewer. */
 const tilesMax = 24;
-const endedMax = 100;
+const pageSize = 100;
+const refreshMs = 5000;
 
 export default function Wall() {
-  const live = useLive(
-    async (signal) => {
-      const [running, ended] = await Promise.all([
-        callPage('listSessions', { query: { status: 'starting,ready,ending', limit: 100 }, signal }),
-        callPage('listSessions', { query: { status: 'ended,failed', limit: endedMax }, signal }),
-      ]);
-      return { running: running.items, hasMore: running.nextCursor !== null, ended: ended.items };
-    },
-    { everyMs: 5000 },
+  const live = useLive((signal) => callPage('listSessions', { query: { status: 'starting,ready,ending', limit: pageSize }, signal }), {
+    everyMs: refreshMs,
+  });
+  const ended = usePages<SessionResponse>(
+    ({ cursor, signal }) => callPage('listSessions', { query: { status: 'ended,failed', limit: pageSize, cursor }, signal }),
+    { everyMs: refreshMs },
   );
   return (
     <div class="page">
@@ -34,10 +33,10 @@ export default function Wall() {
         <CreateLink />
       </div>
       <Loaded live={live} loading="Loading sessions">
-        {({ running, hasMore, ended }) => (
+        {({ items, nextCursor }) => (
           <>
-            <Running sessions={running} hasMore={hasMore} />
-            {ended.length > 0 && <Ended sessions={ended} />}
+            <Running sessions={items} hasMore={nextCursor !== null} />
+            <Ended {...ended} />
           </>
         )}
       </Loaded>
@@ -115,9 +114,19 @@ function lifetimeMs({ created_at: created, ended_at: ended }: SessionResponse): 
   return Date.parse(ended ?? created) - Date.parse(created);
 }
 
-const Ended = ({ sessions }: { sessions: readonly SessionResponse[] }) => (
-  <section class="page-part" aria-labelledby="ended">
-    <h2 id="ended">Ended</h2>
-    <Table caption="Ended sessions" columns={columns} rows={sessions} keyOf={({ session_id: id }) => id} empty={null} rowsPerPage={10} />
-  </section>
-);
+/** Errors are those of the running sessions above: both are one list of the service. */
+const Ended = ({ live: { data = [] }, onMore }: Pages<SessionResponse>) =>
+  data.length > 0 && (
+    <section class="page-part" aria-labelledby="ended">
+      <h2 id="ended">Ended</h2>
+      <Table
+        caption="Ended sessions"
+        columns={columns}
+        rows={data}
+        keyOf={({ session_id: id }) => id}
+        empty={null}
+        rowsPerPage={10}
+        onMore={onMore}
+      />
+    </section>
+  );

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Page } from '../../api.ts';
-import { useLive, type Live } from '../../live.ts';
+import type { Page } from './api.ts';
+import { useLive, type Live } from './live.ts';
 
 interface PagesOptions {
   everyMs?: number;
