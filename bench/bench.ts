@@ -54,7 +54,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   inspect: inspections,
   'hostile-text': hostileText,
   memory,
-  gone: teardown,
+  teardown,
   view,
   money,
   overview,

@@ -21,11 +21,15 @@ export async function withSession(options, work) {
   }
 }
 
-/** Creates a connect token, calls `work` with the address that has it, and revokes it. Each connection creates a session of its own. */
+/**
+ * Creates a connect token, calls `work` with the addresses that have it, for HTTP and for WebSockets, and revokes it.
+ * Each connection creates a session of its own.
+ */
 export async function withConnectToken(work) {
-  const { token_id: id, cdp_http_url: address } = await (await request('POST', '/v1/connect-tokens', { name: 'example' })).json();
+  const created = await (await request('POST', '/v1/connect-tokens', { name: 'example' })).json();
+  const { token_id: id, cdp_http_url: address, cdp_url: socketAddress } = created;
   try {
-    await work(address);
+    await work(address, socketAddress);
   } finally {
     await request('DELETE', `/v1/connect-tokens/${id}`);
   }

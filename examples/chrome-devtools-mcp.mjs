@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { upload, withSession } from './berth.mjs';
+import { upload, withConnectToken, withSession } from './berth.mjs';
 import { withServer } from './mcp.mjs';
 import { pageUrl } from './page.mjs';
 
@@ -24,5 +24,13 @@ await withSession({}, ({ id, cdpUrl }) =>
     await upload(id, 'report.csv', 'a,b');
     await call('upload_file', { uid: uidOf(await call('take_snapshot'), '\\w+ "File'), filePaths: ['report.csv'] });
     assert.match(await title(), /report\.csv, 3 bytes/);
+  }),
+);
+
+// Configured once, with an address that stays the same: each start of the server has a session of its own.
+await withConnectToken((address) =>
+  withServer([server, '--browserUrl', address, '--no-usage-statistics'], async (tool) => {
+    await tool('navigate_page', { pageId: 1, type: 'url', url: pageUrl });
+    assert.match(await tool('take_snapshot', { pageId: 1 }), /button "Greet"/);
   }),
 );

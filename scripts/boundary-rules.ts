@@ -28,6 +28,7 @@ export const architecture = createRequire(import.meta.url)('../architecture.cjs'
 
 const src = 'packages/server/src';
 const tests = '[.]test[.]ts$';
+const fixtures = '[.]fixture[.]ts$';
 const anyOf = (names: readonly string[]): string => `(${names.join('|')})`;
 
 /** The name of the rule that guards what one keeper keeps. */
@@ -50,14 +51,16 @@ function ladderRules({ ladder }: Architecture): IRegularForbiddenRuleType[] {
 }
 
 function doorRules({ ladder, toolboxes }: Architecture): IRegularForbiddenRuleType[] {
-  return [
+  const doors = [`^${src}/$1/`, `^${src}/${anyOf(toolboxes)}/`, ...ladder.map((folder) => `^${src}/${folder}/${folder}[.]ts$`)];
+  const oneDoor = (from: IRegularForbiddenRuleType['from'], pathNot: string[]): IRegularForbiddenRuleType =>
     error('one-door', 'Another folder is entered through the file that bears its name, such as sessions/sessions.ts.', {
-      from: { path: `^${src}/([^/]+)/`, pathNot: tests },
-      to: {
-        path: `^${src}/([^/]+)/.+`,
-        pathNot: [`^${src}/$1/`, `^${src}/${anyOf(toolboxes)}/`, ...ladder.map((folder) => `^${src}/${folder}/${folder}[.]ts$`)],
-      },
-    }),
+      from,
+      to: { path: `^${src}/([^/]+)/.+`, pathNot },
+    });
+  return [
+    oneDoor({ path: `^${src}/([^/]+)/`, pathNot: [tests, fixtures] }, doors),
+    // Fixtures may also use what another folder has for tests.
+    oneDoor({ path: `^${src}/([^/]+)/.*${fixtures}` }, [...doors, `^${src}/[^/]+/testing[.]ts$`]),
     error('routes-are-mounted-once', 'Routes are leaves: only mount.ts imports them.', {
       from: { pathNot: [`^${src}/mount[.]ts$`, tests] },
       to: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },

@@ -92,8 +92,8 @@ const pageReasons = {
   context_lost: 'The page navigated during the call. Wait until it has loaded.',
   page_crashed: 'The page crashed. Navigate again, or open a new tab.',
   script_failed: 'The page interfered with a script of the call, or the script failed.',
-  element_gone: 'The element was removed from the page during the call.',
-  frame_gone: 'The frame was removed from the page during the call.',
+  element_detached: 'The element was removed from the page during the call.',
+  frame_detached: 'The frame was removed from the page during the call.',
   not_possible: 'The browser cannot do this with this page or these options; the message has the cause.',
 };
 

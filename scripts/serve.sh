@@ -2,8 +2,6 @@
 # Runs the service on the pinned Node, in the place of this shell, so that signals reach it.
 set -eu
 cd "$(dirname "$0")/.."
-# Most of what a request leaves behind is dead at once: a small nursery is collected often and keeps
-# the process some 40 MB smaller, for as long as it runs.
 # What was compiled at one start need not be at the next. A folder that cannot be written is not used.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/berth}"
 # glibc's own thresholds grow with every large buffer that is freed, until buffers of megabytes lie between
@@ -11,4 +9,6 @@ export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/berth}
 export MALLOC_MMAP_THRESHOLD_="${MALLOC_MMAP_THRESHOLD_:-131072}" MALLOC_TRIM_THRESHOLD_="${MALLOC_TRIM_THRESHOLD_:-1048576}"
 # Threads come and go: each of up to sixteen arenas keeps what its thread needed most. Two hold less, and are busy enough.
 export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
+# Most of what a request leaves behind is dead at once: a small nursery is collected often and keeps
+# the process some 40 MB smaller, for as long as it runs.
 exec node_modules/.bin/node --max-semi-space-size=4 packages/server/src/main.ts "$@"

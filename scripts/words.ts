@@ -3,7 +3,7 @@
  * source: the tables there say which words are refused, where, and what is
  * used instead. Run: `node scripts/words.ts [root] [path prefix…]`.
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, statSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import ts from 'typescript';
 
@@ -35,7 +35,8 @@ export interface Misnomer {
 
 const glossaryPath = 'docs/glossary.md';
 const sources = '{packages/*/src,images,tests,bench,scripts}/**/*.{ts,tsx}';
-const documents = ['*.md', 'docs/**/*.md', 'packages/**/*.md', 'tests/**/*.md', 'images/**/*.md'];
+/** Read line by line. */
+const documents = ['*.md', '{docs,packages,tests,images}/**/*.md', '{examples,scripts}/*.{mjs,cjs,sh}', '*.cjs', 'deploy/**/*'];
 const skipped = ['node_modules', 'dist', 'generated', 'results'];
 
 /** The rows of the table below a heading, cell by cell. */
@@ -140,6 +141,8 @@ function isDeclared(node: ts.Identifier | ts.PrivateIdentifier): boolean {
     ts.isTypeAliasDeclaration(parent) ||
     ts.isPropertyDeclaration(parent) ||
     ts.isPropertySignature(parent) ||
+    // Keys of `z.object` are the fields of the API.
+    ts.isPropertyAssignment(parent) ||
     ts.isNamespaceImport(parent) ||
     ts.isImportClause(parent);
   return declares && (parent as { name?: ts.Node }).name === node;
@@ -202,7 +205,9 @@ function inDocument(path: string, text: string, { text: inText }: Matchers): Mis
 }
 
 const listFiles = (root: string, pattern: string | string[]): string[] =>
-  globSync(pattern, { cwd: root, exclude: (name) => skipped.includes(basename(name)) }).toSorted();
+  globSync(pattern, { cwd: root, exclude: (name) => skipped.includes(basename(name)) })
+    .filter((path) => statSync(join(root, path)).isFile())
+    .toSorted();
 
 /** Every use of a refused word in the tree at `root`, below the given path prefixes. */
 export function findMisnomers(root: string, prefixes: readonly string[] = ['']): Misnomer[] {

@@ -47,6 +47,7 @@ function rightfulTree(): Record<string, string> {
     [`${src}/testing.ts`]: valueOf('./app.ts'),
     [`${src}/sessions/routes.ts`]: `import './sessions.ts';\nimport '../http/call.ts';\nimport * as contract from '@berth/contract';\nexport const kept = contract;\n`,
     [`${src}/sessions/store.ts`]: `import * as kysely from 'kysely';\nimport '../store/store.ts';\nexport const rows = [kysely, 'SELECT id FROM sessions'];\n`,
+    [`${src}/sessions/testing.ts`]: 'export const seeded = 1;\n',
     [`${src}/sessions/session.ts`]: `// A comment may say process.env and SELECT id FROM sessions.\nimport type * as clock from '../lib/clock.ts';\nexport type Kept = typeof clock;\n`,
     [`${src}/sessions/sessions.test.ts`]: `import '../app.ts';\nimport './routes.ts';\nimport '../egress/gate.ts';\nimport 'node:child_process';\nimport 'fastify';\n`,
     [`${src}/store/launch.ts`]: `import 'node:child_process';\nimport * as pg from 'pg';\nexport const kept = pg;\n`,
@@ -80,6 +81,8 @@ const seeds: Seed[] = [
   },
   { file: `${src}/lib/reads-config.ts`, text: typeOf('../config.ts'), rules: ['ladder-lib'] },
   { file: `${src}/drive/through-a-window.ts`, text: typeOf('../sessions/session.ts'), rules: ['one-door'] },
+  { file: `${src}/drive/through-a-window.fixture.ts`, text: typeOf('../sessions/session.ts'), rules: ['one-door'] },
+  { file: `${src}/drive/of-tests.fixture.ts`, text: typeOf('../sessions/testing.ts'), rules: [] },
   { file: `${src}/drive/into-a-foreign-store.ts`, text: valueOf('../sessions/store.ts'), rules: ['one-door'] },
   {
     file: `${src}/ops/by-dynamic-import.ts`,

@@ -64,6 +64,12 @@ const seeds: Seed[] = [
     reports: [{ line: 2, word: 'zorp' }],
   },
   {
+    what: 'a field of a request',
+    file: `${src}/lib/fields.ts`,
+    text: 'const Request = z.object({\n  zorp_ms: z.int(),\n});\n',
+    reports: [{ line: 2, word: 'zorp' }],
+  },
+  {
     what: 'the last word of a type',
     file: `${src}/lib/type.ts`,
     text: 'type StepBlick = string;\n',
@@ -108,6 +114,8 @@ const seeds: Seed[] = [
     reports: [3, 4].map((line) => ({ line, word: 'zorp' })),
   },
   { what: 'a document of a folder', file: `${src}/lib/README.md`, text: 'A zorp.\n', reports: [{ line: 1, word: 'zorp' }] },
+  { what: 'an example', file: 'examples/zorpless.mjs', text: '// A zorp.\n', reports: [{ line: 1, word: 'zorp' }] },
+  { what: 'a file of a deployment', file: 'deploy/helm/values.yaml', text: '# A\n# zorp\n', reports: [{ line: 2, word: 'zorp' }] },
   { what: 'the name of a file', file: 'tests/quux-by.test.ts', text: 'const a = 1;\n', reports: [{ line: 1, word: 'quux by' }] },
 
   { what: 'an exception below its path', file: `${src}/lib/allowed.ts`, text: 'const zorpLineMax = 1;\n', reports: [] },

@@ -65,7 +65,7 @@ describe('200', () => {
 
   it('does not change a finished job', async () => {
     const { job_id, end } = await startJob();
-    end({ kept: true });
+    end({ isRetained: true });
     const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
     assert.deepEqual((await served.call(cancelJob, { params: { job_id } })).body, done);
   });

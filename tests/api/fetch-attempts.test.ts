@@ -310,3 +310,19 @@ describe('the timeout of a fetch', () => {
     assert.equal(site.count('/left'), 1);
   });
 });
+
+describe('a block that a browser with windows may pass', () => {
+  it('is retried by full_browser only where this worker can start one', async (t) => {
+    const { kinds } = served.runtime;
+    const begin = t.mock.method(served.app.selfHeal, 'begin');
+    const { fetch } = await someOwner();
+    const mayRetry = async (): Promise<boolean | undefined> => {
+      await fetch({ url: 'http://site.test/', mode: 'browser' });
+      return begin.mock.calls.at(-1)?.arguments[2].enabled.includes('full_browser');
+    };
+    assert.equal(await mayRetry(), true);
+    served.runtime.kinds = kinds.filter((kind) => kind !== 'full_browser');
+    const without = await mayRetry().finally(() => (served.runtime.kinds = kinds));
+    assert.equal(without, false);
+  });
+});

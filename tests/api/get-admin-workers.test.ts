@@ -28,6 +28,20 @@ describe('200', () => {
     );
   });
 
+  it('lists only kinds that a worker can start', async () => {
+    const { app, runtime } = fleet.worker(0);
+    const listed = async () => {
+      app.fleet.heartbeat.nudge();
+      await app.fleet.heartbeat.idle();
+      return (await fleet.call(1, listWorkers)).body.find(({ worker_id }) => worker_id === fleet.workerId(0))?.kinds;
+    };
+    const { kinds } = runtime;
+    runtime.kinds = kinds.filter((kind) => kind !== 'full_browser');
+    assert.deepEqual(await listed(), ['headless']);
+    runtime.kinds = kinds;
+    assert.deepEqual(await listed(), ['headless', 'full_browser']);
+  });
+
   it('has no worker that was stopped', async () => {
     const third = await fleet.add();
     await eventually('it is listed', async () => (await fleet.call(0, listWorkers)).body.length === 3);

@@ -80,8 +80,10 @@ describe('409 report_not_available', () => {
     assert.deepEqual([links['client.ts'], links['capture.har'], links['screenshot.jpg']], [null, null, null]);
     const read = (name: InspectArtifact) => ({ params: { job_id: report.job_id, name } });
     await served.call(getInspectArtifact, read('openapi.json'));
-    for (const name of ['client.ts', 'capture.har', 'screenshot.jpg'] as const)
-      await served.refuse(getInspectArtifact, 'report_not_available', read(name));
+    for (const name of ['client.ts', 'capture.har', 'screenshot.jpg'] as const) {
+      const { reply } = await served.refuse(getInspectArtifact, 'report_not_available', read(name));
+      assert.equal(reply.headers.get('x-should-retry'), 'false', name);
+    }
   });
 });
 

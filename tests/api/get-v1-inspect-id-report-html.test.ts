@@ -70,10 +70,14 @@ describe('409 report_not_available', () => {
   it('answers while the inspection runs, and when it has failed', async () => {
     const { body } = await served.call(inspect, { body: { url: hangingUrl, async: true, timeout_ms: 1000 } });
     const { job_id } = body;
-    await served.refuse(getInspectReport, 'report_not_available', { params: { job_id } });
+    const running = await served.refuse(getInspectReport, 'report_not_available', { params: { job_id } });
+    assert.equal(running.reply.headers.get('x-should-retry'), 'true');
+    assert.match(running.message, /still running/);
     const { body: job } = await served.call(getJob, { params: { job_id }, query: { wait_seconds: '25' } });
     assert.equal(job.status, 'error');
-    await served.refuse(getInspectReport, 'report_not_available', { params: { job_id } });
+    const failed = await served.refuse(getInspectReport, 'report_not_available', { params: { job_id } });
+    assert.equal(failed.reply.headers.get('x-should-retry'), 'false');
+    assert.match(failed.message, /without a report/);
   });
 });
 

@@ -118,7 +118,7 @@ const prepares: Record<string, Prepare> = {
     tab_id: (await served.call(openTab, { key, params: { session_id }, body: {} })).body.tab_id,
   })),
   rotateIp: inParams(async (_, { key }) => ({
-    session_id: (await served.create({ proxy: { type: 'rotating', servers: [site.url, site.url] } }, { key })).session_id,
+    session_id: (await served.create(withProxies(), { key })).session_id,
   })),
   getDownload: inParams(async (session_id) => ({ download_id: plantDownload(served, session_id, { data: Buffer.from('a file') }) })),
   openLiveView: bySession('view'),
@@ -325,7 +325,10 @@ async function refusedBy(app: MeteredApp, endpoint: Endpoint, code: ErrorCode, r
   return details;
 }
 
-const sessionOf = async (app: MeteredApp, { key }: Owner): Promise<string> => (await app.create({}, { key })).session_id;
+const sessionOf = async (app: MeteredApp, { key }: Owner, body = {}): Promise<string> => (await app.create(body, { key })).session_id;
+
+/** Of a session in which every call can cost something, a rotation too. */
+const withProxies = () => ({ proxy: { type: 'rotating', servers: [site.url, site.url] } });
 
 const nextMonth = (): string => {
   const now = new Date();
@@ -337,7 +340,7 @@ describe('an owner with an exhausted plan', () => {
   let sessionId = '';
   before(async () => {
     owner = await served.newOwner('no_actions');
-    sessionId = await sessionOf(served, owner);
+    sessionId = await sessionOf(served, owner, withProxies());
   });
 
   for (const endpoint of costing)
@@ -410,10 +413,12 @@ describe('an owner with an exhausted plan', () => {
 describe('an owner with an empty wallet', () => {
   let owner: Owner;
   let sessionId = '';
+  let unproxied = '';
   before(async () => {
-    // The price of a session without actions.
-    owner = await paid.newOwner('open', 1);
-    sessionId = await sessionOf(paid, owner);
+    // The price of two sessions without actions.
+    owner = await paid.newOwner('open', 2);
+    sessionId = await sessionOf(paid, owner, withProxies());
+    unproxied = await sessionOf(paid, owner);
     assert.equal(await paid.balance(owner.key), 0);
   });
 
@@ -425,13 +430,20 @@ describe('an owner with an empty wallet', () => {
       assert.deepEqual(await traces(paid, owner, sessionId), before);
     });
 
+  it('may ask for a rotation that cannot change anything', async () => {
+    const before = await paid.account(owner);
+    const { status, body } = await paid.call(rotateIp, { key: owner.key, params: { session_id: unproxied } });
+    assert.deepEqual([status, body.rotated], [200, false]);
+    assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
+  });
+
   it('gets no session, and none is stored', async () => {
     const { booted } = paid.runtime.counts;
     assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), {
       balance: 0,
       required: 1,
     });
-    assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [1, booted]);
+    assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [2, booted]);
   });
 
   it('continues on a plan with overdraft', async () => {

@@ -302,6 +302,20 @@ describe('steps in a real shop', () => {
         }
       });
 
+    it('that has a thousand frames lets a tab be opened beside it in time, or refuses it with a declared error', async () => {
+      const params = await create();
+      try {
+        await run(params, { actions: [{ type: 'navigate', url: `${site.url}/frames?count=1000`, timeout_ms: 2000 }], timeout_ms: 4000 });
+        const since = performance.now();
+        const { status, body, text } = await client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 10_000 } });
+        const took = performance.now() - since;
+        assert.ok(took < 10_000 + graceMs, `${Math.round(took)} ms`);
+        if (status !== 201) assert.ok(openTab.errors.includes(ErrorBody.parse(body).error.code), text);
+      } finally {
+        await client.call(endSession, { params });
+      }
+    });
+
     it('with very many elements returns a truncated result', async () => {
       const params = shared;
       const { results } = await bounded(

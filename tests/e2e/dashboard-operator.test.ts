@@ -362,7 +362,7 @@ describe('somebody without the admin key', () => {
     await stranger.page.getByRole('tab', { name: 'Operator' }).click();
     await stranger.page.getByRole('textbox', { name: 'Admin key' }).fill('wrong-key-0123456789abcdef0123456789');
     await stranger.page.getByRole('textbox', { name: 'Admin key' }).press('Enter');
-    await stranger.page.getByRole('alert').getByText('This admin key is not valid.').waitFor();
+    await stranger.page.getByRole('alert').getByText('This admin key is not valid').waitFor();
     await stranger.close();
   });
 });

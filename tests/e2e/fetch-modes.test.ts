@@ -274,9 +274,9 @@ describe('fetch modes', () => {
         for (let n = 0; n < 4; n += 1) {
           const { json } = await get('/cookies', {
             mode,
-            extract: { fields: { sent: { selector: '#sent' }, kept: { selector: '#kept' } } },
+            extract: { fields: { sent: { selector: '#sent' }, stored: { selector: '#kept' } } },
           });
-          assert.deepEqual(json, { sent: 'none', kept: mode === 'http' ? '' : 'nothing' }, `${mode} ${n}`);
+          assert.deepEqual(json, { sent: 'none', stored: mode === 'http' ? '' : 'nothing' }, `${mode} ${n}`);
         }
     });
 

@@ -51,6 +51,38 @@ const asks = html(
   </script>`,
 );
 
+/** The centres of the inputs on `/pickers`, whose browser would show a picker. */
+const pickers = {
+  date: { y: 60, title: 'Choose a date', before: '2026-03-01', value: '2026-03-09' },
+  time: { y: 120, title: 'Choose a time', before: '', value: '09:30' },
+  month: { y: 180, title: 'Choose a month', before: '', value: '2026-04' },
+  week: { y: 240, title: 'Choose a week', before: '', value: '2026-W07' },
+  color: { y: 300, title: 'Choose a colour', before: '#ff0000', value: '#00ff7f' },
+} as const;
+
+const pickersPage = html(
+  'Pickers',
+  `${reportScript}<style>body { margin: 0 } input { position: absolute; left: 100px; width: 200px; height: 40px; box-sizing: border-box }</style>
+  ${Object.entries(pickers)
+    .map(([type, { y, before }]) => `<input type="${type}" value="${before}" style="top: ${y - 20}px" aria-label="${type}">`)
+    .join('')}
+  <script>
+    for (const input of document.querySelectorAll('input')) {
+      let heard = [];
+      for (const name of ['input', 'change']) input.addEventListener(name, () => heard.push(name));
+      input.addEventListener('change', () => { say('picked', { input: input.type, value: input.value, heard: heard.join() }); heard = []; });
+    }
+  </script>`,
+);
+
+/** A file input in a frame of another site, which has a process of its own. */
+const framing = (origin: string): string =>
+  html(
+    'Framing',
+    `${reportScript}<style>body { margin: 0 } iframe { position: absolute; left: 0; top: 0; width: 600px; height: 400px; border: 0 }</style>
+    <iframe src="${origin}/asks"></iframe>`,
+  );
+
 describe('what a page asks', () => {
   const reports = new Reports();
   let site: Site;
@@ -62,7 +94,10 @@ describe('what a page asks', () => {
   before(async () => {
     const report = (_: unknown, response: ServerResponse): void =>
       void response.writeHead(200, { 'content-disposition': 'attachment; filename=report.csv' }).end('a;b\n1;2\n');
-    site = await startSite({ pages: { ...viewingPages(reports), '/asks': asks, '/report': report } });
+    const frame = (_: unknown, response: ServerResponse): void =>
+      void response.setHeader('content-type', 'text/html').end(framing(site.url.replace('127.0.0.1', 'framed.localhost')));
+    const own = { '/asks': asks, '/pickers': pickersPage, '/framing': frame, '/report': report };
+    site = await startSite({ pages: { ...viewingPages(reports), ...own } });
     [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
     client = service.client;
     session = (await client.call(createSession, { body: { name: 'shopping', start_url: `${site.url}/asks`, timeout_seconds: 800 } })).body;
@@ -190,6 +225,36 @@ describe('what a page asks', () => {
     await noPrompt();
     await clickAt(spots.file);
     await chooser.getByRole('button', { name: 'Cancel' }).click();
+    await noPrompt();
+  });
+
+  it('a file chooser of a frame that has a process of its own takes a file as well', async () => {
+    await go('/framing');
+    await reports.waitFor('shown', { from: '/asks' });
+    await clickAt(spots.file);
+    const chooser = card('Choose a file for the page');
+    await chooser.waitFor();
+    await chooser.getByLabel('File').setInputFiles({ name: 'framed.txt', mimeType: 'text/plain', buffer: Buffer.from('text') });
+    await reports.waitFor('file', { name: 'framed.txt' });
+    await noPrompt();
+  });
+
+  it('dates, times and colours are chosen by the pickers of the person’s own browser', async () => {
+    await go('/pickers');
+    for (const [type, { y, title, before, value }] of Object.entries(pickers)) {
+      await clickAt({ x: 160, y });
+      const field = viewer.page.getByLabel(title, { exact: true }).and(viewer.page.locator('input'));
+      await field.waitFor();
+      assert.equal(await field.getAttribute('type'), type);
+      assert.equal(await field.inputValue(), before);
+      if (type === 'color') await viewer.inspect('live-view-picker');
+      await field.fill(value);
+      await button('OK').click();
+      await reports.waitFor('picked', { input: type, value, heard: 'input,change' });
+      await noPrompt();
+    }
+    await clickAt({ x: 160, y: pickers.color.y });
+    await card('Choose a colour').press('Escape');
     await noPrompt();
   });
 

@@ -86,7 +86,8 @@ export const billingWebhook = endpoint({
   description:
     'Receives events from the payment provider in Stripe’s format, with a `Stripe-Signature` over the bytes of the ' +
     'body. Each event is applied once, and an event older than the newest one applied for its owner is ignored. ' +
-    'Without a signing secret, unsigned events are accepted on loopback addresses only.',
+    'Without a signing secret, unsigned events are accepted only while the service listens on loopback addresses, or where the ' +
+    'operator allows them with BERTH_ALLOW_UNSIGNED_WEBHOOKS.',
   auth: 'none',
   rawBody: 'json',
   bodyLimitBytes: 256 * 1024,

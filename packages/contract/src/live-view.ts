@@ -42,10 +42,14 @@ export interface LiveOption {
   disabled: boolean;
 }
 
+/** Inputs that a page opens a picker for. `min`, `max` and `step` are those of the input; empty for none. */
+export type LivePickerType = 'date' | 'time' | 'datetime-local' | 'month' | 'week' | 'color';
+
 /** What the active tab waits for. A dialog blocks its page until it is answered. */
 export type LivePrompt = { prompt_id: number } & (
   | { kind: 'dialog'; dialog: 'alert' | 'confirm' | 'prompt' | 'beforeunload'; message: string; default_value: string }
   | { kind: 'list'; options: LiveOption[]; box: { x: number; y: number; width: number; height: number } }
+  | ({ kind: 'picker'; type: LivePickerType; value: string } & Record<'min' | 'max' | 'step', string>)
   | { kind: 'files'; multiple: boolean }
 );
 

@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
 
 export const settingSources = ['environment', 'command_line', 'default'] as const;
-export type SettingSource = (typeof settingSources)[number];
 
 const Setting = z.object({
   name: z.string().meta({ description: 'Name of the environment variable.', examples: ['BERTH_PORT'] }),

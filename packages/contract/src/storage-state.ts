@@ -32,7 +32,7 @@ const CookieFields = z.strictObject({
 });
 
 export const StoredCookie = CookieFields.check((context) => {
-  for (const [field, message] of findCookieFaults(context.value))
+  for (const [field, message] of findCookieIssues(context.value))
     context.issues.push({
       code: 'custom',
       message,
@@ -44,40 +44,40 @@ export const StoredCookie = CookieFields.check((context) => {
 }).meta({ id: 'StoredCookie' });
 export type StoredCookie = z.infer<typeof StoredCookie>;
 
-type CookieFault = [field: keyof z.infer<typeof CookieFields>, message: string];
+type CookieIssue = [field: keyof z.infer<typeof CookieFields>, message: string];
 
 /** What browsers refuse of a cookie (RFC 6265bis, section 5.7). */
-function findCookieFaults(cookie: z.infer<typeof CookieFields>): CookieFault[] {
+function findCookieIssues(cookie: z.infer<typeof CookieFields>): CookieIssue[] {
   const { name, value, path, partitionKey } = cookie;
-  const faults: CookieFault[] = [];
+  const issues: CookieIssue[] = [];
   for (const field of ['name', 'value', 'domain', 'path', 'partitionKey'] as const)
     if (!isCookieText(cookie[field] ?? ''))
-      faults.push([field, 'Input should have no control characters, semicolons, unpaired surrogates or spaces at its ends']);
-  if (name.includes('=')) faults.push(['name', 'Input should have no equals sign']);
-  if (name === '' && value === '') faults.push(['value', 'Name and value should not both be empty']);
+      issues.push([field, 'Input should have no control characters, semicolons, unpaired surrogates or spaces at its ends']);
+  if (name.includes('=')) issues.push(['name', 'Input should have no equals sign']);
+  if (name === '' && value === '') issues.push(['value', 'Name and value should not both be empty']);
   // A server would take what is before the sign for the name.
   if (name === '' && (value.includes('=') || /^__(host|secure|http)-/i.test(value)))
-    faults.push(['value', 'Input should have no equals sign and no name prefix where the name is empty']);
+    issues.push(['value', 'Input should have no equals sign and no name prefix where the name is empty']);
   if (new TextEncoder().encode(name + value).length > cookieBytesMax)
-    faults.push(['value', `Name and value together should have at most ${cookieBytesMax} bytes in UTF-8`]);
-  if (!path.startsWith('/')) faults.push(['path', 'Input should begin with a slash']);
+    issues.push(['value', `Name and value together should have at most ${cookieBytesMax} bytes in UTF-8`]);
+  if (!path.startsWith('/')) issues.push(['path', 'Input should begin with a slash']);
   if (partitionKey !== undefined && !URL.canParse(partitionKey))
-    faults.push(['partitionKey', 'Input should be a site such as https://example.com']);
-  return [...faults, ...findPrefixFaults(cookie)];
+    issues.push(['partitionKey', 'Input should be a site such as https://example.com']);
+  return [...issues, ...findPrefixIssues(cookie)];
 }
 
 /** By the prefix of its name, a cookie promises how it was set. */
-function findPrefixFaults({ name, domain, path, secure, httpOnly, partitionKey }: z.infer<typeof CookieFields>): CookieFault[] {
-  const faults: CookieFault[] = [];
+function findPrefixIssues({ name, domain, path, secure, httpOnly, partitionKey }: z.infer<typeof CookieFields>): CookieIssue[] {
+  const issues: CookieIssue[] = [];
   const prefix = /^__(host-http|http|host|secure)-/i.exec(name)?.[1]?.toLowerCase() ?? '';
   const shown = `__${prefix.replace(/\b[a-z]/g, (letter) => letter.toUpperCase())}-`;
-  if (prefix !== '' && !secure) faults.push(['secure', `Input should be true for a cookie with the prefix ${shown}`]);
-  if (prefix.endsWith('http') && !httpOnly) faults.push(['httpOnly', `Input should be true for a cookie with the prefix ${shown}`]);
-  if (prefix.startsWith('host') && path !== '/') faults.push(['path', `Input should be / for a cookie with the prefix ${shown}`]);
+  if (prefix !== '' && !secure) issues.push(['secure', `Input should be true for a cookie with the prefix ${shown}`]);
+  if (prefix.endsWith('http') && !httpOnly) issues.push(['httpOnly', `Input should be true for a cookie with the prefix ${shown}`]);
+  if (prefix.startsWith('host') && path !== '/') issues.push(['path', `Input should be / for a cookie with the prefix ${shown}`]);
   if (prefix.startsWith('host') && domain.startsWith('.'))
-    faults.push(['domain', `Input should have no leading dot for a cookie with the prefix ${shown}`]);
-  if (partitionKey !== undefined && !secure) faults.push(['secure', 'Input should be true for a partitioned cookie']);
-  return faults;
+    issues.push(['domain', `Input should have no leading dot for a cookie with the prefix ${shown}`]);
+  if (partitionKey !== undefined && !secure) issues.push(['secure', 'Input should be true for a partitioned cookie']);
+  return issues;
 }
 
 // oxlint-disable-next-line no-control-regex -- Browsers refuse them.

@@ -186,7 +186,7 @@ export async function buildServices(
   const jobs = new Jobs({ ...jobDeps, runningMax, queuedMax, fleet: jobFleet, largeResults });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
   const work = { owners, metering, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
-  const fetches = new Fetches({ ...work, allowEvaluate, pagesMax, machinesMax, userAgent });
+  const fetches = new Fetches({ ...work, runtime, allowEvaluate, pagesMax, machinesMax, userAgent });
   const skills = new Skills({ store, clock, log });
   const inspections = new Inspections({ ...work, machines: fetches.machines, allowEvaluate, userAgent });
   const flows = new Flows({ ...work, skills, inspections, llm: llmConfig(config), allowEvaluate, machines: fetches.machines });

@@ -88,8 +88,10 @@ export class Promos {
     const { owners, clock } = this.#deps;
     if (promo.redeemedBy !== null)
       throw new ServiceError('code_already_redeemed', 'This code has already been redeemed. Each code works once.');
-    if (promo.expiresAt && promo.expiresAt <= clock.now()) throw new ServiceError('code_expired', 'This code has expired.');
-    if (!owners.tiers.get(promo.tier)) throw new ServiceError('code_expired', 'The plan of this code is no longer offered.');
+    if (promo.expiresAt && promo.expiresAt <= clock.now())
+      throw new ServiceError('code_expired', 'This code has expired. Ask for a new one.');
+    if (!owners.tiers.get(promo.tier))
+      throw new ServiceError('code_expired', 'The plan of this code is no longer offered. Ask for a new code.');
     return promo;
   }
 

@@ -272,8 +272,8 @@ class AttachedBrowser implements Browser {
     const { prompts } = this.#tabs;
     return new TabRemoteInput(this.#tabDeps(this.#tabs.forDriving(tabId)), {
       onActivity: () => this.#touch(),
-      openList: (list, handler) => prompts.open(tabId, { kind: 'list', ...list }, handler),
-      closeList: () => prompts.cancel(tabId, ['list']),
+      openControl: (question, handler) => prompts.open(tabId, question, handler),
+      closeControl: () => prompts.cancel(tabId, ['list', 'picker']),
     });
   }
 

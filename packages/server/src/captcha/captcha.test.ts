@@ -317,7 +317,7 @@ describe('a solve', () => {
     await tab.launched.browser.closeTab(tab.page.tabId, limit());
     await closed;
     assert.deepEqual(await solved, { result: 'failed', units: 0 });
-    assert.equal(events.at(-1)?.data['reason'], 'page_gone');
+    assert.equal(events.at(-1)?.data['reason'], 'page_closed');
     assert.equal(watch.size, 0);
   });
 

@@ -120,7 +120,7 @@ export class Captchas {
 
 function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSignal }): CaptchaFailure {
   // The browser may answer before the tab reports its end.
-  if (page.closed.aborted || error instanceof TabNotFound || error instanceof BrowserClosed) return 'page_gone';
+  if (page.closed.aborted || error instanceof TabNotFound || error instanceof BrowserClosed) return 'page_closed';
   if (limit.aborted) return 'timeout';
   if (error instanceof LaneFull || error instanceof LaneTimeout) return 'busy';
   if (error instanceof ProviderFailure) return `provider_${error.reason}`;

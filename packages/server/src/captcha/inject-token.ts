@@ -72,7 +72,7 @@ async function invokeCallback(
   } catch (error) {
     if (!(error instanceof PageError)) throw error;
     // A callback that navigates destroys the script's context; any other error is the page's own.
-    return error.reason === 'context_lost' || error.reason === 'frame_gone' ? 'called' : 'threw';
+    return error.reason === 'context_lost' || error.reason === 'frame_detached' ? 'called' : 'threw';
   }
 }
 

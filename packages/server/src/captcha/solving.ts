@@ -34,7 +34,7 @@ export type CaptchaFailure =
   | `provider_${ProviderFailureReason}`
   | 'no_response_field'
   | 'token_rejected'
-  | 'page_gone'
+  | 'page_closed'
   | 'page_failed'
   | 'busy'
   | 'internal';

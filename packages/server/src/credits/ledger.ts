@@ -293,7 +293,7 @@ export class Ledger {
     if (!code) throw codeNotFound();
     if (code.redeemedBy !== null)
       throw new ServiceError('code_already_redeemed', 'This code has already been redeemed. Each code works once.');
-    if (code.expiresAt && code.expiresAt <= this.#at) throw new ServiceError('code_expired', 'This code has expired.');
+    if (code.expiresAt && code.expiresAt <= this.#at) throw new ServiceError('code_expired', 'This code has expired. Ask for a new one.');
     this.#fill(owner, code.amount, 'code');
     this.#codes.set(codeId, { ...code, redeemedBy: owner });
     return this.#enter(operation, { opId, owner, from: codesAccount, to: walletOf(owner), amount: code.amount, details: { actor } });

@@ -144,14 +144,3 @@ export class Disk {
     log.warn({ disk: level, freeBytes: this.#freeBytes, freeBytesMin }, 'disk level changed');
   }
 }
-
-/** For a service that counts and never refuses, as in tests of what writes. */
-export const createUnlimitedDisk = (log: Log): Disk =>
-  new Disk({
-    folders: [],
-    freeBytesMin: 0,
-    ownerBytesMax: Infinity,
-    downloadBytesMax: Infinity,
-    reserve: null,
-    log,
-  });

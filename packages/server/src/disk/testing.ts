@@ -1,4 +1,4 @@
-/** A disk with a size of its own, for the tests of what writes to it. */
+/** Disks for the tests of what writes to them. */
 import { silentLog } from '../lib/log.ts';
 import { Disk, type DiskOptions } from './disk.ts';
 
@@ -9,6 +9,7 @@ export interface TestDisk extends Disk {
   free: number;
 }
 
+/** Of a size of its own. */
 export function createTestDisk(options: Partial<DiskOptions> = {}): TestDisk {
   const shown = { free: 100 * gigabyte };
   const disk = new Disk({
@@ -28,3 +29,14 @@ export function createTestDisk(options: Partial<DiskOptions> = {}): TestDisk {
     },
   });
 }
+
+/** Counts and never refuses. */
+export const createUnlimitedDisk = (): Disk =>
+  new Disk({
+    folders: [],
+    freeBytesMin: 0,
+    ownerBytesMax: Infinity,
+    downloadBytesMax: Infinity,
+    reserve: null,
+    log: silentLog,
+  });

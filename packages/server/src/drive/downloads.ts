@@ -46,7 +46,7 @@ export const toFileReply = ({ download, file }: DownloadedFile): FileReply => ({
 });
 
 const notFound = (download: DownloadInfo | undefined, cause?: unknown): ServiceError =>
-  new ServiceError('download_not_found', 'No such download, or its file does not exist.', {
+  new ServiceError('download_not_found', 'No such download, or its file no longer exists. List the downloads of the session.', {
     cause,
     details: download ? { status: download.status } : {},
   });

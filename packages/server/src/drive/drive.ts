@@ -16,7 +16,7 @@ import type { Content } from '../content/content.ts';
 import type { RotationResult } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering } from '../metering/metering.ts';
-import type { RunningSession, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
+import type { Machine, RunningSession, Sessions, SessionEvent, UploadedFile } from '../sessions/sessions.ts';
 import { countSteps } from '../steps/steps.ts';
 import { runActions, toActionsOptions, type ActionsResult } from './actions.ts';
 import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent, type PageSnapshot } from './content.ts';
@@ -28,7 +28,7 @@ import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
 import { openTab } from './open-tab.ts';
 import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
-import { runAction, type Target } from './run-action.ts';
+import { runAction, type Cost, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
 
 export { Digests, toFileReply } from './downloads.ts';
@@ -90,9 +90,10 @@ export class Drive {
     return runAction(this.#deps, target, { name: 'close_tab', cost: null }, ({ browser }, signal) => browser.closeTab(tabId, { signal }));
   }
 
-  /** A rotation that changes nothing is free. */
+  /** A rotation that changes nothing is free, and one that cannot change anything needs no credits. */
   rotateIp(target: Target): Promise<RotationResult> {
-    const cost = { count: 1, countOf: ({ rotated }: RotationResult) => (rotated ? 1 : 0) };
+    const rotation = { count: 1, countOf: ({ rotated }: RotationResult) => (rotated ? 1 : 0) };
+    const cost = ({ egress }: Machine): Cost<RotationResult> | null => (egress.canRotate ? rotation : null);
     return runAction(this.#deps, target, { name: 'rotate_ip', cost }, ({ egress }, signal) => egress.rotate(signal));
   }
 

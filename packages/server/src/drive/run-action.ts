@@ -35,8 +35,8 @@ export interface Action<W, T = W> {
     | 'open_download'
     | 'upload';
   url?: string | undefined;
-  /** Default: one action. null: the call is free. */
-  cost?: Cost<T> | null;
+  /** Default: one action. null: the call is free. A function is called when the call's turn has come. */
+  cost?: Cost<T> | null | ((machine: Machine) => Cost<T> | null);
   /** Whether the call waits for its turn in the session's queue. Default: true. */
   isQueued?: boolean;
   /** Makes the result of the work, outside the queue and before the charge. */
@@ -60,9 +60,11 @@ const oneAction: Cost<unknown> = { count: 1, countOf: () => 1 };
  */
 export async function runAction<W, T = W>(deps: RunDeps, target: Target, action: Action<W, T>, work: Work<W>): Promise<T> {
   const { owner, sessionId, signal, isFree = false } = target;
-  const { cost = oneAction, isQueued = true, finish = (result) => Promise.resolve(result as unknown as T) } = action;
+  const { cost: given = oneAction, isQueued = true, finish = (result) => Promise.resolve(result as unknown as T) } = action;
+  let cost = null as Cost<T> | null;
   let ticket = null as Ticket | null;
   const start: Work<{ session: LiveSession; result: W }> = async (machine, sessionSignal, session) => {
+    cost = typeof given === 'function' ? given(machine) : given;
     // When its turn has come, so that errors of the session take precedence over those of billing.
     if (cost && !isFree) ticket = await deps.metering.admit(owner, { axis: 'action', count: cost.count });
     const emit = startReport(session, deps.clock, { ...action, isViewers: isFree });

@@ -128,6 +128,10 @@ export class MachineEgress implements EgressRoute {
     this.#startGeneration('a new policy', () => true);
   }
 
+  get canRotate(): boolean {
+    return !this.#closed && (this.#policy?.upstreams.length ?? 0) > 1;
+  }
+
   rotate(signal: AbortSignal): Promise<RotationResult> {
     // Serialized: two at once would both take the proxy after the current one.
     const rotation = this.#lastRotation.then(() => this.#rotate(signal));

@@ -60,6 +60,8 @@ export interface EgressRoute {
   accept(connection: Duplex): void;
   /** Drops the connections of the previous policy. @throws TypeError for an upstream that is not a proxy address */
   apply(policy: EgressPolicy): void;
+  /** Whether the policy has another upstream that a rotation could switch to. */
+  readonly canRotate: boolean;
   /** Switches to the next reachable upstream and drops the connections through the previous one. */
   rotate(signal: AbortSignal): Promise<RotationResult>;
   stats(): EgressStats;

@@ -9,6 +9,7 @@ import { HttpFailure, type EgressRoute, type EgressStats } from '../egress/egres
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
+import type { Runtime } from '../runtime/runtime.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Sessions } from '../sessions/sessions.ts';
 import type { StepContext } from '../steps/steps.ts';
@@ -33,6 +34,8 @@ export interface RunDeps {
   metering: Metering;
   clock: Clock;
   allowEvaluate: boolean;
+  /** Of this worker. */
+  runtime: Pick<Runtime, 'kinds'>;
 }
 
 export interface AttemptOptions {

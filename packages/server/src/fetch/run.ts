@@ -164,15 +164,17 @@ export class FetchRun {
   /** The strategies that this request and this service allow. */
   #listStrategies(): StrategyName[] {
     const { request, policy, kind } = this.#spec;
-    const { configured } = this.#deps.captchas;
+    const { captchas, runtime } = this.#deps;
+    const { configured } = captchas;
     const byBrowser = request.mode !== 'http';
+    const hasDisplay = runtime.kinds.includes('full_browser');
     return [
       'direct',
       'wait_retry',
       'throttle',
       ...(policy && policy.upstreams.length > 1 ? (['rotate_egress'] as const) : []),
       ...(byBrowser && request.session_id === null && request.cookies.length > 0 ? (['fresh_context'] as const) : []),
-      ...(byBrowser && kind === 'headless' && request.session_id === null ? (['full_browser'] as const) : []),
+      ...(byBrowser && hasDisplay && kind === 'headless' && request.session_id === null ? (['full_browser'] as const) : []),
       ...(byBrowser && configured.includes('http') ? (['captcha_provider'] as const) : []),
       // A person can only view the page of a session.
       ...(request.session_id !== null && configured.includes('human') ? (['human'] as const) : []),

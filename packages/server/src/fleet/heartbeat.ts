@@ -49,7 +49,7 @@ function readReport(fleet: FleetContext): Omit<WorkerReport, 'url' | 'fleetAddre
     region: deps.region,
     version: apiVersion,
     registryVersion: deps.registryVersion,
-    kinds: poolKinds.filter((kind) => !history.isBackingOff(kind)),
+    kinds: poolKinds.filter((kind) => deps.runtime.kinds.includes(kind) && !history.isBackingOff(kind)),
     sessions,
     sessionsMax: deps.sessionsMax,
     machinesLeft: pressure.machinesLeft(),

@@ -1,5 +1,5 @@
 import { poolKinds, type PoolKind } from '@berth/contract';
-import type { TemplateState, BootMethod, Runtime, VmKind } from '../runtime/runtime.ts';
+import { vmKinds, type TemplateState, type BootMethod, type Runtime, type VmKind } from '../runtime/runtime.ts';
 import type { Machine } from './machine.ts';
 import type { MachineState } from './store.ts';
 import type { MemoryReadings } from './memory.ts';
@@ -120,7 +120,6 @@ export interface FleetStats {
   admitting: boolean;
 }
 
-const kinds = ['headless', 'full_browser', 'shell'] as const satisfies readonly VmKind[];
 const states = ['warming', 'ready', 'assigned', 'draining'] as const satisfies readonly MachineState[];
 
 export function readStats(fleet: FleetContext): FleetStats {
@@ -129,14 +128,17 @@ export function readStats(fleet: FleetContext): FleetStats {
   const templates = deps.runtime.templates();
   return {
     runtime: deps.runtime,
-    machines: kinds.flatMap((kind) => states.map((state) => ({ kind, state, count: fleet.count(state, kind) }))),
+    machines: vmKinds.flatMap((kind) => states.map((state) => ({ kind, state, count: fleet.count(state, kind) }))),
     targets: poolKinds.map((kind) => ({ kind, target: targets.share(kind) })),
     boots: boots.flatMap(({ kind, byMethod }) =>
       (['process', 'clone', 'cold'] as const).map((method) => ({ kind, method, count: byMethod[method] })),
     ),
     bootFailures: boots.map(({ kind, failed }) => ({ kind, count: failed })),
     retired: history.retired,
-    templates: kinds.map((kind) => ({ kind, isCold: templates.some((template) => template.kind === kind && template.method === 'cold') })),
+    templates: vmKinds.map((kind) => ({
+      kind,
+      isCold: templates.some((template) => template.kind === kind && template.method === 'cold'),
+    })),
     failing: history.failing((kind) => poolKinds.some((pooled) => pooled === kind && targets.share(pooled) > 0)),
     waiting,
     admitting: pressure.read().admitting,

@@ -249,14 +249,14 @@ export class Lease {
     const taken: string[] = [];
     for (const lease of silent) if (await takeLease(this.#deps.store, lease)) taken.push(lease.workerId);
     if (taken.length === 0) return;
-    this.#deps.log.warn({ workers: taken }, 'workers lost: their leases were taken');
+    this.#deps.log.warn({ workers: taken }, 'leases of lost workers taken');
     for (const listener of this.#takenListeners) listener(taken);
   }
 
   #fence(reason: FenceReason): void {
     this.#epoch = null;
     this.#hasBeenFenced = true;
-    this.#deps.log.error({ reason }, 'lease lost: this worker ends its browsers and joins again');
+    this.#deps.log.error({ reason }, 'lease lost');
     this.#fencing = Promise.all(this.#fencedListeners.map(async (listener) => listener(reason)));
   }
 

@@ -77,10 +77,10 @@ export class Refill {
 
   /** The kind that is furthest below its target. */
   #next(): PoolKind | undefined {
-    const { history, targets } = this.#fleet;
+    const { deps, history, targets } = this.#fleet;
     const fullness = (kind: PoolKind): number => this.#fresh(kind) / targets.share(kind);
     return poolKinds
-      .filter((kind) => this.#isBelowTarget(kind) && !history.isBackingOff(kind))
+      .filter((kind) => deps.runtime.kinds.includes(kind) && this.#isBelowTarget(kind) && !history.isBackingOff(kind))
       .toSorted((one, other) => fullness(one) - fullness(other))[0];
   }
 

@@ -13,7 +13,7 @@ export class RegistrySkew {
   observe(own: string, others: ReadonlyMap<string, string | null>): void {
     for (const [worker, version] of others)
       if (version !== null && version !== own && this.#seen.get(worker) !== version)
-        this.#log.warn({ worker, version, own_version: own }, 'another worker has another version of the file of regions');
+        this.#log.warn({ worker, version, own_version: own }, 'region registry skew detected');
     this.#seen = new Map(others);
   }
 }

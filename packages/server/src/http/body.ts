@@ -44,7 +44,7 @@ export function checkBodyLength({ headers }: IncomingMessage, bytesMax: number):
 }
 
 const tooLarge = (bytesMax: number): ServiceError =>
-  new ServiceError('body_too_large', `The body is larger than ${bytesMax} bytes.`, { details: { limit_bytes: bytesMax } });
+  new ServiceError('body_too_large', `The body is larger than ${bytesMax} bytes. Send less.`, { details: { limit_bytes: bytesMax } });
 
 /**
  * Reads the whole body, whose length is checked where it is announced.
@@ -76,7 +76,8 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
     };
     const onEnd = (): void => complete(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
     const onError = (): void => refuse(new ClientDisconnected());
-    const timer = setTimeout(() => refuse(new ServiceError('request_timeout', 'The body took too long to arrive.')), limits.timeoutMs);
+    const late = (): ServiceError => new ServiceError('request_timeout', 'The body took too long to arrive. Send the request again.');
+    const timer = setTimeout(() => refuse(late()), limits.timeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onError);
   });
 }

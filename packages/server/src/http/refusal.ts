@@ -41,14 +41,15 @@ export type ParserError = Error & { code?: string | undefined; rawPacket?: unkno
 
 /** The error of a request that Node's parser has rejected. */
 export function parserError(error: ParserError, urlBytesMax: number): ServiceError {
-  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return new ServiceError('request_timeout', 'The request took too long to arrive.');
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new ServiceError('request_timeout', 'The request took too long to arrive. Send it again.');
   if (error.code !== 'HPE_HEADER_OVERFLOW')
-    return new ServiceError('bad_request', 'The request is not well-formed HTTP.', { cause: error });
+    return new ServiceError('bad_request', 'The request is not well-formed HTTP. Correct the request.', { cause: error });
   const firstLine = Buffer.isBuffer(error.rawPacket) ? error.rawPacket.subarray(0, urlBytesMax + 16) : Buffer.alloc(0);
   if (firstLine.length > urlBytesMax && !firstLine.includes('\n') && /^[A-Z]+ \//.test(firstLine.toString('latin1', 0, 16)))
     return urlTooLong(urlBytesMax);
-  return new ServiceError('headers_too_large', 'The request headers are too large.');
+  return new ServiceError('headers_too_large', 'The request headers are too large. Send fewer or shorter headers.');
 }
 
 export const urlTooLong = (limit: number): ServiceError =>
-  new ServiceError('uri_too_long', `The URL is longer than ${limit} bytes.`, { details: { limit_bytes: limit } });
+  new ServiceError('uri_too_long', `The URL is longer than ${limit} bytes. Shorten it.`, { details: { limit_bytes: limit } });

@@ -3,7 +3,7 @@ import { Rates } from '../rates/rates.ts';
 import { connect } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
-import { createUnlimitedDisk } from '../disk/disk.ts';
+import { createUnlimitedDisk } from '../disk/testing.ts';
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Store } from '../store/store.ts';
@@ -92,7 +92,7 @@ export const testOptions: HttpOptions = {
   guards,
   log: silentLog,
   store: noStore,
-  disk: createUnlimitedDisk(silentLog),
+  disk: createUnlimitedDisk(),
   claimant: { workerId: 'wrk_alone', holder: 'process-1' },
   clock: systemClock,
   publicUrl: null,

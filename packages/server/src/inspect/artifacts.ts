@@ -24,7 +24,11 @@ export const hasArtifact = (report: InspectResponse, name: InspectArtifact): boo
 export function toArtifact(report: InspectResponse, name: InspectArtifact): FileReply {
   const { contentType, encoding, of } = artifacts[name];
   const content = of(report);
-  if (content === null) throw new ServiceError('report_not_available', `The report has no ${name}. Inspect again, with it in \`include\`.`);
+  if (content === null) {
+    const message = `The report has no ${name}. Inspect again, with it in \`include\`.`;
+    // The report is final: the same request never succeeds.
+    throw new ServiceError('report_not_available', message, { retryable: false });
+  }
   const file = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content), encoding);
   return {
     bytes: file.byteLength,

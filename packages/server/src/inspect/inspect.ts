@@ -88,8 +88,7 @@ export class Inspections {
   async report(owner: string, jobId: string, signal: AbortSignal): Promise<InspectResponse> {
     const record = await this.#deps.jobs.get(owner, jobId, { kind: 'inspect', signal });
     const result = record.result as InspectResponse | null;
-    if (result === null || result.pages.length === 0)
-      throw new ServiceError('report_not_available', 'The inspection has no report: it is still running, or it failed. Poll its job.');
+    if (result === null || result.pages.length === 0) throw noReport(record);
     return result;
   }
 
@@ -197,6 +196,14 @@ export class Inspections {
     if (request.session_id !== null) return Promise.resolve(request.session_id);
     return request.url === null ? Promise.resolve(newId('ses')) : this.#deps.machines.reserve(machine, signal);
   }
+}
+
+function noReport({ status }: JobRecord): ServiceError {
+  return status === 'pending'
+    ? new ServiceError('report_not_available', 'The inspection is still running. Poll its job, and read the report when it has completed.')
+    : new ServiceError('report_not_available', 'The inspection has ended without a report; its job has the error. Inspect again.', {
+        retryable: false,
+      });
 }
 
 /** A request error that only showed when the job ran. */

@@ -1,6 +1,6 @@
 /** Jobs on a real store, with work that a test ends. */
 import { ServiceError } from '@berth/contract';
-import { createUnlimitedDisk } from '../disk/disk.ts';
+import { createUnlimitedDisk } from '../disk/testing.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
@@ -17,7 +17,7 @@ export const untilDone = { waitSeconds: 25, signal: never };
 export const makeJobs = (store: Store, deps: Partial<JobsDeps> = {}): Jobs =>
   new Jobs({
     store,
-    disk: createUnlimitedDisk(silentLog),
+    disk: createUnlimitedDisk(),
     clock,
     log: silentLog,
     workerId: newId('wrk'),

@@ -68,7 +68,7 @@ export class Jobs {
     this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runs.reconcile());
     this.recovery = new Loop('job-recovery', 5_000, async (signal) => {
       // Where the role may not create a schema, jobs end with their worker.
-      await this.#startOffers().catch((err: unknown) => deps.log.warn({ err }, 'jobs are not offered to other workers'));
+      await this.#startOffers().catch((err: unknown) => deps.log.warn({ err }, 'job offers not started'));
       const moving = this.#moving?.offers.isStarted ? this.#moving : null;
       await recoverJobs({ ...deps, has, moving }, signal);
     });
@@ -200,7 +200,7 @@ export class Jobs {
   /** What it cannot hand over ends with this worker. */
   async #handOver(which: 'waiting' | 'all'): Promise<void> {
     if (!this.#moving?.offers.isStarted) return;
-    await this.#runs.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'jobs not left to other workers'));
+    await this.#runs.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
   }
 
   /** Once, when the database can be reached. */

@@ -44,7 +44,7 @@ export async function recoverJobs(deps: RecoverDeps, signal: AbortSignal): Promi
   const workers = [...new Set([workerId, ...(await silentWorkers())])];
   const stranded = (await listStrandedJobs(store, workers, clock.now())).filter((jobId) => !has(jobId));
   const released = await moving?.release(stranded, workers);
-  if (released?.size) log.warn({ jobs: released.size }, 'jobs of a lost worker left to others');
+  if (released?.size) log.warn({ jobs: released.size }, 'jobs of a lost worker released');
   for (const jobId of moving ? await listUntakenJobs(store, clock.now()) : [])
     await finishJob(store, jobId, { ...queueTimedOut, ...endedAt(clock.now()), workerId: '' });
   await moving?.renew();

@@ -74,7 +74,7 @@ export class JobOffers implements Offers {
     const boss = new PgBoss({ ...connections, ...limits, ...upkeep, schema, useListenNotify: true });
     // It polls again; what is wrong with the database is reported by the store.
     boss.on('error', (err: unknown) => this.#log.debug({ err }, 'job offers failed'));
-    boss.on('warning', (warning: unknown) => this.#log.debug({ warning }, 'job offers warn'));
+    boss.on('warning', (warning: unknown) => this.#log.debug({ warning }, 'job offers warned'));
     try {
       await boss.start();
       await boss.createQueue(queue, {

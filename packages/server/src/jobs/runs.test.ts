@@ -290,13 +290,13 @@ describe('a store that is down', () => {
     const { jobId } = await jobs.submit(requestOf({ run: work.run }));
     await work.started.promise;
     state.isDown = true;
-    work.end({ kept: true });
+    work.end({ isRetained: true });
     await turn(jobs.reconciliation);
     assert.ok(jobs.reconciliation.status.failures > 0);
     assert.deepEqual(jobs.load, { pending: 1, slots: 1 });
     state.isDown = false;
     await turn(jobs.reconciliation);
-    assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, { kept: true });
+    assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, { isRetained: true });
     assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 

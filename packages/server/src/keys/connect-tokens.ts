@@ -83,7 +83,8 @@ export class ConnectTokens {
     const owner = ownerOf(principal);
     await store.transaction(async (tx) => {
       const [deleted] = isId('tok', tokenId) ? await deleteConnectTokens(tx, [tokenId], owner) : [];
-      if (deleted === undefined) throw new ServiceError('connect_token_not_found', 'No connect token with this id.');
+      if (deleted === undefined)
+        throw new ServiceError('connect_token_not_found', 'No connect token with this id. List your tokens with GET /v1/connect-tokens.');
       await audit.record(tx, { actor: actorOf(principal), action: 'connect_token.revoked', owner, subject: tokenId });
     });
     for (const listener of this.#revocationListeners) listener();

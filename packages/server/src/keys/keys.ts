@@ -258,7 +258,7 @@ export class Keys {
   /** Unknown, malformed and foreign ids are the same error. */
   async #find(tx: Tables, selector: KeySelector): Promise<ApiKey> {
     const key = isId('key', selector.keyId) ? await lockKey(tx, selector) : undefined;
-    if (!key) throw new ServiceError('key_not_found', 'No API key with this id.');
+    if (!key) throw new ServiceError('key_not_found', 'No API key with this id. List the keys.');
     return key;
   }
 
@@ -335,4 +335,5 @@ const toLifetimeMs = (days: number | null): number | null => (days === null ? nu
 const later = (time: Date, ms: number): Date => new Date(time.getTime() + ms);
 const earlier = (one: Date | null, other: Date): Date => (one && one < other ? one : other);
 
-const invalidKey = (): ServiceError => new ServiceError('invalid_api_key', 'This API key is not valid.');
+const invalidKey = (): ServiceError =>
+  new ServiceError('invalid_api_key', 'This API key is unknown, has expired or has been revoked. Send another key, or create a new one.');

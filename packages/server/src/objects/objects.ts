@@ -155,7 +155,7 @@ export class Objects {
     const { backend, prefix, clock, log } = this.#options;
     const before = new Date(clock.now().getTime() - uploadMsMax);
     const aborted = await backend.abortUploads(prefix, before, AbortSignal.any([signal, this.#deadline()]));
-    if (aborted > 0) log.warn({ uploads: aborted }, 'uploads that never ended were removed');
+    if (aborted > 0) log.warn({ uploads: aborted }, 'unfinished uploads removed');
   }
 
   #deadline(signal?: AbortSignal): AbortSignal {

@@ -11,7 +11,7 @@ export const testCredentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER
 export const testBucket = 'berth-test';
 
 /** What happens to a request on its way; absent: nothing. */
-export type Fault = (request: IncomingMessage, response: ServerResponse) => 'pass' | 'handled';
+export type InjectedFault = (request: IncomingMessage, response: ServerResponse) => 'pass' | 'handled';
 
 export interface TestBucket {
   /** Of the connection. */
@@ -20,7 +20,7 @@ export interface TestBucket {
   environment: Record<string, string>;
   /** `METHOD path?query` of each request, in the order of their arrival. */
   readonly requests: string[];
-  fault: Fault | null;
+  fault: InjectedFault | null;
   /** Ends the server; its objects stay. */
   stop(): Promise<void>;
   /** Starts it again, behind the same connection. */
@@ -33,7 +33,7 @@ export async function openTestBucket(): Promise<TestBucket> {
   let server: S3rver | null = null;
   /** Requests wait for a server that is being started. */
   let running = Promise.withResolvers<number>();
-  const bucket = { requests: [] as string[], fault: null as Fault | null };
+  const bucket = { requests: [] as string[], fault: null as InjectedFault | null };
   const connection = createServer((incoming, response) => {
     bucket.requests.push(`${incoming.method} ${incoming.url}`);
     if (bucket.fault?.(incoming, response) === 'handled') return void incoming.resume();
@@ -109,7 +109,7 @@ function listen(server: Server): Promise<number> {
 }
 
 /** As a bucket that is down. */
-export const drop: Fault = (request) => {
+export const drop: InjectedFault = (request) => {
   request.socket.destroy();
   return 'handled';
 };

@@ -274,8 +274,8 @@ function registerStallMetrics(readings: Readings, { stalls }: MetricsDeps): void
     [...stalls.totals].map(([during, totals]) => [{ during }, value(totals)]);
   const count = rows((totals) => totals.count);
   const seconds = rows((totals) => totals.seconds);
-  readings.counterRows('berth_event_loop_stalls_total', 'Times that the event loop stood still, by what it did.', ['during'], count);
-  readings.counterRows('berth_event_loop_stall_seconds_total', 'How long it stood still.', ['during'], seconds);
+  readings.counterRows('berth_event_loop_stalls_total', 'Times that the event loop stalled, by what it did.', ['during'], count);
+  readings.counterRows('berth_event_loop_stall_seconds_total', 'How long the event loop stalled, by what it did.', ['during'], seconds);
 }
 
 function registerJobAndLoopMetrics(readings: Readings, { version, registryVersion, jobs, loops }: MetricsDeps): void {

@@ -77,7 +77,7 @@ describe('the health of the event loop', () => {
   it('is degraded after a stall, and says what for', async () => {
     assert.deepEqual(await checkFor('fetch', 'reaper'), {
       status: 'degraded',
-      note: 'stood still 2 times in the last ten minutes, for 1.2 s at most, last during reaper',
+      note: 'stalled 2 times in the last ten minutes, for 1.2 s at most, last during reaper',
     });
   });
 

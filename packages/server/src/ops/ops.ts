@@ -86,7 +86,7 @@ export class Ops {
     if (!last) return { status: 'ok', note: 'no stall in the last ten minutes' };
     const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
     const longest = stalls.reduce((ms, stall) => Math.max(ms, stall.ms), 0);
-    const note = `stood still ${stalls.length} times in the last ten minutes, for ${seconds(longest)} at most, last during ${last.during}`;
+    const note = `stalled ${stalls.length} times in the last ten minutes, for ${seconds(longest)} at most, last during ${last.during}`;
     return { status: stalls.every(({ during }) => during === 'host') ? 'ok' : 'degraded', note };
   }
 

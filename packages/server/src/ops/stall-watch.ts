@@ -1,4 +1,4 @@
-/** Reports when the event loop stood still, and what for. */
+/** Reports when the event loop stalled, and what for. */
 import type { Log } from '../lib/log.ts';
 import { longestSection, type SectionTime } from '../lib/sections.ts';
 
@@ -93,7 +93,7 @@ export class StallWatch {
       section: section?.name,
       request_id: section?.caller?.requestId,
     };
-    this.#log.warn(fields, 'the event loop stood still');
+    this.#log.warn(fields, 'event loop stalled');
     const { count, seconds } = this.#totals.get(during) ?? { count: 0, seconds: 0 };
     this.#totals.set(during, { count: count + 1, seconds: seconds + ms / 1000 });
   }

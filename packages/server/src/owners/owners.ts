@@ -257,7 +257,8 @@ export function adminGuard(adminKey: string): Guard {
   const isValid = createSecretComparer(adminKey);
   return ({ adminKey: credential }) => {
     if (!credential) throw new ServiceError('missing_admin_key', 'Send the admin key in the header `x-admin-key`.');
-    if (!isValid(credential)) throw new ServiceError('invalid_admin_key', 'This admin key is not valid.');
+    if (!isValid(credential))
+      throw new ServiceError('invalid_admin_key', 'This admin key is not valid. Check the configuration of the service.');
     return operator;
   };
 }
@@ -272,7 +273,8 @@ export function metricsGuard({ metricsToken, adminKey }: { metricsToken: string 
   return (credentials) => {
     const credential = bearerOf(credentials);
     if (!credential) throw new ServiceError('missing_metrics_token', 'Send the metrics token as `Authorization: Bearer TOKEN`.');
-    if (!isValid(credential)) throw new ServiceError('invalid_metrics_token', 'This metrics token is not valid.');
+    if (!isValid(credential))
+      throw new ServiceError('invalid_metrics_token', 'This metrics token is not valid. Check BERTH_METRICS_TOKEN of the service.');
     return scraper;
   };
 }

@@ -1,5 +1,6 @@
-/** Drop-down lists, which the browser draws outside of the page. Sent as text, together with `natives.ts`. */
+/** Drop-down lists, which the browser draws outside of the page. Sent as text, together with `natives.ts` and `pickers.ts`. */
 import { natives, parentOf, type Natives } from './natives.ts';
+import { openPicker, pickerType } from './pickers.ts';
 
 /** Whether pressing it opens a list that is not part of the page. */
 export function isDropDown(page: Natives, element: Element): element is HTMLSelectElement {
@@ -11,8 +12,8 @@ export function isFrame(page: Natives, element: Element): boolean {
   return ['iframe', 'frame'].includes(page.name(element));
 }
 
-/** Returns the list at a point, or the frame to look in. */
-export function listOrFrameAt(x: number, y: number): Element | null {
+/** Returns the list or picker at a point, or the frame to look in. */
+export function controlOrFrameAt(x: number, y: number): Element | null {
   const page = natives();
   let hit = Document.prototype.elementFromPoint.call(document, x, y);
   for (let depth = 0; hit && depth < 64; depth += 1) {
@@ -20,12 +21,12 @@ export function listOrFrameAt(x: number, y: number): Element | null {
     if (!inner || inner === hit) break;
     hit = inner;
   }
-  for (let at = hit; at; at = parentOf(page, at)) if (isDropDown(page, at)) return at;
+  for (let at = hit; at; at = parentOf(page, at)) if (isDropDown(page, at) || pickerType(page, at) !== null) return at;
   return hit && isFrame(page, hit) ? hit : null;
 }
 
-/** Returns the list with the focus, or the frame to look in. */
-export function focusedListOrFrame(): Element | null {
+/** Returns the list or picker with the focus, or the frame to look in. */
+export function focusedControlOrFrame(): Element | null {
   const page = natives();
   let element = document.activeElement;
   for (let depth = 0; element && depth < 64; depth += 1) {
@@ -33,10 +34,11 @@ export function focusedListOrFrame(): Element | null {
     if (!inner) break;
     element = inner;
   }
-  return element && (isDropDown(page, element) || isFrame(page, element)) ? element : null;
+  const isOurs = element && (isDropDown(page, element) || pickerType(page, element) !== null || isFrame(page, element));
+  return isOurs ? element : null;
 }
 
-/** Returns the position of a frame's page in the page around it; null for a list. */
+/** Returns the position of a frame's page in the page around it; null for a list or picker. */
 export function frameOrigin(element: Element): { x: number; y: number } | null {
   const page = natives();
   if (!isFrame(page, element)) return null;
@@ -45,6 +47,12 @@ export function frameOrigin(element: Element): { x: number; y: number } | null {
   const edge = (side: 'Left' | 'Top'): number =>
     Number.parseFloat(style[`border${side}Width`]) + Number.parseFloat(style[`padding${side}`]);
   return { x: x + edge('Left'), y: y + edge('Top') };
+}
+
+/** Opens a list or picker. Of a list, at most `max` options are returned. */
+export function openControl(element: HTMLSelectElement | HTMLInputElement, max: number) {
+  if (element instanceof HTMLSelectElement) return { kind: 'list', options: openList(element, max) };
+  return { kind: 'picker', type: pickerType(natives(), element), ...openPicker(element) };
 }
 
 /** Returns the visible options, at most `max`, and keeps the next press from opening the browser's own list. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ConsoleEntry, NetworkEntry, ScreencastAttachment, ScreencastClient, ScreencastDemand, TabInfo } from '../browser/browser.ts';
-import { createUnlimitedDisk } from '../disk/disk.ts';
+import { createUnlimitedDisk } from '../disk/testing.ts';
 import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
@@ -224,7 +224,7 @@ export function createRecorder(root: string, overrides: Partial<RecorderDeps> = 
     ...{ record, folder, browser, events, encoders, clock, log: silentLog },
     limits: { bytesMax: 1024 ** 3, freeBytesMin: 1000 },
     freeBytes: () => Promise.resolve(state.freeBytes),
-    disk: createUnlimitedDisk(silentLog).open('own_test'),
+    disk: createUnlimitedDisk().open('own_test'),
     onStopped: () => void (state.stopped += 1),
     ...overrides,
   });

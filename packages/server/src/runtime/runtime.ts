@@ -17,7 +17,8 @@ export type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder, VideoEncode
  * `headless`: the whole browser, without a display. `full_browser`: with windows on a display, which `openVnc` shows.
  * `shell`: the headless shell, which opens a page for a third of the work; the whole browser where it is not installed.
  */
-export type VmKind = 'headless' | 'full_browser' | 'shell';
+export const vmKinds = ['headless', 'full_browser', 'shell'] as const;
+export type VmKind = (typeof vmKinds)[number];
 export type Isolation = 'microvm' | 'process';
 type RuntimeName = 'qemu-kvm' | 'qemu-tcg' | 'process' | 'fake';
 
@@ -111,6 +112,8 @@ export interface Runtime {
   readonly isolation: Isolation;
   /** Whether a browser sees nothing of this host, neither files nor network: it is in a jail or a virtual machine. */
   readonly isJailed: boolean;
+  /** Kinds that can be started here: `full_browser` needs a display. */
+  readonly kinds: readonly VmKind[];
   /** Current warnings for the operator: missing namespaces, emulation, cold boots. Logged at start, shown in /health. */
   readonly warnings: readonly string[];
   /** Identifies the browser, image and template of new machines of a kind. Machines of another generation are outdated. */

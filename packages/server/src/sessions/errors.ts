@@ -5,7 +5,9 @@ export const sessionNotFound = (): ServiceError =>
   new ServiceError('session_not_found', 'No such session. It may have been deleted after its retention period.');
 
 export const sessionEndedError = (record: SessionRecord): ServiceError =>
-  new ServiceError('session_ended', 'The session has ended.', { details: { ended_reason: record.endedReason, status: record.status } });
+  new ServiceError('session_ended', 'The session has ended; `details` has the reason. Create a new session.', {
+    details: { ended_reason: record.endedReason, status: record.status },
+  });
 
 /** @throws ServiceError worker_unreachable for a live session of another worker */
 export function assertReachable({ workerId, status }: SessionRecord, ownWorkerId: string): void {

@@ -31,5 +31,6 @@ export function toLivePrompt({ id, question }: Prompt): LivePrompt {
     return { prompt_id: id, kind: 'dialog', dialog: type, message, default_value: defaultValue };
   }
   if (question.kind === 'list') return { prompt_id: id, kind: 'list', options: [...question.options], box: question.box };
+  if (question.kind === 'picker') return { prompt_id: id, ...question };
   return { prompt_id: id, kind: 'files', multiple: question.multiple };
 }

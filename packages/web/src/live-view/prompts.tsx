@@ -16,6 +16,7 @@ interface PromptsProps {
 }
 
 type DialogPrompt = Extract<LivePrompt, { kind: 'dialog' }>;
+type PickerPrompt = Extract<LivePrompt, { kind: 'picker' }>;
 
 /** What the page of the session asks. Without control it is shown and cannot be answered. */
 export function Prompts({ view, picture, onAnswered }: PromptsProps) {
@@ -30,6 +31,7 @@ export function Prompts({ view, picture, onAnswered }: PromptsProps) {
     return canAnswer ? <DropDown key={prompt.prompt_id} prompt={prompt} view={view} picture={picture} onAnswer={answer} /> : null;
   if (prompt.kind === 'dialog')
     return <DialogCard key={prompt.prompt_id} prompt={prompt} host={hostOf(view)} canAnswer={canAnswer} onAnswer={answer} />;
+  if (prompt.kind === 'picker') return canAnswer ? <PickerCard key={prompt.prompt_id} prompt={prompt} onAnswer={answer} /> : null;
   return canAnswer ? <FileCard key={prompt.prompt_id} view={view} isMultiple={prompt.multiple} onAnswer={answer} /> : null;
 }
 
@@ -86,6 +88,47 @@ function DialogCard({ prompt, host, canAnswer, onAnswer }: DialogCardProps) {
       ) : (
         <p>Somebody with control has to answer.</p>
       )}
+    </AskCard>
+  );
+}
+
+const titleOf: Readonly<Record<PickerPrompt['type'], string>> = {
+  date: 'Choose a date',
+  time: 'Choose a time',
+  'datetime-local': 'Choose a date and time',
+  month: 'Choose a month',
+  week: 'Choose a week',
+  color: 'Choose a colour',
+};
+
+interface PickerCardProps {
+  prompt: PickerPrompt;
+  onAnswer: (given: { accept: boolean; text?: string }) => void;
+}
+
+/** The viewer's own picker in the place of the one that the session's browser cannot show. */
+function PickerCard({ prompt: { type, value, min, max, step }, onAnswer }: PickerCardProps) {
+  const field = useRef<HTMLInputElement>(null);
+  const title = titleOf[type];
+  const bounds = Object.fromEntries(Object.entries({ min, max, step }).filter(([, bound]) => bound !== ''));
+  const submit = (event: Event) => {
+    event.preventDefault();
+    onAnswer({ accept: true, text: field.current?.value ?? '' });
+  };
+  return (
+    <AskCard title={title} onDismiss={() => onAnswer({ accept: false })}>
+      {/* The page decides what it accepts. */}
+      <form onSubmit={submit} noValidate>
+        <input ref={field} class="ask-field" type={type} aria-label={title} defaultValue={value} {...bounds} />
+        <div class="card-actions">
+          <button type="submit" class="button button-main">
+            OK
+          </button>
+          <button type="button" class="button" onClick={() => onAnswer({ accept: false })}>
+            Cancel
+          </button>
+        </div>
+      </form>
     </AskCard>
   );
 }

@@ -1,46 +1,45 @@
-/** Finds the drop-down list that a press or a key would open. */
+/** Finds the drop-down list, or the picker of a date, time or colour, that a press or a key would open. */
 import * as lists from '../../page-scripts/lists.ts';
 import * as shared from '../../page-scripts/natives.ts';
+import * as pickers from '../../page-scripts/pickers.ts';
 import { scriptsOf } from '../../page-scripts/page-scripts.ts';
 import type { Deadline } from '../../lib/deadline.ts';
-import type { CallOptions, ElementRef, Point, Box } from '../page/model.ts';
+import type { CallOptions, ElementRef, Point } from '../page/model.ts';
 import type { PageState } from '../page/page.ts';
-import type { ListOption, PromptHandler } from '../tabs/prompt.ts';
+import type { ControlQuestion, ListOption, PromptHandler } from '../tabs/prompt.ts';
 import type { RemoteKeyEvent } from './remote-keys.ts';
 
-export interface DropDownList {
-  options: readonly ListOption[];
-  /** Of the closed list, in the main viewport. */
-  box: Box;
-}
+/** What the page's script returns; the box is read by the browser. */
+type OpenedControl = { kind: 'list'; options: readonly ListOption[] } | Extract<ControlQuestion, { kind: 'picker' }>;
 
-export interface ListMatch {
-  list: DropDownList;
+export interface ControlMatch {
+  question: ControlQuestion;
   handler: PromptHandler;
 }
 
 /** More than anybody reads; the others are reached by typing. */
 const optionsMax = 1000;
 const frameDepthMax = 16;
-/** A page that is busy for longer gets the press without a list. */
+/** A page that is busy for longer gets the press without it. */
 const searchMsMax = 1000;
 const answerMsMax = 10_000;
 const altBit = 1;
 
-const scripts = scriptsOf(lists, shared);
+const scripts = scriptsOf(lists, pickers, shared);
+const { pickValue } = scriptsOf(pickers, shared);
 
-/** Whether the key opens a list that has the focus, as in a browser on Linux. */
-export const opensList = ({ action, key, modifiers }: RemoteKeyEvent): boolean =>
+/** Whether the key opens a list or picker that has the focus, as in a browser on Linux. */
+export const opensControl = ({ action, key, modifiers }: RemoteKeyEvent): boolean =>
   action === 'down' && (key === ' ' || ((modifiers & altBit) !== 0 && (key === 'ArrowDown' || key === 'ArrowUp')));
 
-export const findListAt = (state: PageState, { x, y }: Point, by: Deadline): Promise<ListMatch | null> =>
-  findList(state, by, { script: scripts.listOrFrameAt, at: { x, y } });
+export const findControlAt = (state: PageState, { x, y }: Point, by: Deadline): Promise<ControlMatch | null> =>
+  findControl(state, by, { script: scripts.controlOrFrameAt, at: { x, y } });
 
-export const findFocusedList = (state: PageState, by: Deadline): Promise<ListMatch | null> =>
-  findList(state, by, { script: scripts.focusedListOrFrame, at: { x: 0, y: 0 } });
+export const findFocusedControl = (state: PageState, by: Deadline): Promise<ControlMatch | null> =>
+  findControl(state, by, { script: scripts.focusedControlOrFrame, at: { x: 0, y: 0 } });
 
 /** @throws PageError */
-async function findList(state: PageState, by: Deadline, { script, at }: { script: string; at: Point }): Promise<ListMatch | null> {
+async function findControl(state: PageState, by: Deadline, { script, at }: { script: string; at: Point }): Promise<ControlMatch | null> {
   const { frames, contexts, elements } = state;
   const within = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, Math.min(by.leftMs, searchMsMax)) });
   let point = at;
@@ -49,7 +48,7 @@ async function findList(state: PageState, by: Deadline, { script, at }: { script
     const [element] = await contexts.find(frameId, script, [point.x, point.y], within());
     if (!element) return null;
     const origin = await contexts.call<Point | null>(frameId, scripts.frameOrigin, [element], within());
-    if (!origin) return openList(state, element, within());
+    if (!origin) return openControl(state, element, within());
     const frame = await elements.contentFrame(element, within());
     elements.release([element]);
     if (!frame) return null;
@@ -59,19 +58,26 @@ async function findList(state: PageState, by: Deadline, { script, at }: { script
   return null;
 }
 
-async function openList({ contexts, elements, frames }: PageState, element: ElementRef, within: CallOptions): Promise<ListMatch | null> {
+async function openControl(
+  { contexts, elements, frames }: PageState,
+  element: ElementRef,
+  within: CallOptions,
+): Promise<ControlMatch | null> {
   const box = await elements.box(element, within);
-  const options = await contexts.call<ListOption[]>(element.frameId, scripts.openList, [element, optionsMax], within);
+  const control = await contexts.call<OpenedControl>(element.frameId, scripts.openControl, [element, optionsMax], within);
   if (!box) return null;
+  const question = control.kind === 'list' ? { ...control, box } : control;
   const release = (): void => elements.release([element]);
-  const answer: PromptHandler['answer'] = async ({ accept, option }) => {
+  const answer: PromptHandler['answer'] = async ({ accept, option, text }) => {
     const timeoutMs = frames.timeoutScale.ms(answerMsMax);
     const call = { signal: frames.tab.closed.signal, timeoutMs };
     try {
-      if (accept && option !== undefined) await contexts.call(element.frameId, scripts.chooseOption, [element, option], call);
+      if (!accept) return;
+      if (question.kind === 'picker') await contexts.call(element.frameId, pickValue, [element, text ?? ''], call);
+      else if (option !== undefined) await contexts.call(element.frameId, scripts.chooseOption, [element, option], call);
     } finally {
       release();
     }
   };
-  return { list: { options, box }, handler: { answer, cancel: release } };
+  return { question, handler: { answer, cancel: release } };
 }

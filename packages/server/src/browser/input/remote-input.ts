@@ -1,14 +1,14 @@
 /** Remote mouse and keyboard of a tab. Events are forwarded as they come to the page's own session, as in `page-input.ts`. */
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { toKeyEventParams, type RemoteKeyEvent } from './remote-keys.ts';
-import { findFocusedList, findListAt, opensList, type DropDownList, type ListMatch } from './drop-down-lists.ts';
+import { findControlAt, findFocusedControl, opensControl, type ControlMatch } from './drop-down-lists.ts';
 import { InputLane } from './input-lane.ts';
 import { PageError, type MouseButton, type Point } from '../page/model.ts';
 import { readSelection } from '../page/selection.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { pageStateOf, type PageState, type TabDeps } from '../page/page.ts';
 import type { RemoteInput } from '../screencast/model.ts';
-import type { PromptHandler } from '../tabs/prompt.ts';
+import type { ControlQuestion, PromptHandler } from '../tabs/prompt.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
 const inputTimeoutMs = 10_000;
@@ -24,9 +24,9 @@ type RemoteButtonEvent = RemoteMouseEvent & { button: MouseButton };
 
 interface RemoteInputOptions {
   onActivity(): void;
-  /** A press or a key would open this list, which a browser without a window cannot show. */
-  openList(list: DropDownList, handler: PromptHandler): void;
-  closeList(): void;
+  /** A press or a key would open this list or picker, which a browser without a window cannot show. */
+  openControl(question: ControlQuestion, handler: PromptHandler): void;
+  closeControl(): void;
 }
 
 export class TabRemoteInput implements RemoteInput {
@@ -117,7 +117,7 @@ export class TabRemoteInput implements RemoteInput {
     else if (this.#keysHeld.size < keysHeldMax) this.#keysHeld.set(keyId, event);
     const by = this.#deadline();
     const sent = this.#lane.enqueue(async () => {
-      if (opensList(event) && (await this.#openList(() => findFocusedList(this.#state, by)))) return;
+      if (opensControl(event) && (await this.#openControl(() => findFocusedControl(this.#state, by)))) return;
       await this.#send('Input.dispatchKeyEvent', params, by);
     });
     // A Mac sends no keyup for keys that are released while Meta is down.
@@ -181,10 +181,10 @@ export class TabRemoteInput implements RemoteInput {
   }
 
   async #pressButton(event: RemoteButtonEvent, by: Deadline): Promise<void> {
-    this.#options.closeList();
+    this.#options.closeControl();
     if (event.button === 'left') {
       // The list's own press only focuses it: what the browser would open is not in the picture.
-      await this.#openList(() => findListAt(this.#state, event, by));
+      await this.#openControl(() => findControlAt(this.#state, event, by));
       this.#interceptDrags(true);
     }
     await this.#dispatchMouse('mousePressed', { ...event, buttons: event.buttons | buttonBits[event.button] }, by);
@@ -206,10 +206,10 @@ export class TabRemoteInput implements RemoteInput {
       await this.#drag(type, event, by);
   }
 
-  /** Returns whether there was a list to open. */
-  async #openList(find: () => Promise<ListMatch | null>): Promise<boolean> {
+  /** Returns whether there was a list or picker to open. */
+  async #openControl(find: () => Promise<ControlMatch | null>): Promise<boolean> {
     const match = await find().catch(() => null);
-    if (match) this.#options.openList(match.list, match.handler);
+    if (match) this.#options.openControl(match.question, match.handler);
     return match !== null;
   }
 

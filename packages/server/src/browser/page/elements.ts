@@ -259,14 +259,14 @@ export class Elements {
     throw new PageError('not_possible', message, { cause: error });
   }
 
-  /** @throws PageError `element_gone` */
+  /** @throws PageError `element_detached` */
   async #assertAttached(element: ElementRef, by: Deadline): Promise<void> {
     if (!(await this.#call<boolean>(element.frameId, `(element) => { ${safeDom} return isConnected(element); }`, [element], by)))
       throw elementDetachedError();
   }
 }
 
-const elementDetachedError = (): PageError => new PageError('element_gone', 'The element is no longer in the page.');
+const elementDetachedError = (): PageError => new PageError('element_detached', 'The element is no longer in the page.');
 
 function hasName({ name }: Protocol.Accessibility.AXNode, by: { name?: string; exact?: boolean }): boolean {
   if (by.name === undefined) return true;

@@ -123,7 +123,7 @@ export class ExecutionContexts {
     }
   }
 
-  /** @throws PageError `frame_gone` */
+  /** @throws PageError `frame_detached` */
   async context(frameId: string, by: Deadline): Promise<ExecutionContext> {
     const cached = this.#contexts.get(frameId);
     if (cached) return cached;
@@ -193,7 +193,7 @@ export class ExecutionContexts {
     const hadBegun = !noContextAnswers.test(cause.answer);
     const alive = await this.#isAlive(context, by);
     if (!alive && this.#contexts.get(frameId) === context) this.#contexts.delete(frameId);
-    if (invocation.args.some(isElement)) throw new PageError('element_gone', 'The element is no longer in the page.', { cause });
+    if (invocation.args.some(isElement)) throw new PageError('element_detached', 'The element is no longer in the page.', { cause });
     if (alive) throw new PageError('script_failed', 'The browser could not run the function.', { cause });
     if (!first || (hadBegun && !invocation.isRepeatable))
       throw new PageError('context_lost', 'The page navigated during the call.', { cause });

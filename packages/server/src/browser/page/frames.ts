@@ -79,23 +79,23 @@ export class Frames {
     return [this.main, ...this.#children.values()];
   }
 
-  /** The session of a frame. @throws PageError `frame_gone` */
+  /** The session of a frame. @throws PageError `frame_detached` */
   async sessionOf(frameId: string, by: Deadline): Promise<PageSession> {
     const cached = this.cachedSession(frameId);
     if (cached) return cached;
     await this.list(by);
     const session = this.cachedSession(frameId);
-    if (!session) throw new PageError('frame_gone', 'The frame is no longer in the page.');
+    if (!session) throw new PageError('frame_detached', 'The frame is no longer in the page.');
     return session;
   }
 
-  /** The frames from the main frame (exclusive) down to this one. @throws PageError `frame_gone` */
+  /** The frames from the main frame (exclusive) down to this one. @throws PageError `frame_detached` */
   async chain(frameId: string, by: Deadline): Promise<string[]> {
     const cached = this.#cachedChain(frameId);
     if (cached) return cached;
     await this.list(by);
     const chain = this.#cachedChain(frameId);
-    if (!chain) throw new PageError('frame_gone', 'The frame is no longer in the page.');
+    if (!chain) throw new PageError('frame_detached', 'The frame is no longer in the page.');
     return chain;
   }
 
@@ -203,7 +203,7 @@ export class Frames {
   }
 
   #adopt(frameId: string, id: string): void {
-    const toClosedError = (): Error => new PageError('frame_gone', 'The frame is no longer in the page.');
+    const toClosedError = (): Error => new PageError('frame_detached', 'The frame is no longer in the page.');
     const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, toClosedError });
     this.#children.set(frameId, session);
     this.#forgetDocument(frameId);

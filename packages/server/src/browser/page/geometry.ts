@@ -61,7 +61,7 @@ export class Geometry {
     this.#contexts = contexts;
   }
 
-  /** From the main frame to this one. @throws PageError `frame_gone` */
+  /** From the main frame to this one. @throws PageError `frame_detached` */
   async framePath(frameId: string, by: Deadline): Promise<FrameStep[]> {
     const main: FrameStep = { frameId: this.#frames.tab.id, toMain: identity, owner: null };
     const steps = [main];
@@ -98,7 +98,7 @@ export class Geometry {
         session.send('DOM.getBoxModel', { backendNodeId }, by),
         this.#contexts.resolve(parent.frameId, backendNodeId, by),
       ]);
-      if (!owner) throw new PageError('frame_gone', 'The frame is no longer in the page.');
+      if (!owner) throw new PageError('frame_detached', 'The frame is no longer in the page.');
       const rooted = steps.find((step) => step.frameId === session.rootFrameId)?.toMain ?? identity;
       return { frameId, owner, toMain: compose(rooted, spanning(model.content, width, height)) };
     } catch (error) {

@@ -133,8 +133,8 @@ export class PageError extends Error {
     | 'too_large'
     | 'script_failed'
     | 'context_lost'
-    | 'element_gone'
-    | 'frame_gone'
+    | 'element_detached'
+    | 'frame_detached'
     | 'unknown_key'
     | 'page_crashed'
     | 'not_possible';

@@ -95,7 +95,7 @@ describe('calls', { timeout: 180_000 }, () => {
     }
     const again = browser.page(page.tabId);
     assert.equal(await again.call(frames[3]?.id ?? '', '() => document.body.firstElementChild.localName', [], call()), 'button');
-    await assert.rejects(page.call('0123', '() => 1', [], call()), fails('frame_gone'));
+    await assert.rejects(page.call('0123', '() => 1', [], call()), fails('frame_detached'));
   });
 
   it('reach the other frames while one hangs', async () => {
@@ -165,7 +165,7 @@ describe('calls', { timeout: 180_000 }, () => {
     );
     assert.equal(await page.call(id, '() => location.hostname', [], call()), '127.0.0.1');
     await page.evaluate(page.mainFrame(), `document.querySelector('iframe').remove()`, call());
-    await assert.rejects(page.call(id, '() => 1', [], call()), fails('frame_gone'));
+    await assert.rejects(page.call(id, '() => 1', [], call()), fails('frame_detached'));
   });
 
   it('outlive the document that they were first made in', async () => {
@@ -177,8 +177,8 @@ describe('calls', { timeout: 180_000 }, () => {
     }
     await page.navigate({ url: `${pages.otherSite}/next`, waitUntil: 'load', timeoutMs: 20_000 }, call());
     assert.equal(await page.call(page.mainFrame(), '() => location.hostname', [], call()), 'localhost');
-    await assert.rejects(page.call(page.mainFrame(), '(e) => e.textContent', [element], call()), fails('element_gone'));
-    await assert.rejects(page.box(element, call()), fails('element_gone'));
+    await assert.rejects(page.call(page.mainFrame(), '(e) => e.textContent', [element], call()), fails('element_detached'));
+    await assert.rejects(page.box(element, call()), fails('element_detached'));
   });
 
   it('report that the page navigated, and run only once', async () => {
@@ -282,6 +282,6 @@ describe('calls', { timeout: 180_000 }, () => {
     ]);
     await assert.rejects(page.find(page.mainFrame(), '() => 5', [], call()), fails('script_failed'));
     page.release(all);
-    await assert.rejects(page.call(page.mainFrame(), '(e) => e.id', [all[0] as ElementRef], call()), fails('element_gone'));
+    await assert.rejects(page.call(page.mainFrame(), '(e) => e.id', [all[0] as ElementRef], call()), fails('element_detached'));
   });
 });

@@ -10,11 +10,16 @@ export interface ListOption {
   disabled: boolean;
 }
 
-export type Question =
-  | { kind: 'dialog'; dialog: Dialog }
+export type PickerType = 'date' | 'time' | 'datetime-local' | 'month' | 'week' | 'color';
+
+/** What a control of a form offers. */
+export type ControlQuestion =
   /** `box`: of the closed list, in the main viewport. */
   | { kind: 'list'; options: readonly ListOption[]; box: Box }
-  | { kind: 'files'; multiple: boolean };
+  /** As the input has them; empty for none. */
+  | { kind: 'picker'; type: PickerType; value: string; min: string; max: string; step: string };
+
+export type Question = { kind: 'dialog'; dialog: Dialog } | ControlQuestion | { kind: 'files'; multiple: boolean };
 
 export interface Prompt {
   readonly id: number;
@@ -24,7 +29,7 @@ export interface Prompt {
 
 export interface PromptAnswer {
   accept: boolean;
-  /** For a dialog that takes text. */
+  /** For a dialog that takes text, and for a picker: the value in the form of the input. */
   text?: string | undefined;
   /** For a list: the `index` of the option. */
   option?: number | undefined;

@@ -1,5 +1,5 @@
 /**
- * What pages ask: a dialog, an open list, a file chooser. A browser without a
+ * What pages ask: a dialog, an open list or picker, a file chooser. A browser without a
  * window shows none of them, so people in the live view answer them there.
  */
 import type { Protocol } from 'devtools-protocol';
@@ -9,8 +9,9 @@ import type { Attendant, Prompt, PromptAnswer, PromptHandler, Question } from '.
 import type { Tab } from './tab.ts';
 
 interface PromptsDeps {
-  /** The session's own tabs. */
-  tabs(): readonly Tab[];
+  /** DevTools sessions of the session's own tabs, and of the frames and workers in them. */
+  sessions(): readonly (readonly [sessionId: string, tab: Tab])[];
+  /** The tab of such a session. */
   tabOf(sessionId: string | undefined): Tab | undefined;
   onChanged(): void;
 }
@@ -26,7 +27,7 @@ export class Prompts {
   constructor(connection: Connection, deps: PromptsDeps) {
     this.#connection = connection;
     this.#deps = deps;
-    connection.on('Page.fileChooserOpened', (event, sessionId) => this.#onFileChooser(event, deps.tabOf(sessionId)));
+    connection.on('Page.fileChooserOpened', (event, sessionId) => this.#onFileChooser(event, sessionId));
   }
 
   /** Whether a person is there to be asked. */
@@ -36,17 +37,17 @@ export class Prompts {
 
   attend(attendant: Attendant): () => void {
     this.#attendants.add(attendant);
-    if (this.#attendants.size === 1) for (const tab of this.#deps.tabs()) this.#interceptFileChoosers(tab, true);
+    if (this.#attendants.size === 1) for (const [sessionId] of this.#deps.sessions()) this.#interceptFileChoosers(sessionId, true);
     return () => {
       if (!this.#attendants.delete(attendant) || this.#attendants.size > 0) return;
-      for (const tab of this.#deps.tabs()) this.#interceptFileChoosers(tab, false);
+      for (const [sessionId] of this.#deps.sessions()) this.#interceptFileChoosers(sessionId, false);
       for (const { tabId } of this.list()) this.cancel(tabId);
     };
   }
 
-  /** For a new tab. */
-  prepare(tab: Tab): void {
-    if (this.#attendants.size > 0) this.#interceptFileChoosers(tab, true);
+  /** For the session of a new tab, or of a frame that has a process of its own. */
+  prepare(sessionId: string): void {
+    if (this.#attendants.size > 0) this.#interceptFileChoosers(sessionId, true);
   }
 
   list(): Prompt[] {
@@ -55,7 +56,7 @@ export class Prompts {
 
   /** Replaces an earlier prompt of the tab. */
   open(tabId: string, question: Question, handler: PromptHandler): void {
-    this.cancel(tabId, ['list', 'files']);
+    this.cancel(tabId, ['list', 'picker', 'files']);
     this.#lastId += 1;
     this.#prompts.set(tabId, { id: this.#lastId, tabId, question, handler });
     this.#deps.onChanged();
@@ -70,7 +71,7 @@ export class Prompts {
   }
 
   /** Closes a prompt without an answer. */
-  cancel(tabId: string, kinds: readonly Question['kind'][] = ['dialog', 'list', 'files']): void {
+  cancel(tabId: string, kinds: readonly Question['kind'][] = ['dialog', 'list', 'picker', 'files']): void {
     const prompt = this.#prompts.get(tabId);
     if (!prompt || !kinds.includes(prompt.question.kind)) return;
     this.remove(tabId);
@@ -82,13 +83,14 @@ export class Prompts {
     if (this.#prompts.delete(tabId)) this.#deps.onChanged();
   }
 
-  #interceptFileChoosers({ sessionId }: Tab, enabled: boolean): void {
+  /** Workers, which have no pages, refuse it. */
+  #interceptFileChoosers(sessionId: string, enabled: boolean): void {
     this.#connection.send('Page.setInterceptFileChooserDialog', { enabled }, { sessionId }).catch(() => undefined);
   }
 
-  #onFileChooser({ mode, backendNodeId }: Protocol.Page.FileChooserOpenedEvent, tab: Tab | undefined): void {
-    if (!tab || tab.isPrivate || backendNodeId === undefined || this.#attendants.size === 0) return;
-    const { sessionId } = tab;
+  #onFileChooser({ mode, backendNodeId }: Protocol.Page.FileChooserOpenedEvent, sessionId: string | undefined): void {
+    const tab = this.#deps.tabOf(sessionId);
+    if (!tab || sessionId === undefined || backendNodeId === undefined || this.#attendants.size === 0) return;
     this.open(
       tab.id,
       { kind: 'files', multiple: mode === 'selectMultiple' },

@@ -93,8 +93,8 @@ export class Tabs {
     this.network = new NetworkWatchers(preparation, (tab) => this.settings.of(tab));
     this.titles = new Titles(connection, (info) => this.#describe(info));
     this.prompts = new Prompts(connection, {
-      tabs: () => this.#publicTabs(),
-      tabOf: (sessionId) => this.sessions.pageOf(sessionId),
+      sessions: () => this.sessions.public(),
+      tabOf: (sessionId) => this.sessions.publicOf(sessionId),
       onChanged: () => options.onChanged(),
     });
     this.#dialogs = new Dialogs({
@@ -328,6 +328,7 @@ export class Tabs {
     }
     const tab = this.sessions.of(parent);
     if (tab) this.sessions.add(sessionId, tab);
+    if (tab?.isPrivate === false && targetInfo.type === 'iframe') this.prompts.prepare(sessionId);
     const settings = tab ? this.settings.of(tab) : this.settings.ofSession;
     this.preparation.prepareChild(sessionId, targetInfo.type, {
       settings,
@@ -362,7 +363,7 @@ export class Tabs {
     if (this.settings.of(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
     this.#describe(info);
     const hold = isPrivate ? resumeAtOnce : this.#holdOf(info, undefined);
-    if (!isPrivate) this.prompts.prepare(tab);
+    if (!isPrivate) this.prompts.prepare(sessionId);
     tab.ready = this.preparation.preparePage(tab, this.settings.of(tab), isWaiting ? hold : null);
     this.#emit(tab, { type: 'tab.opened', tabId: tab.id, url: tab.url, openerTabId: tab.openerId });
     this.#emitChanged(tab);
@@ -447,7 +448,7 @@ export class Tabs {
 
   #onNavigated(frame: Protocol.Page.Frame, tab: Tab | undefined): void {
     if (!tab || frame.id !== tab.id) return;
-    this.prompts.cancel(tab.id, ['list', 'files']);
+    this.prompts.cancel(tab.id, ['list', 'picker', 'files']);
     tab.failure = frame.unreachableUrl === undefined ? null : (this.#connection.netErrors.refusalOf(frame.unreachableUrl) ?? 'unknown');
     // The browser process reports the URL a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));

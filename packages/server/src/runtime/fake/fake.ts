@@ -4,6 +4,7 @@ import { FakeBrowser } from './browser.ts';
 import {
   NoDisplay,
   NoSuchFile,
+  vmKinds,
   type OpenFile,
   type Runtime,
   type TemplateState,
@@ -17,6 +18,7 @@ import {
 } from '../runtime.ts';
 
 export interface FakeRuntime extends Runtime {
+  kinds: readonly VmKind[];
   readonly counts: { booted: number; destroyed: number };
   /** Running machines by id. */
   readonly machines: ReadonlyMap<string, FakeVm>;
@@ -41,6 +43,7 @@ class MemoryRuntime implements FakeRuntime {
   readonly name = 'fake';
   readonly isolation = 'process';
   readonly isJailed = true;
+  kinds: readonly VmKind[] = vmKinds;
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly warnings: readonly string[] = [];

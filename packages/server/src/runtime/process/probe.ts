@@ -10,9 +10,12 @@ import { join } from 'node:path';
 import { displayPrograms } from '@berth/guest';
 import { canJailHere, jailCommand, spawnCommand } from './jail.ts';
 import { asUser, isRoot } from '../host/users.ts';
+import { vmKinds, type VmKind } from '../runtime.ts';
 
 export interface HostCapabilities {
   jail: boolean;
+  /** Those of which machines can be started. */
+  kinds: readonly VmKind[];
   warnings: string[];
   /** Why no browser can be started at all. */
   refusal?: string;
@@ -23,6 +26,8 @@ interface HostProbeOptions {
   dataDigest: string;
   uid: number;
   chromiumPath: string;
+  /** What a display needs. Default: the programs that machines start. */
+  programs?: readonly string[];
 }
 
 /** Time limit for an empty jail. A slower host cannot serve browsers. */
@@ -39,16 +44,17 @@ const sandboxTrial = ['unshare', '--user', '--pid', '--net', 'true'];
 export async function probeHost(options: HostProbeOptions): Promise<HostCapabilities> {
   const warnings: string[] = [];
   if (!isRoot()) warnings.push('Not started as root: all browsers share the user of this service.');
-  const missing = displayPrograms.filter((path) => !existsSync(path));
+  const missing = (options.programs ?? displayPrograms).filter((path) => !existsSync(path));
+  const kinds = vmKinds.filter((kind) => kind !== 'full_browser' || missing.length === 0);
   if (missing.length > 0) warnings.push(`Sessions of the kind full_browser cannot be started: ${missing.join(', ')} is missing.`);
   const failure = options.jail === 'none' ? 'disabled by configuration' : await tryJail(options);
-  if (failure === undefined) return { jail: true, warnings };
-  if (await canSandbox(options.uid)) return { jail: false, warnings: [...warnings, noJail(failure)] };
+  if (failure === undefined) return { jail: true, kinds, warnings };
+  if (await canSandbox(options.uid)) return { jail: false, kinds, warnings: [...warnings, noJail(failure)] };
   const refusal =
     `No browser can be started: this host refuses unprivileged user, process or network namespaces, which Chromium's sandbox ` +
     `requires. Allow them (sysctl user.max_*_namespaces, kernel.unprivileged_userns_clone, or the container's seccomp profile) ` +
     `and start again. The jail failed as well: ${failure}.`;
-  return { jail: false, warnings: [...warnings, refusal], refusal };
+  return { jail: false, kinds, warnings: [...warnings, refusal], refusal };
 }
 
 /**

@@ -30,7 +30,7 @@ import type { MachineMarker, MachinesFolder } from '../host/machine-folder.ts';
 import { probeHost } from './probe.ts';
 import type { HostCapabilities } from './probe.ts';
 import { ProcessVm } from './process-vm.ts';
-import type { Runtime, TemplateState, Vm, VmSpec, VmArtifact } from '../runtime.ts';
+import type { Runtime, TemplateState, Vm, VmKind, VmSpec, VmArtifact } from '../runtime.ts';
 import { HostArtifacts } from '../host/artifacts.ts';
 import { isRoot, newUid } from '../host/users.ts';
 
@@ -110,6 +110,7 @@ class ProcessRuntime implements Runtime {
   readonly isJailed: boolean;
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
+  readonly kinds: readonly VmKind[];
   readonly warnings: readonly string[];
 
   readonly #deps: ProcessRuntimeDeps;
@@ -120,6 +121,7 @@ class ProcessRuntime implements Runtime {
     this.#deps = deps;
     this.isJailed = deps.capabilities.jail;
     this.#hostArtifacts = new HostArtifacts({ machinesFolder: deps, log: deps.log, running: (id) => this.#running.get(id) });
+    this.kinds = deps.capabilities.kinds;
     this.warnings = deps.capabilities.warnings;
   }
 

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { silentLog } from '../../lib/log.ts';
 import { createMachineFolder, openMachinesFolder, removeMachineFolder } from '../host/machine-folder.ts';
-import type { Runtime, Vm, VmSpec } from '../runtime.ts';
+import { vmKinds, type Runtime, type Vm, type VmSpec } from '../runtime.ts';
 import { killAll, machineEnvironment, HostArtifacts } from '../host/artifacts.ts';
 import { until } from '../testing/machines.ts';
 import { GuestLink } from './guest/link.ts';
@@ -99,6 +99,7 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     name: 'qemu-tcg',
     isolation: 'microvm',
     isJailed: true,
+    kinds: vmKinds,
     warnings: [],
     slowdown: 1,
     bootMsMax: 30_000,

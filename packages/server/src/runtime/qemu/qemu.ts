@@ -15,6 +15,7 @@ import { systemClock } from '../../lib/clock.ts';
 import type { Log } from '../../lib/log.ts';
 import { MachineCgroups } from '../host/cgroup.ts';
 import { openMachinesFolder } from '../host/machine-folder.ts';
+import { vmKinds } from '../runtime.ts';
 import type { Runtime, TemplateState, Vm, VmKind, VmSpec, VmArtifact } from '../runtime.ts';
 import { HostArtifacts } from '../host/artifacts.ts';
 import { isRoot, newUid } from '../host/users.ts';
@@ -175,6 +176,7 @@ class QemuRuntime implements Runtime {
   readonly name: 'qemu-kvm' | 'qemu-tcg';
   readonly isolation = 'microvm';
   readonly isJailed = true;
+  readonly kinds = vmKinds;
   readonly slowdown: number;
   readonly bootMsMax: number;
   readonly #deps: QemuRuntimeDeps;

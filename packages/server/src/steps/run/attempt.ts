@@ -147,7 +147,8 @@ export class Attempt {
 
 /** Whether the document or the element was replaced during a call: a retry may find the new one. */
 export const isTransient = (error: unknown): boolean =>
-  error instanceof PageError && (error.reason === 'context_lost' || error.reason === 'element_gone' || error.reason === 'frame_gone');
+  error instanceof PageError &&
+  (error.reason === 'context_lost' || error.reason === 'element_detached' || error.reason === 'frame_detached');
 
 export type StepOf<T extends PlainStep['type']> = Extract<PlainStep, { type: T }>;
 

@@ -1,6 +1,7 @@
 /** Which reply's field feeds which call's parameter: the same value, seen first in the reply and then in the call. */
 import type { ApiEndpoint } from '@berth/contract';
 import type { Exchange, JsonValue } from '../exchange.ts';
+import { decoded } from '../redact/hit.ts';
 import { segmentsOf, type EndpointCalls } from './calls.ts';
 
 type Dependency = ApiEndpoint['depends_on'][number];
@@ -93,7 +94,7 @@ const bodyScalarsMax = 500;
 
 function* inputsOf(endpoint: EndpointCalls, call: Exchange): Generator<Input> {
   const segments = segmentsOf(call.url.path);
-  for (const { name, at } of endpoint.pathParams) yield { in: 'path', field: name, value: decoded(segments[at] ?? '') };
+  for (const { name, at } of endpoint.pathParams) yield { in: 'path', field: name, value: decoded(segments[at] ?? '', false) };
   for (const [name, value] of call.url.query) yield { in: 'query', field: name, value };
   for (const [name, value] of call.requestHeaders) {
     if (name === 'cookie' || name === 'referer') continue;
@@ -106,14 +107,6 @@ function* inputsOf(endpoint: EndpointCalls, call: Exchange): Generator<Input> {
   } else if (call.requestType === 'application/x-www-form-urlencoded')
     for (const [name, value] of [...new URLSearchParams(call.requestText)].slice(0, bodyScalarsMax))
       yield { in: 'body', field: name, value };
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 interface Scalar {

@@ -11,7 +11,7 @@ import { scanForms } from './forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
 import { scanText } from './texts.ts';
 import { scanPairs, scanUrl } from './urls.ts';
-import { mapCapture, type Source, type Visit } from './walk.ts';
+import { mapCapture, type Source, type TextVisitor } from './walk.ts';
 
 export interface Redacted {
   /** Without secrets. */
@@ -41,7 +41,7 @@ const keyOf = ({ reading, name }: Source): string =>
 
 const headerPositions = new Set<SecretPosition>(['request_header', 'response_header', 'request_cookie', 'set_cookie']);
 
-function collector(table: SecretTable, spans: Spans, redactions: Redactions): Visit {
+function collector(table: SecretTable, spans: Spans, redactions: Redactions): TextVisitor {
   return (text, source) => {
     if (source.reading === 'none' || source.reading === 'style' || text === '') return text;
     const key = keyOf(source);
@@ -111,7 +111,7 @@ interface Span {
 const cachedCharsMax = 300;
 const cacheSizeMax = 50_000;
 
-function replacer(table: SecretTable, spans: Spans): Visit {
+function replacer(table: SecretTable, spans: Spans): TextVisitor {
   const automaton = table.createAutomaton();
   const unchanged = new Set<string>();
   return (text, source) => {

@@ -14,11 +14,11 @@ export interface Source {
   name: string | null;
 }
 
-export type Visit = (text: string, source: Source) => string;
+export type TextVisitor = (text: string, source: Source) => string;
 
 const nestingMax = 100;
 
-export function mapCapture(capture: Capture, visit: Visit): Capture {
+export function mapCapture(capture: Capture, visit: TextVisitor): Capture {
   const source = { position: 'other', entryIndex: null, name: null } as const;
   const text = (value: string): string => visit(value, { ...source, reading: 'text' });
   return {
@@ -40,7 +40,7 @@ export function mapCapture(capture: Capture, visit: Visit): Capture {
   };
 }
 
-function mapPage(page: PageSnapshot, visit: Visit): PageSnapshot {
+function mapPage(page: PageSnapshot, visit: TextVisitor): PageSnapshot {
   const source = { position: 'page_html', entryIndex: null, name: null } as const;
   const url = (value: string): string => visit(value, { ...source, position: 'other', reading: 'url' });
   const text = (value: string, position: SecretPosition): string => visit(value, { ...source, position, reading: 'text' });
@@ -61,7 +61,7 @@ function mapPage(page: PageSnapshot, visit: Visit): PageSnapshot {
   };
 }
 
-function mapHar({ log }: Har, visit: Visit): Har {
+function mapHar({ log }: Har, visit: TextVisitor): Har {
   const text = (value: string): string => visit(value, { reading: 'text', position: 'other', entryIndex: null, name: null });
   return {
     log: {
@@ -76,7 +76,7 @@ function mapHar({ log }: Har, visit: Visit): Har {
 
 const messagePositions: Readonly<Record<string, SecretPosition>> = { send: 'websocket_sent', receive: 'websocket_received' };
 
-function mapEntry(entry: Entry, entryIndex: number, visit: Visit): Entry {
+function mapEntry(entry: Entry, entryIndex: number, visit: TextVisitor): Entry {
   const {
     request,
     response,
@@ -110,17 +110,17 @@ const readingOfMessage = (text: string): Reading => (/^\d{0,6}\s?[[{]/.test(text
 
 type At = (position: SecretPosition, reading: Reading, name?: string | null) => Source;
 
-function mapHeaders(headers: readonly Header[], visit: Visit, sourceOf: (name: string) => Source): Header[] {
+function mapHeaders(headers: readonly Header[], visit: TextVisitor, sourceOf: (name: string) => Source): Header[] {
   return headers.map(({ name, value }) => ({
     name: visit(name, { ...sourceOf(name), reading: 'none' }),
     value: visit(value, sourceOf(name)),
   }));
 }
 
-const mapCookies = (cookies: readonly Cookie[], visit: Visit, sourceOf: (name: string) => Source): Cookie[] =>
+const mapCookies = (cookies: readonly Cookie[], visit: TextVisitor, sourceOf: (name: string) => Source): Cookie[] =>
   cookies.map((cookie) => ({ ...cookie, value: visit(cookie.value, sourceOf(cookie.name)) }));
 
-function mapRequest(request: Request, at: At, visit: Visit): Request {
+function mapRequest(request: Request, at: At, visit: TextVisitor): Request {
   return {
     method: request.method,
     url: visit(request.url, at('url_query', 'url')),
@@ -137,13 +137,13 @@ function mapRequest(request: Request, at: At, visit: Visit): Request {
   };
 }
 
-function mapPostData({ mimeType, text, params }: PostData, at: At, visit: Visit): PostData {
+function mapPostData({ mimeType, text, params }: PostData, at: At, visit: TextVisitor): PostData {
   const fields = (params ?? []).map(({ name, value }) => `${encodeURIComponent(name)}=${encodeURIComponent(value ?? '')}`).join('&');
   const body = text === undefined || text === '' ? fields : text;
   return { mimeType, text: visit(body, at('request_body', bodyReading(mimeType, body))) };
 }
 
-function mapResponse(response: Response, at: At, visit: Visit): Response {
+function mapResponse(response: Response, at: At, visit: TextVisitor): Response {
   const { text, encoding, ...content } = response.content;
   const body = textOfBody(text, encoding, content.mimeType);
   const error = (response as { _error?: unknown })._error;
