@@ -116,7 +116,8 @@ export const InspectRequest = z
     include: boundedList(z.enum(inspectSections), inspectSections.length)
       .default(defaultSections)
       .describe(
-        'Parts of the report to return. `openapi` and `client` are parts of `api`. A screenshot is not redacted. Default: all but `client`, `har` and `screenshot`.',
+        'Parts of the report to return. `openapi` and `client` are parts of `api`, and each returns it. A screenshot is not redacted. ' +
+          'Default: all but `client`, `har` and `screenshot`.',
       ),
     capture_bodies: z
       .enum(bodyCaptures)
@@ -224,7 +225,7 @@ export const InspectCore = z.object({
       body_keys: z.int().describe('Number of body values that were redacted by the name of their field.'),
       body_values: z.int().describe('Number of body values that were redacted by their form.'),
     })
-    .describe('Secrets that were replaced before anything was kept.'),
+    .describe('How many secrets were replaced before anything was kept.'),
   warnings: z.array(z.string()).describe('Warnings that explain missing or incomplete results, such as `load_timed_out`.'),
 });
 
@@ -281,8 +282,8 @@ export const inspect = endpoint({
   tag: 'Inspect',
   summary: 'Inspect a site',
   description:
-    'Loads a page in a browser, or reads a HAR, and reports on the site’s API, authentication and assets. Secrets are ' +
-    'replaced before anything is kept. The response status is 200 for `ok`, `blocked` and `error` alike. With `async` the ' +
+    'Loads a page in a browser, or reads a HAR, and reports on the site’s API, authentication and assets. Secrets ' +
+    'that their name or form reveals are replaced before anything is kept. The response status is 200 for `ok`, `blocked` and `error` alike. With `async` the ' +
     'result is `pending`, with `Location` and `Retry-After` headers; poll `GET /v1/job/{job_id}`.',
   auth: 'bearer',
   body: InspectRequest,
