@@ -1,11 +1,11 @@
 import { ada } from '../../tests/shop/account.ts';
+import { compareReport, type KeyedReport, type Score } from '../../tests/shop/compare-report.ts';
 import { startShop } from '../../tests/shop/shop.ts';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
 import { largeHar } from '../inspect/har.ts';
 import { findLeaks, plantSecrets } from '../inspect/secrets.ts';
-import { type InspectReport, type Score, compareReport } from '../inspect/truth.ts';
 import { memoryMb } from '../proc.ts';
 
 const runsDefault = 5;
@@ -13,7 +13,7 @@ const secretCount = 216;
 /** Of claims that are listed, so that a miss can be looked into. */
 const shownMax = 12;
 
-type Report = InspectReport & { status: string; job_id: string; duration_ms: number; redactions: object; error?: unknown };
+type Report = KeyedReport & { status: string; job_id: string; duration_ms: number; redactions: object; error?: unknown };
 
 const signIn = [
   { type: 'fill', selectors: ['#desk-email'], value: ada.email },

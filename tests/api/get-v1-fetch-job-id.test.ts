@@ -115,7 +115,7 @@ describe('200', () => {
     const job_id = await submit({ url: site.sequence('/general', html('x')) });
     const { poll_url, ...result } = await poll(job_id);
     const { body: job } = await served.call(getJob, { params: { job_id } });
-    assert.deepEqual([job.kind, job.status, job.stage, job.session_id], ['fetch', 'ok', 'done', job_id.split('.')[0]]);
+    assert.deepEqual([job.kind, job.status, job.stage, job.session_id], ['fetch', 'ok', 'done', result.session_id]);
     assert.deepEqual({ ...job.result, poll_url }, { ...result, poll_url });
     assert.deepEqual(job.usage, result.usage);
   });

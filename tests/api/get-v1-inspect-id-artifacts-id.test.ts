@@ -57,6 +57,20 @@ describe('200', () => {
   });
 });
 
+describe('include', () => {
+  it('returns the API section for the document or the client alone', async () => {
+    for (const [section, name] of [
+      ['openapi', 'openapi.json'],
+      ['client', 'client.ts'],
+    ] as const) {
+      const report = await inspected([section]);
+      assert.ok(report.api?.[section], section);
+      assert.notEqual(linksOf(report)[name], null);
+      assert.deepEqual([report.site, report.auth], [null, null]);
+    }
+  });
+});
+
 describe('403 invalid_view_token', () => {
   it('refuses the link of another report', async () => {
     const [mine, other] = [await inspected(), await inspected()];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { cancelJob, getJob, waitSecondsMax } from '@berth/contract';
+import { cancelJob, fetchPage, getJob, getSession, inspect, waitSecondsMax } from '@berth/contract';
 import { assertSoon, comparable, startApp, type TestApp } from '../harness.ts';
 import { ManualClock } from '../../packages/server/src/lib/clock.ts';
 import { newId } from '../../packages/server/src/lib/ids.ts';
@@ -68,7 +68,7 @@ describe('200', () => {
     end({ html: '<p>a\u0000b</p>' });
     const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
     assert.deepEqual([done.status, done.stage, done.result, done.error], ['ok', 'done', { html: '<p>a\u0000b</p>' }, null]);
-    assert.equal(done.session_id, job_id.split('.')[0]);
+    assert.deepEqual([running.session_id, done.session_id], [null, null], 'no session was named');
     assert.deepEqual(done.usage, { actions: 1, egress_bytes: 10, captcha_solves: 0, credits: 0.01 });
     assert.equal(Date.parse(done.expires_at ?? '') - Date.parse(done.finished_at ?? ''), 24 * 3_600_000);
   });
@@ -96,6 +96,35 @@ describe('200', () => {
     const { body } = await served.call(getJob, { params: { job_id } });
     assert.deepEqual([body.status, body.stage, body.error?.code, body.error?.retryable], ['error', 'done', 'cancelled', false]);
     end();
+  });
+});
+
+describe('session_id', () => {
+  const har = { log: { entries: [] } };
+  const sessionIdOf = async (job_id: string): Promise<string | null> =>
+    (await served.call(getJob, { params: { job_id }, query: untilDone })).body.session_id;
+
+  it('is null where no browser works: plain HTTP, and a HAR', async () => {
+    for (const mode of ['http', 'auto'] as const) {
+      const { body: pending } = await served.call(fetchPage, { body: { url: 'http://site.test/', mode, async: true } });
+      assert.equal(pending.session_id, null, mode);
+      const { body: done } = await served.call(getJob, { params: { job_id: pending.job_id ?? '' }, query: untilDone });
+      assert.equal(done.status === 'pending', false);
+      assert.equal(done.session_id, (done.result as { session_id?: string | null } | null)?.session_id ?? null, mode);
+    }
+    const { body: pending } = await served.call(inspect, { body: { har, async: true } });
+    assert.deepEqual([pending.session_id, await sessionIdOf(pending.job_id)], [null, null]);
+  });
+
+  it('is a session that can be read, otherwise', async () => {
+    const body = { url: 'http://site.test/', async: true };
+    for (const { body: pending } of [
+      await served.call(fetchPage, { body }),
+      await served.call(inspect, { body: { ...body, settle_ms: 0 } }),
+    ]) {
+      for (const session_id of [pending.session_id, await sessionIdOf(pending.job_id ?? '')])
+        assert.equal((await served.call(getSession, { params: { session_id: session_id ?? '' } })).status, 200);
+    }
   });
 });
 

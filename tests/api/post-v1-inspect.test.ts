@@ -31,7 +31,7 @@ const quick = { settle_ms: 0 };
 const untilDone = { wait_seconds: '25' };
 
 async function inspected(body: Record<string, unknown>, request: { key?: string } = {}): Promise<InspectResponse> {
-  const reply = await served.call(inspect, { ...request, body: { ...quick, ...body } });
+  const reply = await served.call(inspect, { ...request, body: { ...('har' in body ? {} : quick), ...body } });
   assert.equal(reply.status, 200, reply.text);
   return reply.body;
 }
@@ -300,8 +300,22 @@ describe('422', () => {
   const wrong: [string, Record<string, unknown>, string, string][] = [
     ['neither a URL nor a HAR', {}, 'body.url', 'value_error'],
     ['both', { url, har }, 'body.har', 'value_error'],
-    ['a HAR with steps', { har, actions: [{ type: 'wait', ms: 1 }] }, 'body.actions', 'value_error'],
-    ['a HAR with a session', { har, session_id: 'x' }, 'body.session_id', 'value_error'],
+    ...Object.entries({
+      session_id: 'x',
+      region: 'local',
+      proxy: { type: 'none' },
+      kind: 'full_browser',
+      storage_state: { cookies: [] },
+      actions: [{ type: 'wait', ms: 1 }],
+      wait_until: 'load',
+      settle_ms: 0,
+      depth: 1,
+      max_pages: 1,
+      probe: true,
+      scroll: true,
+      block_detection: 'off',
+      include: ['site', 'screenshot'],
+    }).map(([field, value]): (typeof wrong)[number] => [`a HAR with ${field}`, { har, [field]: value }, `body.${field}`, 'value_error']),
     ['the empty page', { url: 'about:blank' }, 'body.url', 'url_scheme'],
     ['a region beside a session', { url, session_id: 'x', region: 'local' }, 'body.region', 'value_error'],
     ['a proxy beside a session', { url, session_id: 'x', proxy: { type: 'none' } }, 'body.proxy', 'value_error'],

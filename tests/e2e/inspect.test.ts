@@ -5,8 +5,10 @@ import type { Entry } from 'har-format';
 import { createSession, inspect, listTabs, navigate, type InspectResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
 import { ada } from '../shop/account.ts';
+import { compareReport } from '../shop/compare-report.ts';
 import { bytes, html, redirect, startSite, type Site } from '../fetch-site.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
+import { tradeKeys } from '../shop/tokens.ts';
 import { Service } from './service.ts';
 
 const signIn = [
@@ -14,6 +16,8 @@ const signIn = [
   { type: 'fill', selectors: ['#desk-password'], value: ada.password },
   { type: 'click', selectors: ['#desk-login button'] },
   { type: 'wait', text: 'All loaded.', timeout_ms: 20_000 },
+  { type: 'click', selectors: ['#harbour'] },
+  { type: 'wait', text: `Harbour: ${ada.email}`, timeout_ms: 20_000 },
 ];
 
 type CapturedEntry = Entry & { _eventSourceMessages?: unknown[] };
@@ -26,6 +30,18 @@ const named = (report: InspectResponse, method: string, path: string): CapturedE
       .map(({ request }) => request.url)
       .join(' ')}`,
   );
+
+/** What the shop gave a browser to sign in with, and what the browser sent. */
+function secretsOf({ requests }: Shop): string[] {
+  const sent = requests.flatMap(({ headers, body }) => [
+    ...(headers.authorization?.split(' ').slice(1) ?? []),
+    ...(headers.cookie ?? '').split('; ').map((pair) => pair.slice(pair.indexOf('=') + 1)),
+    headers['x-csrf-token'],
+    new URLSearchParams(body.toString('latin1')).get('code_verifier'),
+  ]);
+  const values = sent.filter((value): value is string => typeof value === 'string' && value.length >= 12);
+  return [...new Set([ada.email, ada.password, encodeURIComponent(ada.email), ...Object.values(tradeKeys), ...values])];
+}
 
 describe('an inspection', () => {
   let shop: Shop;
@@ -59,7 +75,7 @@ describe('an inspection', () => {
     it('has the requests of the steps, with bodies', () => {
       assert.deepEqual(
         report.actions.map(({ status }) => status),
-        ['ok', 'ok', 'ok', 'ok'],
+        signIn.map(() => 'ok'),
       );
       const login = named(report, 'POST', '/api/v2/auth/login');
       assert.match(login.request.postData?.text ?? '', /"password":"\{\{password_\d+\}\}"/);
@@ -69,6 +85,14 @@ describe('an inspection', () => {
       assert.match(JSON.stringify(entriesOf(report).map(({ request }) => request.headers)), /"Bearer \{\{\w+_\d+\}\}"/);
       assert.equal((me._initiator as { type?: string } | undefined)?.type, 'script');
       assert.match(named(report, 'GET', '/trade').response.content.text ?? '', /<h1>Trade desk<\/h1>/);
+    });
+
+    it('finds what the answer key of the shop has, and claims little else', () => {
+      const { api, auth } = report;
+      const scores = compareReport({ api: api ?? assert.fail('no api'), auth: auth ?? assert.fail('no auth') }, shop.host);
+      assert.equal(scores.length, 7);
+      for (const { claim, precision, recall, wrong, missing } of scores)
+        assert.ok(precision >= 0.95 && recall >= 0.95, JSON.stringify({ claim, precision, recall, wrong, missing }, null, 1));
     });
 
     it('has the fields of an upload, without its file', () => {
@@ -92,7 +116,10 @@ describe('an inspection', () => {
       const page = await fetch(report.report_url ?? '');
       assert.equal(page.status, 200);
       const texts = [JSON.stringify({ ...report, screenshot: null, report_url: null, artifacts: null }), await page.text()];
-      for (const secret of [ada.email, ada.password, encodeURIComponent(ada.email)])
+      const secrets = secretsOf(shop);
+      // Two tokens, one of Harbour, Basic credentials, the session and its CSRF token, the verifier.
+      assert.ok(secrets.length >= 3 + Object.keys(tradeKeys).length + 6, secrets.join('\n'));
+      for (const secret of secrets)
         for (const text of texts)
           assert.ok(!text.includes(secret), `${secret} in …${text.slice(text.indexOf(secret) - 200, text.indexOf(secret) + 50)}`);
       assert.ok(report.redactions.headers > 0 && report.redactions.body_keys > 0);

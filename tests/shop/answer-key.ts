@@ -337,5 +337,23 @@ export const mechanisms: MechanismKey[] = [
   { type: 'oidc', in: null, name: null },
 ];
 
-/** Paths of streams. */
-export const streams = { webSockets: ['/ws'], eventStreams: ['/api/stock'] };
+export interface StreamKey {
+  path: string;
+  /** Of the messages of a WebSocket; or `event stream`. */
+  protocol: 'json' | 'event stream';
+  /** `sent|received discriminator`, or `event discriminator`, to `field type`. `-`: nothing distinguishes the messages. */
+  messages: Record<string, string[]>;
+}
+
+export const streams: StreamKey[] = [
+  {
+    path: '/ws',
+    protocol: 'json',
+    messages: {
+      'sent -': ['subscribe integer'],
+      'received type=hello': ['type string', 'shop string'],
+      'received type=price': ['type string', 'product_id integer', 'price number', 'n integer'],
+    },
+  },
+  { path: '/api/stock', protocol: 'event stream', messages: { 'stock -': ['product_id integer', 'stock integer'] } },
+];

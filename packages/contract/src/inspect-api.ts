@@ -1,6 +1,18 @@
 /** A site's API, as an inspection reports it. Values of secrets are placeholders such as `{{token_1}}`. */
 import { z } from 'zod';
-import { claimFields, countField, countOrNull, flagField, RequestIds, textField, textOrNull, textsField } from './inspect-claims.ts';
+import {
+  claimFields,
+  confidenceField,
+  countField,
+  countOrNull,
+  csrfSources,
+  csrfSourceText,
+  flagField,
+  RequestIds,
+  textField,
+  textOrNull,
+  textsField,
+} from './inspect-claims.ts';
 
 export const apiKinds = ['rest', 'graphql', 'jsonrpc', 'grpc_web', 'trpc', 'form', 'rpc'] as const;
 export const paginationStyles = ['page', 'offset', 'cursor', 'link'] as const;
@@ -60,7 +72,9 @@ export const ApiEndpoint = z
     host: textField('Host, with the port if it is not the default one.'),
     path_template: textField('Path with parameters in braces, such as `/orders/{order_id}`.'),
     example_url: textField('URL of a call, without secrets.'),
-    kind: z.enum(apiKinds).describe('Style of the API.'),
+    kind: z
+      .enum(apiKinds)
+      .describe('Style of the API. `rpc`: the path names a procedure, such as `/rpc/search` or `/shop.v1.Orders/List`. `rest`: any other.'),
     operation_name: textOrNull('Operation of GraphQL, or method of JSON-RPC, if all calls have the same; else null.'),
     first_party: flagField('Whether the host belongs to the site.'),
     params: z
@@ -96,7 +110,7 @@ export const ApiEndpoint = z
       .object({
         in: z.enum(['header', 'query', 'body']).describe('Where the token is sent.'),
         name: textField('Name of the header, parameter or field.'),
-        source: z.enum(['meta', 'hidden', 'cookie', 'header', 'json', 'unknown']).describe('Where the page gets it from.'),
+        source: z.enum(csrfSources).describe(csrfSourceText),
       })
       .nullable()
       .describe('Token against cross-site requests; null for none.'),
@@ -180,6 +194,7 @@ const ApiWebSocket = z
     bytes: countField('Characters of all frames.'),
     message_types: z.array(MessageType).describe('Types of messages.'),
     protocol_guess: z.enum(['socket.io', 'graphql-ws', 'signalr', 'phoenix', 'json', 'raw']).describe('Protocol of the messages.'),
+    confidence: confidenceField('How sure the report is of the protocol.'),
     evidence: RequestIds.describe('Ids of the requests, at most 20.'),
   })
   .meta({ id: 'InspectWebSocket' });

@@ -1,6 +1,17 @@
 /** How a site authenticates its callers, as an inspection reports it. Never a value of a credential. */
 import { z } from 'zod';
-import { claimFields, countField, countOrNull, flagField, RequestIds, textField, textOrNull, textsField } from './inspect-claims.ts';
+import {
+  claimFields,
+  countField,
+  countOrNull,
+  csrfSources,
+  csrfSourceText,
+  flagField,
+  RequestIds,
+  textField,
+  textOrNull,
+  textsField,
+} from './inspect-claims.ts';
 
 export const authMechanismTypes = [
   'cookie_session',
@@ -11,7 +22,6 @@ export const authMechanismTypes = [
   'oauth2',
   'oidc',
   'saml',
-  'mtls',
   'hmac_signed',
   'csrf_token',
   'none',
@@ -61,7 +71,7 @@ export const AuthMechanism = z
   .object({
     id: textField('Id of the mechanism within the report, such as `auth1`.'),
     type: z.enum(authMechanismTypes).describe('Kind of mechanism. `none`: no request carried a credential.'),
-    in: z.enum(['header', 'cookie', 'query', 'body', 'connection']).nullable().describe('Where requests carry it; null for `none`.'),
+    in: z.enum(['header', 'cookie', 'query', 'body']).nullable().describe('Where requests carry it; null for `none`.'),
     name: textOrNull('Name of the header, cookie, query parameter or body field.'),
     scheme: textOrNull('Scheme of the `Authorization` header, such as `Bearer`; the flow of `oauth2` and `oidc`.'),
     hosts: textsField('Hosts that receive it.'),
@@ -139,7 +149,7 @@ const Csrf = z
   .object({
     name: textField('Name of the header, field or parameter that carries the token.'),
     in: z.enum(['header', 'body', 'query']).describe('Where requests carry it.'),
-    source: z.enum(['meta', 'cookie', 'hidden', 'header', 'body', 'unknown']).describe('Where the page gets the token.'),
+    source: z.enum(csrfSources).describe(csrfSourceText),
     source_name: textOrNull('Name of the meta element, cookie, hidden field or header.'),
     endpoint_ids: textsField('Ids of the endpoints that receive it.'),
     ...claimFields,

@@ -5,9 +5,16 @@ import { confidences } from './block.ts';
 /** Requests are numbered in the order of the capture, from `r0`. */
 export const RequestIds = z.array(z.string()).meta({ examples: [['r0', 'r12']] });
 
+/** Where a page gets its token against cross-site requests. */
+export const csrfSources = ['meta', 'hidden', 'cookie', 'header', 'body', 'unknown'] as const;
+export const csrfSourceText =
+  'Where the page gets the token: a meta element, a hidden field, a cookie, or the header or body of a response.';
+
+export const confidenceField = (description: string) => z.enum(confidences).describe(description);
+
 /** The fields of everything that is inferred. */
 export const claimFields = {
-  confidence: z.enum(confidences).describe('How sure the report is of it.'),
+  confidence: confidenceField('How sure the report is of it.'),
   evidence: RequestIds.describe('Ids of the requests in which it was seen, at most 20. Empty for what only the page itself shows.'),
 };
 

@@ -37,6 +37,17 @@ const DataBlob = z
   })
   .meta({ id: 'InspectDataBlob' });
 
+/** Of a technology that `technologies` has with its reasons. */
+const Detected = z.object({ name: textField('Name, as in `technologies`.'), ...claimFields }).meta({ id: 'InspectDetected' });
+
+const Rendering = z
+  .object({
+    type: z.enum(['ssr', 'csr', 'hybrid', 'unknown']).describe('`ssr`: on the server. `csr`: in the browser. `hybrid`: in both.'),
+    ratio: z.number().min(0).nullable().describe('Characters of text in the raw HTML, divided by those of the rendered page.'),
+    ...claimFields,
+  })
+  .meta({ id: 'InspectRendering' });
+
 const Robots = z
   .object({
     allowed_for_us: z
@@ -91,13 +102,10 @@ export const InspectSite = z
     tls: Tls.nullable().describe('TLS of the first page; null without it, or where the capture does not say.'),
     server: textOrNull('The `Server` header.'),
     powered_by: textOrNull('The `X-Powered-By` header.'),
-    cdn: textOrNull('Content delivery network in front of the site.'),
-    waf: textsField('Protections in front of the site.'),
+    cdn: Detected.nullable().describe('Content delivery network in front of the site; null if none was seen.'),
+    waf: z.array(Detected).describe('Protections in front of the site.'),
     technologies: z.array(Technology).describe('What the site is built with, at most 100.'),
-    rendering: z
-      .enum(['ssr', 'csr', 'hybrid', 'unknown'])
-      .describe('Where the text of the first page is made: on the server, in the browser, or in both.'),
-    rendering_ratio: z.number().min(0).nullable().describe('Characters of text in the raw HTML, divided by those of the rendered page.'),
+    rendering: Rendering.describe('Where the text of the first page is made.'),
     data_blobs: z.array(DataBlob).describe('Data that frameworks embed in the pages: names and sizes, never values.'),
     service_worker: flagField('Whether a page registered a service worker.'),
     manifest: Manifest.nullable().describe('The web application manifest.'),

@@ -44,6 +44,23 @@ const har = z.union([
   z.looseObject({ log: z.looseObject({}).describe('The log: creator, pages and entries.') }),
 ]);
 
+/** Fields that say what a browser does. A HAR is reported without one. */
+const browserFields = [
+  'session_id',
+  'region',
+  'proxy',
+  'kind',
+  'storage_state',
+  'actions',
+  'wait_until',
+  'settle_ms',
+  'depth',
+  'max_pages',
+  'probe',
+  'scroll',
+  'block_detection',
+] as const;
+
 export const InspectRequest = z
   .strictObject({
     url: WebUrl.nullable()
@@ -54,7 +71,8 @@ export const InspectRequest = z
       .default(null)
       .describe(
         'HAR 1.2 to report on instead of a URL, as Chrome, Firefox and Playwright export it: the object, or its JSON text, ' +
-          'which may be larger: the object may have at most 100,000 objects and arrays. At most 32 MB. Default: null.',
+          'which may be larger: the object may have at most 100,000 objects and arrays. At most 32 MB. Fields that say what a ' +
+          'browser does, such as `actions` and `depth`, are refused beside it. Default: null.',
       ),
     session_id: boundedString(0, 200)
       .nullable()
@@ -98,7 +116,8 @@ export const InspectRequest = z
     include: boundedList(z.enum(inspectSections), inspectSections.length)
       .default(defaultSections)
       .describe(
-        'Parts of the report to return. `openapi` and `client` are parts of `api`. A screenshot is not redacted. Default: all but `client`, `har` and `screenshot`.',
+        'Parts of the report to return. `openapi` and `client` are parts of `api`, and each returns it. A screenshot is not redacted. ' +
+          'Default: all but `client`, `har` and `screenshot`.',
       ),
     capture_bodies: z
       .enum(bodyCaptures)
@@ -128,13 +147,17 @@ export const InspectRequest = z
     metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
   })
   .check((context) => {
-    const { url, har, session_id: session, region, proxy, kind, storage_state: state, actions } = context.value;
+    const { url, har, session_id: session, region, proxy, kind, storage_state: state, include } = context.value;
     const addIssue = (path: keyof typeof context.value, message: string) =>
       context.issues.push({ code: 'custom', message, path: [path], input: context.value[path], params: { type: 'value_error' } });
     if (url === null && har === null) addIssue('url', 'Either `url` or `har` is required');
     if (url !== null && har !== null) addIssue('har', 'A HAR is reported without a browser. Omit `url`');
-    if (har !== null && session !== null) addIssue('session_id', 'A HAR is reported without a browser. Omit this field');
-    if (har !== null && actions.length > 0) addIssue('actions', 'A HAR is reported without a browser. Omit this field');
+    if (har !== null) {
+      for (const field of browserFields)
+        if (!isDefault(field, context.value[field])) addIssue(field, 'A HAR is reported without a browser. Omit this field');
+      if (include.includes('screenshot')) addIssue('include', 'A HAR is reported without a browser. Omit `screenshot`');
+      return;
+    }
     if (session !== null && region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
     if (session !== null && proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
     if (session !== null && kind !== 'headless') addIssue('kind', 'The kind is that of the session. Omit this field');
@@ -142,6 +165,11 @@ export const InspectRequest = z
   })
   .meta({ id: 'InspectRequest' });
 export type InspectRequest = z.infer<typeof InspectRequest>;
+
+/** Of a checked request, whose omitted fields have their defaults: null, simple values or empty lists. */
+function isDefault(field: (typeof browserFields)[number], value: unknown): boolean {
+  return JSON.stringify(value) === JSON.stringify(InspectRequest.shape[field].parse(undefined));
+}
 
 const InspectedPage = z
   .object({
@@ -197,7 +225,7 @@ export const InspectCore = z.object({
       body_keys: z.int().describe('Number of body values that were redacted by the name of their field.'),
       body_values: z.int().describe('Number of body values that were redacted by their form.'),
     })
-    .describe('Secrets that were replaced before anything was kept.'),
+    .describe('How many secrets were replaced before anything was kept.'),
   warnings: z.array(z.string()).describe('Warnings that explain missing or incomplete results, such as `load_timed_out`.'),
 });
 
@@ -254,8 +282,8 @@ export const inspect = endpoint({
   tag: 'Inspect',
   summary: 'Inspect a site',
   description:
-    'Loads a page in a browser, or reads a HAR, and reports on the site’s API, authentication and assets. Secrets are ' +
-    'replaced before anything is kept. The response status is 200 for `ok`, `blocked` and `error` alike. With `async` the ' +
+    'Loads a page in a browser, or reads a HAR, and reports on the site’s API, authentication and assets. Secrets ' +
+    'that their name or form reveals are replaced before anything is kept. The response status is 200 for `ok`, `blocked` and `error` alike. With `async` the ' +
     'result is `pending`, with `Location` and `Retry-After` headers; poll `GET /v1/job/{job_id}`.',
   auth: 'bearer',
   body: InspectRequest,

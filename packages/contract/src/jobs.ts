@@ -55,7 +55,10 @@ export const workErrors = [
 export const Job = z
   .object({
     job_id: z.string().describe('Id of the job.'),
-    session_id: z.string().nullable().describe('Id of the session that ran the job; null if none did.'),
+    session_id: z
+      .string()
+      .nullable()
+      .describe('Id of the session that runs the job, or ran it; null while there is none, and if none did.'),
     kind: z.enum(['fetch', 'inspect', 'agent', 'template']).describe('Kind of job.'),
     status: z.enum(jobStatuses).describe('Status of the job: `pending` until it is done, then its result.'),
     stage: z.enum(['queued', 'running', 'done']).describe('Stage of the job.'),

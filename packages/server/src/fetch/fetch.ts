@@ -1,7 +1,7 @@
 /** Fetch: a page converted to the requested formats, synchronously or as a job. */
 import { ServiceError, ValidationError, type FetchRequest, type FetchResponse } from '@berth/contract';
 import type { Principal } from '../http/call.ts';
-import type { JobDescription, JobRecord, Jobs, JobWork } from '../jobs/jobs.ts';
+import type { JobDescription, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
@@ -78,11 +78,11 @@ export class Fetches {
     const opId = newAdmissionId();
     const ticket = await this.#admit(spec, queuedMsMax + request.timeout_ms, opId);
     try {
-      const sessionId = await this.#pickSession(spec, signal);
+      const session = await this.#pickSession(spec, signal);
       const record = await this.#deps.jobs.submit({
         owner: spec.owner,
         kind: 'fetch',
-        sessionId,
+        ...session,
         subject: { url: request.url, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
@@ -149,10 +149,11 @@ export class Fetches {
   }
 
   /** A job's id begins with the session that will fetch, or with a fresh id when no session is needed. */
-  #pickSession(spec: FetchSpec, signal: AbortSignal): Promise<string> {
+  async #pickSession(spec: FetchSpec, signal: AbortSignal): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
     const { session_id: sessionId, mode } = spec.request;
-    if (sessionId !== null) return Promise.resolve(sessionId);
-    return mode === 'browser' ? this.machines.reserve(spec, signal) : Promise.resolve(newId('ses'));
+    if (sessionId !== null) return { sessionId, session: 'known' };
+    if (mode === 'browser') return { sessionId: await this.machines.reserve(spec, signal), session: 'known' };
+    return { sessionId: newId('ses'), session: 'none' };
   }
 }
 

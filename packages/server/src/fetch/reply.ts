@@ -1,5 +1,5 @@
 import type { FetchRequest, FetchResponse, WorkError } from '@berth/contract';
-import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
+import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
 import type { FetchError } from './errors.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { FetchRunResult } from './run.ts';
@@ -39,7 +39,8 @@ export function toFetchResult(frame: Frame, outcome: FetchRunResult): FetchRespo
 /** The response of a job without a result: running, cancelled, or lost with its worker. */
 export function toUnfinished(record: JobRecord): FetchResponse {
   const subject = record.subject as FetchSubject;
-  const { jobId, sessionId, createdAt, finishedAt, status, error } = record;
+  const { jobId, createdAt, finishedAt, status, error } = record;
+  const sessionId = sessionIdOf(record);
   return {
     ...toFrameFields({ jobId, sessionId, subject, createdAt, finishedAt }),
     ...toPageFields(createPageResult(subject.url)),

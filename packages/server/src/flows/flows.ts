@@ -11,7 +11,7 @@ import {
 } from '@berth/contract';
 import type { FetchSpecDeps } from '../fetch/fetch.ts';
 import type { Principal } from '../http/call.ts';
-import type { JobDescription, JobOutcome, JobRecord, Jobs, JobWork } from '../jobs/jobs.ts';
+import type { JobDescription, JobOutcome, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
 import { newAdmissionId } from '../metering/metering.ts';
 import { Allowance } from './allowance.ts';
@@ -138,16 +138,16 @@ export class Flows {
   ): Promise<AgentResponse | TemplateResponse> {
     const { request, flow } = spec;
     try {
-      const sessionId = await this.#pickSession(spec, signal);
+      const session = await this.#pickSession(spec, signal);
       const record = await this.#deps.jobs.submit({
         owner: spec.machine.owner,
         kind: request.kindOfWork,
-        sessionId,
+        ...session,
         subject: { name: flow.name, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
         description,
-        run: (context) => this.#run({ spec, allowance, createdAt }, { ...context, newSessionId: sessionId }),
+        run: (context) => this.#run({ spec, allowance, createdAt }, { ...context, newSessionId: session.sessionId }),
         onNeverStarted: () => void allowance.drop(),
       });
       return withName(spec, toPending(record, spec));
@@ -177,10 +177,13 @@ export class Flows {
   }
 
   /** A job's id begins with the session that it runs in. */
-  #pickSession({ request, flow, inputs, machine }: FlowSpec, signal: AbortSignal): Promise<string> {
-    if (request.session_id !== null) return Promise.resolve(request.session_id);
-    if (request.keep_session || flow.needsSession(inputs)) return Promise.resolve(newId('ses'));
-    return this.#deps.machines.reserve(machine, signal);
+  async #pickSession(
+    { request, flow, inputs, machine }: FlowSpec,
+    signal: AbortSignal,
+  ): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
+    if (request.session_id !== null) return { sessionId: request.session_id, session: 'known' };
+    if (request.keep_session || flow.needsSession(inputs)) return { sessionId: newId('ses'), session: 'own' };
+    return { sessionId: await this.#deps.machines.reserve(machine, signal), session: 'known' };
   }
 }
 

@@ -122,7 +122,7 @@ export class Inspections {
     return {
       owner: spec.owner,
       kind: 'inspect',
-      sessionId: await this.#pickSession(spec, signal),
+      ...(await this.#pickSession(spec, signal)),
       subject,
       queuedMsMax,
       runMsMax,
@@ -192,9 +192,10 @@ export class Inspections {
   }
 
   /** A job's id begins with the session that will load the site, or with a fresh id when no session is needed. */
-  #pickSession({ request, machine }: InspectSpec, signal: AbortSignal): Promise<string> {
-    if (request.session_id !== null) return Promise.resolve(request.session_id);
-    return request.url === null ? Promise.resolve(newId('ses')) : this.#deps.machines.reserve(machine, signal);
+  async #pickSession({ request, machine }: InspectSpec, signal: AbortSignal): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
+    if (request.session_id !== null) return { sessionId: request.session_id, session: 'known' };
+    if (request.url === null) return { sessionId: newId('ses'), session: 'none' };
+    return { sessionId: await this.#deps.machines.reserve(machine, signal), session: 'known' };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/contract';
-import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
+import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
 import type { InspectOutcome } from './run.ts';
 
 /** The part of the request that the response repeats. */
@@ -74,13 +74,13 @@ export const toJobOutcome = (result: InspectResponse): JobOutcome => ({
 
 /** The response of a job without a result: running, cancelled, or lost with its worker. */
 export function toUnfinished(record: JobRecord): InspectResponse {
-  const { jobId, sessionId, createdAt, status, error } = record;
+  const { jobId, createdAt, status, error } = record;
   const subject = record.subject as InspectSubject;
   return {
     ...nothing,
     inspect_id: subject.inspect_id,
     job_id: jobId,
-    session_id: sessionId,
+    session_id: sessionIdOf(record),
     status,
     started_at: createdAt.toISOString(),
     usage: { ...nothing.usage, ...record.usage },

@@ -94,14 +94,16 @@ const sampleApi: NonNullable<ReportView['api']> = {
     },
   ],
   graphql: [{ endpoint: 'https://shop.test/graphql', operations: [{ name: 'Loaves', type: 'query', calls: 2 }] }],
-  websockets: [{ url: 'wss://shop.test/ws', protocol_guess: 'json', frames_sent: 1, frames_received: 9 }],
+  websockets: [
+    { url: 'wss://shop.test/ws', protocol_guess: 'json', confidence: 'high', evidence: ['r1'], frames_sent: 1, frames_received: 9 },
+  ],
   event_streams: [],
 };
 
 /** The same report with this text in place of each of its texts; what the contract's enumerations allow stays. */
 export function reportWithText(text: string): ReportView {
   const enumerated =
-    /^(?:status|type|in|source|storage|format|purpose|same_site|rendering|recommended_mode|level|rel|by|as|data_base64|content_type|initiator)$/;
+    /^(?:status|type|in|source|storage|format|purpose|same_site|recommended_mode|level|rel|by|as|data_base64|content_type|initiator)$/;
   const replaced = (value: unknown, key: string): unknown => {
     if (typeof value === 'string') return enumerated.test(key) ? value : text;
     if (Array.isArray(value)) return value.map((item) => replaced(item, key));

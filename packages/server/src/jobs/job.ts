@@ -28,6 +28,12 @@ export interface JobProgress {
 /** The progress of new jobs and of jobs whose result was dropped. */
 export const noProgress: JobProgress = { step: 0, total: null, note: '' };
 
+/**
+ * Whether the first part of a job's id is a session: `known` when the job is submitted, its `own` once it runs, or
+ * never (`none`), where it only makes the id.
+ */
+export type JobSession = 'known' | 'own' | 'none';
+
 /** `result`, `error` and `usage` are null until the job ends; `error` and `result` may both be set. */
 export interface JobRecord {
   jobId: string;
@@ -36,7 +42,7 @@ export interface JobRecord {
   workerId: string;
   kind: JobKind;
   status: JobStatus;
-  /** The request fields that responses repeat. */
+  /** The request fields that responses repeat, and `job_session`. */
   subject: Record<string, unknown>;
   progress: JobProgress;
   createdAt: Date;
@@ -65,6 +71,19 @@ export function stageOf({ status, startedAt }: Pick<JobRecord, 'status' | 'start
   return startedAt ? 'running' : 'queued';
 }
 
+/** The session that has done the work, or does it; null while and where there is none. */
+export function sessionIdOf({
+  result,
+  subject,
+  sessionId,
+  startedAt,
+}: Pick<JobRecord, 'result' | 'subject' | 'sessionId' | 'startedAt'>): string | null {
+  const { session_id: used } = result ?? {};
+  if (used !== undefined) return typeof used === 'string' ? used : null;
+  const { job_session: session = 'none' } = subject;
+  return session === 'known' || (session === 'own' && startedAt !== null) ? sessionId : null;
+}
+
 /** All that another worker needs to run a job. */
 export interface JobDescription {
   principal: Principal;
@@ -90,6 +109,8 @@ export interface JobRequest extends JobWork {
   kind: JobKind;
   /** The first part of the job's id. */
   sessionId: string;
+  /** Absent: `none`. */
+  session?: JobSession;
   /** The request fields that responses repeat. No secrets. */
   subject: Record<string, unknown>;
   /** How long the job may wait in the queue. */

@@ -17,6 +17,7 @@ export { resultBytesMax, type JobOutcome } from './outcome.ts';
 export {
   JobEnded,
   newJobId,
+  sessionIdOf,
   stageOf,
   type JobContext,
   type JobDescription,
@@ -24,6 +25,7 @@ export {
   type JobProgress,
   type JobRecord,
   type JobRequest,
+  type JobSession,
   type JobWork,
 } from './job.ts';
 export { LargeResults } from './large-results.ts';
@@ -264,14 +266,14 @@ async function whenAborted(signal: AbortSignal): Promise<void> {
   if (!signal.aborted) await once(signal, 'abort');
 }
 
-const newRecord = ({ owner, kind, sessionId, subject }: JobRequest, { clock, workerId }: JobsDeps): JobRecord => ({
+const newRecord = ({ owner, kind, sessionId, session = 'none', subject }: JobRequest, { clock, workerId }: JobsDeps): JobRecord => ({
   jobId: newJobId(sessionId),
   owner,
   sessionId,
   workerId,
   kind,
   status: 'pending',
-  subject,
+  subject: { ...subject, job_session: session },
   progress: noProgress,
   createdAt: clock.now(),
   startedAt: null,

@@ -1,6 +1,6 @@
 import { cancelJob, getJob, type JobResponse } from '@berth/contract';
 import { ownerOf, type Call, type Routes } from '../http/call.ts';
-import { stageOf, type JobKind, type JobRecord, type Jobs } from './jobs.ts';
+import { sessionIdOf, stageOf, type JobKind, type JobRecord, type Jobs } from './jobs.ts';
 
 type Result = Record<string, unknown>;
 
@@ -24,7 +24,7 @@ const noCredits = { credits: 0 };
 
 const toJob = (record: JobRecord): JobResponse => ({
   job_id: record.jobId,
-  session_id: record.sessionId,
+  session_id: sessionIdOf(record),
   kind: record.kind,
   status: record.status,
   stage: stageOf(record),

@@ -46,13 +46,14 @@ function createSections(input: ReportInput, { include, capture_bodies: bodies }:
   const when = <T>(section: InspectSection, create: (input: ReportInput) => T): T | null =>
     include.includes(section) ? create(input) : null;
   const wants = (section: InspectSection): boolean => include.includes(section);
+  const wantsApi = wants('api') || wants('openapi') || wants('client');
   const api =
-    wants('api') || wants('auth')
+    wantsApi || wants('auth')
       ? createApi(input, { openapi: wants('openapi'), client: wants('client'), samples: bodies === 'samples' })
       : null;
   return {
     site: when('site', createSite),
-    api: wants('api') && api ? api.section : null,
+    api: wantsApi && api ? api.section : null,
     auth: when('auth', (from) => createAuth(from, api?.endpointOf)),
     assets: when('assets', createAssetsSection),
     third_parties: when('third_parties', createThirdParties),

@@ -5,7 +5,7 @@ import { describe, it } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { InspectApi } from '@berth/contract';
 import type { Entry } from 'har-format';
-import { entry, inputOf, secret, type EntryOptions } from '../testing.ts';
+import { entry, inputOf, page, secret, type EntryOptions } from '../testing.ts';
 import { createApi } from './api.ts';
 import { isValue } from './templates.ts';
 import { SchemaBuilder } from './schema.ts';
@@ -202,10 +202,27 @@ describe('authentication of an endpoint', () => {
   });
 
   it('names the token against cross-site requests and its source', () => {
-    const secrets = [secret('{{csrf_token_1}}', { kind: 'csrf_token', at: ['page_html - csrf-token'] })];
-    const { csrf, replayable } = endpoint([call('/n', { method: 'POST', headers: { 'x-csrf-token': '{{csrf_token_1}}' } })], { secrets });
+    const calls = [call('/n', { method: 'POST', headers: { 'x-csrf-token': '{{csrf_token_1}}' } })];
+    const csrfIn = (html: string, ...at: string[]) =>
+      endpoint(calls, { secrets: [secret('{{csrf_token_1}}', { kind: 'csrf_token', at })], pages: [page({ html })] });
+    const { csrf, replayable } = csrfIn(
+      '<meta name="csrf-token" content="{{csrf_token_1}}">',
+      'page_html - csrf-token',
+      'set_cookie 0 csrf',
+    );
     assert.deepEqual(csrf, { in: 'header', name: 'x-csrf-token', source: 'meta' });
     assert.equal(replayable, 'needs_token');
+    assert.equal(csrfIn('', 'response_body 0 csrfToken').csrf?.source, 'body');
+  });
+});
+
+describe('the kind of an endpoint', () => {
+  const kindOf = (path: string) => endpoint([call(path, { method: 'POST', body: '{"a":1}' })]).kind;
+
+  it('is rpc where the path names a procedure', () => {
+    for (const path of ['/rpc/search', '/rest/v1/rpc/nearest_shop', '/shop.v1.Orders/List', '/twirp/shop.Orders/ListOpen'])
+      assert.equal(kindOf(path), 'rpc', path);
+    for (const path of ['/orders', '/rpc', '/v1.2/Orders', '/files/a.txt', '/Orders/List']) assert.equal(kindOf(path), 'rest', path);
   });
 });
 
@@ -226,6 +243,21 @@ describe('GraphQL, WebSockets and event streams', () => {
         variables_schema: { type: 'object', properties: { id: { type: 'string' } }, required: ['id'] },
       },
     ]);
+  });
+
+  it('have a protocol, as sure as what shows it', () => {
+    const guessed = (url: string, ...data: string[]) => {
+      const messages = data.map((each) => ({ type: 'receive', time: 1, opcode: 1, data: each }));
+      const [socket] = section([entry(url, { type: 'websocket', status: 101, fields: { _webSocketMessages: messages } })]).websockets;
+      return [socket?.protocol_guess, socket?.confidence, socket?.evidence];
+    };
+    assert.deepEqual(guessed('wss://shop.test/io?EIO=4', '0{}'), ['socket.io', 'high', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/hub', '{"type":6}\u001e'), ['signalr', 'high', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/live?vsn=2.0.0', 'x'), ['phoenix', 'medium', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/ws', '{"a":1}'), ['json', 'high', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/ws', '{"a":1}', 'ping'), ['json', 'medium', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/ws', 'ping'), ['raw', 'medium', ['r0']]);
+    assert.deepEqual(guessed('wss://shop.test/ws'), ['raw', 'low', ['r0']]);
   });
 
   it('read no bomb: a document of a million fields is counted and left', () => {

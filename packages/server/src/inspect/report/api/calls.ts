@@ -89,9 +89,13 @@ function kindOf({ calls, template }: EndpointCalls): ApiKind {
   if (calls.some(isJsonRpc)) return 'jsonrpc';
   if (first.requestType.startsWith('application/grpc-web')) return 'grpc_web';
   if (/\/trpc\//.test(template)) return 'trpc';
+  if (isProcedure(template)) return 'rpc';
   if (first.resourceType === 'document' || (/form/.test(first.requestType) && !/json/.test(first.responseType))) return 'form';
   return 'rest';
 }
+
+/** `/rpc/search`, as PostgREST has it, or `/shop.v1.Orders/List`, as gRPC, Connect and Twirp have it. */
+const isProcedure = (template: string): boolean => /\/rpc\/[A-Za-z]\w*$|\/(?:[A-Za-z_]\w*\.)+[A-Z]\w*\/[A-Z]\w*$/.test(template);
 
 const objectOf = (value: JsonValue | undefined): Record<string, JsonValue> | null => {
   const one = Array.isArray(value) ? value[0] : value;

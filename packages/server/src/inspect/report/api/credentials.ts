@@ -1,5 +1,6 @@
 /** Credentials of an endpoint's calls, whether it needs them, and its token against cross-site requests. */
 import type { ApiEndpoint } from '@berth/contract';
+import { csrfSource } from '../csrf-source.ts';
 import type { Exchange, ReportInput } from '../exchange.ts';
 import type { Secret } from '../secret.ts';
 
@@ -17,10 +18,10 @@ const csrfPlaceholder = /\{\{csrf_token_\d+\}\}/;
 const headerName = /^(?:proxy-)?authorization$|api-?key|token|secret|signature|credential|session/;
 const sessionCookie = /sess|sid$|auth|token|jwt|login|remember|identity/i;
 
-export function readCredentials(calls: readonly Exchange[], { secrets }: ReportInput, anonymous: ReadonlySet<string>): Credentials {
+export function readCredentials(calls: readonly Exchange[], input: ReportInput, anonymous: ReadonlySet<string>): Credentials {
   const perCall = calls.map((call) => credentialsOf(call));
   const list = [...new Map(perCall.flat().map((one) => [`${one.in} ${one.name} ${one.scheme}`, one])).values()];
-  const csrf = csrfOf(calls, secrets);
+  const csrf = csrfOf(calls, input);
   const needed = csrf ? perCall : perCall.map((own) => own.filter(({ in: where, name }) => where !== 'cookie' || !anonymous.has(name)));
   return { list, ...requirement(calls, needed), csrf };
 }
@@ -75,36 +76,26 @@ function requirement(calls: readonly Exchange[], perCall: readonly Credential[][
   return { required: 'unknown', reason: 'No call succeeded.' };
 }
 
-function csrfOf(calls: readonly Exchange[], secrets: readonly Secret[]): ApiEndpoint['csrf'] {
+function csrfOf(calls: readonly Exchange[], input: ReportInput): ApiEndpoint['csrf'] {
   for (const { requestHeaders, url, requestText } of calls) {
     for (const [name, value] of requestHeaders) {
       const token = name === 'cookie' ? null : csrfPlaceholder.exec(value);
-      if (token) return { in: 'header', name, source: sourceOf(token[0], secrets) };
+      if (token) return toCsrf('header', name, token[0], input);
     }
     const inQuery = url.query.find(([name, value]) => csrfPlaceholder.test(value) && name !== 'state' && name !== 'nonce');
-    if (inQuery) return { in: 'query', name: inQuery[0], source: sourceOf(inQuery[1], secrets) };
+    if (inQuery) return toCsrf('query', inQuery[0], inQuery[1], input);
     const token = csrfPlaceholder.exec(requestText)?.[0];
-    if (token !== undefined) return { in: 'body', name: fieldOf(token, secrets), source: sourceOf(token, secrets) };
+    if (token !== undefined) return toCsrf('body', fieldOf(token, input.secrets), token, input);
   }
   return null;
+}
+
+function toCsrf(where: 'header' | 'query' | 'body', name: string, token: string, input: ReportInput): ApiEndpoint['csrf'] {
+  const { source } = csrfSource(new Set([token]), input, name);
+  return { in: where, name, source };
 }
 
 function fieldOf(placeholder: string, secrets: readonly Secret[]): string {
   const secret = secrets.find((one) => one.placeholder === placeholder);
   return secret?.locations.find(({ position, name }) => position === 'request_body' && name !== null)?.name ?? 'csrf';
 }
-
-type CsrfSource = NonNullable<ApiEndpoint['csrf']>['source'];
-
-function sourceOf(placeholder: string, secrets: readonly Secret[]): CsrfSource {
-  const locations = secrets.find((one) => one.placeholder === placeholder)?.locations ?? [];
-  const at = (...positions: string[]) => locations.find(({ position }) => positions.includes(position));
-  if (at('set_cookie', 'request_cookie', 'cookie_jar')) return 'cookie';
-  if (at('response_header')) return 'header';
-  const page = at('page_html');
-  if (page) return isField(page.name) ? 'hidden' : 'meta';
-  return at('response_body') ? 'json' : 'unknown';
-}
-
-/** Fields of forms are named with underscores, `meta` elements with hyphens: `authenticity_token`, `csrf-token`. */
-const isField = (name: string | null): boolean => name !== null && !name.includes('-');

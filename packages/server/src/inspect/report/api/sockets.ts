@@ -34,20 +34,29 @@ export function readWebSockets({ exchanges }: ReportInput): Socket[] {
       frames_received: messages.length - sent,
       bytes: messages.reduce((sum, { data }) => sum + data.length, 0),
       message_types: messageTypes(messages),
-      protocol_guess: protocolOf(first, subprotocol, messages),
+      ...protocolOf(first, subprotocol, messages),
       evidence: group.slice(0, evidenceMax).map(({ id }) => id),
     };
   });
 }
 
-function protocolOf(first: Exchange | undefined, subprotocol: string | null, messages: readonly Message[]): Socket['protocol_guess'] {
+type ProtocolGuess = Pick<Socket, 'protocol_guess' | 'confidence'>;
+const guess = (protocol: Socket['protocol_guess'], confidence: Socket['confidence']): ProtocolGuess => ({
+  protocol_guess: protocol,
+  confidence,
+});
+
+/** What the URL or the handshake names is sure, what messages look like is likely. */
+function protocolOf(first: Exchange | undefined, subprotocol: string | null, messages: readonly Message[]): ProtocolGuess {
   const url = first?.url.href ?? '';
-  if (/[?&]EIO=\d/.test(url)) return 'socket.io';
-  if (/graphql/.test(subprotocol ?? '')) return 'graphql-ws';
-  if (messages.some(({ data }) => data.endsWith('\u001e') && data.startsWith('{'))) return 'signalr';
-  if (/[?&]vsn=\d/.test(url) || messages.some(({ data }) => /"phx_|^\[(?:"|null)[^\]]{0,80}"phoenix"/.test(data.slice(0, 400))))
-    return 'phoenix';
-  return messages.some(({ data }) => parseJson(data) !== undefined) ? 'json' : 'raw';
+  if (/[?&]EIO=\d/.test(url)) return guess('socket.io', 'high');
+  if (/graphql/.test(subprotocol ?? '')) return guess('graphql-ws', 'high');
+  if (messages.some(({ data }) => data.endsWith('\u001e') && data.startsWith('{'))) return guess('signalr', 'high');
+  if (messages.some(({ data }) => /"phx_|^\[(?:"|null)[^\]]{0,80}"phoenix"/.test(data.slice(0, 400)))) return guess('phoenix', 'high');
+  if (/[?&]vsn=\d/.test(url)) return guess('phoenix', 'medium');
+  const json = messages.filter(({ data }) => parseJson(data) !== undefined).length;
+  if (json > 0) return guess('json', json === messages.length ? 'high' : 'medium');
+  return guess('raw', messages.length > 0 ? 'medium' : 'low');
 }
 
 interface Group {

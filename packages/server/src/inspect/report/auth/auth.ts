@@ -1,5 +1,6 @@
 /** How the site authenticates its callers. */
 import type { InspectAuth } from '@berth/contract';
+import { csrfSource } from '../csrf-source.ts';
 import type { Exchange, ReportInput } from '../exchange.ts';
 import { isDocument, isRedirect, readPages, toEvidence, withoutValues, type ReportPage } from '../page/pages.ts';
 import { readFlows, readProvider, readRefreshes } from './flows.ts';
@@ -46,38 +47,13 @@ type Csrf = InspectAuth['csrf'][number];
 
 function readCsrf(mechanisms: readonly Mechanism[], context: AuthContext): Csrf[] {
   return mechanisms.flatMap(({ type, in: where, name, endpoints, confidence, evidence }): Csrf[] => {
-    if (type !== 'csrf_token' || name === null || where === null || where === 'cookie' || where === 'connection') return [];
+    if (type !== 'csrf_token' || name === null || where === null || where === 'cookie') return [];
     const placeholders = context.credentials.flatMap((each) =>
       each.type === type && each.name === name ? (each.secret?.placeholder ?? []) : [],
     );
-    const source = csrfSource(new Set(placeholders), context, name);
+    const source = csrfSource(new Set(placeholders), context.input, name);
     return [{ name, in: where, ...source, endpoint_ids: endpoints, confidence, evidence }];
   });
-}
-
-type CsrfSource = Pick<Csrf, 'source' | 'source_name'>;
-
-/** Where the token stands before a request sends it: the page first, since it is the easiest to read. */
-function csrfSource(placeholders: ReadonlySet<string>, { input, cookies }: AuthContext, sentAs: string): CsrfSource {
-  const pages = readPages(input);
-  for (const [source, element, attribute] of [
-    ['meta', 'meta', 'content'],
-    ['hidden', 'input', 'value'],
-  ] as const) {
-    for (const { tree } of pages) {
-      const holder = tree.named(element).find(({ attributes }) => placeholders.has(attributes.get(attribute) ?? ''));
-      if (holder) return { source, source_name: holder.attributes.get('name') ?? null };
-    }
-  }
-  const locations = input.secrets.filter(({ placeholder }) => placeholders.has(placeholder)).flatMap((secret) => secret.locations);
-  const cookie = locations.find(({ position }) => position === 'set_cookie' || position === 'cookie_jar' || position === 'request_cookie');
-  if (cookie) return { source: 'cookie', source_name: cookie.name };
-  const header = locations.find(({ position }) => position === 'response_header');
-  if (header) return { source: 'header', source_name: header.name };
-  const body = locations.find(({ position }) => position === 'response_body' || position === 'page_html');
-  if (body) return { source: 'body', source_name: body.name };
-  const doubled = /xsrf/i.test(sentAs) ? cookies.find(({ name }) => /xsrf/i.test(name)) : undefined;
-  return doubled ? { source: 'cookie', source_name: doubled.name } : { source: 'unknown', source_name: null };
 }
 
 type Refusal = InspectAuth['unauthenticated_probes'][number];

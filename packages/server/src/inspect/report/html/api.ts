@@ -49,9 +49,9 @@ export function apiSection(api: ApiView): Markup {
       caption: 'WebSockets',
       head: ['URL', 'Protocol', 'Sent', 'Received'],
       numeric: [2, 3],
-      rows: websockets.map(({ url, protocol_guess: protocol, frames_sent: sent, frames_received: received }) => [
+      rows: websockets.map(({ url, protocol_guess: protocol, frames_sent: sent, frames_received: received, ...claim }) => [
         code(url),
-        protocol,
+        html`${protocol} ${confidence(claim.confidence)} ${evidence(claim.evidence)}`,
         count(sent),
         count(received),
       ]),

@@ -1,7 +1,23 @@
 /** The site, third parties, cookies, security, search engines and automation. */
 import type { InspectAutomation, InspectCookie, InspectSecurity, InspectSeo, InspectSite, InspectThirdParty } from '@berth/contract';
 import { html, nothing, type Markup } from '../../../http/html.ts';
-import { badge, bytes, code, codeOrNone, count, cut, evidence, facets, list, muted, seconds, section, table, yesNo } from './parts.ts';
+import {
+  badge,
+  bytes,
+  code,
+  codeOrNone,
+  confidence,
+  count,
+  cut,
+  evidence,
+  facets,
+  list,
+  muted,
+  seconds,
+  section,
+  table,
+  yesNo,
+} from './parts.ts';
 
 export function siteSection(site: InspectSite): Markup {
   const { tls, robots, technologies } = site;
@@ -19,8 +35,20 @@ export function siteSection(site: InspectSite): Markup {
             ${cut(tls.issuer ?? 'unknown issuer', 80)}${tls.valid_to ? `, until ${tls.valid_to.slice(0, 10)}` : ''}`
           : muted('unknown'),
       ],
-      ['Delivery', site.cdn ?? muted('no CDN seen')],
-      ['Rendering', renderingNames[site.rendering]],
+      [
+        'Delivery',
+        site.cdn ? html`${site.cdn.name} ${confidence(site.cdn.confidence)} ${evidence(site.cdn.evidence)}` : muted('no CDN seen'),
+      ],
+      [
+        'Protection',
+        site.waf.length === 0
+          ? muted('none seen')
+          : html`${site.waf.map((each) => html`${each.name} ${confidence(each.confidence)} ${evidence(each.evidence)} `)}`,
+      ],
+      [
+        'Rendering',
+        html`${renderingNames[site.rendering.type]} ${confidence(site.rendering.confidence)} ${evidence(site.rendering.evidence)}`,
+      ],
       [
         'robots.txt',
         robots
@@ -55,7 +83,7 @@ export function siteSection(site: InspectSite): Markup {
   ]);
 }
 
-const renderingNames: Readonly<Record<InspectSite['rendering'], string>> = {
+const renderingNames: Readonly<Record<InspectSite['rendering']['type'], string>> = {
   ssr: 'on the server',
   csr: 'in the browser',
   hybrid: 'on the server and in the browser',

@@ -68,6 +68,13 @@ export interface ApiView {
   summary: { endpoints: number; total_calls: number; errors_4xx: number; errors_5xx: number };
   endpoints: readonly EndpointView[];
   graphql: readonly { endpoint: string; operations: readonly { name: string | null; type: string; calls: number }[] }[];
-  websockets: readonly { url: string; protocol_guess: string; frames_sent: number; frames_received: number }[];
+  websockets: readonly {
+    url: string;
+    protocol_guess: string;
+    confidence: string;
+    evidence: readonly string[];
+    frames_sent: number;
+    frames_received: number;
+  }[];
   event_streams: readonly { url: string; events: readonly { name: string; count: number }[] }[];
 }

@@ -56,7 +56,7 @@ function recommendMode(input: ReportInput, page: ReportPage | undefined, protect
   const document = toEvidence([page?.document ?? null]);
   if (challenge)
     return { mode: 'browser', reason: `${challenge.vendor} challenged the browser.`, confidence: 'medium', evidence: challenge.evidence };
-  const { rendering, rendering_ratio: ratio } = readRendering(page);
+  const { type: rendering, ratio } = readRendering(page);
   if (rendering === 'ssr')
     return { mode: 'http', reason: `The raw HTML has ${percent(ratio)} of the text.`, confidence: 'high', evidence: document };
   if (calls.length > 0)

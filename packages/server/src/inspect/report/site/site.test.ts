@@ -53,13 +53,20 @@ describe('the site', () => {
   });
 
   it('is rendered where its text is made', () => {
-    const renderingOf = (raw: string, rendered: string) =>
-      siteOf({ entries: [entry(shop, { reply: raw })], pages: [page({ html: rendered, textChars: words.length })] }).rendering;
+    const renderingOf = (raw: string, rendered: string) => {
+      const { type, confidence, evidence } = siteOf({
+        entries: [entry(shop, { reply: raw })],
+        pages: [page({ html: rendered, textChars: words.length })],
+      }).rendering;
+      return [type, confidence, ...evidence];
+    };
     const full = `<body><p>${words}</p></body>`;
-    assert.equal(renderingOf(full, full), 'ssr');
-    assert.equal(renderingOf('<body><div id="root"></div><script src="/a.js"></script></body>', full), 'csr');
-    assert.equal(renderingOf(`<body><p>${words.slice(0, 200)}</p></body>`, full), 'hybrid');
-    assert.equal(siteOf({}).rendering, 'unknown');
+    const long = `<body><p>${words.repeat(3)}</p></body>`;
+    assert.deepEqual(renderingOf(full, full), ['ssr', 'medium', 'r0']);
+    assert.deepEqual(renderingOf(long, long), ['ssr', 'high', 'r0']);
+    assert.deepEqual(renderingOf('<body><div id="root"></div><script src="/a.js"></script></body>', long), ['csr', 'high', 'r0']);
+    assert.deepEqual(renderingOf(`<body><p>${words.slice(0, 200)}</p></body>`, full), ['hybrid', 'medium', 'r0']);
+    assert.deepEqual(siteOf({}).rendering, { type: 'unknown', ratio: null, confidence: 'low', evidence: [] });
   });
 
   it('has the rules of robots.txt for this service, security.txt and llms.txt', () => {
@@ -131,7 +138,8 @@ describe('technologies', () => {
     assert.deepEqual(site.technologies[0], {
       ...{ name: 'Cloudflare', category: 'cdn', version: null, reasons: ['response header cf-ray'], confidence: 'high', evidence: ['r0'] },
     });
-    assert.deepEqual([site.cdn, site.waf], ['Cloudflare', ['DataDome']]);
+    const claim = { confidence: 'high', evidence: ['r0'] };
+    assert.deepEqual([site.cdn, site.waf], [{ name: 'Cloudflare', ...claim }, [{ name: 'DataDome', ...claim }]]);
   });
 
   it('are not those of other sites, nor of pages that write about them', () => {

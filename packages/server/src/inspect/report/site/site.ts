@@ -3,7 +3,7 @@ import type { InspectSite } from '@berth/contract';
 import { isObject } from '../auth/credentials.ts';
 import { protocolOf } from '../assets/summary.ts';
 import type { Exchange, ReportInput } from '../exchange.ts';
-import { firstDocument, isDocument, isRedirect, rawTreeOf, readPages, resolve, type ReportPage } from '../page/pages.ts';
+import { firstDocument, isDocument, isRedirect, rawTreeOf, readPages, resolve, toEvidence, type ReportPage } from '../page/pages.ts';
 import { textCharsOf, textOf, type PageElement } from '../page/tree.ts';
 import { readLlmsTxt, readRobots, readSecurityTxt } from './robots.ts';
 import { readStructuredData } from './structured-data.ts';
@@ -17,8 +17,10 @@ export function createSite(input: ReportInput): InspectSite {
   const document = firstDocument(input);
   const header = (name: string): string | null => document?.responseHeaders.get(name)?.slice(0, 500) || null;
   const technologies = readTechnologies(input);
-  const named = (...categories: string[]): string[] =>
-    technologies.filter(({ category }) => categories.includes(category)).map(({ name }) => name);
+  const detected = (...categories: string[]): InspectSite['waf'] =>
+    technologies
+      .filter(({ category }) => categories.includes(category))
+      .map(({ name, confidence, evidence }) => ({ name, confidence, evidence }));
   return {
     title: (page?.snapshot?.title ?? titleOf(page)).slice(0, textCharsMax),
     description: metaOf(page, 'description') ?? metaOf(page, 'og:description'),
@@ -30,10 +32,10 @@ export function createSite(input: ReportInput): InspectSite {
     tls: document ? readTls(document) : null,
     server: header('server'),
     powered_by: header('x-powered-by'),
-    cdn: named('cdn')[0] ?? null,
-    waf: named('waf', 'bot_protection'),
+    cdn: detected('cdn')[0] ?? null,
+    waf: detected('waf', 'bot_protection'),
     technologies,
-    ...readRendering(page),
+    rendering: readRendering(page),
     data_blobs: readBlobs(pages),
     service_worker: pages.some(({ snapshot }) => snapshot?.hasServiceWorker),
     manifest: readManifest(input),
@@ -98,12 +100,18 @@ const serverShare = 0.8;
 const browserShare = 0.2;
 const textCharsMin = 50;
 
-export function readRendering(page: ReportPage | undefined): Pick<InspectSite, 'rendering' | 'rendering_ratio'> {
-  if (!page?.snapshot || !page.document || page.document.responseText === '') return { rendering: 'unknown', rendering_ratio: null };
+/** From this much text on, its share says where the page is made. */
+const sureCharsMin = 500;
+
+export function readRendering(page: ReportPage | undefined): InspectSite['rendering'] {
+  const evidence = toEvidence([page?.document ?? null]);
+  const unknown = { type: 'unknown', ratio: null, confidence: 'low', evidence } as const;
+  if (!page?.snapshot || !page.document || page.document.responseText === '') return unknown;
   const rendered = textCharsOf(page.tree);
-  if (rendered < textCharsMin) return { rendering: 'unknown', rendering_ratio: null };
+  if (rendered < textCharsMin) return unknown;
   const ratio = Math.round((textCharsOf(rawTreeOf(page.document)) / rendered) * 100) / 100;
-  return { rendering: ratio >= serverShare ? 'ssr' : ratio <= browserShare ? 'csr' : 'hybrid', rendering_ratio: ratio };
+  const type = ratio >= serverShare ? 'ssr' : ratio <= browserShare ? 'csr' : 'hybrid';
+  return { type, ratio, confidence: type === 'hybrid' || rendered < sureCharsMin ? 'medium' : 'high', evidence };
 }
 
 const blobsMax = 20;

@@ -7,8 +7,8 @@ import { countText, toFindings } from './findings.ts';
 const sample = {
   site: {
     technologies: ['React', 'nginx', 'A', 'B', 'C', 'D', 'E'].map((name) => ({ name })),
-    rendering: 'csr',
-    cdn: 'cloudflare',
+    rendering: { type: 'csr' },
+    cdn: { name: 'cloudflare' },
     server: 'nginx',
   },
   api: {

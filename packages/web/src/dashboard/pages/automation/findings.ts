@@ -44,7 +44,7 @@ const renderings: Readonly<Record<string, string>> = {
 function siteFindings({ site }: InspectResponse): Finding[] {
   if (!site) return [];
   const { technologies, rendering, cdn, server } = site;
-  const before = [server && `Server: ${server}`, cdn && `Behind ${cdn}`, renderings[rendering]].filter(Boolean).join('. ');
+  const before = [server && `Server: ${server}`, cdn && `Behind ${cdn.name}`, renderings[rendering.type]].filter(Boolean).join('. ');
   return [
     ...(before === '' ? [] : [finding('Site', `${before}.`)]),
     ...(technologies.length === 0 ? [] : [finding('Built with', `${namesText(technologies.map(({ name }) => name))}.`)]),

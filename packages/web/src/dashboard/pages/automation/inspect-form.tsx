@@ -14,6 +14,7 @@ import { toCurl } from './curl.ts';
 import { RequestOptions } from './request-options.tsx';
 import { countText } from './findings.ts';
 import { readHarFile, type HarFile } from './har-file.ts';
+import { harOptions, ownFields } from './inspect-request.ts';
 import { toFormSchema } from './schema-refs.ts';
 import { hostOf } from './started-jobs.ts';
 
@@ -23,10 +24,7 @@ export interface InspectStart {
 }
 
 const requestSchema = toFormSchema(contractSchema);
-const ownFields: ReadonlySet<string> = new Set(['url', 'har', 'async', 'metadata']);
 const optionFields = Object.keys(requestSchema.properties ?? {}).filter((name) => !ownFields.has(name));
-/** A HAR is reported without a browser. */
-const harFields: readonly string[] = ['include', 'capture_bodies', 'max_body_bytes', 'block_detection', 'timeout_ms'];
 
 interface InspectFormProps {
   initialUrl: string;
@@ -41,7 +39,7 @@ export function InspectForm({ initialUrl, isStarting, error, onStart }: InspectF
   const file = useSignal<HarFile | null>(null);
   const options = useSignal<FormValue>({});
   const isHar = source.value === 'har';
-  const fields = isHar ? harFields : optionFields;
+  const fields = isHar ? harOptions : optionFields;
   const chosen = Object.fromEntries(Object.entries((compact(options.value) ?? {}) as FormValue).filter(([name]) => fields.includes(name)));
   const har = file.value?.ok ? file.value : null;
   const submit = (event: SubmitEvent) => {

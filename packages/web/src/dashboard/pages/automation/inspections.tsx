@@ -32,7 +32,7 @@ export default function InspectionsPage() {
       <div class="page-head">
         <h1>Inspections</h1>
       </div>
-      <p class="muted">A report on a site: its API, how it signs people in, what it loads, who else takes part.</p>
+      <p class="muted">A report on a site: its API, how it signs people in, what it loads, which third parties it uses.</p>
       <InspectForm initialUrl={query['url'] ?? ''} isStarting={isStarting.value} error={error.value} onStart={start} />
       {isFirst && (
         <Empty icon="search" title="No inspections in this tab">

@@ -1,28 +1,14 @@
 /** Compares a report with the answer key: precision and recall by kind of claim. */
-import { endpoints as endpointKeys, mechanisms, type EndpointKey } from '../../tests/shop/answer-key.ts';
+import type { InspectResponse } from '@berth/contract';
+import { endpoints as endpointKeys, mechanisms, streams, type EndpointKey } from './answer-key.ts';
 
-/** The fields of a report that the key covers. */
-export interface InspectReport {
-  api: {
-    endpoints: {
-      id: string;
-      method: string;
-      host: string;
-      path_template: string;
-      kind: string;
-      operation_name?: string | null;
-      params: Record<'path' | 'query' | 'header', { name: string; type: string }[]>;
-      request: { schema: Schema | null } | null;
-      responses: { status_code: number; schema: Schema | null }[];
-      pagination: { style: string } | null;
-      auth_required: string;
-      depends_on: { endpoint_id: string; json_path: string }[];
-    }[];
-  };
-  auth: { mechanisms: { type: string; in: string | null; name: string | null }[] };
+/** The sections that the key covers. */
+export interface KeyedReport {
+  api: Pick<NonNullable<InspectResponse['api']>, 'endpoints' | 'websockets' | 'event_streams'>;
+  auth: Pick<NonNullable<InspectResponse['auth']>, 'mechanisms'>;
 }
 
-export interface Schema {
+interface Schema {
   type?: string | string[];
   properties?: Record<string, Schema>;
   additionalProperties?: Schema | boolean;
@@ -40,9 +26,9 @@ export interface Score {
   missing: string[];
 }
 
-type Endpoint = InspectReport['api']['endpoints'][number];
+type Endpoint = KeyedReport['api']['endpoints'][number];
 
-const claimKinds = ['endpoints', 'parameters', 'schemas', 'pagination', 'dependencies', 'authentication'] as const;
+const claimKinds = ['endpoints', 'parameters', 'schemas', 'pagination', 'dependencies', 'authentication', 'streams'] as const;
 type Claims = Record<(typeof claimKinds)[number], Set<string>>;
 
 const noClaims = (): Claims => ({
@@ -52,10 +38,11 @@ const noClaims = (): Claims => ({
   pagination: new Set(),
   dependencies: new Set(),
   authentication: new Set(),
+  streams: new Set(),
 });
 
 /** `siteHost` is `127.0.0.1:PORT`. */
-export function compareReport(report: InspectReport, siteHost: string): Score[] {
+export function compareReport(report: KeyedReport, siteHost: string): Score[] {
   const truth = claimsOfKey();
   const reported = claimsOfReport(report, siteHost);
   return claimKinds.map((claim) => {
@@ -72,6 +59,13 @@ function claimsOfKey(): Claims {
   const claims = noClaims();
   for (const key of endpointKeys) addKey(claims, key);
   for (const { type, in: place, name } of mechanisms) claims.authentication.add(`${type} ${place ?? '-'} ${name ?? '-'}`);
+  for (const { path, protocol, messages } of streams) {
+    claims.streams.add(`${path} ${protocol}`);
+    for (const [message, fields] of Object.entries(messages)) {
+      claims.streams.add(`${path} ${message}`);
+      for (const field of fields) claims.streams.add(`${path} ${message} ${field}`);
+    }
+  }
   return claims;
 }
 
@@ -90,10 +84,9 @@ function addKey(claims: Claims, key: EndpointKey): void {
 
 const templateOf = (path: string): string => path.replaceAll(/\{[^}]*\}/g, '{}');
 
-function claimsOfReport({ api, auth }: InspectReport, siteHost: string): Claims {
+function claimsOfReport({ api, auth }: KeyedReport, siteHost: string): Claims {
   const claims = noClaims();
-  // Streams are compared by their own lists, and pages call what every page of the shop calls.
-  const endpoints = api.endpoints.filter(({ path_template: path }) => !['/ws', '/api/stock', '/api/collect'].includes(path));
+  const { endpoints } = api;
   const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));
   for (const endpoint of endpoints) addEndpoint(claims, endpoint, { siteHost, byId });
   const keyed = new Set(endpointKeys.filter(({ auth: key }) => key).map(({ method, path, operation }) => nameOf(method, path, operation)));
@@ -106,7 +99,25 @@ function claimsOfReport({ api, auth }: InspectReport, siteHost: string): Claims 
       claims.authentication.add(
         `${type} ${type === 'oidc' ? '-' : (place ?? '-')} ${type === 'oidc' ? '-' : (name?.toLowerCase() ?? '-')}`,
       );
+  addStreams(claims, api);
   return claims;
+}
+
+function addStreams(claims: Claims, { websockets, event_streams: eventStreams }: KeyedReport['api']): void {
+  const addMessage = (name: string, schema: Schema | null): void => {
+    claims.streams.add(name);
+    for (const field of fieldsOf(schema ?? {})) claims.streams.add(`${name} ${field}`);
+  };
+  for (const { url, protocol_guess: protocol, message_types: types } of websockets) {
+    const { pathname } = new URL(url);
+    claims.streams.add(`${pathname} ${protocol}`);
+    for (const { direction, discriminator, schema } of types) addMessage(`${pathname} ${direction} ${discriminator ?? '-'}`, schema);
+  }
+  for (const { url, events } of eventStreams) {
+    const { pathname } = new URL(url);
+    claims.streams.add(`${pathname} event stream`);
+    for (const { name, discriminator, schema } of events) addMessage(`${pathname} ${name} ${discriminator ?? '-'}`, schema);
+  }
 }
 
 const nameOfEndpoint = ({ method, path_template: path, operation_name: operation }: Endpoint): string =>
@@ -123,10 +134,11 @@ function addEndpoint(
   for (const place of ['query', 'header'] as const)
     for (const param of endpoint.params[place])
       claims.parameters.add(`${name} ${place} ${place === 'header' ? param.name.toLowerCase() : param.name} ${param.type}`);
-  if (endpoint.request?.schema) for (const field of fieldsOf(endpoint.request.schema)) claims.schemas.add(`${name} request ${field}`);
+  if (endpoint.request?.schema)
+    for (const field of fieldsOf(endpoint.request.schema)) claims.schemas.add(`${name} request ${field}`);
   for (const { status_code: status, schema } of endpoint.responses)
     if (schema) for (const field of fieldsOf(schema)) claims.schemas.add(`${name} ${status} ${field}`);
-  if (endpoint.pagination && endpoint.pagination.style !== 'none') claims.pagination.add(`${name} ${endpoint.pagination.style}`);
+  if (endpoint.pagination) claims.pagination.add(`${name} ${endpoint.pagination.style}`);
   for (const { endpoint_id: id, json_path: path } of endpoint.depends_on) {
     const source = byId.get(id);
     const field = path.replace(/^\$\.?/, '').replaceAll(/\[(\d+|\*)\]/g, '[]');
