@@ -86,9 +86,10 @@ list_image_packages() {
   [ "$(id -u)" -eq 0 ] || command -v newuidmap >/dev/null || echo uidmap
 }
 
-# What only tests run: certificates, and the commands of the documentation.
+# What only tests run: certificates, the commands of the documentation, and the proxy of a fleet.
 list_test_packages() {
   for command in openssl curl jq; do command -v "$command" >/dev/null || echo "$command"; done
+  command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || echo haproxy
 }
 
 # What checks metrics and alert rules. Only this file of Debian's package: the rest of it would start a server.

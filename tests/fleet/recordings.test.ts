@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { getSettings, metrics, readRecordingAsset, revokeViewTokens } from '@berth/contract';
+import { getSettings, health, metrics, readRecordingAsset, revokeViewTokens } from '@berth/contract';
 import { drop, openTestBucket, testCredentials, type TestBucket } from '../../packages/server/src/objects/testing.ts';
 import { eventually } from '../harness.ts';
 import { endRecorded, recordedSession, recordingOf, recordingSession, type RecordedSession } from '../recorded-session.ts';
@@ -76,6 +76,7 @@ describe('recordings of a fleet with object storage', () => {
   it('are unavailable, not missing, while the bucket is down, and new ones wait for it', async () => {
     const [uploaded, running] = [await uploadedSession(), await recordingSession(fleet.worker(1))];
     await eventually('there is a frame', async () => (await recordingOf(fleet.worker(1), running)).assets.includes('poster.jpg'));
+    const uploads = fleet.worker(1).app.loops.find(({ name }) => name === 'recording-uploads') ?? assert.fail('no such loop');
     bucket.fault = drop;
     try {
       await fleet.worker(0).refuse(readRecordingAsset, 'store_unavailable', { params: params(uploaded, 'frames.mjpeg') });
@@ -92,13 +93,21 @@ describe('recordings of a fleet with object storage', () => {
         },
         30_000,
       );
+      await eventually(
+        'its upload has failed three times',
+        () => {
+          uploads.nudge();
+          return uploads.isFailing;
+        },
+        60_000,
+      );
+      const { status, body } = await fleet.call(1, health);
+      const failing = { status: 'degraded', note: 'failing: recording-uploads' };
+      assert.deepEqual([status, body.status, body.checks['loops']], [200, 'ok', failing], 'no worker has a better bucket');
     } finally {
       bucket.fault = null;
     }
-    fleet
-      .worker(1)
-      .app.loops.find(({ name }) => name === 'recording-uploads')
-      ?.nudge();
+    uploads.nudge();
     await eventually('it is uploaded', () => !existsSync(running.folder), 40_000);
     assert.equal((await fleet.call(0, readRecordingAsset, { params: params(running, 'frames.mjpeg') })).status, 200);
   });

@@ -1,6 +1,7 @@
 /** The files of deploy/ say what the service has: their schemas, its settings, its metrics, its ports. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
 import { join } from 'node:path';
 import { before, describe, it } from 'node:test';
 import { Ajv } from 'ajv';
@@ -15,12 +16,15 @@ const settings = new Set(Object.values(variableGroups).flatMap((group) => Object
 const unknownSettings = (text: string): string[] => (text.match(/\bBERTH_[A-Z_]*[A-Z]/g) ?? []).filter((name) => !settings.has(name));
 
 interface Container {
-  env: { name: string; value?: string }[];
+  env: { name: string; value?: string; valueFrom?: { secretKeyRef?: { name: string; key: string } } }[];
+  startupProbe: { httpGet: { path: string } };
+  volumeMounts: { name: string; mountPath: string; readOnly?: boolean }[];
   securityContext: Record<string, unknown>;
   ports: { name: string; containerPort: number }[];
 }
 interface PodSpec {
   containers: [Container];
+  volumes: { name: string; secret?: { secretName: string } }[];
   securityContext: Record<string, unknown>;
   terminationGracePeriodSeconds: number;
   hostUsers: boolean;
@@ -33,9 +37,15 @@ const podOf = (manifests: readonly Manifest[]): PodSpec => {
 /** Every part that values switch on. */
 const everything = {
   ingress: { enabled: true, tlsSecret: 'tls' },
+  trustedProxies: ['10.1.2.0/24', '10.1.3.4'],
+  secrets: { settings: { BERTH_STRIPE_SECRET_KEY: { name: 'stripe', key: 'secret-key' } }, files: 'regions' },
   kvm: { enabled: true },
   serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
-  networkPolicy: { ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }] },
+  networkPolicy: {
+    ingressFrom: [{ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'ingress' } } }],
+    databasePorts: [6432, 5432],
+    extraEgress: [{ ports: [{ port: 9000 }], to: [{ ipBlock: { cidr: '10.9.0.0/16' } }] }],
+  },
   settings: { BERTH_POOL_TARGET: 4, BERTH_REGIONS_FILE: '/etc/berth/regions.json' },
   files: { 'regions.json': '{"regions":[{"code":"eu","name":"Europe: \\"west\\""}]}' },
   nodeSelector: { 'berth/browsers': 'true' },
@@ -62,6 +72,16 @@ async function checkManifest(manifest: Manifest): Promise<void> {
   new Model(manifest).validate();
 }
 
+/** Those that are never shown, and addresses of databases, which have a password. */
+const secretSettings = [
+  ...Object.values(variableGroups).flatMap((group) => Object.entries(group).flatMap(([name, { isSecret }]) => (isSecret ? [name] : []))),
+  'BERTH_DATABASE_URL',
+  'BERTH_DATABASE_DIRECT_URL',
+];
+const check = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(
+  JSON.parse(read('deploy/helm/berth/values.schema.json')) as object,
+);
+
 describe('the Helm chart', () => {
   let all: Manifest[];
   before(async () => {
@@ -87,12 +107,46 @@ describe('the Helm chart', () => {
   });
 
   it('has values that their own schema takes, and refuses others', () => {
-    const check = new Ajv({ strict: true, strictRequired: false, allowUnionTypes: true }).compile(
-      JSON.parse(read('deploy/helm/berth/values.schema.json')) as object,
-    );
     for (const over of [{}, everything]) assert.ok(check(valuesOf(chart, over)), JSON.stringify(check.errors));
     for (const wrong of [{ replica: 3 }, { autoscaling: { mode: 'yes' } }, { drainSeconds: -1 }, { image: { tag: 5 } }])
       assert.equal(check(valuesOf(chart, wrong)), false, JSON.stringify(wrong));
+  });
+
+  it('takes secrets by reference alone', () => {
+    const reference = { name: 'berth-secrets', key: 'one' };
+    for (const name of secretSettings) {
+      assert.equal(check(valuesOf(chart, { settings: { [name]: 'in the clear' } })), false, name);
+      assert.ok(check(valuesOf(chart, { secrets: { settings: { [name]: reference } } })), JSON.stringify(check.errors));
+    }
+    const { env } = podOf(all.slice(all.findIndex(({ kind }) => kind === 'Ingress'))).containers[0];
+    assert.deepEqual(env.find(({ name }) => name === 'BERTH_STRIPE_SECRET_KEY')?.valueFrom, {
+      secretKeyRef: { name: 'stripe', key: 'secret-key' },
+    });
+  });
+
+  it('mounts files that are secret from a Secret', () => {
+    const pod = podOf(all.slice(all.findIndex(({ kind }) => kind === 'Ingress')));
+    const { name } = pod.volumes.find(({ secret }) => secret?.secretName === 'regions') ?? assert.fail('no volume of the Secret');
+    const mount = pod.containers[0].volumeMounts.find((each) => each.name === name);
+    assert.deepEqual([mount?.mountPath, mount?.readOnly], ['/etc/berth-secrets', true]);
+  });
+
+  it('trusts no proxy that nobody named, and has no ingress without one', () => {
+    const valueOf = (manifests: readonly Manifest[]) =>
+      podOf(manifests).containers[0].env.find(({ name }) => name === 'BERTH_TRUSTED_PROXIES')?.value;
+    assert.equal(valueOf(all), '');
+    assert.equal(valueOf(all.slice(all.findIndex(({ kind }) => kind === 'Ingress'))), '10.1.2.0/24,10.1.3.4');
+    assert.equal(check(valuesOf(chart, { ingress: { enabled: true } })), false);
+  });
+
+  it('starts a worker that its operator drains', () => assert.equal(podOf(all).containers[0].startupProbe.httpGet.path, '/livez'));
+
+  it('lets workers reach each database port, and what else the operator names', () => {
+    const policy = all.findLast(({ kind }) => kind === 'NetworkPolicy') ?? assert.fail('no NetworkPolicy');
+    const egress = policy.spec['egress'] as { ports?: { port: number | string }[]; to?: object[] }[];
+    const anywhere = egress.filter(({ to }) => to === undefined).map(({ ports = [] }) => ports.map(({ port }) => port));
+    assert.deepEqual(anywhere, [[53, 53], [6432], [5432]]);
+    assert.deepEqual(egress.at(-1), everything.networkPolicy.extraEgress[0]);
   });
 
   it('gives a worker no capability, no root and no privilege, and files without a write', () => {
@@ -138,8 +192,15 @@ describe('the Compose file', () => {
   const compose = readYaml(join(root, 'deploy/compose.yaml')) as {
     services: Record<
       string,
-      { environment: Record<string, string>; stop_grace_period: string; security_opt: string[]; cap_drop: string[] }
+      {
+        environment: Record<string, string>;
+        stop_grace_period: string;
+        security_opt: string[];
+        cap_drop: string[];
+        networks: { fleet?: { ipv4_address: string } } | string[];
+      }
     >;
+    networks: { fleet: { ipam: { config: [{ subnet: string; ip_range: string }] } } };
   };
 
   it('is one by the specification', () => {
@@ -164,6 +225,22 @@ describe('the Compose file', () => {
         assert.ok(existsSync(join(root, 'deploy', file.slice('seccomp='.length))), file);
     }
     assert.deepEqual(unknownSettings(read('deploy/compose.yaml')), []);
+  });
+
+  it('gives no other container the address of the proxy, which workers trust', () => {
+    const [{ subnet, ip_range: others }] = compose.networks.fleet.ipam.config;
+    const isIn = (range: string, address: string): boolean => {
+      const [net = '', bits = ''] = range.split('/');
+      const list = new BlockList();
+      list.addSubnet(net, Number(bits));
+      return list.check(address);
+    };
+    const { networks } = compose.services['proxy'] ?? assert.fail('no proxy');
+    const address = (!Array.isArray(networks) && networks.fleet?.ipv4_address) || assert.fail('no address');
+    assert.deepEqual([isIn(subnet, address), isIn(others, address)], [true, false]);
+    assert.ok(isIn(subnet, others.split('/')[0] ?? ''));
+    for (const [name, { environment }] of Object.entries(compose.services))
+      if (name.startsWith('worker')) assert.equal(environment['BERTH_TRUSTED_PROXIES'], address);
   });
 });
 
@@ -217,6 +294,8 @@ describe('the systemd units', () => {
     assert.ok(hardening?.includes('SystemCallFilter='));
     assert.equal(hardening, others);
     assert.deepEqual(unknownSettings(units.join('\n').replaceAll('BERTH_PORT=808%i', 'BERTH_PORT')), []);
+    // Without them no request is forwarded, and every client has the address of the proxy.
+    for (const name of ['BERTH_FLEET_LISTEN', 'BERTH_TRUSTED_PROXIES']) assert.ok(units[1]?.includes(name), name);
   });
 
   it('run files that the repository has', () => {

@@ -30,7 +30,8 @@ export const health = endpoint({
   summary: 'Get worker health',
   description:
     'Returns whether this worker can serve requests, with the result of each check. The response status is 503 ' +
-    'unless `status` is `ok`, so that a load balancer can use it as a readiness check.',
+    'unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop` and `loops` do not count: ' +
+    'they report what is no reason to leave the worker out.',
   auth: 'none',
   query: anyQuery,
   reply: Health,

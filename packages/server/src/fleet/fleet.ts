@@ -84,7 +84,7 @@ export class Fleet implements FleetContext {
     });
     this.#pool = new Refill(this);
     this.refill = this.#pool.loop;
-    this.reaper = new Loop('reaper', 10_000, () => reapOrphans(deps, this.slots));
+    this.reaper = new Loop('reaper', 10_000, () => reapOrphans(deps, this.slots), { isEssential: true });
     this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));
     this.#heartbeat = new Heartbeat(this);
     this.sharing = new Loop('pool-targets', 5000, () => this.#shareTargets());

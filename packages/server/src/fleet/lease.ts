@@ -111,7 +111,7 @@ export class Lease {
     this.#deps = deps;
     this.#view = new LeaseView(deps.timing.gapMsMax);
     this.#skew = new RegistrySkew(deps.log);
-    this.heartbeat = new Loop('heartbeat', deps.timing.heartbeatMs, (signal) => this.#turn(signal));
+    this.heartbeat = new Loop('heartbeat', deps.timing.heartbeatMs, (signal) => this.#turn(signal), { isEssential: true });
   }
 
   /** This process, which a row of the database may name. */

@@ -30,7 +30,7 @@ export class Refill {
 
   constructor(fleet: FleetContext) {
     this.#fleet = fleet;
-    this.loop = new Loop('pool-refill', everyMs, (signal) => this.#turn(signal));
+    this.loop = new Loop('pool-refill', everyMs, (signal) => this.#turn(signal), { isEssential: true });
   }
 
   /**

@@ -43,14 +43,14 @@ const retryAfterSeconds = 1;
 interface PeerAgent {
   address: string;
   agent: Agent;
-  /** Of WebSockets, which the agent does not know. */
-  sockets: Set<Duplex>;
 }
 
 export class Connections {
   readonly #deps: ConnectionsDeps;
   /** By worker id. */
   readonly #agents = new Map<string, PeerAgent>();
+  /** Requests and WebSockets that are open, by worker id: whichever agent they began with, which may have been replaced since. */
+  readonly #open = new Map<string, Set<ClientRequest | Duplex>>();
 
   constructor(deps: ConnectionsDeps) {
     this.#deps = deps;
@@ -67,7 +67,7 @@ export class Connections {
     if (address === undefined) throw unreachable(workerId, { isSent: false });
     const peer = this.#peerAt(workerId, address);
     try {
-      return await exchange(peer, request);
+      return await this.#exchange(peer, request);
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
       const { isReused, isSent, cause } = error;
@@ -83,25 +83,36 @@ export class Connections {
   /** A connection that was kept open may be closed by the time that it is used: a new one decides. */
   async #sendAgain(request: PeerRequest, address: string): Promise<PeerReply> {
     const { workerId } = request;
-    const once: PeerAgent = { ...this.#create(workerId, address), sockets: this.#peerAt(workerId, address).sockets };
     try {
-      return await exchange(once, request);
+      return await this.#exchange(this.#create(workerId, address), request);
     } catch (error) {
       if (!(error instanceof Unreachable)) throw error;
-      throw unreachable(workerId, { isSent: false, cause: error.cause });
+      throw unreachable(workerId, { isSent: error.isSent && !request.isSafe, cause: error.cause });
     }
+  }
+
+  #exchange({ address, agent }: PeerAgent, request: PeerRequest): Promise<PeerReply> {
+    const { workerId } = request;
+    const open = this.#open.get(workerId) ?? new Set();
+    this.#open.set(workerId, open);
+    return exchange(address, agent, request, (each) => {
+      open.add(each);
+      each.once('close', () => {
+        open.delete(each);
+        if (open.size === 0 && this.#open.get(workerId) === open) this.#open.delete(workerId);
+      });
+    });
   }
 
   /** Ends all connections to a worker: what waits for it fails at once. */
   drop(workerId: string): void {
-    const peer = this.#agents.get(workerId);
+    this.#agents.get(workerId)?.agent.destroy();
     this.#agents.delete(workerId);
-    peer?.agent.destroy();
-    for (const socket of peer?.sockets ?? []) socket.destroy();
+    for (const each of this.#open.get(workerId) ?? []) each.destroy();
   }
 
   close(): void {
-    for (const workerId of this.#agents.keys()) this.drop(workerId);
+    for (const workerId of new Set([...this.#agents.keys(), ...this.#open.keys()])) this.drop(workerId);
   }
 
   #peerAt(workerId: string, address: string): PeerAgent {
@@ -128,13 +139,12 @@ export class Connections {
       ca,
       checkServerIdentity: (_, certificate) => checkWorker(workerId, certificate),
     });
-    return { address, agent, sockets: new Set() };
+    return { address, agent };
   }
 
   /** Agents hold the certificate with which they connect. */
   #retire(): void {
-    for (const [workerId, { address, sockets }] of this.#agents)
-      this.#agents.set(workerId, { ...this.#create(workerId, address), sockets });
+    for (const [workerId, { address }] of this.#agents) this.#agents.set(workerId, this.#create(workerId, address));
   }
 }
 
@@ -157,12 +167,18 @@ class Unreachable extends Error {
   }
 }
 
-function exchange({ address, agent, sockets }: PeerAgent, { method, target, headers, signal, write }: PeerRequest): Promise<PeerReply> {
+function exchange(
+  address: string,
+  agent: Agent,
+  { method, target, headers, signal, write }: PeerRequest,
+  onOpen: (opened: ClientRequest | Duplex) => void,
+): Promise<PeerReply> {
   const at = address.lastIndexOf(':');
   const host = address.slice(0, at).replace(/^\[|\]$/g, '');
   return new Promise((resolve, reject) => {
     let isConnected = false;
     const sent = httpsRequest({ host, port: Number(address.slice(at + 1)), method, path: target, headers, agent, signal });
+    onOpen(sent);
     sent.on('socket', (socket) => {
       isConnected = sent.reusedSocket;
       if (isConnected) return;
@@ -174,8 +190,7 @@ function exchange({ address, agent, sockets }: PeerAgent, { method, target, head
     sent.on('error', (error) => reject(new Unreachable(error, { isReused: sent.reusedSocket, isSent: isConnected })));
     sent.on('response', (response) => resolve({ response, upgraded: null }));
     sent.on('upgrade', (response, socket, head) => {
-      sockets.add(socket);
-      socket.once('close', () => sockets.delete(socket));
+      onOpen(socket);
       resolve({ response, upgraded: { socket, head } });
     });
     write(sent);

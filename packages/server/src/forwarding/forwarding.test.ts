@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -16,7 +16,7 @@ import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { testStore, type TestStore } from '../store/test-store.ts';
 import { Authority } from './authority.ts';
-import { Connections } from './connections.ts';
+import { Connections, type PeerReply, type PeerRequest } from './connections.ts';
 import { Credentials, type CredentialFiles } from './credentials.ts';
 import { Directory, type Peer } from './directory.ts';
 import { identityHeader, requestHeaders } from './headers.ts';
@@ -71,7 +71,11 @@ async function listening(
   return { port, credentials, calls, close: () => listener.close() };
 }
 
-async function connectionsTo(from: string, peers: Peer[], readPeers = () => Promise.resolve(peers)): Promise<Connections> {
+async function connectionsTo(
+  from: string,
+  peers: Peer[],
+  readPeers = () => Promise.resolve(peers),
+): Promise<Connections & { credentials: Credentials }> {
   const credentials = credentialsOf(from);
   await credentials.open();
   const connections = new Connections({
@@ -80,7 +84,7 @@ async function connectionsTo(from: string, peers: Peer[], readPeers = () => Prom
     log: silentLog,
   });
   opened.push(() => connections.close());
-  return connections;
+  return Object.assign(connections, { credentials });
 }
 
 /** Sends a request as the holder of this certificate. Resolves with its status. */
@@ -190,13 +194,17 @@ describe('the internal listener', () => {
 
 describe('a connection to another worker', () => {
   const [here, other, elsewhere] = [newId('wrk'), newId('wrk'), newId('wrk')];
-  const send = async (peers: Peer[], workerId: string): Promise<unknown> => {
-    const connections = await connectionsTo(other, peers);
-    const headers = [identityHeader, identity(other, workerId, '/', 'POST'), 'host', 'berth'];
-    const signal = AbortSignal.timeout(30_000);
-    const write = (sent: ClientRequest): void => void sent.end();
-    return connections.send({ workerId, method: 'POST', target: '/', headers, signal, isSafe: false, isRepeatable: true, write });
-  };
+  const postTo = (workerId: string): PeerRequest => ({
+    workerId,
+    method: 'POST',
+    target: '/',
+    headers: [identityHeader, identity(other, workerId, '/', 'POST'), 'host', 'berth'],
+    signal: AbortSignal.timeout(30_000),
+    isSafe: false,
+    isRepeatable: true,
+    write: (sent) => void sent.end(),
+  });
+  const send = async (peers: Peer[], workerId: string): Promise<unknown> => (await connectionsTo(other, peers)).send(postTo(workerId));
   const unreachable = { code: 'worker_unreachable', retryable: true, retryAfterSeconds: 1 };
 
   it('is not used where another worker answers at its address', async () => {
@@ -218,16 +226,7 @@ describe('a connection to another worker', () => {
       Promise.resolve([{ workerId: here, address: `127.0.0.1:${ports.shift() ?? port}`, isSilent: false }]),
     );
     const ask = async (isRepeatable: boolean): Promise<number | undefined> => {
-      const headers = [identityHeader, identity(other, here, '/', 'POST'), 'host', 'berth'];
-      const how = { isSafe: false, isRepeatable, write: (sent: ClientRequest): void => void sent.end() };
-      const { response } = await connections.send({
-        workerId: here,
-        method: 'POST',
-        target: '/',
-        headers,
-        signal: AbortSignal.timeout(30_000),
-        ...how,
-      });
+      const { response } = await connections.send({ ...postTo(here), isRepeatable });
       response.resume();
       return response.statusCode;
     };
@@ -235,6 +234,68 @@ describe('a connection to another worker', () => {
     await assert.rejects(ask(true), unreachable, 'its row has the old address');
     assert.equal(await ask(true), 200);
     assert.equal(calls.length, 1);
+  });
+
+  it('leaves open what became of a request that broke off at the address that a worker has restarted at', async () => {
+    const { port } = await listening(here, (request) => {
+      request.resume().once('end', () => request.socket.destroy());
+    });
+    const ports = [9, port];
+    const connections = await connectionsTo(other, [], () =>
+      Promise.resolve([{ workerId: here, address: `127.0.0.1:${ports.shift() ?? port}`, isSilent: false }]),
+    );
+    await assert.rejects(connections.send(postTo(here)), { code: 'worker_unreachable', retryable: false });
+    assert.deepEqual(ports, [], 'it was sent to the new address');
+  });
+
+  describe('to a worker that is lost', { timeout: 30_000 }, () => {
+    const arrivals = async () => {
+      const arrived = Promise.withResolvers<void>();
+      const { port } = await listening(here, (_, response) => {
+        response.write('the first event');
+        arrived.resolve();
+      });
+      return { port, arrived: arrived.promise };
+    };
+    const breaksOff = async ({ response }: PeerReply): Promise<void> => {
+      response.on('data', () => undefined);
+      await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' });
+    };
+
+    it('ends at once, also one that presented an older certificate', async () => {
+      const { port, arrived } = await arrivals();
+      const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
+      const sent = connections.send(postTo(here));
+      await arrived;
+      connections.credentials.replace(await new Authority({ store: database.store, clock: systemClock, workerId: other }).issue());
+      const ended = breaksOff(await sent);
+      connections.drop(here);
+      await ended;
+    });
+
+    it('ends at once, also one that went to the address that it had restarted at', async () => {
+      const { port, arrived } = await arrivals();
+      const ports = [9, port];
+      const connections = await connectionsTo(other, [], () =>
+        Promise.resolve([{ workerId: here, address: `127.0.0.1:${ports.shift() ?? port}`, isSilent: false }]),
+      );
+      const sent = connections.send(postTo(here));
+      await arrived;
+      const ended = breaksOff(await sent);
+      connections.drop(here);
+      await ended;
+    });
+
+    it('ends at once, also one that waits for its answer', async () => {
+      const arrived = Promise.withResolvers<void>();
+      const { port } = await listening(here, () => arrived.resolve());
+      const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
+      const sent = connections.send(postTo(here));
+      await arrived.promise;
+      connections.credentials.replace(await new Authority({ store: database.store, clock: systemClock, workerId: other }).issue());
+      connections.drop(here);
+      await assert.rejects(sent, { code: 'worker_unreachable', retryable: false });
+    });
   });
 
   it('is refused where nobody listens, and where the worker has no row or no recent heartbeat', async () => {

@@ -132,7 +132,7 @@ export interface JobContext {
   progress(step: number, total: number | null, note: string): void;
   /**
    * Called before the work changes a page, and before it is charged: from then on no other worker runs the job.
-   * @throws JobEnded when another worker has it; store_unavailable
+   * @throws JobEnded when another worker has it, or this one in a later run; store_unavailable
    */
   touch(): Promise<void>;
 }
@@ -168,6 +168,8 @@ export class LiveJob {
   isMovable = false;
   /** Set once other workers may start it: then the store decides who does. */
   offerId: string | null = null;
+  /** Which run of the job this is; null where this worker accepted it, so that it is the first. */
+  attempt: number | null = null;
   hasStarted = false;
   started: { at: Date; ms: number } | null = null;
   isWorking = false;

@@ -227,17 +227,19 @@ describe('a job that waits', () => {
     assert.deepEqual(other.ran, [movable]);
   });
 
-  it('is cancelled from any worker while another runs it', async () => {
+  it('is cancelled from any worker while another runs it, which may still charge what ran', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
     const { jobId } = await busy.submit(described());
     const aborted = Promise.withResolvers<void>();
-    const other = startWorker({ work: ({ signal }) => hold(signal).then(aborted.resolve) });
+    let context: JobContext | undefined;
+    const other = startWorker({ work: (given) => hold((context = given).signal).then(aborted.resolve) });
     while (other.ran.length === 0) await busy.get('anna', jobId, { ...noWait, waitSeconds: 0.02 });
     assert.equal((await busy.cancel('anna', jobId)).error?.code, 'cancelled');
     await aborted.promise;
     assert.equal(await codeOf(other.jobs, jobId), 'cancelled');
+    await context?.touch();
     blocker.end();
   });
 });
@@ -267,6 +269,38 @@ describe('a lost worker', () => {
     assert.equal(context.signal.aborted, true);
     await turn(lost.reconciliation);
     assert.deepEqual((await other.jobs.get('anna', jobId, noWait)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });
+  });
+
+  it('has a job that it claims again touched by the later run alone', async () => {
+    const gate = Promise.withResolvers<void>();
+    const contexts: JobContext[] = [];
+    const work = (context: JobContext): Promise<void> => {
+      contexts.push(context);
+      return gate.promise;
+    };
+    const worker = startWorker({ runningMax: 4, work });
+    const first = Promise.withResolvers<JobContext>();
+    const run = async (context: JobContext) => {
+      first.resolve(context);
+      await gate.promise;
+      return okOutcome({ by: 'the first run' });
+    };
+    const { jobId } = await worker.jobs.submit(described({ run }));
+    const runs = [await first.promise];
+    // Once from its own first run, once from a claimed one.
+    for (const count of [1, 2]) {
+      worker.jobs.abandon();
+      while (contexts.length < count) {
+        worker.jobs.recovery.nudge();
+        await worker.jobs.get('anna', jobId, { ...noWait, waitSeconds: 0.05 });
+      }
+      runs.push(contexts[count - 1] ?? assert.fail('it was not claimed again'));
+    }
+    const last = runs.pop() ?? assert.fail('no run');
+    for (const earlier of runs) await assert.rejects(earlier.touch(), { name: 'JobEnded' });
+    await last.touch();
+    gate.resolve();
+    assert.deepEqual((await worker.jobs.get('anna', jobId, untilDone)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });
   });
 
   it('has a job end as worker_lost that changed a page', async () => {

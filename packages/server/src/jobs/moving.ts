@@ -44,13 +44,13 @@ export class Moving {
     return bytes.length > descriptionBytesMax ? null : sealBytes(this.#deps.secret, purpose, bytes);
   }
 
-  /** `JobContext.touch` of a job; `onLost` is called when another worker has it. */
+  /** `JobContext.touch` of a job; `onLost` is called when another worker has it, or another run of this one. */
   touchOf(job: LiveJob, onLost: () => void): () => Promise<void> {
     let touching: Promise<void> | null = null;
     const touch = async (): Promise<void> => {
       if (!job.isMovable) return;
       const { store, workerId, clock } = this.#deps;
-      if (await markTouched(store, { jobId: job.jobId, workerId, at: clock.now() })) return;
+      if (await markTouched(store, { jobId: job.jobId, workerId, attempt: job.attempt, at: clock.now() })) return;
       onLost();
       throw new JobEnded(job.jobId);
     };
@@ -107,12 +107,13 @@ export class Moving {
   }
 
   /** Takes an offered job for this worker, which starts it. Null when there is nothing left to run. */
-  async claim(jobId: string): Promise<{ record: JobRecord; description: JobDescription } | null> {
+  async claim(jobId: string): Promise<{ record: JobRecord; description: JobDescription; attempt: number } | null> {
     const { store, clock, workerId, secret } = this.#deps;
     const claimed = await claimJob(store, { jobId, workerId, startedAt: clock.now() });
     if (!claimed) return null;
     const bytes = await openBytes(secret, purpose, claimed.request);
-    if (bytes) return { record: claimed.record, description: JSON.parse(bytes.toString('utf8')) as JobDescription };
+    const { record, attempt } = claimed;
+    if (bytes) return { record, attempt, description: JSON.parse(bytes.toString('utf8')) as JobDescription };
     // Sealed by a worker with another secret: nobody else will know more.
     await finishJob(store, jobId, { ...workerLost, ...endedAt(clock.now()), workerId });
     return null;

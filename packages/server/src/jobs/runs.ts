@@ -127,7 +127,7 @@ export class Runs {
     this.#claiming.add(jobId);
     try {
       const claimed = await this.#moving.claim(jobId);
-      if (claimed) this.#adopt(claimed.record, claimed.description);
+      if (claimed) this.#adopt(claimed.record, claimed);
     } finally {
       this.#claiming.delete(jobId);
       this.#fill();
@@ -204,13 +204,14 @@ export class Runs {
   }
 
   /** Runs a job that another worker accepted, and that this one has claimed. */
-  #adopt(record: JobRecord, description: JobDescription): void {
+  #adopt(record: JobRecord, { description, attempt }: { description: JobDescription; attempt: number }): void {
     const { jobId, owner, kind, sessionId, subject, createdAt, startedAt } = record;
     const work = this.works.get(kind);
     if (!work) throw new Error(`jobs of the kind ${kind} cannot move`);
     const job = this.#createJob(jobId, { ...work(description, record), owner, kind, sessionId, subject, description, queuedMsMax: 0 });
     job.isStored = true;
     job.isMovable = true;
+    job.attempt = attempt;
     const at = startedAt ?? this.#deps.clock.now();
     job.started = { at, ms: job.admittedMs };
     this.live.set(jobId, job);

@@ -30,7 +30,7 @@ beforeEach(async () => {
 
 const claim = async (workerId: string) => (await claimJob(database.store, { jobId, workerId, startedAt: at })) !== undefined;
 const start = (workerId: string) => markStarted(database.store, { jobId, workerId, startedAt: at });
-const touch = (workerId: string) => markTouched(database.store, { jobId, workerId, at });
+const touch = (workerId: string, attempt: number | null = 1) => markTouched(database.store, { jobId, workerId, attempt, at });
 const finish = (workerId: string) => finishJob(database.store, jobId, { ...workerLost, ...endedAt(at), workerId });
 const release = (workerId: string) => releaseJobs(database.store, [jobId], { workerIds: [workerId], at });
 
@@ -56,9 +56,20 @@ describe('the row of a job that is offered', () => {
     assert.deepEqual(await release(second), [jobId]);
     assert.equal(await finish(second), false);
     assert.equal(await claim(third), true);
-    assert.equal(await touch(third), true);
+    assert.equal(await touch(third, 2), true);
     assert.deepEqual(await release(third), []);
     assert.equal(await claim(second), false);
+  });
+
+  it('is touched by its present run alone where its worker has lost and claimed it', async () => {
+    assert.equal(await start(first), true);
+    assert.deepEqual(await release(first), [jobId]);
+    assert.equal(await claim(first), true);
+    assert.equal(await touch(first, null), false, 'the run that its worker accepted');
+    assert.deepEqual(await release(first), [jobId]);
+    assert.equal(await claim(first), true);
+    assert.equal(await touch(first, 2), false, 'the run that it claimed before');
+    assert.equal(await touch(first, 3), true);
   });
 
   it('ends once: after a cancel, nothing that its worker comes to is stored', async () => {

@@ -127,11 +127,11 @@ export async function markStarted(tables: Tables, { jobId, workerId, startedAt }
 /** A job is lost with its third worker: it may be what they died of. */
 const attemptsMax = 3;
 
-/** Takes a job that waits, for this worker, and starts it. Undefined when it ended, has started or is not offered. */
+/** Takes a job that waits, for this worker, and starts it. Undefined when it ended, has started or is not offered. `attempt`: which run this is. */
 export async function claimJob(
   tables: Tables,
   { jobId, workerId, startedAt }: Start,
-): Promise<{ record: JobRecord; request: Buffer } | undefined> {
+): Promise<{ record: JobRecord; request: Buffer; attempt: number } | undefined> {
   const row = await jobs(tables)
     .updateTable('jobs')
     .set({ worker_id: workerId, started_at: startedAt, attempts: sql<number>`attempts + 1` })
@@ -140,21 +140,25 @@ export async function claimJob(
     .where('started_at', 'is', null)
     .where('offered_at', 'is not', null)
     .where('request', 'is not', null)
-    .returning([...recordColumns, 'request'])
+    .returning([...recordColumns, 'request', 'attempts'])
     .executeTakeFirst();
-  return row?.request ? { record: toRecord(row), request: row.request } : undefined;
+  return row?.request ? { record: toRecord(row), request: row.request, attempt: row.attempts } : undefined;
 }
 
-/** Marks that a job is about to change a page, or to be charged. False when it is not this worker's any more. */
+/**
+ * Marks that a job is about to change a page, or to be charged. False when it is not this run's any more: the worker may
+ * have lost the job and claimed it again since. `attempt`: of a claimed job; null: of one that its worker accepted.
+ */
 export async function markTouched(
   tables: Tables,
-  { jobId, workerId, at }: { jobId: string; workerId: string; at: Date },
+  { jobId, workerId, attempt, at }: { jobId: string; workerId: string; attempt: number | null; at: Date },
 ): Promise<boolean> {
   const row = await jobs(tables)
     .updateTable('jobs')
     .set({ touched_at: sql<Date>`coalesce(touched_at, ${at})` })
     .where('job_id', '=', jobId)
     .where('worker_id', '=', workerId)
+    .where((row) => (attempt === null ? row('released_at', 'is', null) : row('attempts', '=', attempt)))
     .returning('job_id')
     .executeTakeFirst();
   return row !== undefined;

@@ -25,6 +25,8 @@ const failuresBeforeFailing = 3;
 export class Loop {
   readonly name: string;
   readonly intervalMs: number;
+  /** Whether a worker on which it fails should get no new work. Where others fail, the worker serves, and something of it is late. */
+  readonly isEssential: boolean;
   readonly #iterate: (signal: AbortSignal) => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
   /** When the next iteration should begin, by `performance.now()`; null while the loop is stopped. */
@@ -35,9 +37,10 @@ export class Loop {
   #errorListener: (error: unknown) => void = () => undefined;
   status: LoopStatus = { turns: 0, lastStartedAt: null, lastSuccessAt: null, lastError: null, failures: 0 };
 
-  constructor(name: string, intervalMs: number, turn: (signal: AbortSignal) => Promise<void>) {
+  constructor(name: string, intervalMs: number, turn: (signal: AbortSignal) => Promise<void>, { isEssential = false } = {}) {
     this.name = name;
     this.intervalMs = intervalMs;
+    this.isEssential = isEssential;
     this.#iterate = turn;
   }
 

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createTestDisk } from '../disk/testing.ts';
 import type { FleetStats } from '../fleet/fleet.ts';
+import { Loop } from '../lib/loop.ts';
 import { Ops, type OpsDeps } from './ops.ts';
 import type { Stall } from './stall-watch.ts';
 
@@ -54,6 +55,36 @@ describe('the health of machines', () => {
     const [status, note] = await machinesOf({ templates: [{ kind: 'full_browser', isCold: true }] });
     assert.equal(status, 'degraded');
     assert.match(String(note), /; full_browser machines are booted cold, without a template;/);
+  });
+});
+
+describe('the health of loops', () => {
+  const checksWith = async (name: string, isEssential: boolean) => {
+    const failing = new Loop(name, 1000, () => Promise.reject(new Error('no')), { isEssential });
+    const deps = {
+      store: { ping: () => Promise.resolve() } as unknown as OpsDeps['store'],
+      disk: createTestDisk(),
+      fleet: { stats: () => well, lastHeartbeat: active },
+      loops: [failing, new Loop('well', 1000, () => Promise.resolve(), { isEssential })],
+      stalls: { recent: () => [] },
+      isDraining: () => false,
+    };
+    for (let turn = 0; turn < 3; turn += 1) {
+      assert.equal((await new Ops(deps).health()).status, 'ok', 'fewer failures are transient');
+      failing.nudge();
+      await failing.idle();
+    }
+    return new Ops(deps).health();
+  };
+
+  it('is degraded, and so is the worker, where sessions depend on one that fails', async () => {
+    const { status, checks } = await checksWith('reaper', true);
+    assert.deepEqual([status, checks['sessions']], ['degraded', { status: 'degraded', note: 'failing: reaper' }]);
+  });
+
+  it('names the others that fail, while the worker serves', async () => {
+    const { status, checks } = await checksWith('recording-uploads', false);
+    assert.deepEqual([status, checks['loops']], ['ok', { status: 'degraded', note: 'failing: recording-uploads' }]);
   });
 });
 

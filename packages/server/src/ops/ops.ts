@@ -47,6 +47,8 @@ export class Ops {
     const worst = Object.values(checks).map((check) => check.status);
     // A stall is over when it is reported: the worker serves, and removing it would only move the load.
     checks['event_loop'] = this.#eventLoop();
+    // What only late work depends on, such as uploads while the bucket is down: it fails on all workers at once.
+    checks['loops'] = toCheck(this.#deps.loops.filter(({ isEssential }) => !isEssential));
     return { status: worst.includes('unhealthy') ? 'unhealthy' : worst.includes('degraded') ? 'degraded' : 'ok', checks };
   }
 
@@ -59,11 +61,9 @@ export class Ops {
     }
   }
 
-  /** Sessions depend on the loops: timers, recovery, the reaper. */
+  /** Sessions depend on some loops: timers, recovery, the reaper. */
   #sessions(): Check {
-    const failing = this.#deps.loops.filter((loop) => loop.isFailing);
-    if (failing.length === 0) return { status: 'ok', note: `${this.#deps.loops.length} loops running` };
-    return { status: 'degraded', note: `failing: ${failing.map((loop) => loop.name).join(', ')}` };
+    return toCheck(this.#deps.loops.filter(({ isEssential }) => isEssential));
   }
 
   #machines(): Check {
@@ -104,4 +104,10 @@ export class Ops {
     if (state === 'cordoned') return { status: 'ok', note: 'cordoned by its operator: no new work is taken' };
     return { status: 'ok', note: 'not draining' };
   }
+}
+
+function toCheck(loops: readonly Loop[]): Check {
+  const failing = loops.filter((loop) => loop.isFailing);
+  if (failing.length === 0) return { status: 'ok', note: `${loops.length} loops running` };
+  return { status: 'degraded', note: `failing: ${failing.map((loop) => loop.name).join(', ')}` };
 }

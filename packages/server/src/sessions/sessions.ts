@@ -87,8 +87,8 @@ const closeNoticeMs = 500;
 export class Sessions {
   readonly #deps: SessionsDeps;
   readonly #lifecycle: Lifecycle;
-  readonly timers = new Loop('session-timers', 1000, () => this.#endExpired());
-  readonly recovery = new Loop('session-recovery', 10_000, () => this.#recover());
+  readonly timers = new Loop('session-timers', 1000, () => this.#endExpired(), { isEssential: true });
+  readonly recovery = new Loop('session-recovery', 10_000, () => this.#recover(), { isEssential: true });
   readonly retention = new Loop('session-retention', 600_000, () => this.#deleteOld());
   #lanes = new Lanes({ width: 1, waitingMax, waitMsMax });
   readonly #createRateLimiter: CreateRateLimiter;
