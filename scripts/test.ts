@@ -125,7 +125,7 @@ const browserUnitTests = filesOf(
 const isolatedUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,objects,recordings,store}/*.test.ts',
-  'packages/server/src/{hostile-text,data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
+  'packages/server/src/{hostile-text,hostile-values,data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,hostile-text,operations}/*.test.ts',
