@@ -5,7 +5,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { delayBounds, measureDelay, p999Of } from '../../../tests/hostile-text/delay.ts';
+import type { NetworkEntry } from './browser/browser.ts';
+import { toHar } from './drive/har.ts';
 import { redactSecrets } from './flows/secrets.ts';
+import { toJsonText } from './lib/json-text.ts';
 
 const allSamplesMs: number[] = [];
 /** A long turn counts when it is one each time: elsewhere it is a collection of garbage, or a busy host. */
@@ -24,6 +27,13 @@ async function assertShortTurns(t: TestContext, work: Readonly<Record<string, ()
   }
 }
 
+const entryOf = (url: string): NetworkEntry => ({
+  ...{ requestId: '1', startedAt: new Date(0), method: 'GET', url, resourceType: 'Document', requestHeaders: {}, requestBytes: 100 },
+  ...{ status: 200, statusText: '', protocol: 'h2', responseHeaders: {}, mimeType: 'text/html', redirectUrl: url, remoteAddress: null },
+  ...{ fromCache: false, fromServiceWorker: false, bodyBytes: 0, wireBytes: 0, error: null, totalMs: 0 },
+  timings: { blockedMs: 0, dnsMs: 0, connectMs: 0, sslMs: 0, sendMs: 0, waitMs: 0, receiveMs: 0 },
+});
+
 const ignoringRefusal = async (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
 describe('the event loop runs while the worker handles results', () => {
@@ -39,6 +49,23 @@ describe('the event loop runs while the worker handles results', () => {
       'secrets that nearly match': () => redactSecrets('a'.repeat(8_000_000), nearly),
       'secrets with many forms': () => redactSecrets('é"& '.repeat(2_000_000), escaped),
       'many values': () => redactSecrets(list, { pin: 'row' }),
+    });
+  });
+
+  it('replies: the HAR of a session, and lists without a long text', (t) => {
+    const value = 'x'.repeat(4096);
+    const names = Array.from({ length: 100 }, (_, index) => `x-header-${index}`);
+    const entries = Array.from({ length: 2000 }, (_, index) => {
+      // As many as the log holds.
+      const headers = Object.fromEntries(index < 15 ? names.map((name) => [name, value]) : []);
+      return { ...entryOf(`http://site.test/${index}/`.padEnd(8192, '&a=')), requestHeaders: headers, responseHeaders: headers };
+    });
+    const since = new Date(0);
+    const rows = Array.from({ length: 300_000 }, (_, index) => ({ index, name: `row ${index}`, price: index / 3 }));
+    return assertShortTurns(t, {
+      'the HAR of a session': async () => toJsonText({ ...(await toHar({ since, entries, dropped: 0 }, { title: '', startedAt: since })) }),
+      'a list of rows': () => toJsonText({ results: rows, vars: { rows }, outputs: [{ index: 0, output: rows }] }),
+      'a list of texts': () => toJsonText({ results: [{ output: Array.from({ length: 2000 }, () => 'é"\\n'.repeat(4000)) }] }),
     });
   });
 
