@@ -4,11 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
+import { setImmediate as pause } from 'node:timers/promises';
+import { ValidationError } from '@berth/contract';
 import { delayBounds, measureDelay, p999Of } from '../../../tests/hostile-text/delay.ts';
 import type { NetworkEntry } from './browser/browser.ts';
 import { toHar } from './drive/har.ts';
 import { redactSecrets } from './flows/secrets.ts';
 import { toJsonText } from './lib/json-text.ts';
+import { importRecorder } from './steps/steps.ts';
 
 const allSamplesMs: number[] = [];
 /** A long turn counts when it is one each time: elsewhere it is a collection of garbage, or a busy host. */
@@ -66,6 +69,22 @@ describe('the event loop runs while the worker handles results', () => {
       'the HAR of a session': async () => toJsonText({ ...(await toHar({ since, entries, dropped: 0 }, { title: '', startedAt: since })) }),
       'a list of rows': () => toJsonText({ results: rows, vars: { rows }, outputs: [{ index: 0, output: rows }] }),
       'a list of texts': () => toJsonText({ results: [{ output: Array.from({ length: 2000 }, () => 'é"\\n'.repeat(4000)) }] }),
+    });
+  });
+
+  it('recordings that are imported', (t) => {
+    const selectors = [['#a']];
+    const attempt = (steps: unknown[]) => async () => {
+      assert.throws(() => importRecorder({ steps }), ValidationError);
+      await pause();
+    };
+    const events = Array.from({ length: 60_000 }, () => ({ type: 'other' }));
+    return assertShortTurns(t, {
+      'many clicks': attempt(Array.from({ length: 99_000 }, () => ({ type: 'click', selectors }))),
+      'many faults': attempt(
+        Array.from({ length: 500 }, () => ({ type: 'click', selectors: [[]], offsetX: 'x', offsetY: 'y', button: 1 })),
+      ),
+      'many events': attempt([{ type: 'click', selectors, offsetX: 1, offsetY: 1, assertedEvents: events }]),
     });
   });
 

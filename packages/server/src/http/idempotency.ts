@@ -20,7 +20,7 @@ const claimMarginMs = 30_000;
 
 /** Of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
 const ownerBytesMax = 64 * 1024 ** 2;
-/** A larger response is not stored: a repetition is told so, and does nothing. */
+/** A larger response is not stored: a repetition gets an error, and does nothing. */
 export const responseCharsMax = 16 * 1024 ** 2;
 /** Larger responses are not stored while the disk is low. */
 const smallBytesMax = 64 * 1024;
