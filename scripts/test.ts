@@ -103,7 +103,7 @@ const serialUnitTests = filesOf(
   'packages/server/src/runtime/host/cgroup.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
-  'packages/server/src/hostile-text.test.ts',
+  'packages/server/src/hostile-{text,values}.test.ts',
 );
 /** Of folders whose other tests need a process of their own: these only calculate. */
 const plainUnitTests = filesOf(

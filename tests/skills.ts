@@ -31,7 +31,7 @@ export async function learnSkill(
     finding = listed,
   }: { owner: string; task: string; step: string; site?: string; finding?: Finding },
 ): Promise<void> {
-  const run = app.skills.openRun({ owner, task, runId: 'job_test', redact: (each) => each });
+  const run = app.skills.openRun({ owner, task, runId: 'job_test', redact: (each) => Promise.resolve(each) });
   await run.recall({ site, step });
   run.learn({ site, step }, finding);
   await run.finish(true);

@@ -1,7 +1,7 @@
 /** Named flows in real browsers, in the shop. Each flow runs with valid inputs, and its output matches its schema. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { endSession, inspect, listTasks, runAgent, type AgentResponse } from '@berth/contract';
@@ -30,6 +30,8 @@ before(async () => {
   const pages = {
     '/slow-down': (_: unknown, response: ServerResponse) =>
       void response.writeHead(429, { 'retry-after': '120' }).end('Too many requests.'),
+    '/long-list': ({ url = '' }: IncomingMessage, response: ServerResponse) =>
+      void response.writeHead(200, { 'content-type': 'text/html' }).end(`<ul><li>${url} ${'x'.repeat(3_000_000)}</li></ul>`),
   };
   [shop, consentShop, wall] = await Promise.all([startShop({ consent: false }), startShop(), startSite({ pages })]);
   service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${shop.host},${consentShop.host},${wall.host}` } });
@@ -260,6 +262,17 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.equal(new Set(first.items.map((each) => JSON.stringify(each))).size, first.items.length);
     const limited = await outputOf<{ pages: number; stop_reason: string }>('paginate', { url: at('/products'), item }, { max_steps: 7 });
     assert.equal(limited.stop_reason, 'budget');
+  });
+
+  it('are collected until the output is as long as it may be', async () => {
+    const inputs = {
+      url: `${wall.url}/long-list`,
+      item: { selectors: ['li'], fields: { text: { selectors: ['xpath/.'] } } },
+      page_param: 'page',
+    };
+    const result = await run('paginate', inputs, { timeout_ms: 120_000 });
+    const { items, stop_reason } = result.output as { items: object[]; stop_reason: string };
+    assert.deepEqual([result.status, items.length, stop_reason, result.warnings], ['ok', 7, 'budget', ['limit_reached']]);
   });
 
   it('are crawled, without what robots.txt disallows', async () => {

@@ -186,7 +186,8 @@ export const errors = {
     status: 409,
     retryable: false,
     description:
-      'The first request with this `Idempotency-Key` was charged or had submitted a job, and its worker was lost before it answered. ' +
+      'The first request with this `Idempotency-Key` was charged or had submitted a job, and its worker was lost before it answered; or its ' +
+      'reply had more than 16 million characters, which are not stored. ' +
       '`details` has the `session_id` or `job_id` to read, if there is one. Use a new key to send the request again.',
   },
   code_expired: { status: 410, retryable: false, description: 'The code has expired. Ask for a new one.' },

@@ -31,6 +31,18 @@ const requestOf = (index: number): object => ({
   },
   sessionId: session,
 });
+/** A request that ends, with the same headers in both directions. */
+const exchangeOf = (index: number, headers: Record<string, string>, url = 'http://site.test/'): object[] => {
+  const requestId = String(index);
+  const common = { requestId, loaderId: 'L', timestamp: 1, type: 'Fetch' };
+  const response = { url, status: 200, statusText: '', headers, mimeType: 'text/plain', protocol: 'h2' };
+  return [
+    { method: 'Network.requestWillBeSent', params: { ...common, request: { url, method: 'GET', headers }, wallTime: 1 } },
+    { method: 'Network.requestWillBeSentExtraInfo', params: { requestId, headers, associatedCookies: [] } },
+    { method: 'Network.responseReceived', params: { ...common, response } },
+    { method: 'Network.loadingFinished', params: { requestId, timestamp: 2, encodedDataLength: 1000 } },
+  ].map((message) => ({ ...message, sessionId: session }));
+};
 const downloadOf = (index: number): object => ({
   method: 'Browser.downloadWillBegin',
   params: { frameId: 'F', guid: `g${index}`, url: long(index), suggestedFilename: long(index) },
@@ -66,6 +78,49 @@ describe('what is retained of a page’s long texts', () => {
     });
     assert.deepEqual([log.entries().entries.length, downloads.list().length, events.length, tabs.length], [20, 20, 20, 20]);
     assert.ok(bytes < 8 * halfMegabyte, `${bytes} bytes are retained`);
+    connection.end('closed');
+  });
+
+  it('is bounded for the network log as a whole, whatever headers a page exchanges', async () => {
+    const [near, far] = duplexPair();
+    const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
+    connection.adopt(session);
+    const log = new NetworkLog(connection, { since: new Date(), isOwnSession: () => true });
+    const headers = (index: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: 100 }, (_, header) => [`x-${header}`, `${index} ${header} `.padEnd(4096, 'ж')]));
+    const requests = 200;
+    const { bytes } = await retainedBy(async () => {
+      for (let index = 0; index < requests; index += 1)
+        for (const message of exchangeOf(index, headers(index)))
+          await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
+      while (log.entries().entries.length < requests || log.hasScriptRequests) await new Promise((resolve) => setImmediate(resolve));
+    });
+    const { entries, withoutHeaders, dropped } = log.entries();
+    assert.ok(bytes < 40 * 1024 ** 2, `${bytes} bytes are retained`);
+    const complete = entries.filter(({ responseHeaders }) => Object.keys(responseHeaders).length > 0).length;
+    assert.ok(
+      complete >= 10 && withoutHeaders >= requests - complete && withoutHeaders < requests,
+      `${complete} with headers, ${withoutHeaders} without`,
+    );
+    assert.deepEqual([dropped, log.bytes().in], [0, requests * 1000]);
+    assert.ok((entries.at(-1)?.requestBytes ?? 0) > 409_600, 'what was sent is counted, held or not');
+    connection.end('closed');
+  });
+
+  it('is nothing of requests that come when the texts of the log are full, which are counted', async () => {
+    const [near, far] = duplexPair();
+    const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
+    connection.adopt(session);
+    const log = new NetworkLog(connection, { since: new Date(), isOwnSession: () => true });
+    const headers = Object.fromEntries(Array.from({ length: 100 }, (_, header) => [`x-${header}`, 'x'.repeat(4096)]));
+    for (let index = 0; index < 2500; index += 1)
+      for (const message of exchangeOf(index, index < 30 ? headers : {}, `http://site.test/${index}/`.padEnd(9000, 'x')))
+        await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
+    while (log.bytes().in < 2500 * 1000) await new Promise((resolve) => setImmediate(resolve));
+    const { entries, dropped } = log.entries();
+    assert.equal(entries.length + dropped, 2500);
+    const chars = entries.reduce((sum, { url, requestHeaders }) => sum + url.length + JSON.stringify(requestHeaders).length, 0);
+    assert.ok(chars > 8 * 1024 ** 2 && chars <= 16 * 1024 ** 2, `${chars} characters`);
     connection.end('closed');
   });
 });

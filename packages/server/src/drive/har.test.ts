@@ -31,13 +31,15 @@ const entryOf = (overrides: Partial<NetworkEntry> = {}): NetworkEntry => ({
   ...overrides,
 });
 
-const harOf = async (entries: NetworkEntry[], dropped = 0) => (await toHar({ since: startedAt, entries, dropped }, page)).log;
+const harOf = async (entries: NetworkEntry[], dropped = 0, withoutHeaders = 0) =>
+  (await toHar({ since: startedAt, entries, dropped, withoutHeaders }, page)).log;
 const onlyEntry = async (overrides: Partial<NetworkEntry>) => (await harOf([entryOf(overrides)])).entries[0] ?? assert.fail();
 
 test('a HAR has its creator, its page and its entries in the order of their start', async () => {
   const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
   const log = await harOf([late, entryOf()], 3);
   assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were dropped.']);
+  assert.equal((await harOf([], 0, 2)).comment, '2 requests lack headers, which were dropped.');
   assert.deepEqual(log.pages, [
     { id: 'page_1', title: 'https://shop.test/', startedDateTime: '2026-01-02T03:04:05.678Z', pageTimings: {} },
   ]);

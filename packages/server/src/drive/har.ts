@@ -18,11 +18,17 @@ const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|creden
 /** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
-/** Entries between two pauses for other work: each may hold 400 KB of headers. */
+/** Entries between two pauses for other work: each may hold 800 KB of headers. */
 const pauseEntries = 10;
 
+type Traffic = Omit<NetworkEntries, 'withoutHeaders'> & Partial<Pick<NetworkEntries, 'withoutHeaders'>>;
+
 /** All entries belong to one page, because the requesting document of each is not known. */
-export async function toHar({ entries, dropped }: NetworkEntries, page: HarPage): Promise<Har> {
+export async function toHar({ entries, dropped, withoutHeaders = 0 }: Traffic, page: HarPage): Promise<Har> {
+  const comment = [
+    ...(dropped > 0 ? [`${dropped} requests were dropped.`] : []),
+    ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
+  ].join(' ');
   const converted: Entry[] = [];
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
     converted.push(section('har', () => toHarEntry(entry)));
@@ -34,7 +40,7 @@ export async function toHar({ entries, dropped }: NetworkEntries, page: HarPage)
       creator: { name: 'Berth', version: apiVersion },
       pages: [{ id: pageId, title: redactCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
       entries: converted,
-      ...(dropped > 0 ? { comment: `${dropped} requests were dropped.` } : {}),
+      ...(comment === '' ? {} : { comment }),
     },
   };
 }

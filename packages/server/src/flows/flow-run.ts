@@ -36,6 +36,8 @@ export interface StepsResult {
 /** What one page script may return. */
 const readBytesMax = 8 * 1024 * 1024;
 const callMsMax = 15_000;
+/** Of what a flow collects from several pages. A job may store 32 MiB. */
+export const collectedCharsMax = 24_000_000;
 /** What another page may take. */
 const pageMsMin = 5000;
 
@@ -46,6 +48,7 @@ export class FlowRun {
   actions = 0;
   readonly #deps: FlowRunDeps;
   readonly #context: StepContext;
+  #collectedChars = 0;
 
   constructor(deps: FlowRunDeps) {
     this.#deps = deps;
@@ -199,6 +202,14 @@ export class FlowRun {
     const isNear = this.stepsLeft < stepsPerPage || this.leftMs < Math.min(pageMsMin, this.#deps.budget.timeoutMs / 4);
     if (isNear) this.warn('limit_reached');
     return isNear;
+  }
+
+  /** Called before texts are kept for the output. False when they would be more than a run may return: the flow then returns what it has. */
+  collect(chars: number): boolean {
+    this.#collectedChars += chars;
+    if (this.#collectedChars <= collectedCharsMax) return true;
+    this.warn('limit_reached');
+    return false;
   }
 
   warn(code: string): void {

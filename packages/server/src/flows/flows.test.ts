@@ -32,6 +32,12 @@ test('a caller’s text is literal, whatever it contains', () => {
   );
 });
 
+test('a pattern of URLs has at most five stars', () => {
+  const { inputs } = flows.find(({ name }) => name === 'crawl') ?? assert.fail();
+  const accepts = (pattern: string): boolean => inputs.safeParse({ url: 'https://x.test/', include: [pattern] }).success;
+  assert.deepEqual(['/a', '*', '*a*b*c*d*', '*'.repeat(5), '*a*b*c*d*e*'].map(accepts), [true, true, true, true, false]);
+});
+
 test('patterns of URLs are substrings, or whole URLs with stars', () => {
   const cases: [string, string, boolean][] = [
     ['/blog/', 'https://x.test/blog/1', true],

@@ -173,7 +173,7 @@ export class Flows {
     });
     report(result.status);
     const frame = { jobId: context.jobId, createdAt, finishedAt: this.#deps.clock.now() };
-    return withName(spec, toFlowResult(frame, spec, result));
+    return withName(spec, await toFlowResult(frame, spec, result));
   }
 
   /** A job's id begins with the session that it runs in. */

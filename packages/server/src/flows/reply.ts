@@ -1,7 +1,7 @@
 /** The responses of flows and templates. Everything that a page or a step says is returned without the run's secrets. */
-import type { AgentResponse, TemplateResponse } from '@berth/contract';
+import type { AgentResponse, TemplateResponse, WorkError } from '@berth/contract';
 import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
-import { redactSecrets } from './secrets.ts';
+import { redactSecrets, ResultTooLarge, resultCharsMax, type Secrets } from './secrets.ts';
 import type { FlowSpec } from './spec.ts';
 import type { WorkResult } from './work.ts';
 
@@ -14,16 +14,40 @@ interface Frame {
   finishedAt: Date;
 }
 
-export function toFlowResult({ jobId, createdAt, finishedAt }: Frame, spec: FlowSpec, result: WorkResult): FlowResponse {
-  const { output, steps, error, finalUrl, warnings, status, block, usage, sessionId, startedAt } = result;
-  const shown = redactSecrets({ output: output ?? null, steps, error, final_url: finalUrl, warnings }, spec.secrets);
+export async function toFlowResult({ jobId, createdAt, finishedAt }: Frame, spec: FlowSpec, result: WorkResult): Promise<FlowResponse> {
+  const { block, usage, sessionId, startedAt } = result;
   return {
-    ...{ job_id: jobId, poll_url: null, version: spec.flow.version, status, ...shown },
+    ...{ job_id: jobId, poll_url: null, version: spec.flow.version, ...(await toShown(result, spec.secrets)) },
     ...{ session_id: sessionId, block, usage, metadata: spec.request.metadata },
     created_at: createdAt.toISOString(),
     started_at: startedAt.toISOString(),
     finished_at: finishedAt.toISOString(),
   };
+}
+
+const resultTooLarge: WorkError = {
+  code: 'result_too_large',
+  message: `The output exceeds ${resultCharsMax} characters. Collect less: fewer pages, fewer fields, or a part of the page.`,
+  retryable: false,
+};
+
+type Shown = Pick<FlowResponse, 'status' | 'output' | 'steps' | 'error' | 'final_url' | 'warnings'>;
+
+/** What the page and the steps say, without secrets. Of what is too large, the rest remains. */
+async function toShown({ status, output, steps, error, finalUrl, warnings }: WorkResult, secrets: Secrets): Promise<Shown> {
+  const rest = { steps, error, final_url: finalUrl, warnings };
+  const parts: Shown[] = [
+    { status, output: output ?? null, ...rest },
+    { status: 'error', output: null, ...rest, error: resultTooLarge },
+  ];
+  for (const part of parts) {
+    const shown = await redactSecrets(part, secrets).catch((problem: unknown) => {
+      if (problem instanceof ResultTooLarge) return null;
+      throw problem;
+    });
+    if (shown) return { ...shown, status: part.status };
+  }
+  return { status: 'error', output: null, steps: [], error: resultTooLarge, final_url: null, warnings: [] };
 }
 
 /** The response of a submitted job. */

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { secretInput } from './inputs.ts';
-import { collectSecrets, redactSecrets } from './secrets.ts';
+import { collectSecrets, redactSecrets, redactSecretWords, ResultTooLarge } from './secrets.ts';
 
 test('collects the inputs that are marked as secret, and the entries of a record of them', () => {
   const schema = z
@@ -17,7 +17,7 @@ test('collects the inputs that are marked as secret, and the entries of a record
   assert.deepEqual(collectSecrets(schema, inputs), { password: 'p4ss', card: '1234', door: '5678' });
 });
 
-test('replaces secrets in every text and name, also escaped, and leaves bytes alone', () => {
+test('replaces secrets in every text and name, also escaped, and leaves bytes alone', async () => {
   const secrets = { a: 'q&r <s>', b: 'q&r <s> and more', short: 'xy' };
   const value = {
     text: ['q&r <s> and more', 'x q&r <s> y', 'xy'],
@@ -27,7 +27,7 @@ test('replaces secrets in every text and name, also escaped, and leaves bytes al
     file: { data_base64: 'q&r <s>' },
     none: null,
   };
-  assert.deepEqual(redactSecrets(value, secrets), {
+  assert.deepEqual(await redactSecrets(value, secrets), {
     text: ['{{secret.b}}', 'x {{secret.a}} y', 'xy'],
     '{{secret.a}}': 1,
     url: 'http://x/?t={{secret.a}}&u={{secret.a}}&v={{secret.a}}',
@@ -37,6 +37,33 @@ test('replaces secrets in every text and name, also escaped, and leaves bytes al
   });
 });
 
-test('takes a secret with `$&` literally', () => {
-  assert.equal(redactSecrets('x $& y', { a: 'x $&', b: 'none' }), '{{secret.a}} y');
+test('takes a secret with `$&` literally', async () => {
+  assert.equal(await redactSecrets('x $& y', { a: 'x $&', b: 'none' }), '{{secret.a}} y');
+});
+
+test('never looks for secrets in the names that it inserts', async () => {
+  const [b, c] = ['b'.repeat(64), 'c'.repeat(64)];
+  assert.equal(await redactSecrets('aaa bbb', { [b]: 'aaa', [c]: 'bbb' }), `{{secret.${b}}} {{secret.${c}}}`);
+  assert.equal(await redactSecrets('xx secret', { word: 'secret', s: 'word' }), 'xx {{secret.word}}');
+});
+
+test('replaces secrets that overlap as one, so that no part of either remains', async () => {
+  assert.equal(
+    await redactSecrets('x abcdef y abcabc', { one: 'abcd', other: 'cdef', third: 'abc' }),
+    'x {{secret.one}} y {{secret.third}}{{secret.third}}',
+  );
+  assert.equal(await redactSecrets('a'.repeat(300_000), { ['b'.repeat(64)]: 'aaa' }), `{{secret.${'b'.repeat(64)}}}`);
+});
+
+test('replaces words of a secret, beside the secret itself', async () => {
+  const secrets = { pin: 'open sesame now' };
+  assert.deepEqual(await redactSecretWords({ text: 'Sesame, sesame? open sesame now!' }, secrets), { text: 'Sesame, •? {{secret.pin}}!' });
+});
+
+test('refuses a value that names make too large, one that is too large, and one that is nested without end', async () => {
+  await assert.rejects(redactSecrets('aaab'.repeat(300_000), { ['b'.repeat(200)]: 'aaa' }), ResultTooLarge);
+  await assert.rejects(redactSecrets(Array<string>(25).fill('x'.repeat(2_000_000)), {}), ResultTooLarge);
+  let deep: unknown = 'x';
+  for (let depth = 0; depth < 20_000; depth += 1) deep = [deep];
+  await assert.rejects(redactSecrets(deep, {}), ResultTooLarge);
 });

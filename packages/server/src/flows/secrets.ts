@@ -1,5 +1,7 @@
 /** Secrets among the inputs of a run: kept apart from them, and removed from everything that is returned. */
 import type { z } from 'zod';
+import { TextFinder } from '../lib/text-finder.ts';
+import { inTurns } from '../lib/turn-budget.ts';
 
 export type Secrets = Readonly<Record<string, string>>;
 
@@ -26,26 +28,92 @@ function isSecret(schema: z.ZodType, name: string): boolean {
   return def.shape !== undefined && Object.hasOwn(def.shape, name) && def.shape[name]?.meta()?.['writeOnly'] === true;
 }
 
-/** The value with `{{secret.name}}` in place of each secret, also where it is escaped for a URL. */
-export function redactSecrets<T>(value: T, secrets: Secrets): T {
-  const replacements = Object.entries(secrets)
-    .filter(([, text]) => text.length >= secretCharsMin)
-    .flatMap(([name, text]) => formsOf(text).map((form) => [form, `{{secret.${name}}}`] as const))
-    // A secret may contain another one.
-    .toSorted(([one], [other]) => other.length - one.length);
-  if (replacements.length === 0) return value;
-  const redactText = (text: string): string =>
-    replacements.reduce((inner, [form, name]) => (inner.includes(form) ? inner.replaceAll(form, () => name) : inner), text);
-  return walk(value, redactText) as T;
-}
+/** A result is more than a caller could read; with names in place of short secrets it may be many times what the page had. */
+export class ResultTooLarge extends Error {}
+
+/** Of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
+export const resultCharsMax = 48_000_000;
+/** Far below the stack limit of what writes it as JSON. */
+const depthMax = 500;
+/** A number, or the frame of a list or an object, in characters. */
+const valueChars = 8;
+
+/** What is replaced, by what. */
+type Replacement = readonly [form: string, name: string];
+
+/**
+ * The value with `{{secret.name}}` in place of each secret, also where it is escaped for a URL. Secrets that overlap are
+ * replaced as one.
+ * @throws ResultTooLarge
+ */
+export const redactSecrets = <T>(value: T, secrets: Secrets): Promise<T> => redact(value, namesOf(secrets));
 
 /** The same, and with each word of a secret replaced: for texts of pages, which may show a part of it. */
-export function redactSecretWords<T>(value: T, secrets: Secrets): T {
+export function redactSecretWords<T>(value: T, secrets: Secrets): Promise<T> {
   const words = Object.values(secrets)
     .flatMap((text) => text.split(/\s+/))
     .filter((word) => word.length >= wordCharsMin);
-  const redactText = (text: string): string => words.reduce((inner, word) => inner.replaceAll(word, '•'), text);
-  return walk(redactSecrets(value, secrets), redactText) as T;
+  return redact(value, [...namesOf(secrets), ...words.map((word) => [word, '•'] as const)]);
+}
+
+const namesOf = (secrets: Secrets): Replacement[] =>
+  Object.entries(secrets)
+    .filter(([, text]) => text.length >= secretCharsMin)
+    .flatMap(([name, text]) => formsOf(text).map((form) => [form, `{{secret.${name}}}`] as const));
+
+async function redact<T>(value: T, replacements: readonly Replacement[]): Promise<T> {
+  const finder = await inTurns(TextFinder.create(replacements.map(([form]) => form)));
+  const redaction = new Redaction(
+    finder,
+    replacements.map(([, name]) => name),
+  );
+  return (await inTurns(redaction.walk(value, depthMax))) as T;
+}
+
+class Redaction {
+  readonly #finder: TextFinder;
+  readonly #names: readonly string[];
+  #chars = 0;
+
+  constructor(finder: TextFinder, names: readonly string[]) {
+    this.#finder = finder;
+    this.#names = names;
+  }
+
+  *walk(value: unknown, depth: number): Generator<void, unknown> {
+    if (typeof value === 'string') return yield* this.#text(value);
+    this.#count(valueChars);
+    if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
+    if (depth === 0) throw new ResultTooLarge();
+    if (Array.isArray(value)) {
+      const list: unknown[] = [];
+      for (const inner of value) list.push(yield* this.walk(inner, depth - 1));
+      return list;
+    }
+    const entries: [string, unknown][] = [];
+    for (const [name, inner] of Object.entries(value)) entries.push([yield* this.#text(name), yield* this.#field(name, inner, depth - 1)]);
+    return Object.fromEntries(entries);
+  }
+
+  *#field(name: string, value: unknown, depth: number): Generator<void, unknown> {
+    if (!bytesFields.has(name) || typeof value !== 'string') return yield* this.walk(value, depth);
+    this.#count(value.length);
+    return value;
+  }
+
+  *#text(text: string): Generator<void, string> {
+    yield;
+    return yield* this.#finder.replace(
+      text,
+      (pattern) => this.#names[pattern] ?? '',
+      (chars) => this.#count(chars),
+    );
+  }
+
+  #count(chars: number): void {
+    this.#chars += chars;
+    if (this.#chars > resultCharsMax) throw new ResultTooLarge();
+  }
 }
 
 function formsOf(text: string): string[] {
@@ -60,12 +128,3 @@ function formsOf(text: string): string[] {
 
 const escapeHtml = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-
-function walk(value: unknown, redactText: (text: string) => string): unknown {
-  if (typeof value === 'string') return redactText(value);
-  if (Array.isArray(value)) return value.map((inner) => walk(inner, redactText));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [redactText(name), bytesFields.has(name) ? inner : walk(inner, redactText)]),
-  );
-}

@@ -91,7 +91,7 @@ export class FlowWork {
     this.#allowance = allowance;
     this.#startedAt = deps.clock.now();
     const runId = context.jobId ?? context.newSessionId;
-    const redact = (finding: Finding): Finding => redactSecretWords(finding, spec.secrets);
+    const redact = (finding: Finding): Promise<Finding> => redactSecretWords(finding, spec.secrets);
     this.#memory = deps.skills.openRun({ owner: spec.machine.owner, task: spec.flow.name, runId, redact });
     this.#budget = new Deadline({ signal: context.signal, timeoutMs: spec.request.timeout_ms, clock: deps.clock });
   }

@@ -7,7 +7,7 @@ import { ManualClock } from '../lib/clock.ts';
 import { testStore } from '../store/test-store.ts';
 import type { TestStore } from '../store/test-store.ts';
 import { beginEffect } from './effects.ts';
-import { findLostClaims, pruneIdempotencyKeys } from './idempotency.ts';
+import { findLostClaims, pruneIdempotencyKeys, responseCharsMax } from './idempotency.ts';
 import { claimKey, storeResponse, trimResponses, type KeyClaim } from './store.ts';
 import { auth, serve } from './server.fixture.ts';
 import type { Http } from './server.ts';
@@ -32,6 +32,17 @@ const other = endpoint({
   params: z.object({ id: PathId }),
   status: 204,
   replyKind: 'empty',
+});
+
+const long = endpoint({
+  ...common,
+  id: 'long',
+  method: 'POST',
+  path: '/long',
+  status: 201,
+  body: z.strictObject({ how: z.string() }),
+  reply: z.object({ text: z.string() }),
+  deadlineMs: 20_000,
 });
 
 let database: TestStore;
@@ -63,6 +74,10 @@ function counting(): {
       call.setHeader('location', `/things/${n}`);
       return { n, key: 'raw-secret' };
     });
+    http.on(long, (call) => {
+      count += 1;
+      return Promise.resolve({ text: 'é"'.repeat(call.body.how === 'too long' ? responseCharsMax / 2 : 2_000_000) });
+    });
     http.on(other, () => {
       count += 1;
       return undefined;
@@ -92,6 +107,19 @@ test('answers a repetition without doing it again, and keeps no secret', async (
   assert.equal(done(), 1);
   const rows = await database.store.tables<{ idempotency_keys: { body: unknown } }>().selectFrom('idempotency_keys').selectAll().execute();
   assert.doesNotMatch(JSON.stringify(rows), /raw-secret/);
+});
+
+test('repeats a long response as it was, and says of one that is too long to be stored that it was done', async (t) => {
+  const { mount, done } = counting();
+  const { origin } = await serve(t, mount, { store: database.store });
+  const first = await (await post(origin, 'long', 'long', '/long')).text();
+  const second = await post(origin, 'long', 'long', '/long');
+  assert.ok((await second.text()).trim() === first.trim());
+  assert.equal((await post(origin, 'too-long', 'too long', '/long')).status, 201);
+  const again = await post(origin, 'too-long', 'too long', '/long');
+  const { code, error } = (await again.json()) as { code: string; error: { request_id: string } };
+  assert.deepEqual([again.status, code, error.request_id], [409, 'answer_lost', again.headers.get('x-request-id')]);
+  assert.equal(done(), 2);
 });
 
 test('distinguishes another request under the same key from the first', async (t) => {
@@ -255,8 +283,8 @@ test('makes room for new responses of an owner by dropping the oldest', async ()
   const claims = [1, 2, 3].map((at) => claimOf('owner:large', `k${at}`, at * 1000));
   const others = [claimOf('owner:larger', 'k1', 0), claimOf('owner:large', 'running', 0)];
   for (const claim of [...claims, ...others]) await claimKey(store, claim, dates);
-  const body = JSON.stringify({ headers: {}, body: randomBytes(75_000).toString('base64') });
-  for (const claim of [...claims, ...others.slice(0, 1)]) await storeResponse(store, claim, { status: 201, text: body });
+  const body = JSON.stringify(randomBytes(75_000).toString('base64'));
+  for (const claim of [...claims, ...others.slice(0, 1)]) await storeResponse(store, claim, { status: 201, headers: {}, body });
   await trimResponses(store, 'owner:large', 250_000);
   const left = await Promise.all([...claims, ...others].map(async (claim) => (await claimKey(store, claim, dates)) !== null));
   assert.deepEqual(left, [false, true, true, true, true]);

@@ -9,7 +9,7 @@ import { withClaim, type Effect } from './effects.ts';
 import { toErrorResponse } from './errors.ts';
 import type { HttpResponse } from './errors.ts';
 import type { Exchange } from './exchange.ts';
-import { claimKey, deleteClaim, endClaims, lostHolders, pruneKeys, storeEffect, storeResponse, trimResponses } from './store.ts';
+import { claimKey, deleteClaim, endClaims, lengthOf, lostHolders, pruneKeys, storeEffect, storeResponse, trimResponses } from './store.ts';
 import type { Claimant, ExistingClaim, KeyClaim, StoredResponse } from './store.ts';
 
 export type { Claimant } from './store.ts';
@@ -20,6 +20,8 @@ const claimMarginMs = 30_000;
 
 /** Of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
 const ownerBytesMax = 64 * 1024 ** 2;
+/** A larger response is not stored: a repetition gets an error, and does nothing. */
+export const responseCharsMax = 16 * 1024 ** 2;
 /** Larger responses are not stored while the disk is low. */
 const smallBytesMax = 64 * 1024;
 
@@ -117,10 +119,10 @@ export class Idempotency {
   async #storeOutcome({ claim, scope, owner }: OutcomeOf, stored: StoredResponse | null): Promise<void> {
     const { store, disk } = this.#options;
     try {
-      const text = stored === null ? '' : JSON.stringify(stored.reply);
-      if (stored === null || (disk.isLow && text.length > smallBytesMax)) return await deleteClaim(store, claim);
-      await storeResponse(store, claim, { status: stored.status, text });
-      await this.#budget.add(owner, text.length, scope);
+      if (stored === null || (disk.isLow && lengthOf(stored) > smallBytesMax)) return await deleteClaim(store, claim);
+      const reply = lengthOf(stored) > responseCharsMax ? toStoredResponse(toErrorResponse(answerTooLarge(), ''), []) : stored;
+      await storeResponse(store, claim, reply);
+      await this.#budget.add(owner, lengthOf(reply), scope);
     } catch (error) {
       this.#options.log.warn({ err: error, scope: claim.scope }, 'idempotent response not stored');
     }
@@ -143,11 +145,8 @@ export async function findLostClaims(store: Store, claimant: Claimant): Promise<
   return async () => (holders.length === 0 ? 0 : endClaims(store, holders, toLostAnswer));
 }
 
-function toLostAnswer(effect: Effect): { status: number; text: string } {
-  // A replay has the id of the request that it answers.
-  const { status, reply } = toStoredResponse(toErrorResponse(answerLost(effect), ''), []);
-  return { status, text: JSON.stringify(reply) };
-}
+/** A replay has the id of the request that it answers. */
+const toLostAnswer = (effect: Effect): StoredResponse => toStoredResponse(toErrorResponse(answerLost(effect), ''), []);
 
 const answerLost = (effect: Effect): ServiceError =>
   new ServiceError(
@@ -157,16 +156,26 @@ const answerLost = (effect: Effect): ServiceError =>
     { details: { ...effect } },
   );
 
+const answerTooLarge = (): ServiceError =>
+  new ServiceError(
+    'answer_lost',
+    `The response to the first request with this Idempotency-Key had more than ${responseCharsMax} characters and was not stored. ` +
+      'It was done, and is not repeated. Use a new key to send the request again.',
+  );
+
 function isReplayable(error: unknown): boolean {
   if (error instanceof ValidationError) return true;
   return error instanceof ServiceError && error.status < 500 && error.status !== 429 && !error.retryable;
 }
 
+/** Only replies with secrets are parsed; they are small. */
 function toStoredResponse({ status, headers, body }: HttpResponse, secretFields: readonly string[]): StoredResponse {
-  const value: unknown = body === '' ? undefined : JSON.parse(body);
+  if (body === '') return { status, headers, body: null };
+  if (secretFields.length === 0) return { status, headers, body };
+  const value: unknown = JSON.parse(body);
   if (typeof value === 'object' && value !== null)
     for (const field of secretFields) if (Object.hasOwn(value, field)) Object.assign(value, { [field]: null });
-  return { status, reply: value === undefined ? { headers } : { headers, body: value } };
+  return { status, headers, body: JSON.stringify(value) };
 }
 
 /** The response to a repeated request. */
@@ -181,9 +190,10 @@ function replay(match: ExistingClaim, claim: KeyClaim, requestId: string): HttpR
     throw new ServiceError('idempotency_in_progress', 'A request with this Idempotency-Key is still running. Try again later.', {
       retryAfterSeconds: 1,
     });
-  const { status, reply } = match.stored;
-  const headers = { ...reply.headers, 'idempotent-replayed': 'true' };
-  return { status, headers, body: reply.body === undefined ? '' : JSON.stringify(withRequestId(reply.body, requestId)) };
+  const { status, body } = match.stored;
+  const headers = { ...match.stored.headers, 'idempotent-replayed': 'true' };
+  if (body === null) return { status, headers, body: '' };
+  return { status, headers, body: status < 400 ? body : JSON.stringify(withRequestId(JSON.parse(body), requestId)) };
 }
 
 /** An error body names the current request, not the original one. */

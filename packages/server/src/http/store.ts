@@ -3,10 +3,17 @@ import { sql } from 'kysely';
 import type { Store } from '../store/store.ts';
 import type { Effect } from './effects.ts';
 
-/** No body for a 204. */
 export interface StoredResponse {
   status: number;
-  reply: { headers: Record<string, string>; body?: unknown };
+  headers: Record<string, string>;
+  /** As JSON; null for a 204. */
+  body: string | null;
+}
+
+/** As the row has it. */
+interface StoredReply {
+  headers: Record<string, string>;
+  body?: unknown;
 }
 
 /** One worker's claim on a key. `claimedAt` distinguishes it from a later worker's. */
@@ -39,7 +46,7 @@ interface IdempotencyTables {
     key: string;
     request_hash: Buffer;
     status: number | null;
-    body: StoredResponse['reply'] | null;
+    body: StoredReply | null;
     created_at: Date;
     worker_id: string | null;
     holder: string | null;
@@ -102,7 +109,7 @@ export async function claimKey(
     if (row)
       return {
         requestHash: row.request_hash,
-        stored: row.status === null || row.body === null ? null : { status: row.status, reply: row.body },
+        stored: row.status === null || row.headers === null ? null : { status: row.status, headers: row.headers, body: row.reply },
         lostEffect: row.status === null && row.created_at < staleBefore ? effectOf(row) : null,
       };
   }
@@ -111,8 +118,15 @@ export async function claimKey(
   });
 }
 
+/** The body as it was written, without parsing it. */
 const findKey = (store: Store, { scope, key }: KeyClaim) =>
-  keys(store).selectFrom('idempotency_keys').selectAll().where('scope', '=', scope).where('key', '=', key).executeTakeFirst();
+  keys(store)
+    .selectFrom('idempotency_keys')
+    .select(['request_hash', 'status', 'created_at', 'held_from', 'effect'])
+    .select([sql<Record<string, string> | null>`body->'headers'`.as('headers'), sql<string | null>`(body->'body')::text`.as('reply')])
+    .where('scope', '=', scope)
+    .where('key', '=', key)
+    .executeTakeFirst();
 
 type ClaimRow = Pick<IdempotencyTables['idempotency_keys'], 'effect' | 'held_from' | 'created_at'>;
 const effectOf = ({ effect, held_from: from, created_at: claimedAt }: ClaimRow): Effect | null =>
@@ -156,7 +170,7 @@ export async function lostHolders(store: Store, { workerId, holder }: Claimant):
 export async function endClaims(
   store: Store,
   holders: readonly string[],
-  responseTo: (effect: Effect) => { status: number; text: string },
+  responseTo: (effect: Effect) => StoredResponse,
 ): Promise<number> {
   const left = await running(store).selectAll().where('holder', 'in', holders).execute();
   for (const row of left) {
@@ -179,10 +193,17 @@ async function deleteUntouched(store: Store, claim: KeyClaim): Promise<void> {
     .execute();
 }
 
-const responseUpdate = (store: Store, { scope, key, claimedAt }: KeyClaim, stored: { status: number; text: string }) =>
+/** Its length is that of its JSON in the row, apart from some names. */
+export const lengthOf = ({ headers, body }: StoredResponse): number => JSON.stringify(headers).length + (body?.length ?? 0);
+
+/** Joined, not parsed: a reply may have megabytes. */
+const toReplyText = ({ headers, body }: StoredResponse): string =>
+  `{"headers":${JSON.stringify(headers)}${body === null ? '' : `,"body":${body}`}}`;
+
+const responseUpdate = (store: Store, { scope, key, claimedAt }: KeyClaim, stored: StoredResponse) =>
   keys(store)
     .updateTable('idempotency_keys')
-    .set({ status: stored.status, body: sql<StoredResponse['reply']>`${stored.text}::json` })
+    .set({ status: stored.status, body: sql<StoredReply>`${toReplyText(stored)}::json` })
     .where('scope', '=', scope)
     .where('key', '=', key)
     .where('created_at', '=', claimedAt);
@@ -191,11 +212,11 @@ const responseUpdate = (store: Store, { scope, key, claimedAt }: KeyClaim, store
  * Stores the response, as JSON, unless another worker has taken over the claim. It replaces what was stored for a worker
  * that was taken for lost.
  */
-export async function storeResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
+export async function storeResponse(store: Store, claim: KeyClaim, stored: StoredResponse): Promise<void> {
   await responseUpdate(store, claim, stored).execute();
 }
 
-async function storeLostResponse(store: Store, claim: KeyClaim, stored: { status: number; text: string }): Promise<void> {
+async function storeLostResponse(store: Store, claim: KeyClaim, stored: StoredResponse): Promise<void> {
   await responseUpdate(store, claim, stored).where('status', 'is', null).execute();
 }
 

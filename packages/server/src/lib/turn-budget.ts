@@ -55,3 +55,16 @@ export class TurnBudget {
 
 /** Resolves in the next turn, after all sources have had theirs. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** What one work in turns takes of each: all of it together is a few of them. */
+const workMs = 1;
+
+/** Runs work that may pause at each `yield`, over as many turns as it takes. */
+export async function inTurns<T>(work: Generator<void, T>): Promise<T> {
+  const budget = new TurnBudget(workMs);
+  for (;;) {
+    const { done, value } = work.next();
+    if (done) return value;
+    if (budget.isSpent()) await nextTurn();
+  }
+}

@@ -1,8 +1,8 @@
 /** Records one session by watching its browser and listening to its events. Failures never affect the session. */
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as pause, setTimeout as sleep } from 'node:timers/promises';
 import { abortAfter } from '../lib/deadline.ts';
-import type { Browser, ConsoleEntry, NetworkEntries, ScreencastAttachment } from '../browser/browser.ts';
+import type { Browser, ConsoleEntry, NetworkEntries, NetworkEntry, ScreencastAttachment } from '../browser/browser.ts';
 import { toHar } from '../drive/drive.ts';
 import type { DiskAccount } from '../disk/disk.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -190,7 +190,7 @@ export class Recorder {
     const { network, title } = this.#finalState ?? { network: null, title: '' };
     // On a full disk, the space is left to more important files.
     if (!network || this.#isDiskLow) return;
-    const redacted = { ...network, entries: network.entries.map(redactRequest) };
+    const redacted = { ...network, entries: await redactRequests(network.entries) };
     const har = await toHar(redacted, { title: redactText(title), startedAt: network.since });
     await writeHar(this.#deps.folder, har, {
       bytesMax: harBytesMax,
@@ -262,4 +262,13 @@ function* serializeHar({ log: { entries, comment, ...head } }: Har, bytesMax: nu
   const omitted = entries.length - written;
   const comments = [...(comment ? [comment] : []), ...(omitted > 0 ? [`${omitted} more were omitted to limit the size.`] : [])];
   yield `]${comments.length > 0 ? `,"comment":${JSON.stringify(comments.join(' '))}` : ''}}}`;
+}
+
+/** Requests between two pauses for other work: each may hold 800 KB of headers. */
+const pauseRequests = 10;
+
+async function redactRequests(entries: readonly NetworkEntry[]): Promise<NetworkEntry[]> {
+  const redacted: NetworkEntry[] = [];
+  for (const entry of entries) if (redacted.push(redactRequest(entry)) % pauseRequests === 0) await pause();
+  return redacted;
 }

@@ -96,7 +96,7 @@ export class StubBrowser {
 
   networkLog() {
     if (this.isClosed) throw new Error('the browser has closed');
-    return { since: startedAt, entries: [...this.entries], dropped: 0 };
+    return { since: startedAt, entries: [...this.entries], dropped: 0, withoutHeaders: 0 };
   }
 
   tabs(): TabInfo[] {

@@ -27,7 +27,7 @@ export interface RunOfTask {
   /** Id of the run, for the record of heals. */
   runId: string;
   /** Takes the secrets of the run out of what is stored. */
-  redact: (finding: Finding) => Finding;
+  redact: (finding: Finding) => Promise<Finding>;
 }
 
 const skillsPerOwnerMax = 5000;
@@ -119,8 +119,7 @@ export class SkillRun implements StepMemory {
     if (key.site === '') return;
     const [domain, step] = [domainOfHost(key.site), cutText(key.step, stepCharsMax)];
     const name = `${domain} ${step}`;
-    if (this.#noted.size < stepsPerRunMax || this.#noted.has(name))
-      this.#noted.set(name, { domain, step, finding: this.#run.redact(finding) });
+    if (this.#noted.size < stepsPerRunMax || this.#noted.has(name)) this.#noted.set(name, { domain, step, finding });
   }
 
   /** Never throws: a run does not fail because it could not learn. */
@@ -130,10 +129,16 @@ export class SkillRun implements StepMemory {
     const domains = [...new Set(noted.map(({ domain }) => domain))];
     for (const domain of domains) {
       const ofDomain = noted.filter((each) => each.domain === domain);
-      await this.#write(domain, ofDomain, succeeded).catch((error: unknown) =>
-        this.#deps.log.warn({ err: error, task: this.#run.task }, 'skills not written'),
-      );
+      await this.#redact(ofDomain)
+        .then((redacted) => this.#write(domain, redacted, succeeded))
+        .catch((error: unknown) => this.#deps.log.warn({ err: error, task: this.#run.task }, 'skills not written'));
     }
+  }
+
+  async #redact(noted: readonly Noted[]): Promise<Noted[]> {
+    const redacted: Noted[] = [];
+    for (const each of noted) redacted.push({ ...each, finding: await this.#run.redact(each.finding) });
+    return redacted;
   }
 
   /** Of one site. A store that does not answer costs what is known, not the run. */

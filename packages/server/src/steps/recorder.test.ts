@@ -101,3 +101,12 @@ test('reports each unsupported part with its path in the recording', () => {
   ]);
   assert.deepEqual(issuesOf({ steps: Array.from({ length: 51 }, () => ({ type: 'hover', selectors })) }), [`${at} too_long`]);
 });
+
+test('refuses a recording that is too long before it looks at its steps, and stops at a hundred issues', () => {
+  const click = { type: 'click', selectors };
+  assert.deepEqual(issuesOf({ steps: Array.from({ length: 501 }, () => click) }), ['body.recording.steps too_long']);
+  assert.equal(issuesOf({ steps: Array.from({ length: 500 }, () => ({ type: 'unknown' })) }).length, 100);
+  assert.deepEqual(issuesOf({ steps: [{ ...click, assertedEvents: Array.from({ length: 1000 }, () => ({ type: 'navigation' })) }] }), [
+    'body.recording.steps.0.assertedEvents too_long',
+  ]);
+});

@@ -1,9 +1,13 @@
 /** Imports recordings of the Chrome DevTools Recorder as steps. */
-import { Steps, ValidationError, type ValidationIssue, type Step } from '@berth/contract';
+import { Steps, ValidationError, issuesMax, type ValidationIssue, type Step } from '@berth/contract';
 import { validationIssue, missing, parsePart } from '../http/validation-issues.ts';
 
 /** The name of the Recorder's custom steps that hold steps of the step language. */
 export const customStepName = 'berth';
+
+/** Keys and other steps that become none, too: ten times what a list of steps may have. */
+const recordedMax = 500;
+const eventsMax = 20;
 
 type RecordedStep = Record<string, unknown>;
 /** A step as in a request. */
@@ -12,7 +16,7 @@ type StepInput = Record<string, unknown>;
 /**
  * The steps of a recording that the Recorder exported as JSON. `loc` is the path
  * of the recording in the request.
- * @throws ValidationError with an issue for each unsupported part of the recording
+ * @throws ValidationError with an issue for each unsupported part of the recording, up to a hundred
  */
 export function importRecorder(recording: unknown, loc: readonly string[] = ['body', 'recording']): Step[] {
   const recorded = isObject(recording) ? recording['steps'] : undefined;
@@ -21,10 +25,20 @@ export function importRecorder(recording: unknown, loc: readonly string[] = ['bo
   if (recorded === undefined) throw new ValidationError([validationIssue([...loc, 'steps'], missing, recording)]);
   if (!Array.isArray(recorded))
     throw new ValidationError([validationIssue([...loc, 'steps'], { type: 'list_type', msg: 'Input should be a valid list' }, recorded)]);
+  if (recorded.length > recordedMax) throw new ValidationError([validationIssue([...loc, 'steps'], tooLong(recordedMax, 'steps'), null)]);
   const importer = new RecordingImporter([...loc, 'steps'], recording['timeout']);
-  for (const [index, step] of recorded.entries()) importer.add(step, index);
+  for (const [index, step] of recorded.entries()) {
+    if (importer.hasManyIssues) break;
+    importer.add(step, index);
+  }
   return importer.finish();
 }
+
+const tooLong = (max: number, things: string): { type: string; msg: string; ctx: { max_length: number } } => ({
+  type: 'too_long',
+  msg: `A recording should have at most ${max} ${things}`,
+  ctx: { max_length: max },
+});
 
 const isObject = (value: unknown): value is RecordedStep => typeof value === 'object' && value !== null && !Array.isArray(value);
 
@@ -59,6 +73,10 @@ class RecordingImporter {
     this.#timeout = timeout;
   }
 
+  get hasManyIssues(): boolean {
+    return this.#issues.length >= issuesMax;
+  }
+
   add(recorded: unknown, index: number): void {
     if (!isObject(recorded)) return this.#addIssue([index], { type: 'dict_type', msg: 'Input should be a valid dictionary' }, recorded);
     const input = this.#write(recorded, index);
@@ -73,7 +91,7 @@ class RecordingImporter {
   }
 
   finish(): Step[] {
-    if (this.#issues.length > 0) throw new ValidationError(this.#issues);
+    if (this.#issues.length > 0) throw new ValidationError(this.#issues.slice(0, issuesMax));
     const parsed = parsePart('body', Steps, this.#steps);
     if (parsed.ok) return parsed.value as Step[];
     throw new ValidationError(
@@ -95,8 +113,10 @@ class RecordingImporter {
 
   #common(recorded: RecordedStep, index: number): StepInput {
     const { target, frame, timeout = this.#timeout, assertedEvents } = recorded;
+    const events: unknown[] = Array.isArray(assertedEvents) ? assertedEvents : [];
+    if (events.length > eventsMax) this.#addIssue([index, 'assertedEvents'], tooLong(eventsMax, 'events for each step'), null);
     // Every click and key waits for navigations, recorded or not.
-    for (const [position, event] of (Array.isArray(assertedEvents) ? assertedEvents : []).entries())
+    for (const [position, event] of events.slice(0, eventsMax).entries())
       if (!isObject(event) || event['type'] !== 'navigation')
         this.#rejectUnsupported([index, 'assertedEvents', position], 'An event other than a navigation', event);
     return {

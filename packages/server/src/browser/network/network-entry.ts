@@ -46,7 +46,7 @@ export const createEntry = ({ requestId, startedAt, method, url, resourceType }:
 });
 
 /** Bytes of the request head as HTTP/1.1; the browser does not count bodies. */
-export const sizeOf = ({ method, url, requestHeaders }: NetworkEntry): number =>
+export const sizeOf = ({ method, url }: NetworkEntry, requestHeaders: Readonly<Record<string, string>>): number =>
   method.length + url.length + 12 + Object.entries(requestHeaders).reduce((sum, [name, value]) => sum + name.length + value.length + 4, 2);
 
 export const toSentHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
@@ -55,3 +55,34 @@ export const toSentHeaders = (headers: Readonly<Record<string, string>>): Record
       .slice(0, headersMax)
       .map(([name, value]) => [cutText(name, 256), cutText(value, headerCharsMax)]),
   );
+
+/** UTF-16 code units of headers. */
+export const charsOf = (headers: Readonly<Record<string, string>>): number =>
+  Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+
+/** Headers of a site may come to 800 KB for each request; those of usual ones to 2 KB. */
+const headerCharsTotalMax = 12 * 1024 ** 2;
+/** With addresses: up to 32 MiB of memory where they are not Latin. */
+const charsTotalMax = 16 * 1024 ** 2;
+
+/** What one log holds of texts. Requests beyond it keep their first line, then nothing. */
+export class TextBudget {
+  #chars = 0;
+
+  /** Whether a request may be held with this address. */
+  get hasRoom(): boolean {
+    return this.#chars < charsTotalMax;
+  }
+
+  add(chars: number): void {
+    this.#chars += chars;
+  }
+
+  /** The headers, or none where they do not fit beside what is held; `before` is given back. */
+  fit(headers: Record<string, string>, before: Readonly<Record<string, string>>): Record<string, string> {
+    const [more, less] = [charsOf(headers), charsOf(before)];
+    const fits = this.#chars - less + more <= headerCharsTotalMax;
+    this.#chars += (fits ? more : 0) - less;
+    return fits ? headers : {};
+  }
+}

@@ -3,7 +3,7 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
-import { createEntry, emptyTimings, lineCharsMax, sizeOf, toSentHeaders, urlCharsMax } from './network-entry.ts';
+import { charsOf, createEntry, emptyTimings, lineCharsMax, sizeOf, TextBudget, toSentHeaders, urlCharsMax } from './network-entry.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A busy page makes a few hundred requests. */
@@ -19,7 +19,12 @@ interface Pending extends NetworkEntry {
   responseMs: number | null;
   isBodyTaken: boolean;
   cookieHeaders: Readonly<Record<string, string>>;
+  /** Beyond the budget of texts: it is only counted. */
+  isOnlyCounted: boolean;
+  hasLostHeaders: boolean;
 }
+
+type HeaderField = 'requestHeaders' | 'responseHeaders' | 'cookieHeaders';
 
 export class NetworkLog {
   readonly #since: Date;
@@ -32,7 +37,9 @@ export class NetworkLog {
   readonly #finishListeners = new Set<() => void>();
   /** Records bodies and messages, too. */
   traffic: Traffic | null = null;
+  readonly #budget = new TextBudget();
   #dropped = 0;
+  #withoutHeaders = 0;
 
   constructor(connection: Connection, options: { since: Date; isOwnSession: (sessionId: string | undefined) => boolean }) {
     this.#since = options.since;
@@ -111,7 +118,7 @@ export class NetworkLog {
     const entries = [...this.#entries, ...unfinished, ...(this.traffic?.sockets() ?? [])].sort(
       (left, right) => left.startedAt.getTime() - right.startedAt.getTime(),
     );
-    return { since: this.#since, entries, dropped: this.#dropped };
+    return { since: this.#since, entries, dropped: this.#dropped, withoutHeaders: this.#withoutHeaders };
   }
 
   /** Records a response whose body was taken out of the browser, which only reports such a request as aborted. */
@@ -123,11 +130,11 @@ export class NetworkLog {
     const entry = this.#pending.get(keyOf(sessionId, networkId));
     if (!entry) return;
     const headers = Object.fromEntries(responseHeaders.map(({ name, value }) => [name, value]));
+    this.#setHeaders(entry, 'responseHeaders', headers);
     const headBytes = responseHeaders.reduce((sum, { name, value }) => sum + name.length + value.length + 4, 2);
     Object.assign(entry, {
       status: responseStatusCode,
       statusText: cutText(responseStatusText, lineCharsMax),
-      responseHeaders: toSentHeaders(headers),
       mimeType: cutText(responseHeaders.find(({ name }) => name.toLowerCase() === 'content-type')?.value ?? '', lineCharsMax),
       bodyBytes,
       wireBytes: headBytes + bodyBytes,
@@ -141,12 +148,17 @@ export class NetworkLog {
     // A redirect continues under the same id: the entry before it ends with the redirect response.
     if (before && event.redirectResponse) {
       this.#applyResponse(before, event.redirectResponse, event.timestamp * 1000);
-      before.redirectUrl = cutText(event.request.url, urlCharsMax);
+      if (!before.isOnlyCounted) before.redirectUrl = cutText(event.request.url, urlCharsMax);
+      this.#budget.add(before.redirectUrl.length);
       this.#finish(key, before, { atMs: event.timestamp * 1000, wireBytes: event.redirectResponse.encodedDataLength, error: null });
     }
     if (/^(data|blob|about):/.test(event.request.url)) return;
     if (this.#pending.size >= pendingMax) this.#forgetOldest();
-    const pending = toPending(event);
+    const pending = toPending(event, this.#budget.hasRoom ? urlCharsMax : lineCharsMax);
+    pending.isOnlyCounted = !this.#budget.hasRoom;
+    this.#budget.add(pending.url.length);
+    const headers = this.#setHeaders(pending, 'requestHeaders', event.request.headers);
+    pending.requestBytes = sizeOf(pending, headers);
     pending.details = this.traffic?.begin(event, from) ?? null;
     this.#pending.set(key, pending);
   }
@@ -154,15 +166,14 @@ export class NetworkLog {
   #onRequestExtra({ requestId, headers }: Protocol.Network.RequestWillBeSentExtraInfoEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
     if (!entry) return;
-    entry.requestHeaders = toSentHeaders(headers);
-    entry.requestBytes = sizeOf(entry);
+    entry.requestBytes = sizeOf(entry, this.#setHeaders(entry, 'requestHeaders', headers));
   }
 
   /** The raw head with its Set-Cookie headers. It may come before or after the response event. */
   #onResponseExtra({ requestId, headers }: Protocol.Network.ResponseReceivedExtraInfoEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
     const cookies = Object.entries(headers).filter(([name]) => /^set-cookie2?$/i.test(name));
-    if (entry && cookies.length > 0) entry.cookieHeaders = toSentHeaders(Object.fromEntries(cookies));
+    if (entry && cookies.length > 0) this.#setHeaders(entry, 'cookieHeaders', Object.fromEntries(cookies));
   }
 
   #onResponse({ requestId, response, timestamp }: Protocol.Network.ResponseReceivedEvent, from: string): void {
@@ -196,12 +207,23 @@ export class NetworkLog {
       });
   }
 
+  /** Holds the headers as far as they fit, and returns all of them. */
+  #setHeaders(entry: Pending, field: HeaderField, headers: Readonly<Record<string, string>>): Record<string, string> {
+    const sent = toSentHeaders(headers);
+    entry[field] = this.#budget.fit(entry.isOnlyCounted ? {} : sent, entry[field]);
+    if (entry[field] !== sent && !entry.hasLostHeaders && !entry.isOnlyCounted) {
+      entry.hasLostHeaders = true;
+      this.#withoutHeaders += 1;
+    }
+    return sent;
+  }
+
   #applyResponse(entry: Pending, response: Protocol.Network.Response, atMs: number): void {
+    this.#setHeaders(entry, 'responseHeaders', response.headers);
     Object.assign(entry, {
       status: response.status,
       statusText: cutText(response.statusText, lineCharsMax),
       protocol: cutText(response.protocol ?? '', lineCharsMax),
-      responseHeaders: toSentHeaders(response.headers),
       mimeType: cutText(response.mimeType, lineCharsMax),
       remoteAddress: null,
       fromCache: response.fromDiskCache === true || response.fromPrefetchCache === true,
@@ -215,14 +237,11 @@ export class NetworkLog {
   #finish(key: string, entry: Pending, { atMs, wireBytes, error }: { atMs: number; wireBytes: number; error: string | null }): void {
     this.#pending.delete(key);
     for (const check of this.#finishListeners) check();
-    const { startedMs, responseMs, isBodyTaken: _, cookieHeaders, ...rest } = entry;
+    const { startedMs, responseMs, isBodyTaken: _, cookieHeaders, isOnlyCounted, hasLostHeaders: __, ...rest } = entry;
     const receiveMs = responseMs === null ? 0 : Math.max(0, atMs - responseMs);
     this.#bytes.in += wireBytes;
     this.#bytes.out += entry.fromCache || entry.fromServiceWorker ? 0 : entry.requestBytes;
-    if (this.#entries.length >= entriesMax) {
-      this.#dropped += 1;
-      return;
-    }
+    if (isOnlyCounted || this.#entries.length >= entriesMax) return this.#drop(entry);
     const responseHeaders = { ...rest.responseHeaders, ...cookieHeaders };
     this.#entries.push({
       ...rest,
@@ -235,27 +254,34 @@ export class NetworkLog {
   }
 
   #forgetOldest(): void {
-    const [oldest] = this.#pending.keys();
+    const [oldest] = this.#pending;
     if (oldest === undefined) return;
-    this.#pending.delete(oldest);
+    this.#pending.delete(oldest[0]);
+    this.#drop(oldest[1]);
+  }
+
+  #drop(entry: Pending): void {
     this.#dropped += 1;
+    if (entry.hasLostHeaders) this.#withoutHeaders -= 1;
+    const headerChars = charsOf(entry.requestHeaders) + charsOf(entry.responseHeaders) + charsOf(entry.cookieHeaders);
+    this.#budget.add(-entry.url.length - entry.redirectUrl.length - headerChars);
   }
 }
 
 const keyOf = (sessionId: string, requestId: string): string => `${sessionId} ${requestId}`;
 
-function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.Network.RequestWillBeSentEvent): Pending {
+function toPending({ requestId, request, timestamp, wallTime, type }: Protocol.Network.RequestWillBeSentEvent, charsMax: number): Pending {
   const startedAt = new Date(wallTime * 1000);
-  const entry: Pending = {
-    ...createEntry({ requestId, startedAt, method: request.method, url: request.url, resourceType: type ?? 'Other' }),
-    requestHeaders: toSentHeaders(request.headers),
+  const url = cutText(request.url, charsMax);
+  return {
+    ...createEntry({ requestId, startedAt, method: request.method, url, resourceType: type ?? 'Other' }),
     startedMs: timestamp * 1000,
     responseMs: null,
     isBodyTaken: false,
     cookieHeaders: {},
+    isOnlyCounted: false,
+    hasLostHeaders: false,
   };
-  entry.requestBytes = sizeOf(entry);
-  return entry;
 }
 
 function timingsOf(timing: Protocol.Network.ResourceTiming): NetworkEntry['timings'] {

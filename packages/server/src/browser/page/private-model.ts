@@ -140,6 +140,8 @@ export interface NetworkEntries {
   entries: readonly NetworkEntry[];
   /** Number of requests omitted over the limit. */
   dropped: number;
+  /** Number of requests, not omitted ones, some of whose headers were omitted over the limit. */
+  withoutHeaders: number;
 }
 
 /** The body of a main response that is not a page. */

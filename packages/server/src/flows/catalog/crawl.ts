@@ -1,6 +1,7 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { parseRobots, robotsAgent } from '../../content/content.ts';
+import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import type { TextReply } from '../../page-scripts/documents.ts';
 import { FlowFailed } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
@@ -12,8 +13,8 @@ import { convertPage } from '../read/structured-data.ts';
 const robotsCharsMax = 512 * 1024;
 const queueMax = 5000;
 
-/** A part of a URL, or with `*` the whole one. */
-export const UrlPattern = boundedString(1, 500);
+/** A part of a URL, or with `*` the whole one. Each star costs a search of each link. */
+export const UrlPattern = boundedString(1, 500).regex(/^[^*]*(?:\*[^*]*){0,5}$/, 'A pattern has at most 5 stars');
 
 const inputs = z.strictObject({
   url: Url,
@@ -21,7 +22,9 @@ const inputs = z.strictObject({
   max_pages: z.int().min(1).max(200).default(20).describe('Maximum number of pages, 1 to 200. Default: 20.'),
   include: boundedList(UrlPattern, 20)
     .default([])
-    .describe('Only URLs that contain one of these texts; with `*`, the whole URL, where each `*` matches anything. Default: all.'),
+    .describe(
+      'Only URLs that contain one of these texts; with `*`, the whole URL, where each `*`, at most 5, matches anything. Default: all.',
+    ),
   exclude: boundedList(UrlPattern, 20).default([]).describe('No URLs that match one of these, as in `include`. Default: none.'),
   same_host: z.boolean().default(true).describe('Whether to stay on the host of `url`. Default: `true`.'),
   respect_robots: z.boolean().default(true).describe('Whether to leave out what robots.txt disallows. Default: `true`.'),
@@ -62,6 +65,7 @@ export const crawl = defineFlow({
     const pages: z.infer<typeof output>['pages'] = [];
     let isAllowed: (address: string) => Promise<boolean> = () => Promise.resolve(true);
     let disallowed = 0;
+    const turn = new TurnBudget();
     for (let next = queue.shift(); next; next = queue.shift()) {
       if (pages.length >= max) return { pages, disallowed, stop_reason: 'max_pages' as const };
       if (run.isNearEnd(5)) return { pages, disallowed, stop_reason: 'budget' as const };
@@ -69,9 +73,11 @@ export const crawl = defineFlow({
       const { page, links } = await readPage(run, next, request.markdown);
       if (pages.length === 0 && page.error !== null) throw new FlowFailed('navigation_failed', page.error, { retryable: true });
       if (pages.length === 0 && request.respect_robots) isAllowed = await readRobots(run, next.url);
+      if (!run.collect(page.title.length + (page.markdown?.length ?? 0))) return { pages, disallowed, stop_reason: 'budget' as const };
       pages.push(page);
       if (next.depth >= depthMax) continue;
       for (const link of links.map(withoutHash)) {
+        if (turn.isSpent()) await nextTurn();
         if (seen.has(link) || queue.length >= queueMax || !isWanted(link, request)) continue;
         seen.add(link);
         if (await isAllowed(link)) queue.push({ url: link, depth: next.depth + 1 });

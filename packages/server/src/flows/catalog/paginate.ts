@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
+import { nextTurn } from '../../lib/turn-budget.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { FieldSpec, Url, literal, selectorsInput, toStepField } from '../inputs.ts';
@@ -49,7 +51,7 @@ export const paginate = defineFlow({
     stop_reason: z
       .enum(stopReasons)
       .describe(
-        'Why it ended: no next page, `max_pages`, a page of known items only, a page without items, or the budget of time or steps.',
+        'Why it ended: no next page, `max_pages`, a page of known items only, a page without items, or the budget of time, steps or output.',
       ),
     final_url: z.string().describe('URL of the last page.'),
   }),
@@ -61,10 +63,11 @@ export const paginate = defineFlow({
     const end = (pages: number, stop_reason: (typeof stopReasons)[number]) => ({ items, pages, stop_reason, final_url: run.url() });
     for (let pages = 1; ; pages += 1) {
       const rows = await readItems(run, request, pages === 1);
-      const fresh = rows.filter((row) => !known.has(JSON.stringify(row)));
-      for (const row of fresh) {
-        if (items.length < itemsMax) items.push(row);
-        known.add(JSON.stringify(row));
+      const fresh = await withoutKnown(rows, known);
+      for (const { row, chars } of fresh) {
+        if (items.length >= itemsMax) run.warn('limit_reached');
+        if (items.length >= itemsMax || !run.collect(chars)) return end(pages, 'budget');
+        items.push(row);
       }
       if (rows.length === 0) return end(pages, 'empty');
       if (fresh.length === 0 && request.stop_when_repeat) return end(pages - 1, 'repeat');
@@ -74,6 +77,22 @@ export const paginate = defineFlow({
     }
   },
 });
+
+/** Rows between two pauses for other work: one may have a hundred kilobytes. */
+const rowsAtOnce = 100;
+
+/** The rows that are not known by their hash, which they are then. */
+async function withoutKnown(rows: readonly Record<string, unknown>[], known: Set<string>) {
+  const fresh: { row: Record<string, unknown>; hash: string; chars: number }[] = [];
+  for (const [index, row] of rows.entries()) {
+    if (index % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
+    const text = JSON.stringify(row);
+    const hash = createHash('sha256').update(text).digest('base64');
+    if (!known.has(hash)) fresh.push({ row, hash, chars: text.length });
+  }
+  for (const { hash } of fresh) known.add(hash);
+  return fresh;
+}
 
 async function readItems(run: FlowRun, { item: { selectors, fields } }: Inputs, isFirst: boolean): Promise<Record<string, unknown>[]> {
   const own = fields

@@ -94,7 +94,7 @@ async function ask(
   ].join('\n\n');
   const messages: LlmMessage[] = [
     { role: 'system', content: system },
-    { role: 'user', content: redactSecrets(question, run.secrets) },
+    { role: 'user', content: await redactSecrets(question, run.secrets) },
   ];
   const { text, tokens } = await llm.complete(messages, { signal: run.signal, timeoutMs: Math.max(1, run.leftMs) });
   return { proposal: readProposal(text, { page, pageUrl: run.url(), ownUrl: request.url, secretNames }), used: tokens };

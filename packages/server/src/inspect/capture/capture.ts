@@ -6,6 +6,7 @@ import {
   NavigationError,
   PageError,
   type LoadResult,
+  type NetworkEntries,
   type NetworkEntry,
   type Observation,
   type PrivatePage,
@@ -211,7 +212,7 @@ export class SiteCapture {
     { first, probes, cookies }: { first: LoadResult; probes: Capture['probes']; cookies: CapturedCookie[] },
   ): Promise<SiteCaptureResult> {
     const { request, page } = this.#options;
-    const { entries, dropped } = page.network();
+    const { entries, dropped, withoutHeaders } = page.network();
     const pageOf = (requestId: string): string =>
       (this.#visits.findLast(({ requestIds }) => !requestIds.has(requestId)) ?? this.#visits[0])?.pageId ?? 'page_1';
     const har = await toCapturedHar(entries, this.#visits, pageOf);
@@ -223,7 +224,7 @@ export class SiteCapture {
       cookies: cookies.filter(({ domain }) => isOfHosts(domain, hosts)),
       probes,
       actions: this.#capturedActions,
-      loss: toLoss(observation, dropped),
+      loss: toLoss(observation, { dropped, withoutHeaders }),
     };
     const { statusCode, finalUrl } = first;
     const warnings = [...new Set(this.#warnings)];
@@ -252,7 +253,11 @@ function isOfHosts(domain: string, hosts: ReadonlySet<string>): boolean {
   return false;
 }
 
-function toLoss({ dropped: { bodies, bytes, messages } }: Observation, droppedRequests: number): CaptureLoss {
-  const reasons = [...(droppedRequests > 0 ? ['requests'] : []), ...(bodies > 0 ? ['bodies'] : []), ...(messages > 0 ? ['messages'] : [])];
-  return { droppedRequests, droppedBytes: bytes, reasons };
+function toLoss(
+  { dropped: { bodies, bytes, messages } }: Observation,
+  { dropped, withoutHeaders }: Pick<NetworkEntries, 'dropped' | 'withoutHeaders'>,
+): CaptureLoss {
+  const counts = { requests: dropped, headers: withoutHeaders, bodies, messages };
+  const reasons = Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [what] : []));
+  return { droppedRequests: dropped, droppedBytes: bytes, reasons };
 }

@@ -1,4 +1,5 @@
 /** The limits of a run. */
+import { JsonTooLong, toJsonText } from '../../lib/json-text.ts';
 import { StepFailed } from '../context.ts';
 
 /** Including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
@@ -44,10 +45,9 @@ export class Limits {
   }
 
   /** @throws StepFailed `too_large` */
-  countOutput(output: unknown): void {
+  async countOutput(output: unknown): Promise<void> {
     if (output === undefined) return;
-    const chars = JSON.stringify(output)?.length ?? 0;
-    if (chars > outputCharsMax) throw new StepFailed('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
+    const chars = (await toJsonText(output, outputCharsMax).catch(throwTooLarge)).length - 1;
     if (this.#outputChars + chars > allOutputsCharsMax)
       throw new StepFailed('too_large', `The outputs of all steps together are limited to ${allOutputsCharsMax} characters.`);
     this.#outputChars += chars;
@@ -56,4 +56,9 @@ export class Limits {
   checkList(list: readonly unknown[]): void {
     if (list.length >= listLengthMax) throw new StepFailed('limit_reached', `A variable is limited to a list of ${listLengthMax} items.`);
   }
+}
+
+function throwTooLarge(error: unknown): never {
+  if (!(error instanceof JsonTooLong)) throw error;
+  throw new StepFailed('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
 }

@@ -187,7 +187,7 @@ export class Run {
     else if (step.type === 'for_each') await this.#forEach(step, page, result);
     else if (step.type === 'repeat') await this.#repeat(step, page, result);
     else await this.#withAttempt({ ...step, page }, (attempt) => this.#perform(attempt, step, { raw, result, warnings }));
-    this.#limits.countOutput(step.type === 'if' || step.type === 'for_each' || step.type === 'repeat' ? undefined : result.output);
+    await this.#limits.countOutput(step.type === 'if' || step.type === 'for_each' || step.type === 'repeat' ? undefined : result.output);
     if (step.save_as !== undefined) this.#save(step.save_as, result.output);
   }
 
