@@ -12,6 +12,7 @@ import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
 import { newAdmissionId } from '../metering/metering.ts';
 import { pollPath, toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
 import { Robots } from './robots.ts';
+import { carriesSecrets } from './secrets.ts';
 import type { RunDeps } from './attempt.ts';
 import { FetchRun, type FetchRunResult, type RunContext } from './run.ts';
 import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
@@ -20,6 +21,7 @@ export { DeadlineExceeded, toFetchError } from './errors.ts';
 export type { FetchMachines, PageLease } from './machines.ts';
 export { createCooldown } from './own-block.ts';
 export { createPageStepContext } from './page-step-context.ts';
+export { carriesSecrets } from './secrets.ts';
 export { createMachineSpec, type FetchSpecDeps, type MachineRequest, type MachineSpec } from './spec.ts';
 
 export interface FetchDeps extends FetchSpecDeps, Omit<RunDeps, 'machines' | 'httpRoutes' | 'robots'>, MachinesDeps, HttpRoutesDeps {
@@ -86,7 +88,7 @@ export class Fetches {
         subject: { url: request.url, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
-        description: request.session_id === null ? { principal, body: request, opId } : undefined,
+        description: request.session_id === null && !carriesSecrets(request) ? { principal, body: request, opId } : undefined,
         run: async (context) =>
           toJobOutcome(await this.#execute({ spec, ticket, createdAt: record.createdAt }, context).catch(throwAsServiceError)),
         onNeverStarted: () => void ticket.drop(),
