@@ -1,7 +1,7 @@
 /** Named flows in real browsers, in the shop. Each flow runs with valid inputs, and its output matches its schema. */
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { endSession, inspect, listTasks, runAgent, type AgentResponse } from '@berth/contract';
@@ -11,7 +11,7 @@ import { ada, grace, type Customer } from '../shop/account.ts';
 import { articles, products } from '../shop/data.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Service } from './service.ts';
-import { startSite, type Site } from './site.ts';
+import { page, startSite, type Site } from './site.ts';
 
 const lamp = products[0] ?? assert.fail('the shop has no products');
 const articleSlug = articles[0]?.slug ?? assert.fail('the shop has no articles');
@@ -21,6 +21,9 @@ let shop: Shop;
 let consentShop: Shop;
 /** A site that refuses. */
 let wall: Site;
+/** Sites that redirect to each other, with rules for crawlers. */
+let apex: Site;
+let www: Site;
 let service: Service;
 let client: Client;
 const outputs = new Map<string, ValidateFunction>();
@@ -30,17 +33,53 @@ before(async () => {
   const pages = {
     '/slow-down': (_: unknown, response: ServerResponse) =>
       void response.writeHead(429, { 'retry-after': '120' }).end('Too many requests.'),
+    '/robots.txt': (_: unknown, response: ServerResponse) => void response.writeHead(503).end(),
   };
+  www = await startWww();
+  apex = await startApex();
   [shop, consentShop, wall] = await Promise.all([startShop({ consent: false }), startShop(), startSite({ pages })]);
-  service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${shop.host},${consentShop.host},${wall.host}` } });
+  const hosts = [shop, consentShop, wall, apex, www].map(({ host }) => host);
+  service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: hosts.join(',') } });
   client = service.client;
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   for (const { name, output } of (await client.call(listTasks)).body) outputs.set(name, ajv.compile(output));
 });
 after(async () => {
   await service.close();
-  await Promise.all([shop.close(), consentShop.close(), wall.close()]);
+  await Promise.all([shop, consentShop, wall, apex, www].map((site) => site.close()));
 });
+
+function startWww(): Promise<Site> {
+  const links = (...paths: string[]): string => paths.map((path) => `<a href="${path}">${path}</a>`).join(' ');
+  return startSite({
+    pages: {
+      '/': (_, response) => {
+        const paths = ['/a', '/b', '/private/x', '/user_logout', '/cart?action=remove', `${wall.url}/open`];
+        response.setHeader('content-type', 'text/html').end(page('Start', links(...paths)));
+      },
+      '/a': page('A', links('/')),
+      '/b': page('B', links('/b/c')),
+      '/moved': ({ url }, response) =>
+        void response.writeHead(url?.includes('nowhere') === true ? 404 : 200, { 'content-type': 'text/html' }).end(page('Moved', 'x')),
+      '/robots.txt': 'User-agent: *\nDisallow: /private\n',
+    },
+  });
+}
+
+function startApex(): Promise<Site> {
+  const moved = ({ url }: IncomingMessage, response: ServerResponse) => void response.writeHead(301, { location: www.url + url }).end();
+  const links = ['/moved', '/moved?to=nowhere', `/to?url=${www.url}/file`, '/nothing', '/user_logout', '/?do=delete'];
+  return startSite({
+    pages: {
+      '/start': (_, response) => void response.writeHead(301, { location: `${www.url}/` }).end(),
+      '/moved': moved,
+      '/links': page('Links', links.map((path) => `<a href="${path}">${path}</a>`).join(' ')),
+      '/robots.txt': `User-agent: *\nDisallow: /a\nSitemap: ${www.url}/sitemap.xml\n`,
+      '/sitemap.xml': (_, response) =>
+        void response.setHeader('content-type', 'text/xml').end('<urlset><url><loc>https://apex.test/</loc></url></urlset>'),
+    },
+  });
+}
 
 async function run(task: string, inputs: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<AgentResponse> {
   const reply = await client.call(runAgent, { body: { task, inputs, ...more } });
@@ -262,18 +301,43 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.equal(limited.stop_reason, 'budget');
   });
 
-  it('are crawled, without what robots.txt disallows', async () => {
-    const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal', '/account'] };
-    const { pages, disallowed } = await outputOf<{ pages: { url: string; markdown: string; error: null }[]; disallowed: number }>(
-      'crawl',
-      inputs,
-    );
+  interface Crawled {
+    pages: { url: string; markdown: string; error: null }[];
+    disallowed: number;
+    skipped: number;
+  }
+
+  it('are crawled', async () => {
+    const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal'] };
+    const { pages } = await outputOf<Crawled>('crawl', inputs);
     assert.equal(pages.length, 4);
     assert.ok(
       pages.every(({ url, error }) => url.startsWith(at('/journal')) && error === null),
       JSON.stringify(pages).slice(0, 500),
     );
-    assert.equal(disallowed, 0);
+  });
+
+  it('are crawled where the first one redirects to, without what robots.txt disallows there, and what signs out or deletes', async () => {
+    const { pages, disallowed, skipped } = await outputOf<Crawled>('crawl', { url: `${apex.url}/start`, depth: 1 });
+    assert.deepEqual(
+      pages.map(({ url }) => url),
+      ['/', '/a', '/b'].map((path) => www.url + path),
+    );
+    assert.deepEqual([disallowed, skipped], [1, 2]);
+    const unwanted = ['/private/x', '/user_logout', '/cart?action=remove'];
+    assert.deepEqual(
+      www.hits.filter((path) => unwanted.includes(path)),
+      [],
+    );
+  });
+
+  it('are crawled by the rules of each host, which are read before its first page', async () => {
+    const { disallowed } = await outputOf<Crawled>('crawl', { url: `${www.url}/`, depth: 1, same_host: false });
+    assert.deepEqual([disallowed, wall.hits.includes('/open')], [2, false]);
+    for (const url of [`${wall.url}/open`, `${www.url}/private/x`])
+      assert.deepEqual((await run('crawl', { url })).error?.code, 'not_allowed', url);
+    assert.deepEqual([wall.hits.includes('/open'), www.hits.includes('/private/x')], [false, false]);
+    assert.equal((await outputOf<Crawled>('crawl', { url: `${www.url}/private/x`, respect_robots: false })).pages.length, 1);
   });
 
   it('are listed in a sitemap', async () => {
@@ -283,6 +347,16 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.deepEqual(sitemaps, [at('/sitemap.xml')]);
     assert.ok(urls.some(({ url, lastmod }) => url === productUrl() && lastmod === '2026-01-15'));
   });
+
+  it('are listed by the usual sitemap where robots.txt names only one of another origin, with a warning', async () => {
+    const { output, warnings } = await run('sitemap', { url: apex.url });
+    assert.deepEqual(output, {
+      urls: [{ url: 'https://apex.test/', lastmod: null }],
+      sitemaps: [`${apex.url}/sitemap.xml`],
+      truncated: true,
+    });
+    assert.deepEqual(warnings, ['sitemap_of_another_origin']);
+  });
 });
 
 describe('checks', { concurrency: 4 }, () => {
@@ -291,6 +365,24 @@ describe('checks', { concurrency: 4 }, () => {
     const statuses = new Map(broken.map(({ url, status_code }) => [url, status_code]));
     assert.deepEqual([statuses.get(at('/nowhere')), statuses.get(at('/status/410')), statuses.get(at('/status/500'))], [404, 410, 500]);
     assert.ok(!statuses.has(at('/journal')));
+  });
+
+  it('find no broken links where one redirects to another site, and follow none that sign out or delete', async () => {
+    const { broken, ...counts } = await outputOf<{ broken: { url: string; status_code: number }[] }>('check_links', {
+      url: `${apex.url}/links`,
+    });
+    assert.deepEqual(
+      new Map(broken.map(({ url, status_code }) => [url.slice(apex.url.length), status_code])),
+      new Map([
+        ['/nothing', 404],
+        ['/moved?to=nowhere', 404],
+      ]),
+    );
+    assert.deepEqual(counts, { checked: 4, skipped: 2, unsafe: 2, final_url: `${apex.url}/links` });
+    assert.deepEqual(
+      apex.hits.filter((path) => path === '/user_logout' || path === '/?do=delete'),
+      [],
+    );
   });
 
   it('say what does not hold', async () => {

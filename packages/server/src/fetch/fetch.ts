@@ -19,6 +19,7 @@ import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
 
 export { DeadlineExceeded, toFetchError } from './errors.ts';
 export type { FetchMachines, PageLease } from './machines.ts';
+export type { Robots } from './robots.ts';
 export { createCooldown } from './own-block.ts';
 export { createPageStepContext } from './page-step-context.ts';
 export { carriesSecrets } from './secrets.ts';
@@ -44,6 +45,7 @@ interface Admitted {
 
 export class Fetches {
   readonly machines: FetchMachines;
+  readonly robots: Robots;
   readonly purging: Loop;
   readonly #deps: FetchDeps;
   readonly #run: RunDeps;
@@ -52,7 +54,8 @@ export class Fetches {
     this.#deps = deps;
     this.machines = new FetchMachines(deps);
     const httpRoutes = new HttpRoutes(deps);
-    this.#run = { ...deps, machines: this.machines, httpRoutes, robots: new Robots(deps.clock) };
+    this.robots = new Robots(deps.clock);
+    this.#run = { ...deps, machines: this.machines, httpRoutes, robots: this.robots };
     deps.jobs.describe('fetch', (description, record) => this.#describedWork(description, record));
     this.purging = new Loop('fetch-routes', purgeMs, () => Promise.resolve(httpRoutes.purge()));
   }

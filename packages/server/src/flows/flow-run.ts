@@ -1,7 +1,7 @@
 /** A run of a flow, as the flow sees it: it runs steps and acts in a page, within one budget of time and steps. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Steps, type AgentStep, type InspectResponse, type StepResult } from '@berth/contract';
-import type { CallOptions, Json, Page } from '../browser/browser.ts';
+import type { CallOptions, Json, NavigationRequest, NavigationResult, Page } from '../browser/browser.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import { canChangePage, countSteps, runSteps, StepFailed, type StepContext } from '../steps/steps.ts';
 import { FlowFailed, toStepFailure } from './failure.ts';
@@ -25,6 +25,8 @@ export interface FlowRunDeps {
   digestOf(downloadId: string): Promise<string>;
   /** The report of an inspection of the run's owner. @throws ServiceError job_not_found, job_expired, report_not_available */
   readReport(jobId: string): Promise<InspectResponse>;
+  /** Why the site's robots.txt does not allow a page; null when it does. */
+  robotsRefusal(url: string): Promise<string | null>;
   onStep(step: AgentStep, result: StepResult): void;
 }
 
@@ -93,6 +95,10 @@ export class FlowRun {
     return this.#deps.readReport(jobId);
   }
 
+  robotsRefusal(url: string): Promise<string | null> {
+    return this.#deps.robotsRefusal(url);
+  }
+
   url(): string {
     return this.page().url();
   }
@@ -104,6 +110,11 @@ export class FlowRun {
 
   async open(url: string, waitUntil: 'load' | 'domcontentloaded' | 'networkidle' = 'load'): Promise<void> {
     await this.run([{ type: 'navigate', url: '{{inputs.url}}', wait_until: waitUntil }], { url });
+  }
+
+  /** Opens a page without a step of its own. @throws StepFailed `blocked`, NavigationError, PageError */
+  navigate(request: NavigationRequest): Promise<NavigationResult> {
+    return this.#deps.navigator.navigate(this.page(), request, { signal: this.signal });
   }
 
   /** Runs steps; `inputs` fill their templates and are never templates themselves. @throws FlowFailed for a step that failed */

@@ -46,8 +46,7 @@ test('patterns of URLs are substrings, or whole URLs with stars', () => {
 });
 
 test('a crawl stays on its host and follows web addresses only', () => {
-  const request = { url: 'https://x.test/a', depth: 1, max_pages: 5, include: [], exclude: ['/out'], same_host: true };
-  const options = { ...request, respect_robots: true, delay_ms: 0, markdown: true };
+  const scope = { host: 'x.test', include: [], exclude: ['/out'] };
   for (const [link, expected] of [
     ['https://x.test/b', true],
     ['https://y.test/b', false],
@@ -55,8 +54,8 @@ test('a crawl stays on its host and follows web addresses only', () => {
     ['https://x.test/out/1', false],
     ['no url', false],
   ] as const)
-    assert.equal(isWanted(link, options), expected, link);
-  assert.equal(isWanted('https://y.test/b', { ...options, same_host: false }), true);
+    assert.equal(isWanted(link, scope), expected, link);
+  assert.equal(isWanted('https://y.test/b', { ...scope, host: null }), true);
 });
 
 test('lines that differ are listed once for each time', () => {

@@ -1,4 +1,5 @@
-/** Reads documents and figures of a page. Sent as text. */
+/** Reads documents and figures of a page. Sent as text, together with vitals.ts. */
+import { blockingTime, bufferedEntries, firstPaint, largestShift, type Shift } from './vitals.ts';
 
 export interface TextReply {
   status: number;
@@ -81,28 +82,18 @@ export function parseSitemap(text: string, max: number): { urls: { url: string; 
 
 /** Core Web Vitals as the browser has measured them so far. */
 export async function readVitals(): Promise<Vitals> {
-  const entriesOf = (type: string): Promise<PerformanceEntry[]> =>
-    new Promise((resolve) => {
-      const entries: PerformanceEntry[] = [];
-      const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
-      observer.observe({ type, buffered: true });
-      setTimeout(() => {
-        observer.disconnect();
-        resolve(entries);
-      }, 300);
-    });
-  const [paints, shifts, tasks] = await Promise.all(['largest-contentful-paint', 'layout-shift', 'longtask'].map(entriesOf));
+  const [paints, shifts, tasks] = await Promise.all([
+    bufferedEntries('largest-contentful-paint'),
+    bufferedEntries('layout-shift'),
+    bufferedEntries('longtask'),
+  ]);
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
-  const cls = (shifts ?? []).reduce((sum, entry) => {
-    const { value, hadRecentInput } = entry as PerformanceEntry & { value: number; hadRecentInput: boolean };
-    return hadRecentInput ? sum : sum + value;
-  }, 0);
   const round = (value: number | undefined): number => Math.round(value ?? 0);
   return {
-    lcp_ms: paints?.length ? round(paints.at(-1)?.startTime) : null,
-    cls: Math.round(cls * 10_000) / 10_000,
-    tbt_ms: round((tasks ?? []).reduce((sum, { duration }) => sum + Math.max(0, duration - 50), 0)),
+    lcp_ms: paints.length > 0 ? round(paints.at(-1)?.startTime) : null,
+    cls: largestShift(shifts as unknown as Shift[]),
+    tbt_ms: blockingTime(tasks, firstPaint()),
     ttfb_ms: round(navigation?.responseStart),
     dcl_ms: round(navigation?.domContentLoadedEventEnd),
     load_ms: round(navigation?.loadEventEnd),
