@@ -66,6 +66,14 @@ function startWww(): Promise<Site> {
   });
 }
 
+/** A login that only selectors find: its fields have no types, and are in a shadow root. */
+const shadowForm = `<div id=host></div><script>
+  const root = host.attachShadow({ mode: 'open' });
+  root.innerHTML = '<input class=who><input class=word><span class=go>Go</span>';
+  const [who, word, go] = root.children;
+  go.onclick = () => location.assign('/signed-in?' + who.value + '&' + word.value.replace(' ', '+'));
+</script>`;
+
 function startApex(): Promise<Site> {
   const moved = ({ url }: IncomingMessage, response: ServerResponse) => void response.writeHead(301, { location: www.url + url }).end();
   const links = ['/moved', '/moved?to=nowhere', `/to?url=${www.url}/file`, '/nothing', '/user_logout', '/?do=delete'];
@@ -73,6 +81,20 @@ function startApex(): Promise<Site> {
     pages: {
       '/start': (_, response) => void response.writeHead(301, { location: `${www.url}/` }).end(),
       '/moved': moved,
+      '/account': page('Sign in', shadowForm),
+      '/signed-in': ({ url }, response) => {
+        const isRight = url?.endsWith('?ada&open+sesame') === true;
+        response.writeHead(200, { 'content-type': 'text/html', ...(isRight ? { 'set-cookie': 'member=1; HttpOnly; Path=/' } : {}) });
+        response.end(page('Account', 'Welcome'));
+      },
+      '/described': page('Library', '<link rel="search" type="application/opensearchdescription+xml" href="/search.xml"><p>No field.</p>'),
+      '/search.xml': (_, response) =>
+        void response
+          .setHeader('content-type', 'application/opensearchdescription+xml')
+          .end(
+            '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/"><Url type="text/html" template="/found?q={searchTerms}&amp;page={startPage?}"/></OpenSearchDescription>',
+          ),
+      '/found': page('Found', `<ul>${['One', 'Two', 'Three'].map((name) => `<li><a href="/${name}">${name} lamp</a></li>`).join('')}</ul>`),
       '/links': page('Links', links.map((path) => `<a href="${path}">${path}</a>`).join(' ')),
       '/robots.txt': `User-agent: *\nDisallow: /a\nSitemap: ${www.url}/sitemap.xml\n`,
       '/sitemap.xml': (_, response) =>
@@ -275,6 +297,28 @@ describe('forms', { concurrency: 4 }, () => {
     assert.deepEqual([short.submitted, short.validation_messages.map(({ field }) => field)], [false, ['message']]);
   });
 
+  it('log in where only given selectors find the fields, and by the cookie that then is there', async () => {
+    const selectors = { username: ['pierce/.who'], password: ['pierce/.word'], submit: ['pierce/.go'] };
+    const inputs = { url: `${apex.url}/account`, username: 'ada', selectors, success: { cookie: 'member' } };
+    const done = await outputOf<{ logged_in: boolean; method: string }>('login', { ...inputs, password: 'open sesame' });
+    assert.deepEqual([done.logged_in, done.method], [true, 'password']);
+    const wrong = await outputOf<{ logged_in: boolean }>('login', { ...inputs, password: 'open barley' });
+    assert.equal(wrong.logged_in, false);
+  });
+
+  it('search by the description of a page that has no field', async () => {
+    const { results, final_url } = await outputOf<{ results: { title: string }[]; final_url: string }>('search', {
+      url: `${apex.url}/described`,
+      query: 'desk & lamp',
+      results: ['li'],
+    });
+    assert.equal(final_url, `${apex.url}/found?q=desk%20%26%20lamp&page=`);
+    assert.deepEqual(
+      results.map(({ title }) => title),
+      ['One lamp', 'Two lamp', 'Three lamp'],
+    );
+  });
+
   it('search a site', async () => {
     const { results } = await outputOf<{ results: { title: string; url: string }[] }>('search', { url: at('/'), query: 'lamp' });
     assert.ok(
@@ -468,6 +512,34 @@ describe('custom steps', { concurrency: 4 }, () => {
     const again = await outputOf<{ vars: object; export: string }>('custom', { recording: output.export, export: 'playwright' });
     assert.deepEqual(again.vars, { name: lamp.name });
     assert.match(again.export, /await page\.goto\(/);
+  });
+
+  it('are listed with those in loops and branches, each before the step that it is in', async () => {
+    const links = { type: 'links' };
+    const steps = [
+      { type: 'repeat', max: 2, steps: [links, { type: 'if', if: { exists: ['h1'] }, steps: [{ type: 'html' }] }] },
+      { type: 'markdown' },
+    ];
+    const { steps: ran, usage } = await run('custom', { url: apex.url, steps });
+    assert.deepEqual(
+      ran.map(({ index, type, turn }) => [index, type, turn]),
+      [
+        ...[
+          [0, 'navigate', undefined],
+          [1, 'links', 0],
+          [2, 'html', undefined],
+          [3, 'if', 0],
+        ],
+        ...[
+          [4, 'links', 1],
+          [5, 'html', undefined],
+          [6, 'if', 1],
+          [7, 'repeat', undefined],
+          [8, 'markdown', undefined],
+        ],
+      ],
+    );
+    assert.equal(usage.actions, ran.length);
   });
 
   it('report a page that blocks', async () => {

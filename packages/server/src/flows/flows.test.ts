@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { Allowance } from './allowance.ts';
 import { isWanted, matches } from './catalog/crawl.ts';
 import { findControl } from './catalog/form-fill.ts';
-import { toResults } from './catalog/search.ts';
+import { fillSearchTemplate, toResults } from './catalog/search.ts';
 import { toJsonSchema } from './flow.ts';
 import { literal } from './inputs.ts';
 import { diffLines } from './read/diff-lines.ts';
@@ -105,6 +105,17 @@ test('results have the first line as their title', () => {
     ),
     [{ title: 'Lamp', url: null, snippet: 'Lamp 12 € now' }],
   );
+});
+
+test('templates of OpenSearch are filled in, and only where nothing else is needed', () => {
+  const base = 'https://x.test/a';
+  for (const [template, expected] of [
+    ['https://x.test/s?q={searchTerms}', 'https://x.test/s?q=a%20%26b'],
+    ['/s/{searchTerms?}?p={startPage?}&x={ext:lang?}', 'https://x.test/s/a%20%26b?p=&x='],
+    ['https://x.test/s?q={searchTerms}&key={apiKey}', null],
+    ['javascript:alert({searchTerms})', null],
+  ] as const)
+    assert.equal(fillSearchTemplate(template, 'a &b', base), expected, template);
 });
 
 test('actions are admitted in blocks, and all that ran are charged once', async () => {

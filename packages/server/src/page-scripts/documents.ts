@@ -80,6 +80,19 @@ export function parseSitemap(text: string, max: number): { urls: { url: string; 
   return { urls, sitemaps: all('sitemap').flatMap((each) => valueOf(each, 'loc') ?? []) };
 }
 
+/** The template of the page's OpenSearch description, for results as a page; null where there is none that a script may read. */
+export async function readSearchTemplate(): Promise<string | null> {
+  const link = document.querySelector<HTMLLinkElement>('link[rel~="search"][type="application/opensearchdescription+xml"]');
+  if (!link) return null;
+  const { status, text } = await fetchText(link.href, 100_000, 'GET');
+  if (status !== 200) return null;
+  const parsed = new DOMParser().parseFromString(text, 'application/xml');
+  const ofPages = [...parsed.getElementsByTagNameNS('*', 'Url')].find(
+    (each) => each.getAttribute('type') === 'text/html' && (each.getAttribute('method') ?? 'get').toLowerCase() === 'get',
+  );
+  return ofPages?.getAttribute('template') ?? null;
+}
+
 /** Core Web Vitals as the browser has measured them so far. */
 export async function readVitals(): Promise<Vitals> {
   const [paints, shifts, tasks] = await Promise.all([
