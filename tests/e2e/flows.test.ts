@@ -11,7 +11,7 @@ import { ada, grace, type Customer } from '../shop/account.ts';
 import { articles, products } from '../shop/data.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Service } from './service.ts';
-import { startSite, type Site } from './site.ts';
+import { page, startSite, type Site } from './site.ts';
 
 const lamp = products[0] ?? assert.fail('the shop has no products');
 const articleSlug = articles[0]?.slug ?? assert.fail('the shop has no articles');
@@ -21,6 +21,9 @@ let shop: Shop;
 let consentShop: Shop;
 /** A site that refuses. */
 let wall: Site;
+/** Sites that redirect to each other, with rules for crawlers. */
+let apex: Site;
+let www: Site;
 let service: Service;
 let client: Client;
 const outputs = new Map<string, ValidateFunction>();
@@ -32,17 +35,75 @@ before(async () => {
       void response.writeHead(429, { 'retry-after': '120' }).end('Too many requests.'),
     '/long-list': ({ url = '' }: IncomingMessage, response: ServerResponse) =>
       void response.writeHead(200, { 'content-type': 'text/html' }).end(`<ul><li>${url} ${'x'.repeat(3_000_000)}</li></ul>`),
+    '/robots.txt': (_: unknown, response: ServerResponse) => void response.writeHead(503).end(),
   };
+  www = await startWww();
+  apex = await startApex();
   [shop, consentShop, wall] = await Promise.all([startShop({ consent: false }), startShop(), startSite({ pages })]);
-  service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${shop.host},${consentShop.host},${wall.host}` } });
+  const hosts = [shop, consentShop, wall, apex, www].map(({ host }) => host);
+  service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: hosts.join(',') } });
   client = service.client;
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
   for (const { name, output } of (await client.call(listTasks)).body) outputs.set(name, ajv.compile(output));
 });
 after(async () => {
   await service.close();
-  await Promise.all([shop.close(), consentShop.close(), wall.close()]);
+  await Promise.all([shop, consentShop, wall, apex, www].map((site) => site.close()));
 });
+
+function startWww(): Promise<Site> {
+  const links = (...paths: string[]): string => paths.map((path) => `<a href="${path}">${path}</a>`).join(' ');
+  return startSite({
+    pages: {
+      '/': (_, response) => {
+        const paths = ['/a', '/b', '/private/x', '/user_logout', '/cart?action=remove', `${wall.url}/open`];
+        response.setHeader('content-type', 'text/html').end(page('Start', links(...paths)));
+      },
+      '/a': page('A', links('/')),
+      '/b': page('B', links('/b/c')),
+      '/moved': ({ url }, response) =>
+        void response.writeHead(url?.includes('nowhere') === true ? 404 : 200, { 'content-type': 'text/html' }).end(page('Moved', 'x')),
+      '/robots.txt': 'User-agent: *\nDisallow: /private\n',
+    },
+  });
+}
+
+/** A login that only selectors find: its fields have no types, and are in a shadow root. */
+const shadowForm = `<div id=host></div><script>
+  const root = host.attachShadow({ mode: 'open' });
+  root.innerHTML = '<input class=who><input class=word><span class=go>Go</span>';
+  const [who, word, go] = root.children;
+  go.onclick = () => location.assign('/signed-in?' + who.value + '&' + word.value.replace(' ', '+'));
+</script>`;
+
+function startApex(): Promise<Site> {
+  const moved = ({ url }: IncomingMessage, response: ServerResponse) => void response.writeHead(301, { location: www.url + url }).end();
+  const links = ['/moved', '/moved?to=nowhere', `/to?url=${www.url}/file`, '/nothing', '/user_logout', '/?do=delete'];
+  return startSite({
+    pages: {
+      '/start': (_, response) => void response.writeHead(301, { location: `${www.url}/` }).end(),
+      '/moved': moved,
+      '/account': page('Sign in', shadowForm),
+      '/signed-in': ({ url }, response) => {
+        const isRight = url?.endsWith('?ada&open+sesame') === true;
+        response.writeHead(200, { 'content-type': 'text/html', ...(isRight ? { 'set-cookie': 'member=1; HttpOnly; Path=/' } : {}) });
+        response.end(page('Account', 'Welcome'));
+      },
+      '/described': page('Library', '<link rel="search" type="application/opensearchdescription+xml" href="/search.xml"><p>No field.</p>'),
+      '/search.xml': (_, response) =>
+        void response
+          .setHeader('content-type', 'application/opensearchdescription+xml')
+          .end(
+            '<OpenSearchDescription xmlns="http://a9.com/-/spec/opensearch/1.1/"><Url type="text/html" template="/found?q={searchTerms}&amp;page={startPage?}"/></OpenSearchDescription>',
+          ),
+      '/found': page('Found', `<ul>${['One', 'Two', 'Three'].map((name) => `<li><a href="/${name}">${name} lamp</a></li>`).join('')}</ul>`),
+      '/links': page('Links', links.map((path) => `<a href="${path}">${path}</a>`).join(' ')),
+      '/robots.txt': `User-agent: *\nDisallow: /a\nSitemap: ${www.url}/sitemap.xml\n`,
+      '/sitemap.xml': (_, response) =>
+        void response.setHeader('content-type', 'text/xml').end('<urlset><url><loc>https://apex.test/</loc></url></urlset>'),
+    },
+  });
+}
 
 async function run(task: string, inputs: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<AgentResponse> {
   const reply = await client.call(runAgent, { body: { task, inputs, ...more } });
@@ -238,6 +299,28 @@ describe('forms', { concurrency: 4 }, () => {
     assert.deepEqual([short.submitted, short.validation_messages.map(({ field }) => field)], [false, ['message']]);
   });
 
+  it('log in where only given selectors find the fields, and by the cookie that then is there', async () => {
+    const selectors = { username: ['pierce/.who'], password: ['pierce/.word'], submit: ['pierce/.go'] };
+    const inputs = { url: `${apex.url}/account`, username: 'ada', selectors, success: { cookie: 'member' } };
+    const done = await outputOf<{ logged_in: boolean; method: string }>('login', { ...inputs, password: 'open sesame' });
+    assert.deepEqual([done.logged_in, done.method], [true, 'password']);
+    const wrong = await outputOf<{ logged_in: boolean }>('login', { ...inputs, password: 'open barley' });
+    assert.equal(wrong.logged_in, false);
+  });
+
+  it('search by the description of a page that has no field', async () => {
+    const { results, final_url } = await outputOf<{ results: { title: string }[]; final_url: string }>('search', {
+      url: `${apex.url}/described`,
+      query: 'desk & lamp',
+      results: ['li'],
+    });
+    assert.equal(final_url, `${apex.url}/found?q=desk%20%26%20lamp&page=`);
+    assert.deepEqual(
+      results.map(({ title }) => title),
+      ['One lamp', 'Two lamp', 'Three lamp'],
+    );
+  });
+
   it('search a site', async () => {
     const { results } = await outputOf<{ results: { title: string; url: string }[] }>('search', { url: at('/'), query: 'lamp' });
     assert.ok(
@@ -275,18 +358,43 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.deepEqual([result.status, items.length, stop_reason, result.warnings], ['ok', 7, 'budget', ['limit_reached']]);
   });
 
-  it('are crawled, without what robots.txt disallows', async () => {
-    const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal', '/account'] };
-    const { pages, disallowed } = await outputOf<{ pages: { url: string; markdown: string; error: null }[]; disallowed: number }>(
-      'crawl',
-      inputs,
-    );
+  interface Crawled {
+    pages: { url: string; markdown: string; error: null }[];
+    disallowed: number;
+    skipped: number;
+  }
+
+  it('are crawled', async () => {
+    const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal'] };
+    const { pages } = await outputOf<Crawled>('crawl', inputs);
     assert.equal(pages.length, 4);
     assert.ok(
       pages.every(({ url, error }) => url.startsWith(at('/journal')) && error === null),
       JSON.stringify(pages).slice(0, 500),
     );
-    assert.equal(disallowed, 0);
+  });
+
+  it('are crawled where the first one redirects to, without what robots.txt disallows there, and what signs out or deletes', async () => {
+    const { pages, disallowed, skipped } = await outputOf<Crawled>('crawl', { url: `${apex.url}/start`, depth: 1 });
+    assert.deepEqual(
+      pages.map(({ url }) => url),
+      ['/', '/a', '/b'].map((path) => www.url + path),
+    );
+    assert.deepEqual([disallowed, skipped], [1, 2]);
+    const unwanted = ['/private/x', '/user_logout', '/cart?action=remove'];
+    assert.deepEqual(
+      www.hits.filter((path) => unwanted.includes(path)),
+      [],
+    );
+  });
+
+  it('are crawled by the rules of each host, which are read before its first page', async () => {
+    const { disallowed } = await outputOf<Crawled>('crawl', { url: `${www.url}/`, depth: 1, same_host: false });
+    assert.deepEqual([disallowed, wall.hits.includes('/open')], [2, false]);
+    for (const url of [`${wall.url}/open`, `${www.url}/private/x`])
+      assert.deepEqual((await run('crawl', { url })).error?.code, 'not_allowed', url);
+    assert.deepEqual([wall.hits.includes('/open'), www.hits.includes('/private/x')], [false, false]);
+    assert.equal((await outputOf<Crawled>('crawl', { url: `${www.url}/private/x`, respect_robots: false })).pages.length, 1);
   });
 
   it('are listed in a sitemap', async () => {
@@ -296,6 +404,16 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.deepEqual(sitemaps, [at('/sitemap.xml')]);
     assert.ok(urls.some(({ url, lastmod }) => url === productUrl() && lastmod === '2026-01-15'));
   });
+
+  it('are listed by the usual sitemap where robots.txt names only one of another origin, with a warning', async () => {
+    const { output, warnings } = await run('sitemap', { url: apex.url });
+    assert.deepEqual(output, {
+      urls: [{ url: 'https://apex.test/', lastmod: null }],
+      sitemaps: [`${apex.url}/sitemap.xml`],
+      truncated: true,
+    });
+    assert.deepEqual(warnings, ['sitemap_of_another_origin']);
+  });
 });
 
 describe('checks', { concurrency: 4 }, () => {
@@ -304,6 +422,24 @@ describe('checks', { concurrency: 4 }, () => {
     const statuses = new Map(broken.map(({ url, status_code }) => [url, status_code]));
     assert.deepEqual([statuses.get(at('/nowhere')), statuses.get(at('/status/410')), statuses.get(at('/status/500'))], [404, 410, 500]);
     assert.ok(!statuses.has(at('/journal')));
+  });
+
+  it('find no broken links where one redirects to another site, and follow none that sign out or delete', async () => {
+    const { broken, ...counts } = await outputOf<{ broken: { url: string; status_code: number }[] }>('check_links', {
+      url: `${apex.url}/links`,
+    });
+    assert.deepEqual(
+      new Map(broken.map(({ url, status_code }) => [url.slice(apex.url.length), status_code])),
+      new Map([
+        ['/nothing', 404],
+        ['/moved?to=nowhere', 404],
+      ]),
+    );
+    assert.deepEqual(counts, { checked: 4, skipped: 2, unsafe: 2, final_url: `${apex.url}/links` });
+    assert.deepEqual(
+      apex.hits.filter((path) => path === '/user_logout' || path === '/?do=delete'),
+      [],
+    );
   });
 
   it('say what does not hold', async () => {
@@ -389,6 +525,34 @@ describe('custom steps', { concurrency: 4 }, () => {
     const again = await outputOf<{ vars: object; export: string }>('custom', { recording: output.export, export: 'playwright' });
     assert.deepEqual(again.vars, { name: lamp.name });
     assert.match(again.export, /await page\.goto\(/);
+  });
+
+  it('are listed with those in loops and branches, each before the step that it is in', async () => {
+    const links = { type: 'links' };
+    const steps = [
+      { type: 'repeat', max: 2, steps: [links, { type: 'if', if: { exists: ['h1'] }, steps: [{ type: 'html' }] }] },
+      { type: 'markdown' },
+    ];
+    const { steps: ran, usage } = await run('custom', { url: apex.url, steps });
+    assert.deepEqual(
+      ran.map(({ index, type, turn }) => [index, type, turn]),
+      [
+        ...[
+          [0, 'navigate', undefined],
+          [1, 'links', 0],
+          [2, 'html', undefined],
+          [3, 'if', 0],
+        ],
+        ...[
+          [4, 'links', 1],
+          [5, 'html', undefined],
+          [6, 'if', 1],
+          [7, 'repeat', undefined],
+          [8, 'markdown', undefined],
+        ],
+      ],
+    );
+    assert.equal(usage.actions, ran.length);
   });
 
   it('report a page that blocks', async () => {

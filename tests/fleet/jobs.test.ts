@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { cancelJob, fetchPage, getJob, grantCredits, runAgent, type JobResponse } from '@berth/contract';
+import { cancelJob, fetchPage, getJob, grantCredits, inspect, runAgent, type JobResponse } from '@berth/contract';
 import { startSite, type Site } from '../fetch-site.ts';
 import { eventually, jobIdOf } from '../harness.ts';
 import { hangingUrl } from '../session-states.ts';
@@ -61,7 +61,7 @@ describe('jobs of a fleet', () => {
     }
   };
   interface Tables {
-    jobs: { owner_id: string; worker_id: string; status: string };
+    jobs: { owner_id: string; job_id: string; worker_id: string; status: string; request: Buffer | null };
     credit_journal: { owner_id: string; to_account: string; amount: number };
     wallets: { owner_id: string; held: number };
   }
@@ -143,7 +143,7 @@ describe('jobs of a fleet', () => {
     const leaving = await fleet.add();
     const index = fleet.workers.indexOf(leaving);
     const read = await submit(key, '/held', {}, index);
-    const posted = await submit(key, '/held', { method: 'POST', body: 'x' }, index);
+    const posted = await submit(key, '/held', { method: 'DELETE' }, index);
     await eventually('both are at the site', () => held.length === 2);
     await fleet.stop(index);
     const { error } = await poll(key, posted);
@@ -170,5 +170,46 @@ describe('jobs of a fleet', () => {
       async () => !(await workersOf('reader')).has(fleet.workerId(index)) && (await stage()) === 'running',
     );
     assert.equal((await fleet.call(1, cancelJob, { key, params: { job_id } })).body.error?.code, 'cancelled');
+  });
+
+  it('have their requests stored until they end, but none with a secret in it', async () => {
+    const key = await newOwner('keeper', 5);
+    const url = hangingUrl;
+    const proxy = { type: 'external', server: 'http://203.0.113.7:3128', username: 'ada', password: 'hunter2' };
+    const steps = [{ type: 'fill', selectors: ['#password'], value: 'hunter2' }];
+    const cookies = [
+      { name: 'sid', value: 'hunter2', domain: 'site.test', path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Lax' },
+    ];
+    const isStored = async (endpoint: typeof fetchPage | typeof inspect | typeof runAgent, body: object): Promise<boolean> => {
+      const reply = await fleet.call(0, endpoint, { key, body: { ...body, async: true, timeout_ms: 60_000 } });
+      const job_id = jobIdOf(reply.body);
+      const rows = tables().selectFrom('jobs').select('request').where('job_id', '=', job_id);
+      const { request } = await rows.executeTakeFirstOrThrow();
+      await fleet.call(0, cancelJob, { key, params: { job_id } });
+      return request !== null;
+    };
+    const login = { url, username: 'ada@example.com', password: 'hunter2' };
+    for (const [endpoint, plain, ...secret] of [
+      [
+        fetchPage,
+        { url },
+        { url, cookies: [{ name: 'sid', value: 'hunter2' }] },
+        { url, headers: { authorization: 'hunter2' } },
+        { url, proxy },
+      ],
+      [inspect, { url }, { url, storage_state: { cookies } }, { url, proxy }, { url, actions: steps }],
+      [
+        runAgent,
+        { task: 'extract_links', inputs: { url } },
+        { task: 'login', inputs: login },
+        { task: 'login', inputs: login, keep_session: true },
+        { task: 'custom', inputs: { url, steps: [{ type: 'links' }], secrets: { pin: '2222' } } },
+        { task: 'custom', inputs: { url, steps } },
+        { task: 'extract_links', inputs: { url }, proxy },
+      ],
+    ] as const) {
+      assert.equal(await isStored(endpoint, plain), true, endpoint.path);
+      for (const body of secret) assert.equal(await isStored(endpoint, body), false, JSON.stringify(body));
+    }
   });
 });

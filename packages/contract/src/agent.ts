@@ -84,6 +84,7 @@ export const AgentStep = z
   .object({
     index: z.int().describe('Position of the step in the whole run, from 0.'),
     type: z.string().describe('Type of the step: one of the step language, or an act of the flow itself such as `find_list`.'),
+    turn: z.int().optional().describe('Iteration of the enclosing loop, from 0.'),
     selector_used: z
       .union([z.string(), z.array(z.string())])
       .nullable()
@@ -105,7 +106,11 @@ const resultFields = {
   version: z.string().describe('Version of what ran.'),
   status: z.enum(jobStatuses).describe('Result of the run; `pending` while its job runs.'),
   output: z.unknown().describe('Output, as its JSON Schema describes it; null unless the status is `ok`.'),
-  steps: z.array(AgentStep).describe('Steps in the order in which they ran, at most 1000. Steps in a loop are part of the loop.'),
+  steps: z
+    .array(AgentStep)
+    .describe(
+      'Steps in the order in which they ended, at most 1000; then `warnings` has `steps_truncated`. Those of a loop or branch are listed before it.',
+    ),
   session_id: z.string().nullable().describe('Id of the session in which it ran; null if it did not start.'),
   block: Block.nullable().describe('What blocked the page; null if nothing did.'),
   usage: WorkUsage.describe('Resources that the run has used.'),

@@ -189,7 +189,8 @@ export async function buildServices(
   const fetches = new Fetches({ ...work, runtime, allowEvaluate, pagesMax, machinesMax, userAgent });
   const skills = new Skills({ store, clock, log });
   const inspections = new Inspections({ ...work, machines: fetches.machines, allowEvaluate, userAgent });
-  const flows = new Flows({ ...work, skills, inspections, llm: llmConfig(config), allowEvaluate, machines: fetches.machines });
+  const { machines, robots } = fetches;
+  const flows = new Flows({ ...work, skills, inspections, llm: llmConfig(config), allowEvaluate, machines, robots, userAgent });
   return {
     ...accounts,
     rates,

@@ -27,10 +27,10 @@ import { createPage, type TabDeps } from './page/page.ts';
 import type { Page } from './page/model.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 import { FetchedPage } from './page/private-page.ts';
-import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
+import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import { NetworkLog } from './network/network-log.ts';
-import { readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
+import { readCookies, readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
 import { Tabs } from './tabs/tabs.ts';
@@ -292,6 +292,11 @@ class AttachedBrowser implements Browser {
   setCookies(cookies: readonly CookieParam[], { signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<void> {
     const tab = this.#tabs.get(tabId ?? this.activeTab().tabId);
     return this.#drive(() => setCookies(this.#connection, tab.contextId, cookies, signal));
+  }
+
+  cookies({ signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<SiteCookie[]> {
+    const tab = this.#tabs.get(tabId ?? this.activeTab().tabId);
+    return this.#drive(() => readCookies(this.#connection, tab.contextId, signal));
   }
 
   networkLog(): NetworkEntries {

@@ -5,7 +5,7 @@ import type { NavigationRequest, NavigationResult, Page } from './page/model.ts'
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
-import type { CookieParam, NetworkEntries, PrivatePage } from './page/private-model.ts';
+import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
 
 export type { NavigationRequest, NavigationResult } from './page/model.ts';
 
@@ -193,6 +193,8 @@ export interface Browser {
   /** Writes cookies and local storage. Call before the first page is used. */
   setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
   setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal; tabId?: string }): Promise<void>;
+  /** Cookies of the context of a tab. Default: the active one. */
+  cookies(options: { signal: AbortSignal; tabId?: string }): Promise<SiteCookie[]>;
   /** Network traffic of the session's tabs so far; starts recording if it was off. */
   networkLog(): NetworkEntries;
   /** Attaches a customer's DevTools client. */

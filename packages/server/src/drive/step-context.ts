@@ -22,6 +22,7 @@ export const createStepContext = ({ machine: { browser }, session, content, cloc
   filePath: async (fileId) => session.uploads.find(fileId)?.path ?? null,
   waitForDownload: (trigger, options) => waitForDownload(browser, trigger, options),
   setCookie: (cookie, options) => browser.setCookies([cookie], options),
+  cookies: (options) => browser.cookies(options),
   content: content.for(session.record.owner),
   clock,
 });

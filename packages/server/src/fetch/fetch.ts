@@ -12,14 +12,17 @@ import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
 import { newAdmissionId } from '../metering/metering.ts';
 import { pollPath, toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
 import { Robots } from './robots.ts';
+import { carriesSecrets } from './secrets.ts';
 import type { RunDeps } from './attempt.ts';
 import { FetchRun, type FetchRunResult, type RunContext } from './run.ts';
 import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
 
 export { DeadlineExceeded, toFetchError } from './errors.ts';
 export type { FetchMachines, PageLease } from './machines.ts';
+export type { Robots } from './robots.ts';
 export { createCooldown } from './own-block.ts';
 export { createPageStepContext } from './page-step-context.ts';
+export { carriesSecrets } from './secrets.ts';
 export { createMachineSpec, type FetchSpecDeps, type MachineRequest, type MachineSpec } from './spec.ts';
 
 export interface FetchDeps extends FetchSpecDeps, Omit<RunDeps, 'machines' | 'httpRoutes' | 'robots'>, MachinesDeps, HttpRoutesDeps {
@@ -42,6 +45,7 @@ interface Admitted {
 
 export class Fetches {
   readonly machines: FetchMachines;
+  readonly robots: Robots;
   readonly purging: Loop;
   readonly #deps: FetchDeps;
   readonly #run: RunDeps;
@@ -50,7 +54,8 @@ export class Fetches {
     this.#deps = deps;
     this.machines = new FetchMachines(deps);
     const httpRoutes = new HttpRoutes(deps);
-    this.#run = { ...deps, machines: this.machines, httpRoutes, robots: new Robots(deps.clock) };
+    this.robots = new Robots(deps.clock);
+    this.#run = { ...deps, machines: this.machines, httpRoutes, robots: this.robots };
     deps.jobs.describe('fetch', (description, record) => this.#describedWork(description, record));
     this.purging = new Loop('fetch-routes', purgeMs, () => Promise.resolve(httpRoutes.purge()));
   }
@@ -86,7 +91,7 @@ export class Fetches {
         subject: { url: request.url, metadata: request.metadata },
         queuedMsMax,
         runMsMax: request.timeout_ms,
-        description: request.session_id === null ? { principal, body: request, opId } : undefined,
+        description: request.session_id === null && !carriesSecrets(request) ? { principal, body: request, opId } : undefined,
         run: async (context) =>
           toJobOutcome(await this.#execute({ spec, ticket, createdAt: record.createdAt }, context).catch(throwAsServiceError)),
         onNeverStarted: () => void ticket.drop(),

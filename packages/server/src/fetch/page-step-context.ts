@@ -12,6 +12,7 @@ export function createPageStepContext(privatePage: PrivatePage, { content, clock
     waitForDownload: () =>
       Promise.reject(new StepFailed('not_allowed', 'A private page keeps no downloads. Use a session; a fetch also has the format `raw`.')),
     setCookie: (cookie, { signal }) => privatePage.setCookies([cookie], { signal }),
+    cookies: ({ signal }) => privatePage.cookies({ signal }),
     content,
     clock,
   };

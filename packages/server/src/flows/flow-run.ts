@@ -1,7 +1,7 @@
 /** A run of a flow, as the flow sees it: it runs steps and acts in a page, within one budget of time and steps. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Steps, type AgentStep, type InspectResponse, type StepResult } from '@berth/contract';
-import type { CallOptions, Json, Page } from '../browser/browser.ts';
+import type { CallOptions, Json, NavigationRequest, NavigationResult, Page, SiteCookie } from '../browser/browser.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import { canChangePage, countSteps, runSteps, StepFailed, type StepContext } from '../steps/steps.ts';
 import { FlowFailed, toStepFailure } from './failure.ts';
@@ -25,6 +25,8 @@ export interface FlowRunDeps {
   digestOf(downloadId: string): Promise<string>;
   /** The report of an inspection of the run's owner. @throws ServiceError job_not_found, job_expired, report_not_available */
   readReport(jobId: string): Promise<InspectResponse>;
+  /** Why the site's robots.txt does not allow a page; null when it does. */
+  robotsRefusal(url: string): Promise<string | null>;
   onStep(step: AgentStep, result: StepResult): void;
 }
 
@@ -33,6 +35,8 @@ export interface StepsResult {
   vars: Record<string, unknown>;
 }
 
+/** Of the reply: as many as `max_steps` allows, but for skipped ones and jumps. */
+const listedStepsMax = 1000;
 /** What one page script may return. */
 const readBytesMax = 8 * 1024 * 1024;
 const callMsMax = 15_000;
@@ -96,6 +100,10 @@ export class FlowRun {
     return this.#deps.readReport(jobId);
   }
 
+  robotsRefusal(url: string): Promise<string | null> {
+    return this.#deps.robotsRefusal(url);
+  }
+
   url(): string {
     return this.page().url();
   }
@@ -109,6 +117,11 @@ export class FlowRun {
     await this.run([{ type: 'navigate', url: '{{inputs.url}}', wait_until: waitUntil }], { url });
   }
 
+  /** Opens a page without a step of its own. @throws StepFailed `blocked`, NavigationError, PageError */
+  navigate(request: NavigationRequest): Promise<NavigationResult> {
+    return this.#deps.navigator.navigate(this.page(), request, { signal: this.signal });
+  }
+
   /** Runs steps; `inputs` fill their templates and are never templates themselves. @throws FlowFailed for a step that failed */
   async run(
     list: readonly FlowStep[],
@@ -120,7 +133,11 @@ export class FlowRun {
     await this.#admit(Math.min(countSteps(steps), this.stepsLeft));
     if (canChangePage(steps)) await this.touch();
     const before = this.actions;
-    const first = this.steps.length;
+    // Counted as they end, for a browser that is lost in between.
+    const onResult = (result: StepResult): void => {
+      if (result.status !== 'skipped') this.actions += 1;
+      this.#report(result);
+    };
     const {
       results,
       vars: saved,
@@ -138,18 +155,14 @@ export class FlowRun {
         inputs,
         secrets,
         vars,
-        onResult: (result) => {
-          // Counted as they end, for a browser that is lost in between; the total also has the nested ones.
-          if (result.status !== 'skipped') this.actions += 1;
-          this.#report(result);
-        },
+        onResult,
+        onNestedResult: onResult,
       },
       { signal },
     );
     this.actions = before + stepsRun;
-    const failedAt = results.length - 1;
-    const failed = results[failedAt];
-    if (stopped !== 'done' && failed) throw toStepFailure(failed, first + failedAt);
+    const failed = results.at(-1);
+    if (stopped !== 'done' && failed) throw toStepFailure(failed, this.steps.length - 1);
     return { results, vars: saved };
   }
 
@@ -193,6 +206,11 @@ export class FlowRun {
     return { signal: this.signal, timeoutMs: Math.max(1, Math.min(callMsMax, this.leftMs)), maxBytes: readBytesMax };
   }
 
+  /** Of the browser's context, also those that no script reads. */
+  cookies(): Promise<SiteCookie[]> {
+    return this.#context.cookies({ signal: this.signal, tabId: this.#context.mainTabId });
+  }
+
   async sleep(ms: number): Promise<void> {
     await sleep(ms, undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
@@ -224,10 +242,12 @@ export class FlowRun {
   }
 
   #report(result: StepResult): void {
-    const { type, status, duration_ms, error, selector_used, healed = false } = result;
+    const { type, turn, status, duration_ms, error, selector_used, healed = false } = result;
+    if (this.steps.length >= listedStepsMax) return this.warn('steps_truncated');
     const step = {
       index: this.steps.length,
       type,
+      ...(turn === undefined ? {} : { turn }),
       selector_used: selector_used ?? null,
       healed,
       duration_ms,

@@ -6,7 +6,7 @@ import * as fc from 'fast-check';
 import { Allowance } from './allowance.ts';
 import { isWanted, matches } from './catalog/crawl.ts';
 import { findControl } from './catalog/form-fill.ts';
-import { toResults } from './catalog/search.ts';
+import { fillSearchTemplate, toResults } from './catalog/search.ts';
 import { toJsonSchema } from './flow.ts';
 import { literal } from './inputs.ts';
 import { diffLines } from './read/diff-lines.ts';
@@ -52,8 +52,7 @@ test('patterns of URLs are substrings, or whole URLs with stars', () => {
 });
 
 test('a crawl stays on its host and follows web addresses only', () => {
-  const request = { url: 'https://x.test/a', depth: 1, max_pages: 5, include: [], exclude: ['/out'], same_host: true };
-  const options = { ...request, respect_robots: true, delay_ms: 0, markdown: true };
+  const scope = { host: 'x.test', include: [], exclude: ['/out'] };
   for (const [link, expected] of [
     ['https://x.test/b', true],
     ['https://y.test/b', false],
@@ -61,8 +60,8 @@ test('a crawl stays on its host and follows web addresses only', () => {
     ['https://x.test/out/1', false],
     ['no url', false],
   ] as const)
-    assert.equal(isWanted(link, options), expected, link);
-  assert.equal(isWanted('https://y.test/b', { ...options, same_host: false }), true);
+    assert.equal(isWanted(link, scope), expected, link);
+  assert.equal(isWanted('https://y.test/b', { ...scope, host: null }), true);
 });
 
 test('lines that differ are listed once for each time', () => {
@@ -112,6 +111,17 @@ test('results have the first line as their title', () => {
     ),
     [{ title: 'Lamp', url: null, snippet: 'Lamp 12 € now' }],
   );
+});
+
+test('templates of OpenSearch are filled in, and only where nothing else is needed', () => {
+  const base = 'https://x.test/a';
+  for (const [template, expected] of [
+    ['https://x.test/s?q={searchTerms}', 'https://x.test/s?q=a%20%26b'],
+    ['/s/{searchTerms?}?p={startPage?}&x={ext:lang?}', 'https://x.test/s/a%20%26b?p=&x='],
+    ['https://x.test/s?q={searchTerms}&key={apiKey}', null],
+    ['javascript:alert({searchTerms})', null],
+  ] as const)
+    assert.equal(fillSearchTemplate(template, 'a &b', base), expected, template);
 });
 
 test('actions are admitted in blocks, and all that ran are charged once', async () => {

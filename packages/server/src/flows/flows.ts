@@ -9,7 +9,7 @@ import {
   type TemplateRequest,
   type TemplateResponse,
 } from '@berth/contract';
-import type { FetchSpecDeps } from '../fetch/fetch.ts';
+import { carriesSecrets, type FetchSpecDeps } from '../fetch/fetch.ts';
 import type { Principal } from '../http/call.ts';
 import type { JobDescription, JobOutcome, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
@@ -103,7 +103,7 @@ export class Flows {
   async #start(principal: Principal, request: FlowRequest, signal: AbortSignal): Promise<AgentResponse | TemplateResponse> {
     const opId = newAdmissionId();
     const admitted = await this.#admit(principal, request, { opId, createdAt: this.#deps.clock.now() });
-    const description = request.session_id === null ? { principal, body: request, opId } : undefined;
+    const description = canMove(admitted.spec) ? { principal, body: request, opId } : undefined;
     if (request.async) return this.#submit(admitted, description, signal);
     const context = { jobId: null, signal, progress: () => undefined, touch: () => Promise.resolve() };
     return this.#execute(admitted, { ...context, newSessionId: newId('ses') });
@@ -186,6 +186,10 @@ export class Flows {
     return { sessionId: await this.#deps.machines.reserve(machine, signal), session: 'known' };
   }
 }
+
+/** Whether another worker may run it: then its request is stored until it ends. */
+const canMove = ({ request: { session_id: sessionId, proxy }, secrets, inputs }: FlowSpec): boolean =>
+  sessionId === null && Object.keys(secrets).length === 0 && !carriesSecrets({ proxy, actions: inputs });
 
 const toItem = ({ name, title, description, version, category, inputs, output, example }: FlowInfo): AgentTaskResponse => ({
   ...{ name, title, description, version, category, example },

@@ -5,10 +5,11 @@ import * as forms from '../page-scripts/forms.ts';
 import * as shared from '../page-scripts/natives.ts';
 import { scriptsOf } from '../page-scripts/page-scripts.ts';
 import * as structured from '../page-scripts/structured-data.ts';
+import * as vitals from '../page-scripts/vitals.ts';
 
 export const flowScripts = {
   ...scriptsOf(structured, shared),
   ...scriptsOf(forms, structured, shared),
   ...scriptsOf(cssPaths, shared),
-  ...scriptsOf(documents),
+  ...scriptsOf(documents, vitals),
 };

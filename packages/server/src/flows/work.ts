@@ -4,7 +4,8 @@ import { CreateSessionRequest, type AgentStep, type Block, type WorkError, type 
 import { BrowserClosed } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import { createStepContext, Digests } from '../drive/drive.ts';
-import { createPageStepContext, DeadlineExceeded, type FetchMachines } from '../fetch/fetch.ts';
+import { createHttpClient, type HttpClient } from '../egress/egress.ts';
+import { createPageStepContext, DeadlineExceeded, type FetchMachines, type Robots } from '../fetch/fetch.ts';
 import type { Inspections } from '../inspect/inspect.ts';
 import { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -30,6 +31,9 @@ export interface WorkDeps {
   inspections: Pick<Inspections, 'report'>;
   clock: Clock;
   allowEvaluate: boolean;
+  robots: Robots;
+  /** Of requests for robots.txt. */
+  userAgent: string;
 }
 
 export interface WorkContext {
@@ -82,6 +86,7 @@ export class FlowWork {
   #finalUrl: string | null = null;
   readonly #memory: SkillRun;
   #egressBytes = 0;
+  #client: HttpClient | null = null;
   #charge: ((ticket: Ticket, count: number) => Promise<void>) | null = null;
 
   constructor(deps: WorkDeps, spec: FlowSpec, { context, allowance }: { context: WorkContext; allowance: Allowance }) {
@@ -196,6 +201,7 @@ export class FlowWork {
       if (!signal.aborted && !(error instanceof BrowserClosed)) await this.#checkPage(run, signal);
       throw error;
     } finally {
+      this.#client?.close();
       // CDP reports the last requests one tick after they were answered.
       await sleep(0);
       this.#egressBytes = Math.max(0, bytes() - before);
@@ -233,9 +239,17 @@ export class FlowWork {
       reserve: (actions) => this.#allowance.reserve(actions),
       touch: () => this.#context.touch(),
       digestOf: (downloadId) => new Digests().of(machine, downloadId, signal),
+      robotsRefusal: (url) => this.#askRobots(machine, url, signal),
       readReport: (jobId) => this.#deps.inspections.report(spec.owner, jobId, signal),
       onStep: ({ index, type: step }) => this.#context.progress(index + 1, null, step),
     });
+  }
+
+  /** Asks through the egress of the browser, which checks and counts it. */
+  #askRobots({ egress }: Machine, url: string, signal: AbortSignal): Promise<string | null> {
+    const { robots, userAgent } = this.#deps;
+    this.#client ??= createHttpClient(egress, { userAgent });
+    return robots.refusal(this.#client, this.#spec.request.session_id ?? this.#spec.machine.key, url, signal);
   }
 
   /** A step that failed may have met a block page. */

@@ -9,7 +9,7 @@ import {
   type InspectResponse,
   type WorkError,
 } from '@berth/contract';
-import type { FetchSpecDeps } from '../fetch/fetch.ts';
+import { carriesSecrets, type FetchSpecDeps } from '../fetch/fetch.ts';
 import type { Principal } from '../http/call.ts';
 import type { JobContext, JobDescription, JobOutcome, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '../lib/ids.ts';
@@ -118,6 +118,7 @@ export class Inspections {
   async #toJob(admitted: Admitted, signal: AbortSignal): Promise<JobRequest> {
     const { spec, opId, ticket, release } = admitted;
     const { metadata, timeout_ms: runMsMax, session_id: given } = spec.request;
+    const canMove = given === null && !carriesSecrets(spec.request);
     const subject: InspectSubject = { inspect_id: newId('ins'), metadata };
     return {
       owner: spec.owner,
@@ -126,7 +127,7 @@ export class Inspections {
       subject,
       queuedMsMax,
       runMsMax,
-      description: given === null ? { principal: spec.machine.principal, body: spec.request, opId } : undefined,
+      description: canMove ? { principal: spec.machine.principal, body: spec.request, opId } : undefined,
       run: (context) => this.#run(admitted, { context, subject }),
       onNeverStarted: () => {
         release();

@@ -1,4 +1,5 @@
-/** Reads documents and figures of a page. Sent as text. */
+/** Reads documents and figures of a page. Sent as text, together with vitals.ts. */
+import { blockingTime, bufferedEntries, firstPaint, largestShift, type Shift } from './vitals.ts';
 
 export interface TextReply {
   status: number;
@@ -79,30 +80,33 @@ export function parseSitemap(text: string, max: number): { urls: { url: string; 
   return { urls, sitemaps: all('sitemap').flatMap((each) => valueOf(each, 'loc') ?? []) };
 }
 
+/** The template of the page's OpenSearch description, for results as a page; null where there is none that a script may read. */
+export async function readSearchTemplate(): Promise<string | null> {
+  const link = document.querySelector<HTMLLinkElement>('link[rel~="search"][type="application/opensearchdescription+xml"]');
+  if (!link) return null;
+  const { status, text } = await fetchText(link.href, 100_000, 'GET');
+  if (status !== 200) return null;
+  const parsed = new DOMParser().parseFromString(text, 'application/xml');
+  const ofPages = [...parsed.getElementsByTagNameNS('*', 'Url')].find(
+    (each) => each.getAttribute('type') === 'text/html' && (each.getAttribute('method') ?? 'get').toLowerCase() === 'get',
+  );
+  return ofPages?.getAttribute('template') ?? null;
+}
+
 /** Core Web Vitals as the browser has measured them so far. */
 export async function readVitals(): Promise<Vitals> {
-  const entriesOf = (type: string): Promise<PerformanceEntry[]> =>
-    new Promise((resolve) => {
-      const entries: PerformanceEntry[] = [];
-      const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
-      observer.observe({ type, buffered: true });
-      setTimeout(() => {
-        observer.disconnect();
-        resolve(entries);
-      }, 300);
-    });
-  const [paints, shifts, tasks] = await Promise.all(['largest-contentful-paint', 'layout-shift', 'longtask'].map(entriesOf));
+  const [paints, shifts, tasks] = await Promise.all([
+    bufferedEntries('largest-contentful-paint'),
+    bufferedEntries('layout-shift'),
+    bufferedEntries('longtask'),
+  ]);
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   const resources = performance.getEntriesByType('resource') as PerformanceResourceTiming[];
-  const cls = (shifts ?? []).reduce((sum, entry) => {
-    const { value, hadRecentInput } = entry as PerformanceEntry & { value: number; hadRecentInput: boolean };
-    return hadRecentInput ? sum : sum + value;
-  }, 0);
   const round = (value: number | undefined): number => Math.round(value ?? 0);
   return {
-    lcp_ms: paints?.length ? round(paints.at(-1)?.startTime) : null,
-    cls: Math.round(cls * 10_000) / 10_000,
-    tbt_ms: round((tasks ?? []).reduce((sum, { duration }) => sum + Math.max(0, duration - 50), 0)),
+    lcp_ms: paints.length > 0 ? round(paints.at(-1)?.startTime) : null,
+    cls: largestShift(shifts as unknown as Shift[]),
+    tbt_ms: blockingTime(tasks, firstPaint()),
     ttfb_ms: round(navigation?.responseStart),
     dcl_ms: round(navigation?.domContentLoadedEventEnd),
     load_ms: round(navigation?.loadEventEnd),

@@ -1,4 +1,5 @@
-/** Reads what an inspection needs to know of a page, beside its HTML. Sent as text; these functions use each other and nothing else. */
+/** Reads what an inspection needs to know of a page, beside its HTML. Sent as text, together with vitals.ts. */
+import { blockingTime, bufferedEntries, firstPaint, largestShift, type Shift } from './vitals.ts';
 
 export interface InspectOptions {
   itemsMax: number;
@@ -29,7 +30,7 @@ export interface DocumentVitals {
   /** A CSS path of the element of the largest contentful paint. */
   lcpElement: string | null;
   cls: number | null;
-  /** Total blocking time: of long tasks, what exceeds 50 ms. */
+  /** Total blocking time: of long tasks after the first contentful paint, what exceeds 50 ms. */
   tbtMs: number | null;
 }
 
@@ -68,21 +69,6 @@ export async function isServedByWorker(): Promise<boolean> {
   }
 }
 
-/** The entries of one type so far. They are reported in a task of their own. */
-export function bufferedEntries(type: string): Promise<PerformanceEntry[]> {
-  return new Promise((resolve) => {
-    if (!PerformanceObserver.supportedEntryTypes.includes(type)) return resolve([]);
-    const entries: PerformanceEntry[] = [];
-    const observer = new PerformanceObserver((list) => entries.push(...list.getEntries()));
-    observer.observe({ type, buffered: true });
-    setTimeout(() => {
-      entries.push(...observer.takeRecords());
-      observer.disconnect();
-      resolve(entries);
-    }, 50);
-  });
-}
-
 /** TypeScript does not know it. */
 interface LargestPaint extends PerformanceEntry {
   element?: Element | null;
@@ -101,29 +87,12 @@ export async function readVitals(): Promise<DocumentVitals> {
     ttfbMs: rounded(navigation?.responseStart),
     domContentLoadedMs: rounded(navigation?.domContentLoadedEventEnd),
     loadMs: rounded(navigation?.loadEventEnd),
-    fcpMs: rounded(performance.getEntriesByName('first-contentful-paint')[0]?.startTime),
+    fcpMs: rounded(firstPaint() ?? undefined),
     lcpMs: rounded(lcp?.startTime),
     lcpElement: lcp?.element ? cssPath(lcp.element) : null,
-    cls: Math.round(largestShift(shifts) * 10_000) / 10_000,
-    tbtMs: Math.round(tasks.reduce((sum, { duration }) => sum + Math.max(0, duration - 50), 0)),
+    cls: largestShift(shifts as unknown as Shift[]),
+    tbtMs: blockingTime(tasks, firstPaint()),
   };
-}
-
-/** As web-vitals defines it: the largest sum of shifts within five seconds, with gaps below one second, without those after input. */
-export function largestShift(shifts: readonly PerformanceEntry[]): number {
-  let largest = 0;
-  let sum = 0;
-  let firstMs = 0;
-  let lastMs = 0;
-  for (const shift of shifts as readonly (PerformanceEntry & { value: number; hadRecentInput: boolean })[]) {
-    if (shift.hadRecentInput) continue;
-    const isSameWindow = sum > 0 && shift.startTime - lastMs < 1000 && shift.startTime - firstMs < 5000;
-    if (!isSameWindow) firstMs = shift.startTime;
-    sum = isSameWindow ? sum + shift.value : shift.value;
-    lastMs = shift.startTime;
-    largest = Math.max(largest, sum);
-  }
-  return largest;
 }
 
 export function cssPath(element: Element): string {

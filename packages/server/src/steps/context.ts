@@ -1,6 +1,6 @@
 /** What steps need from their caller. Sessions and fetches both provide it. */
 import type { Selectors, StepErrorCode } from '@berth/contract';
-import type { CookieParam, DownloadInfo, NavigationRequest, NavigationResult, Page, TabInfo } from '../browser/browser.ts';
+import type { CookieParam, DownloadInfo, NavigationRequest, NavigationResult, Page, SiteCookie, TabInfo } from '../browser/browser.ts';
 import type { Converter } from '../content/content.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Fingerprint } from '../page-scripts/fingerprint.ts';
@@ -17,6 +17,8 @@ export interface StepContext {
   /** Runs the trigger and resolves when its download has ended; see `status`. */
   waitForDownload(trigger: () => Promise<void>, options: { signal: AbortSignal; timeoutMs: number }): Promise<DownloadInfo>;
   setCookie(cookie: CookieParam, options: { signal: AbortSignal; tabId: string }): Promise<void>;
+  /** Cookies of the context of a tab. */
+  cookies(options: { signal: AbortSignal; tabId: string }): Promise<SiteCookie[]>;
   /** Runs instead of the page's own navigation in a `navigate` step. @throws StepFailed, and what navigations throw */
   navigate?(page: Page, request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
   readonly content: Converter;

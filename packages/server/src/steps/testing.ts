@@ -35,6 +35,7 @@ export function createContext({ browser, content, files = {} }: TestContextOptio
       }
     },
     setCookie: (cookie, options) => browser.setCookies([cookie], options),
+    cookies: (options) => browser.cookies(options),
     content: content.for('own_test'),
     clock: systemClock,
   };

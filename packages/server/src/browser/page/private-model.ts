@@ -93,6 +93,14 @@ export interface ObservedError {
   line: number | null;
 }
 
+/** What steps need to know of a cookie. */
+export interface SiteCookie {
+  name: string;
+  value: string;
+  /** With a leading dot where it includes subdomains. */
+  domain: string;
+}
+
 export interface BrowserCookie {
   name: string;
   value: string;
@@ -175,6 +183,7 @@ export interface PrivatePage {
   /** A page that is late is also a result, if it has a document. @throws NavigationError and what `navigate` throws */
   load(request: LoadRequest, options: { signal: AbortSignal }): Promise<LoadResult>;
   setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal }): Promise<void>;
+  cookies(options: { signal: AbortSignal }): Promise<SiteCookie[]>;
   /** Writes cookies and local storage. Call before `prepare`. */
   setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
   /** Records what the page does until it is closed. Call once, after `prepare`. */

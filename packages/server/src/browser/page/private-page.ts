@@ -22,9 +22,10 @@ import type {
   Observation,
   PrivatePage,
   PrivateSettings,
+  SiteCookie,
   TrafficLimits,
 } from './private-model.ts';
-import { setCookies, writeStorageState } from '../storage/storage.ts';
+import { readCookies, setCookies, writeStorageState } from '../storage/storage.ts';
 import { titleCharsMax, type Tab } from '../tabs/tab.ts';
 import type { Tabs } from '../tabs/tabs.ts';
 
@@ -125,6 +126,10 @@ export class FetchedPage implements PrivatePage {
     } finally {
       this.#loading = null;
     }
+  }
+
+  cookies({ signal }: { signal: AbortSignal }): Promise<SiteCookie[]> {
+    return readCookies(this.#deps.connection, this.#deps.tab.contextId, signal);
   }
 
   setCookies(cookies: readonly CookieParam[], { signal }: { signal: AbortSignal }): Promise<void> {

@@ -46,14 +46,22 @@ export class CookieRefused extends PageError {
   }
 }
 
+/** All cookies of a browser context, also those that no script reads. */
+export async function readCookies(
+  connection: Connection,
+  contextId: string | undefined,
+  signal: AbortSignal,
+): Promise<Protocol.Network.Cookie[]> {
+  const context = contextId === undefined ? {} : { browserContextId: contextId };
+  return (await connection.send('Storage.getCookies', context, { signal })).cookies;
+}
+
 export async function readStorageState(
   { connection, tabs, page }: Omit<StorageDeps, 'pauseRequests'>,
   signal: AbortSignal,
 ): Promise<StorageState> {
   const contextId = tabs[0]?.contextId;
-  const { cookies } = await connection.send('Storage.getCookies', contextId === undefined ? {} : { browserContextId: contextId }, {
-    signal,
-  });
+  const cookies = await readCookies(connection, contextId, signal);
   const origins = new Map<string, { name: string; value: string }[]>();
   for (const tab of tabs)
     for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);

@@ -31,7 +31,7 @@ export const apiReplay = defineFlow({
   name: 'api_replay',
   title: 'Repeat an API call',
   description:
-    'Repeats a call that an inspection found, by the `fetch` of the page that made it, with the cookies of the browser. Send `session_id` of a session that is logged in where that is needed.',
+    'Repeats a call that an inspection found, with the page’s own `fetch` and the cookies of the browser. Send `session_id` of a session that is logged in where that is needed.',
   version: '1',
   category: 'extraction',
   inputs: z.strictObject({

@@ -2,13 +2,18 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
+import { NavigationError, PageError } from '../../browser/browser.ts';
+import { isUnsafeLink } from '../../lib/unsafe-links.ts';
 import type { TextReply, Vitals } from '../../page-scripts/documents.ts';
-import { FlowFailed } from '../failure.ts';
+import { StepFailed } from '../../steps/steps.ts';
 import { defineFlow, type FlowStep } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url, literal, selectorsInput } from '../inputs.ts';
 import { flowScripts } from '../page-scripts.ts';
 import { diffLines } from '../read/diff-lines.ts';
+
+/** What one link may take. */
+const openMsMax = 30_000;
 
 const final_url = z.string().describe('URL of the page.');
 
@@ -21,8 +26,8 @@ const CheckedLink = z.object({
 export const checkLinks = defineFlow({
   name: 'check_links',
   title: 'Check links',
-  description: 'Requests every link of a page and returns the broken ones.',
-  version: '1',
+  description: 'Requests the links of a page, but for those that sign out, delete or change something, and returns the broken ones.',
+  version: '2',
   category: 'monitoring',
   inputs: z.strictObject({
     url: Url,
@@ -32,7 +37,8 @@ export const checkLinks = defineFlow({
   output: z.object({
     broken: z.array(CheckedLink).describe('Links without a response, or with a status of 400 and above.'),
     checked: z.int().describe('Number of links that were requested.'),
-    skipped: z.int().describe('Number of links that were not.'),
+    skipped: z.int().describe('Number of links that were not, with the unsafe ones.'),
+    unsafe: z.int().describe('Number of links that were left alone because they sign out, delete or change something, such as `/logout`.'),
     final_url,
   }),
   example: { url: 'https://example.com/' },
@@ -43,19 +49,28 @@ export const checkLinks = defineFlow({
     const all = new Map<string, string>();
     for (const link of vars['links'] as { url: string; text: string }[])
       if (/^https?:/.test(link.url)) all.set(link.url.replace(/#.*$/s, ''), link.text);
-    const isOwn = (address: string): boolean => new URL(address).origin === new URL(page).origin;
-    const wanted = [...all]
-      .filter(([address]) => external || isOwn(address))
-      .toSorted(([one], [other]) => Number(isOwn(other)) - Number(isOwn(one)));
+    const safe = [...all].filter(([address]) => !isUnsafeLink(address));
+    const isOwn = ([address]: [string, string]): boolean => new URL(address).origin === new URL(page).origin;
+    const own = safe.filter(isOwn).slice(0, max);
+    const others = external ? safe.filter((link) => !isOwn(link)).slice(0, max - own.length) : [];
     const broken: z.infer<typeof CheckedLink>[] = [];
     let checked = 0;
-    for (const [address, text] of wanted.slice(0, max)) {
-      if (run.isNearEnd(2)) break;
-      const status = isOwn(address) ? await requestOwn(run, address) : await openOther(run, address);
+    const note = ([url, text]: [string, string], status: number | null): void => {
       checked += 1;
-      if (status === null || status >= 400) broken.push({ url: address, text, status_code: status });
+      if (status === null || status >= 400) broken.push({ url, text, status_code: status });
+    };
+    for (const link of own) {
+      if (run.isNearEnd(2)) break;
+      const status = await requestOwn(run, link[0]);
+      // It may redirect to a site that lets no script read it. Opened at last, because the page is left then.
+      if (status === null) others.unshift(link);
+      else note(link, status);
     }
-    return { broken, checked, skipped: all.size - checked, final_url: page };
+    for (const link of others) {
+      if (run.isNearEnd(2)) break;
+      note(link, await openOther(run, link[0]));
+    }
+    return { broken, checked, skipped: all.size - checked, unsafe: all.size - safe.length, final_url: page };
   },
 });
 
@@ -64,15 +79,18 @@ async function requestOwn(run: FlowRun, url: string): Promise<number | null> {
   return status === 0 ? null : status;
 }
 
-/** Scripts of a page read no status of another origin: the browser opens it. */
-async function openOther(run: FlowRun, url: string): Promise<number | null> {
-  try {
-    const { results } = await run.run([{ type: 'navigate', url: '{{inputs.url}}', wait_until: 'commit' }], { url });
-    return (results[0]?.output as { status_code: number | null } | undefined)?.status_code ?? null;
-  } catch (error) {
-    if (!(error instanceof FlowFailed)) throw error;
-    return null;
-  }
+/** Scripts of a page read no status of another origin: the browser opens it. A file is as good an answer as a page. */
+function openOther(run: FlowRun, url: string): Promise<number | null> {
+  return run.act('navigate', async () => {
+    const timeoutMs = Math.max(1, Math.min(openMsMax, run.leftMs));
+    try {
+      return (await run.navigate({ url, waitUntil: 'commit', timeoutMs })).statusCode;
+    } catch (error) {
+      if (error instanceof NavigationError) return error.reason === 'download' ? 200 : null;
+      if (error instanceof StepFailed || error instanceof PageError) return null;
+      throw error;
+    }
+  });
 }
 
 const Assertion = z

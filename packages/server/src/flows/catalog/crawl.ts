@@ -1,17 +1,16 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { z } from 'zod';
-import { parseRobots, robotsAgent } from '../../content/content.ts';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
-import type { TextReply } from '../../page-scripts/documents.ts';
+import { isUnsafeLink } from '../../lib/unsafe-links.ts';
 import { FlowFailed } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url } from '../inputs.ts';
-import { flowScripts } from '../page-scripts.ts';
 import { convertPage } from '../read/structured-data.ts';
 
-const robotsCharsMax = 512 * 1024;
 const queueMax = 5000;
+/** At most: robots.txt of two origins, the page, its content, and one to spare. */
+const stepsPerPage = 5;
 
 /** A part of a URL, or with `*` the whole one. Each star costs a search of each link. */
 export const UrlPattern = boundedString(1, 500).regex(/^[^*]*(?:\*[^*]*){0,5}$/, 'A pattern has at most 5 stars');
@@ -26,8 +25,16 @@ const inputs = z.strictObject({
       'Only URLs that contain one of these texts; with `*`, the whole URL, where each `*`, at most 5, matches anything. Default: all.',
     ),
   exclude: boundedList(UrlPattern, 20).default([]).describe('No URLs that match one of these, as in `include`. Default: none.'),
-  same_host: z.boolean().default(true).describe('Whether to stay on the host of `url`. Default: `true`.'),
-  respect_robots: z.boolean().default(true).describe('Whether to leave out what robots.txt disallows. Default: `true`.'),
+  same_host: z
+    .boolean()
+    .default(true)
+    .describe('Whether to stay on the host of `url`, or on the one that it redirects to. Default: `true`.'),
+  respect_robots: z
+    .boolean()
+    .default(true)
+    .describe(
+      'Whether to leave out what the robots.txt of each host disallows (RFC 9309). One that answers 429 or 5xx disallows all. Default: `true`.',
+    ),
   delay_ms: z.int().min(0).max(10_000).default(0).describe('Milliseconds between two pages, 0 to 10000. Default: 0.'),
   markdown: z.boolean().default(true).describe('Whether to return the main content of each page as Markdown. Default: `true`.'),
 });
@@ -36,7 +43,7 @@ const output = z.object({
   pages: z
     .array(
       z.object({
-        url: z.string().describe('URL of the page.'),
+        url: z.string().describe('URL of the page, after redirects.'),
         title: z.string().describe('Title of the page.'),
         depth: z.int().describe('Links away from the first page.'),
         links: z.int().describe('Number of its links.'),
@@ -45,57 +52,134 @@ const output = z.object({
       }),
     )
     .describe('Pages, in the order in which they were read.'),
-  disallowed: z.int().describe('Number of URLs that robots.txt disallows.'),
+  disallowed: z.int().describe('Number of URLs that were left out because robots.txt disallows them.'),
+  skipped: z.int().describe('Number of links that were left alone because they sign out, delete or change something, such as `/logout`.'),
   stop_reason: z.enum(['done', 'max_pages', 'budget']).describe('Why it ended.'),
 });
 
 export const crawl = defineFlow({
   name: 'crawl',
   title: 'Crawl a site',
-  description: 'Follows the links of a site, breadth first, and returns its pages as Markdown. Respects robots.txt.',
-  version: '1',
+  description:
+    'Follows the links of a site, breadth first, and returns its pages as Markdown. Respects robots.txt, and leaves links alone that sign out, delete or change something.',
+  version: '2',
   category: 'crawling',
   inputs,
   output,
   example: { url: 'https://example.com/', depth: 1, max_pages: 5 },
-  run: async (run, request) => {
-    const { url, depth: depthMax, max_pages: max, delay_ms: delayMs } = request;
-    const queue = [{ url: withoutHash(url), depth: 0 }];
-    const seen = new Set([queue[0]?.url]);
-    const pages: z.infer<typeof output>['pages'] = [];
-    let isAllowed: (address: string) => Promise<boolean> = () => Promise.resolve(true);
-    let disallowed = 0;
-    const turn = new TurnBudget();
-    for (let next = queue.shift(); next; next = queue.shift()) {
-      if (pages.length >= max) return { pages, disallowed, stop_reason: 'max_pages' as const };
-      if (run.isNearEnd(5)) return { pages, disallowed, stop_reason: 'budget' as const };
-      if (pages.length > 0 && delayMs > 0) await run.sleep(delayMs);
-      const { page, links } = await readPage(run, next, request.markdown);
-      if (pages.length === 0 && page.error !== null) throw new FlowFailed('navigation_failed', page.error, { retryable: true });
-      if (pages.length === 0 && request.respect_robots) isAllowed = await readRobots(run, next.url);
-      if (!run.collect(page.title.length + (page.markdown?.length ?? 0))) return { pages, disallowed, stop_reason: 'budget' as const };
-      pages.push(page);
-      if (next.depth >= depthMax) continue;
-      for (const link of links.map(withoutHash)) {
-        if (turn.isSpent()) await nextTurn();
-        if (seen.has(link) || queue.length >= queueMax || !isWanted(link, request)) continue;
-        seen.add(link);
-        if (await isAllowed(link)) queue.push({ url: link, depth: next.depth + 1 });
-        else disallowed += 1;
-      }
-    }
-    return { pages, disallowed, stop_reason: 'done' as const };
-  },
+  run: (run, request) => new Crawl(run, request).run(),
 });
 
-async function readPage(run: FlowRun, { url, depth }: { url: string; depth: number }, markdown: boolean) {
-  const common = { url, depth };
+type CrawledPage = z.infer<typeof output>['pages'][number];
+interface Queued {
+  url: string;
+  depth: number;
+}
+
+class Crawl {
+  readonly #run: FlowRun;
+  readonly #request: z.infer<typeof inputs>;
+  readonly #queue: Queued[] = [];
+  readonly #seen = new Set<string>();
+  /** Whose robots.txt was asked for. */
+  readonly #origins = new Set<string>();
+  readonly #pages: CrawledPage[] = [];
+  #disallowed = 0;
+  #skipped = 0;
+  /** Of the first page, after its redirects; null before that. */
+  #host: string | null = null;
+
+  constructor(run: FlowRun, request: z.infer<typeof inputs>) {
+    this.#run = run;
+    this.#request = request;
+  }
+
+  async run(): Promise<z.infer<typeof output>> {
+    const { url, max_pages: max, delay_ms: delayMs } = this.#request;
+    this.#add({ url: withoutHash(url), depth: 0 });
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
+      if (this.#pages.length >= max) return this.#result('max_pages');
+      if (this.#run.isNearEnd(stepsPerPage)) return this.#result('budget');
+      if (!(await this.#isAllowed(next.url))) continue;
+      if (this.#pages.length > 0 && delayMs > 0) await this.#run.sleep(delayMs);
+      if (!(await this.#visit(next))) return this.#result('budget');
+    }
+    return this.#result('done');
+  }
+
+  #result(reason: z.infer<typeof output>['stop_reason']): z.infer<typeof output> {
+    return { pages: this.#pages, disallowed: this.#disallowed, skipped: this.#skipped, stop_reason: reason };
+  }
+
+  #add(next: Queued): void {
+    this.#seen.add(next.url);
+    this.#queue.push(next);
+  }
+
+  /** The first page decides on which host the crawl stays, because it may redirect to another one. False when the output is full. */
+  async #visit(next: Queued): Promise<boolean> {
+    const { depth: depthMax, same_host: sameHost } = this.#request;
+    const { page, links } = await readPage(this.#run, next, this.#request.markdown);
+    if (page.error !== null) {
+      if (this.#host === null) throw new FlowFailed('navigation_failed', page.error, { retryable: true });
+      this.#pages.push(page);
+      return true;
+    }
+    const { host } = new URL(page.url);
+    if (page.url !== next.url && !(await this.#isWantedTarget(page.url, host))) return true;
+    this.#host ??= host;
+    if (!this.#run.collect(page.title.length + (page.markdown?.length ?? 0))) return false;
+    this.#pages.push(page);
+    if (next.depth < depthMax) await this.#addLinks(links, { ...this.#request, host: sameHost ? this.#host : null }, next.depth + 1);
+    return true;
+  }
+
+  async #addLinks(links: readonly string[], scope: Scope, depth: number): Promise<void> {
+    const turn = new TurnBudget();
+    for (const url of links.map(withoutHash)) {
+      if (turn.isSpent()) await nextTurn();
+      if (this.#seen.has(url) || this.#queue.length >= queueMax || !isWanted(url, scope)) continue;
+      if (isUnsafeLink(url)) {
+        this.#seen.add(url);
+        this.#skipped += 1;
+      } else this.#add({ url, depth });
+    }
+  }
+
+  /** Whether what a page redirected to is another page of the crawl. */
+  async #isWantedTarget(url: string, host: string): Promise<boolean> {
+    const isFirst = this.#host === null;
+    if (!isFirst && (this.#seen.has(url) || (this.#request.same_host && host !== this.#host))) return false;
+    this.#seen.add(url);
+    return this.#isAllowed(url);
+  }
+
+  /** @throws FlowFailed where the first page is disallowed */
+  async #isAllowed(url: string): Promise<boolean> {
+    if (!this.#request.respect_robots) return true;
+    const { origin } = new URL(url);
+    const ask = (): Promise<string | null> => this.#run.robotsRefusal(url);
+    const refusal = this.#origins.has(origin) ? await ask() : await this.#run.act('read_robots', ask);
+    this.#origins.add(origin);
+    if (refusal === null) return true;
+    if (this.#host === null)
+      throw new FlowFailed(
+        'not_allowed',
+        `The site does not allow crawlers at url: ${refusal}. Ask its owner, or set respect_robots to false.`,
+      );
+    this.#disallowed += 1;
+    return false;
+  }
+}
+
+async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean): Promise<{ page: CrawledPage; links: string[] }> {
   try {
     await run.open(url, 'domcontentloaded');
     const content = await convertPage(run, ['links', 'markdown'], { onlyMainContent: true });
     const links = (content.links ?? []).map((link) => link.url);
     const page = {
-      ...common,
+      url: withoutHash(run.url()),
+      depth,
       title: content.title,
       links: links.length,
       markdown: markdown ? (content.markdown ?? '') : null,
@@ -104,24 +188,17 @@ async function readPage(run: FlowRun, { url, depth }: { url: string; depth: numb
     return { page, links };
   } catch (error) {
     if (!(error instanceof FlowFailed)) throw error;
-    return { page: { ...common, title: '', links: 0, markdown: null, error: error.message }, links: [] };
+    return { page: { url, depth, title: '', links: 0, markdown: null, error: error.message }, links: [] };
   }
 }
 
-async function readRobots(run: FlowRun, url: string): Promise<(address: string) => Promise<boolean>> {
-  const { origin } = new URL(run.url());
-  const { status, text } = await run.act('read_robots', () =>
-    run.call<TextReply>(flowScripts.fetchText, [new URL('/robots.txt', url).href, robotsCharsMax, 'GET']),
-  );
-  if (status !== 200) return () => Promise.resolve(true);
-  const rules = await parseRobots(text, robotsAgent);
-  return async (address) => !address.startsWith(`${origin}/`) || rules.allows(address);
-}
+/** `host`: null for any. */
+type Scope = Pick<z.infer<typeof inputs>, 'include' | 'exclude'> & { host: string | null };
 
-export function isWanted(link: string, { url, include, exclude, same_host: sameHost }: z.infer<typeof inputs>): boolean {
+export function isWanted(link: string, { host, include, exclude }: Scope): boolean {
   const address = URL.parse(link);
   if (!address || !/^https?:$/.test(address.protocol)) return false;
-  if (sameHost && address.host !== new URL(url).host) return false;
+  if (host !== null && address.host !== host) return false;
   if (include.length > 0 && !include.some((pattern) => matches(pattern, link))) return false;
   return !exclude.some((pattern) => matches(pattern, link));
 }

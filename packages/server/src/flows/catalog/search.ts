@@ -1,7 +1,8 @@
-import { boundedString } from '@berth/contract';
+import { boundedString, type Selectors } from '@berth/contract';
 import { z } from 'zod';
 import type { SimilarList } from '../../page-scripts/structured-data.ts';
 import { defineFlow } from '../flow.ts';
+import type { FlowRun } from '../flow-run.ts';
 import { Url, literal, selectorsInput } from '../inputs.ts';
 import { flowScripts } from '../page-scripts.ts';
 
@@ -16,16 +17,21 @@ const searchFields = [
   'placeholder/Search',
 ];
 
+/** Where the page also describes its search. */
+const fieldMsMax = 3000;
+
 export const search = defineFlow({
   name: 'search',
   title: 'Search a site',
-  description: 'Enters a query into the search field of a page and returns the results.',
+  description: 'Enters a query into the search field of a page, or into the URL of its OpenSearch description, and returns the results.',
   version: '1',
   category: 'forms',
   inputs: z.strictObject({
     url: Url,
     query: boundedString(1, 1000).describe('Text to search for, 1 to 1000 characters.'),
-    input: selectorsInput('The search field. Default: found by its role and type.').optional(),
+    input: selectorsInput(
+      'The search field. Default: found by its role and type, else the OpenSearch description that the page links.',
+    ).optional(),
     results: selectorsInput('The results. Default: the most prominent list of the page.').optional(),
     max_results: z.int().min(1).max(200).default(50).describe('Maximum number of results, 1 to 200. Default: 50.'),
   }),
@@ -44,14 +50,7 @@ export const search = defineFlow({
   example: { url: 'https://example.com/', query: 'lamp' },
   run: async (run, { url, query, input, results, max_results: max }) => {
     await run.open(url);
-    await run.run(
-      [
-        { type: 'fill', selectors: input ? literal(input) : searchFields, value: '{{inputs.query}}' },
-        { type: 'press', keys: 'Enter' },
-        { type: 'wait', network_idle: true, timeout_ms: 5000, optional: true },
-      ],
-      { query },
-    );
+    await enterQuery(run, { query, input });
     if (!results) return { results: toResults(await findResults(), max), final_url: run.url() };
     const fields = { text: {}, url: { selectors: ['a[href]'], attribute: 'href', as: 'url' } };
     const { vars } = await run.run([{ type: 'extract', selectors: literal(results), list: true, fields, limit: max, save_as: 'rows' }]);
@@ -63,6 +62,28 @@ export const search = defineFlow({
     }
   },
 });
+
+/** Into the search field; where the flow finds none, by the OpenSearch description of the page. */
+async function enterQuery(run: FlowRun, { query, input }: { query: string; input: Selectors | undefined }): Promise<void> {
+  const template = input ? null : await run.act('read_search', () => run.call<string | null>(flowScripts.readSearchTemplate));
+  const url = template === null ? null : fillSearchTemplate(template, query, run.url());
+  const field = { type: 'fill', selectors: input ? literal(input) : searchFields, value: '{{inputs.query}}' };
+  const quiet = { type: 'wait', network_idle: true, timeout_ms: 5000, optional: true };
+  const entering = [{ type: 'press', keys: 'Enter' }, quiet];
+  if (url === null) return void (await run.run([field, ...entering], { query }));
+  const { results } = await run.run([{ ...field, timeout_ms: fieldMsMax, optional: true }], { query });
+  const isEntered = results[0]?.status === 'ok';
+  await run.run(isEntered ? entering : [{ type: 'navigate', url: '{{inputs.url}}' }, quiet], { url });
+}
+
+/** OpenSearch 1.1: optional parameters are left out. Null where it is no URL, or needs another value. */
+export function fillSearchTemplate(template: string, query: string, base: string): string | null {
+  const filled = template.replaceAll(/\{(?:searchTerms|[\w:]+\?)\??\}/g, (name) =>
+    name.startsWith('{searchTerms') ? encodeURIComponent(query) : '',
+  );
+  const url = URL.parse(filled, base);
+  return url && /^https?:$/.test(url.protocol) && !/[{}]/.test(filled) ? url.href : null;
+}
 
 interface Row {
   text: string;

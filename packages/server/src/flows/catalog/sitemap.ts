@@ -13,7 +13,7 @@ type Entry = { url: string; lastmod: string | null };
 export const sitemap = defineFlow({
   name: 'sitemap',
   title: 'Read a sitemap',
-  description: 'Finds the sitemaps of a site by robots.txt or at `/sitemap.xml`, and returns their URLs.',
+  description: 'Finds the sitemaps of a site by robots.txt, else at `/sitemap.xml`, and returns their URLs.',
   version: '1',
   category: 'crawling',
   inputs: z.strictObject({
@@ -30,7 +30,11 @@ export const sitemap = defineFlow({
       )
       .describe('URLs of all sitemaps.'),
     sitemaps: z.array(z.string()).describe('Sitemaps that were read, at most 20.'),
-    truncated: z.boolean().describe('Whether there are more URLs or sitemaps.'),
+    truncated: z
+      .boolean()
+      .describe(
+        'Whether there are more URLs or sitemaps. Those of another origin cannot be read: `warnings` then has `sitemap_of_another_origin`.',
+      ),
   }),
   example: { url: 'https://example.com/' },
   run: async (run, { url, max_urls: max }) => {
@@ -38,8 +42,18 @@ export const sitemap = defineFlow({
     const { origin } = new URL(run.url());
     const robots = await readText(run, `${origin}/robots.txt`);
     const named = [...robots.text.matchAll(/^[ \t]*sitemap:[ \t]*(\S{1,2000})/gim)].map(([, address = '']) => address);
+    let isPartial = false;
     // Only files of this origin can be read in its page.
-    const queue = [...new Set(named.length > 0 ? named : [`${origin}/sitemap.xml`])].filter((each) => each.startsWith(`${origin}/`));
+    const ownOf = (addresses: readonly string[]): string[] => {
+      const own = [...new Set(addresses)].filter((each) => each.startsWith(`${origin}/`));
+      if (own.length < new Set(addresses).size) {
+        run.warn('sitemap_of_another_origin');
+        isPartial = true;
+      }
+      return own;
+    };
+    const queue = ownOf(named);
+    if (queue.length === 0) queue.push(`${origin}/sitemap.xml`);
     const urls: Entry[] = [];
     const sitemaps: string[] = [];
     for (let next = queue.shift(); next !== undefined && sitemaps.length < filesMax && urls.length < max; next = queue.shift()) {
@@ -48,9 +62,9 @@ export const sitemap = defineFlow({
       sitemaps.push(next);
       const parsed = await run.call<{ urls: Entry[]; sitemaps: string[] }>(flowScripts.parseSitemap, [text, max]);
       urls.push(...parsed.urls.slice(0, max - urls.length));
-      queue.push(...parsed.sitemaps.filter((each) => each.startsWith(`${origin}/`) && !sitemaps.includes(each)).slice(0, filesMax));
+      queue.push(...ownOf(parsed.sitemaps.filter((each) => !sitemaps.includes(each))).slice(0, filesMax));
     }
-    return { urls, sitemaps, truncated: queue.length > 0 || urls.length >= max };
+    return { urls, sitemaps, truncated: isPartial || queue.length > 0 || urls.length >= max };
   },
 });
 

@@ -34,7 +34,7 @@ export const siteAudit = defineTemplate({
 export const changeMonitor = defineTemplate({
   name: 'change_monitor',
   title: 'Watch a page',
-  description: 'Compares a page with an earlier run, and returns a picture of it if it has changed or not.',
+  description: 'Compares a page with an earlier run, and returns a screenshot, whether or not it has changed.',
   version: '1',
   category: 'monitoring',
   inputs: monitorChange.inputs as z.ZodObject,
@@ -52,7 +52,7 @@ export const changeMonitor = defineTemplate({
       save_as: 'change',
       description: 'Compare the page with the baseline.',
     },
-    { type: 'screenshot', format: 'jpeg', quality: 60, save_as: 'picture', description: 'Take a picture of it.' },
+    { type: 'screenshot', format: 'jpeg', quality: 60, save_as: 'picture', description: 'Take a screenshot.' },
   ],
 });
 

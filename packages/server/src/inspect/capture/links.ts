@@ -1,8 +1,6 @@
 /** The links of a site that are still to be visited, first those of the first page. */
 import type { InspectRequest } from '@berth/contract';
-
-/** Following them would end the session that is inspected, or change something. */
-const unsafePath = /\b(log|sign)[-_]?(out|off)\b|\b(delete|remove|unsubscribe|cancel)\b/i;
+import { isUnsafeLink } from '../../lib/unsafe-links.ts';
 
 export class LinkQueue {
   readonly #options: Pick<InspectRequest, 'depth' | 'max_pages'>;
@@ -20,7 +18,7 @@ export class LinkQueue {
     this.#known.add(withoutFragment(pageUrl));
     if (this.#depth >= this.#options.depth) return;
     for (const url of links) {
-      if (this.#known.has(url) || unsafePath.test(new URL(url).pathname)) continue;
+      if (this.#known.has(url) || isUnsafeLink(url)) continue;
       this.#known.add(url);
       this.#queue.push({ url, depth: this.#depth + 1 });
     }

@@ -4,6 +4,7 @@ import { snapshotScript, type Snapshot } from '../../content/content.ts';
 import { sourceOf } from '../../page-scripts/page-scripts.ts';
 import * as inspect from '../../page-scripts/inspect.ts';
 import type { InspectedDocument } from '../../page-scripts/inspect.ts';
+import * as vitals from '../../page-scripts/vitals.ts';
 import { limits } from '../limits.ts';
 import type { PageSnapshot } from '../model.ts';
 import { blobNames, globalNames } from './globals.ts';
@@ -16,7 +17,7 @@ export const webAuthnCall = /\bnavigator\.credentials\.(get|create)\b/;
 const readMsMax = 10_000;
 const globalsMsMax = 2000;
 
-const inspectSource = `(options) => {\n${sourceOf(inspect)}\nreturn inspectDocument(options);\n}`;
+const inspectSource = `(options) => {\n${sourceOf(inspect, vitals)}\nreturn inspectDocument(options);\n}`;
 const globalsSource = `(${String(inspect.readGlobals)})(${JSON.stringify(globalNames)}, ${JSON.stringify(blobNames)})`;
 
 /** null when the page does not answer. @throws BrowserClosed, or the signal's reason */

@@ -38,6 +38,7 @@ function createTableContext(answers: Answers): StepContext & { evaluated: string
     filePath: unexpected,
     waitForDownload: unexpected,
     setCookie: unexpected,
+    cookies: unexpected,
     content: { convert: unexpected },
     clock: systemClock,
   };

@@ -31,8 +31,10 @@ export interface StepRunOptions {
   vars?: Readonly<Record<string, unknown>>;
   /** Steps that may start, including all turns of loops. Default: the limit of any run. */
   stepsMax?: number;
-  /** Called with each result. */
+  /** Called with each result of the list itself. */
   onResult?: OnResult;
+  /** Called with each result of nested steps, before that of the step that they are in. */
+  onNestedResult?: OnResult;
 }
 
 export type StopReason = 'done' | 'failed' | 'timeout';
@@ -309,8 +311,9 @@ export class Run {
     let last: StepResult | undefined;
     const stopped = await this.list(
       steps,
-      (result) => {
+      (result, step) => {
         last = result;
+        this.#options.onNestedResult?.(result, step);
         if (result.status === 'error' || this.#limits.shouldReportInner()) results.push(result);
       },
       turn,
