@@ -134,8 +134,7 @@ function addEndpoint(
   for (const place of ['query', 'header'] as const)
     for (const param of endpoint.params[place])
       claims.parameters.add(`${name} ${place} ${place === 'header' ? param.name.toLowerCase() : param.name} ${param.type}`);
-  if (endpoint.request?.schema)
-    for (const field of fieldsOf(endpoint.request.schema)) claims.schemas.add(`${name} request ${field}`);
+  if (endpoint.request?.schema) for (const field of fieldsOf(endpoint.request.schema)) claims.schemas.add(`${name} request ${field}`);
   for (const { status_code: status, schema } of endpoint.responses)
     if (schema) for (const field of fieldsOf(schema)) claims.schemas.add(`${name} ${status} ${field}`);
   if (endpoint.pagination) claims.pagination.add(`${name} ${endpoint.pagination.style}`);

@@ -250,12 +250,12 @@ describe('a connection to another worker', () => {
 
   describe('to a worker that is lost', { timeout: 30_000 }, () => {
     const arrivals = async () => {
-      const arrived = Promise.withResolvers<void>();
+      const received = Promise.withResolvers<void>();
       const { port } = await listening(here, (_, response) => {
         response.write('the first event');
-        arrived.resolve();
+        received.resolve();
       });
-      return { port, arrived: arrived.promise };
+      return { port, received: received.promise };
     };
     const breaksOff = async ({ response }: PeerReply): Promise<void> => {
       response.on('data', () => undefined);
@@ -263,10 +263,10 @@ describe('a connection to another worker', () => {
     };
 
     it('ends at once, also one that presented an older certificate', async () => {
-      const { port, arrived } = await arrivals();
+      const { port, received } = await arrivals();
       const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
       const sent = connections.send(postTo(here));
-      await arrived;
+      await received;
       connections.credentials.replace(await new Authority({ store: database.store, clock: systemClock, workerId: other }).issue());
       const ended = breaksOff(await sent);
       connections.drop(here);
@@ -274,24 +274,24 @@ describe('a connection to another worker', () => {
     });
 
     it('ends at once, also one that went to the address that it had restarted at', async () => {
-      const { port, arrived } = await arrivals();
+      const { port, received } = await arrivals();
       const ports = [9, port];
       const connections = await connectionsTo(other, [], () =>
         Promise.resolve([{ workerId: here, address: `127.0.0.1:${ports.shift() ?? port}`, isSilent: false }]),
       );
       const sent = connections.send(postTo(here));
-      await arrived;
+      await received;
       const ended = breaksOff(await sent);
       connections.drop(here);
       await ended;
     });
 
     it('ends at once, also one that waits for its answer', async () => {
-      const arrived = Promise.withResolvers<void>();
-      const { port } = await listening(here, () => arrived.resolve());
+      const received = Promise.withResolvers<void>();
+      const { port } = await listening(here, () => received.resolve());
       const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
       const sent = connections.send(postTo(here));
-      await arrived.promise;
+      await received.promise;
       connections.credentials.replace(await new Authority({ store: database.store, clock: systemClock, workerId: other }).issue());
       connections.drop(here);
       await assert.rejects(sent, { code: 'worker_unreachable', retryable: false });

@@ -167,11 +167,7 @@ export async function lostHolders(store: Store, { workerId, holder }: Claimant):
 }
 
 /** Ends the claims that these processes have left: frees the key, or stores what `responseTo` says of what was done. */
-export async function endClaims(
-  store: Store,
-  holders: readonly string[],
-  responseTo: (effect: Effect) => StoredResponse,
-): Promise<number> {
+export async function endClaims(store: Store, holders: readonly string[], responseTo: (effect: Effect) => StoredResponse): Promise<number> {
   const left = await running(store).selectAll().where('holder', 'in', holders).execute();
   for (const row of left) {
     const claimant = { workerId: row.worker_id ?? '', holder: row.holder ?? '' };
