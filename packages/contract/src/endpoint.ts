@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
 
 /**
@@ -135,7 +135,11 @@ export const acceptsLinksAndKeys = (auth: Auth): boolean => auth === 'recording'
 /** Whether an `Idempotency-Key` is honoured. Keys belong to a caller, so the endpoint must authenticate it. */
 export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => method === 'POST' && auth !== 'none';
 
-/** All error codes of an endpoint, including the implied ones. Any request can break a schema besides, with the status 422. */
+/** Whether a schema has no fields and drops all others, so that nothing of its values is used, and nothing is refused. */
+export const ignoresAll = (schema: z.ZodType | undefined): boolean =>
+  schema instanceof z.ZodObject && schema.def.catchall === undefined && Object.keys(schema.shape).length === 0;
+
+/** All error codes of an endpoint, including the implied ones. Besides, 422 of a request that breaks a schema. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...commonErrors, ...authErrors[endpoint.auth]];
   if (acceptsIdempotencyKey(endpoint)) implied.push('idempotency_conflict', 'idempotency_in_progress');

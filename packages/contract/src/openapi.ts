@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf } from './endpoint.ts';
+import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf, ignoresAll } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -194,7 +194,8 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
       acceptsLinks(endpoint.auth) || !isCommon(codes)
         ? createErrorResponse({ status: Number(status), codes, isLink: acceptsLinks(endpoint.auth) }, components)
         : components.response(toComponentName(codes), () => createErrorResponse({ status: Number(status), codes }, components));
-  // Every endpoint refuses at least unknown query parameters.
+  // Others refuse at least unknown query parameters.
+  if (ignoresAll(endpoint.query)) return statuses;
   statuses['422'] = acceptsLinks(endpoint.auth)
     ? components.response('ValidationFailedOrPage', () => createValidationResponse(components, htmlPage))
     : components.response('ValidationFailed', () => createValidationResponse(components));

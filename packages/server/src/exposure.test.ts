@@ -46,10 +46,10 @@ describe('a short secret of the operator', () => {
         { BERTH_TRUSTED_PROXIES: '127.0.0.1' },
       ]) {
         assert.throws(
-          () => assertStrongSecrets(readConfig({ ...exposed, [name]: secret } as Record<string, string>)),
+          () => assertStrongSecrets(readConfig({ ...exposed, [name]: secret })),
           (error) => error instanceof ConfigError && new RegExp(`^${name} .*32`).test(error.message) && !error.message.includes(secret),
         );
-        assertStrongSecrets(readConfig({ ...exposed, [name]: 'a'.repeat(32) } as Record<string, string>));
+        assertStrongSecrets(readConfig({ ...exposed, [name]: 'a'.repeat(32) }));
       }
     });
   }

@@ -1,6 +1,6 @@
-import { ValidationError, type Endpoint, type ValidationIssue } from '@berth/contract';
+import { ValidationError, ignoresAll, type Endpoint, type ValidationIssue } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { checkBodyLength, checkBodyType, checkUncompressed, hasBody, readBody } from './body.ts';
 import type { BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
@@ -90,10 +90,6 @@ function parseIdempotencyKey({ headers }: IncomingMessage): Parsed {
   };
   return failed(validationIssue(['header', 'idempotency-key'], description, key));
 }
-
-/** Whether the schema has no fields and drops all others, so that nothing of the values is used. */
-const ignoresAll = (schema: z.ZodType): boolean =>
-  schema instanceof z.ZodObject && schema.def.catchall === undefined && Object.keys(schema.shape).length === 0;
 
 function parseText(part: RequestPart, schema: z.ZodType, values: Record<string, unknown>): Parsed {
   // Path ids are checked where they are looked up: one with a NUL is simply unknown.

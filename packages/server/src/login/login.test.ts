@@ -234,6 +234,12 @@ describe('an attacker’s token', () => {
       );
   });
 
+  it('says how an organisation is found where it names none', async (t) => {
+    const { authenticate, claims } = await set(t);
+    const { publicMessage } = await refusalOf(authenticate(await sign({ ...claims, org_id: undefined }, key)));
+    assert.match(publicMessage, /`org_id` is missing.*BERTH_OIDC_ORG_CLAIM.*`sub` works/);
+  });
+
   it('is not repeated to whoever sent it', async (t) => {
     const { authenticate, claims } = await set(t);
     const token = await sign({ ...claims, org_id: 'secret org' }, key);
@@ -245,7 +251,7 @@ describe('an attacker’s token', () => {
   const refused = async (authenticate: TestLogins['authenticate'], token: string): Promise<void> => {
     const { code, status, publicMessage } = await refusalOf(authenticate(token));
     assert.deepEqual([code, status], ['invalid_login_token', 401], publicMessage);
-    assert.match(publicMessage, /^This login token is not valid: .{5,160}\.$/);
+    assert.match(publicMessage, /^This login token is not valid: .{5,260}\.$/);
   };
   const publicPem = async (): Promise<string> => exportSPKI((await importJWK(key.publicJwk, 'RS256', { extractable: true })) as CryptoKey);
   const signText = async (text: string): Promise<string> => {
