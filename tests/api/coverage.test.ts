@@ -61,6 +61,7 @@ const tables = [
   'rates',
   'idempotency',
   'bad-input',
+  'next-steps',
   'store-down',
   'foreign-resources',
   'concurrency',

@@ -106,28 +106,17 @@ const fromSkill = (skill: Skill) => ({
   created_at: skill.createdAt,
 });
 
-export async function findSkills(tables: Tables, { owner, domain, task }: SiteOfTask): Promise<Skill[]> {
-  const rows = await own(tables)
-    .selectFrom('skills')
-    .selectAll()
-    .where('owner_id', '=', owner)
-    .where('domain', '=', domain)
-    .where('task', '=', task)
-    .execute();
+const skillsOf = (tables: Tables, { owner, domain, task }: SiteOfTask) =>
+  own(tables).selectFrom('skills').selectAll().where('owner_id', '=', owner).where('domain', '=', domain).where('task', '=', task);
+
+export async function findSkills(tables: Tables, site: SiteOfTask): Promise<Skill[]> {
+  const rows = await skillsOf(tables, site).execute();
   return rows.map(toSkill);
 }
 
 /** The same, locked until the transaction ends. */
-export async function lockSkills(tx: Tables, { owner, domain, task }: SiteOfTask): Promise<Skill[]> {
-  const rows = await own(tx)
-    .selectFrom('skills')
-    .selectAll()
-    .where('owner_id', '=', owner)
-    .where('domain', '=', domain)
-    .where('task', '=', task)
-    .orderBy('skill_id')
-    .forUpdate()
-    .execute();
+export async function lockSkills(tx: Tables, site: SiteOfTask): Promise<Skill[]> {
+  const rows = await skillsOf(tx, site).orderBy('skill_id').forUpdate().execute();
   return rows.map(toSkill);
 }
 

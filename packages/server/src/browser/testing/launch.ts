@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Duplex, type Readable, type Writable } from 'node:stream';
 import { attachBrowser, type AttachOptions, type Browser, type BrowserSettings } from '../browser.ts';
+import { defaultSettings } from '../tabs/settings.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { silentLog } from '../../lib/log.ts';
 
@@ -89,16 +90,4 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
   return { browser, cdp, pid: child.pid ?? 0, downloadsPath, end };
 }
 
-export const settings = (wanted: Partial<BrowserSettings> = {}): BrowserSettings => ({
-  viewport: { width: 1280, height: 720, device_scale_factor: 1 },
-  userAgent: null,
-  locale: null,
-  timezone: null,
-  extraHeaders: {},
-  blockResources: [],
-  acceptDownloads: true,
-  ignoreHttpsErrors: false,
-  keepNetworkLog: false,
-  tabLimit: 10,
-  ...wanted,
-});
+export const settings = (wanted: Partial<BrowserSettings> = {}): BrowserSettings => ({ ...defaultSettings, tabLimit: 10, ...wanted });

@@ -2,7 +2,8 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { confined } from '../host/confine.ts';
 import { childrenOf, sendSignal } from '../host/processes.ts';
-import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
+import { namespaces } from '../host/namespaces.ts';
+import { asUser, withoutPrivileges } from '../host/users.ts';
 import { sameAsHost } from '../process/jail.ts';
 
 /** Frame rate of the video. More costs processor time and shows nothing new of a page. */
@@ -56,21 +57,9 @@ function ffmpegCommand({ ffmpegPath, jailed, uid, folder }: FfmpegCommandOptions
 
 /** Read-only programs and libraries, one writable folder, no network, no view of other processes. */
 function jail(folder: string, own: string[]): string[] {
-  const capabilities = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
   const devices = ['null', 'urandom'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]);
   return [
-    ...(isRoot() ? [] : ['--unshare-user']),
-    ...[
-      '--unshare-pid',
-      '--unshare-net',
-      '--unshare-ipc',
-      '--unshare-uts',
-      '--unshare-cgroup-try',
-      '--die-with-parent',
-      '--hostname',
-      'berth',
-    ],
-    ...['--cap-drop', 'ALL', ...capabilities.flatMap((power) => ['--cap-add', power])],
+    ...namespaces(),
     ...['/usr', '/etc', '/dev'].flatMap((path) => ['--dir', path]),
     ...['/usr/bin', '/usr/lib'].flatMap((path) => ['--ro-bind', path, path]),
     ...['/usr/lib64', '/etc/ld.so.cache', '/etc/alternatives'].flatMap((path) => ['--ro-bind-try', path, path]),

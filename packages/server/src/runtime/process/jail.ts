@@ -13,7 +13,8 @@ import { lstatSync, readFileSync, readlinkSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { chromiumFlags, chromiumPolicyFile, chromiumPolicyPaths, vncSocket, withDisplay } from '@berth/guest';
 import { confined } from '../host/confine.ts';
-import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
+import { namespaces } from '../host/namespaces.ts';
+import { asUser, withoutPrivileges } from '../host/users.ts';
 
 /** The port of the egress proxy inside every jail. */
 const jailProxyPort = 3128;
@@ -88,7 +89,7 @@ export function jailCommand(options: JailOptions, inside?: string[]): Command {
   return {
     program: 'bwrap',
     args: [
-      ...namespaces(),
+      ...namespaces(['CAP_NET_ADMIN']),
       ...fileSystem(options),
       '--',
       ...['/bin/sh', '-c', jailScript, 'machine', String(sendmsgNumbers[process.arch]), listener],
@@ -97,25 +98,6 @@ export function jailCommand(options: JailOptions, inside?: string[]): Command {
     ],
     env: environment(options, { home: '/home', temporary: '/tmp' }),
   };
-}
-
-/** As root the user is changed inside the jail; otherwise a user namespace gives the capabilities to build one. */
-function namespaces(): string[] {
-  const capabilities = ['CAP_NET_ADMIN', 'CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
-  return [
-    ...(isRoot() ? [] : ['--unshare-user']),
-    ...[
-      '--unshare-pid',
-      '--unshare-net',
-      '--unshare-ipc',
-      '--unshare-uts',
-      '--unshare-cgroup-try',
-      '--die-with-parent',
-      '--hostname',
-      'berth',
-    ],
-    ...['--cap-drop', 'ALL', ...capabilities.flatMap((power) => ['--cap-add', power])],
-  ];
 }
 
 function fileSystem(options: JailOptions): string[] {

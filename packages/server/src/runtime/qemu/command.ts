@@ -14,6 +14,7 @@ import { dirname } from 'node:path';
 import { guestPorts } from '@berth/contract/guest';
 import { sameAsHost } from '../process/jail.ts';
 import type { Command } from '../process/jail.ts';
+import { namespaces } from '../host/namespaces.ts';
 import { asUser, isRoot, withoutPrivileges } from '../host/users.ts';
 import type { Image } from './image.ts';
 
@@ -152,25 +153,6 @@ function jailed({ shape, uid, environment }: QemuOptions, qemu: string[], first:
 function user({ kvmGroup }: MachineShape, uid: number): string[] {
   if (kvmGroup === null || !isRoot()) return asUser(uid);
   return ['--reuid', String(uid), '--regid', String(uid), '--groups', String(kvmGroup)];
-}
-
-/** As root the user is changed inside the jail; otherwise a user namespace gives the capabilities to build one. */
-function namespaces(): string[] {
-  const capabilities = ['CAP_SETPCAP', ...(isRoot() ? ['CAP_SETUID', 'CAP_SETGID'] : [])];
-  return [
-    ...(isRoot() ? [] : ['--unshare-user']),
-    ...[
-      '--unshare-pid',
-      '--unshare-net',
-      '--unshare-ipc',
-      '--unshare-uts',
-      '--unshare-cgroup-try',
-      '--die-with-parent',
-      '--hostname',
-      'berth',
-    ],
-    ...['--cap-drop', 'ALL', ...capabilities.flatMap((power) => ['--cap-add', power])],
-  ];
 }
 
 /** Read-only except /proc and three devices. */
