@@ -1,5 +1,6 @@
 /** Inspections with a real browser, of the shop's trade desk, which uses an API in every way. */
 import assert from 'node:assert/strict';
+import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import type { Entry } from 'har-format';
 import { createSession, inspect, listTabs, navigate, type InspectResponse } from '@berth/contract';
@@ -180,6 +181,34 @@ describe('an inspection', () => {
     const report = await inspected({ url: `${site.url}/lazy`, scroll: true, include: ['site', 'har'] });
     assert.equal(report.site?.service_worker, true);
     assert.equal(named(report, 'GET', '/late').response.status, 200);
+  });
+
+  it('leaves out a body of 100 MB, and has its size', async () => {
+    const chunk = Buffer.alloc(1_000_000, 0x61);
+    site.on('/large', (response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      Readable.from(Array.from({ length: 100 }, () => chunk)).pipe(response);
+    });
+    site.on('/after', bytes('{"after":true}', 'application/json'));
+    site.on(
+      '/with-large',
+      html(`<title>Large</title><script type=module>
+      const { body } = await fetch('/large');
+      let size = 0;
+      for await (const part of body) size += part.length;
+      await fetch('/after?' + size);
+      document.title = 'Read';
+    </script>`),
+    );
+    const report = await inspected({ url: `${site.url}/with-large`, include: ['assets', 'har'] });
+    assert.ok(
+      site.requests.some(({ path }) => path === '/after?100000000'),
+      'the page has read all of it',
+    );
+    assert.ok(report.limits.dropped_bytes >= 100_000_000, JSON.stringify(report.limits));
+    assert.equal(named(report, 'GET', '/large').response.content.text, undefined);
+    assert.equal(report.assets?.requests.find(({ url }) => url.endsWith('/large'))?.resource_bytes, 100_000_000);
+    assert.match(named(report, 'GET', '/after').response.content.text ?? '', /after/);
   });
 
   it('ends within bounds on a page that has too much of everything', async () => {
