@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createKey, fetchPage, getPool, listAllSessions, listSessions, type FetchResponse } from '@berth/contract';
+import {
+  createKey,
+  createSession,
+  endSession,
+  fetchPage,
+  getPool,
+  listAllSessions,
+  listSessions,
+  type FetchResponse,
+} from '@berth/contract';
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
@@ -131,6 +140,16 @@ describe('fetch modes', () => {
       }
       const shopRefused = await fetchPath(`${shop.url}/account`, { respect_robots: true });
       assert.equal(shopRefused.block?.type, 'robots_disallowed');
+    });
+
+    it('respect robots.txt in a session, too', async () => {
+      const { session_id } = (await client.call(createSession, { body: {} })).body;
+      const hits = site.hits.length;
+      const refused = await fetchPath('/hidden', { session_id, respect_robots: true });
+      assert.deepEqual([refused.status, refused.block?.type], ['blocked', 'robots_disallowed']);
+      assert.ok(!site.hits.slice(hits).some((hit) => hit.startsWith('/hidden')));
+      assert.equal((await get('/second', { session_id, respect_robots: true })).title, 'Second');
+      await client.call(endSession, { params: { session_id } });
     });
   });
 

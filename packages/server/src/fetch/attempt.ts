@@ -34,6 +34,8 @@ export interface RunDeps {
   metering: Metering;
   clock: Clock;
   allowEvaluate: boolean;
+  /** Of plain requests. */
+  userAgent: string;
   /** Of this worker. */
   runtime: Pick<Runtime, 'kinds'>;
 }

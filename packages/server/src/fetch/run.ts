@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type Block, type FetchResponse, type StrategyName, type WorkUsage } from '@berth/contract';
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
+import { createHttpClient, type HttpClient } from '../egress/egress.ts';
 import { Deadline } from '../lib/deadline.ts';
 import { addUsage, Attempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
@@ -78,12 +79,26 @@ export class FetchRun {
 
   /** The block to return when robots.txt disallows the page; null when it may be fetched. */
   async #checkRobots(signal: AbortSignal): Promise<Block | null> {
-    const { request, key, policy } = this.#spec;
-    if (!request.respect_robots || !policy) return null;
-    const refusal = await this.#deps.httpRoutes.withRoute(this.#spec, ({ client }) =>
-      this.#deps.robots.refusal(client, key, request.url, signal),
+    const { request, key } = this.#spec;
+    if (!request.respect_robots) return null;
+    const refusal = await this.#withHttpClient((client) =>
+      this.#deps.robots.refusal(client, request.session_id ?? key, request.url, signal),
     );
     return refusal === null ? null : createOwnBlock('robots_disallowed', refusal);
+  }
+
+  /** Requests take the egress of the fetch: the session's own, or a route for plain HTTP. */
+  async #withHttpClient<T>(work: (client: HttpClient) => Promise<T>): Promise<T> {
+    const { sessions, httpRoutes, userAgent } = this.#deps;
+    const { owner, request } = this.#spec;
+    if (request.session_id === null) return httpRoutes.withRoute(this.#spec, ({ client }) => work(client));
+    const { machine } = await sessions.running(owner, request.session_id);
+    const client = createHttpClient(machine.egress, { userAgent });
+    try {
+      return await work(client);
+    } finally {
+      client.close();
+    }
   }
 
   async #runAttempts(retryPlan: RetryPlan, signal: AbortSignal): Promise<AttemptResult> {
