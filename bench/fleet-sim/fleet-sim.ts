@@ -1,5 +1,5 @@
 /**
- * How large a fleet on one database can be: the real rules of placement and leases in simulated time, with the
+ * How large a fleet on one database can be: the real rules of placement, leases and limits in simulated time, with the
  * statements that the real service sends, counted and timed on this machine.
  *
  *     node bench/fleet-sim/fleet-sim.ts                              the curve, up to 5 000 workers and 200 000 sessions
@@ -7,6 +7,7 @@
  */
 import { parseArgs } from 'node:util';
 import { printSection, summarize, spread } from '../figures.ts';
+import { simulateRates } from './rates.ts';
 import { simulate } from './simulation.ts';
 import { measureReads, measureStatements, type StatementCosts } from './statements.ts';
 
@@ -27,6 +28,8 @@ printSection({
     'rank p50/p95/p99 ms',
     'ready p50/p95/p99 s',
     'refused',
+    'over limit',
+    'rate p50/p95/p99 of limit',
     'load p99/mean',
     'statements/s',
     'database cores',
@@ -44,6 +47,8 @@ printSection({
 async function rowOf(workers: number, { create, end, workerSecond, sessionSecond }: StatementCosts): Promise<(string | number)[]> {
   const sessions = workers * sessionsEach;
   const { perSecond, ...result } = simulate({ workers, sessions, seed: Number(values.seed) });
+  if (result.ownerLoad > 1) throw new Error('an owner had more sessions than its limit');
+  const rates = await simulateRates({ workers, seed: Number(values.seed) });
   const reads = await measureReads(workers);
   const { creates, roomReads, heartbeats } = perSecond;
   const sum = (of: 'statements' | 'ms'): number =>
@@ -58,6 +63,8 @@ async function rowOf(workers: number, { create, end, workerSecond, sessionSecond
     spread(result.rankMs),
     spread(result.readyMs.map((ms) => ms / 1000)),
     result.refused,
+    result.limited,
+    spread(rates),
     summarize(result.loads).p99 / mean,
     sum('statements') + roomReads,
     busyMs / 1000,

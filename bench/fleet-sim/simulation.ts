@@ -2,7 +2,7 @@
  * A fleet in simulated time. Placement ranks workers by its real code, and leases are watched by theirs; what the
  * database and the hosts do is modelled: a row changes at once, and a machine boots in a second and a half.
  */
-import { LeaseView, leaseTiming, type SeenLease } from '../../packages/server/src/fleet/testing.ts';
+import { LeaseView, leaseTiming, watchedMax } from '../../packages/server/src/fleet/testing.ts';
 import { hasRoom, rankWorkers, type Room } from '../../packages/server/src/placement/testing.ts';
 import { Events } from './events.ts';
 import { seeded } from '../../packages/server/src/lib/seeded.fixture.ts';
@@ -18,9 +18,12 @@ export interface SimulationResult {
   rankMs: number[];
   /** From a create’s arrival until its session is ready, without the time of statements. */
   readyMs: number[];
-  /** Sessions that no worker took, of all. */
+  /** Creates that no worker took, and those of owners who had as many sessions as they may, of all. */
   refused: number;
+  limited: number;
   created: number;
+  /** The most that an owner had, as a share of the limit. */
+  ownerLoad: number;
   /** Sessions of each worker when the fleet is steady. */
   loads: number[];
   /** In the steady minute. */
@@ -39,6 +42,7 @@ interface Host {
   booting: number;
   waiting: (() => void)[];
   isAlive: boolean;
+  lease: LeaseView;
   beats: number;
   /** Its row is among those that placement reads. */
   isListed: boolean;
@@ -64,8 +68,8 @@ const timing = leaseTiming(8000);
 /** How long a worker uses the rows that it has read. */
 const viewMs = 1000;
 const rowsMs = 25;
-/** Each worker watches all others; the first to notice counts, and so many are simulated. */
-const observers = 10;
+/** An owner's starting and ready sessions, as a plan may limit them: ten times what the mean owner has. */
+const limitOf = ({ sessions }: FleetSize): number => Math.max(10, Math.ceil((10 * sessions) / owners));
 const filledFrom = 64;
 const fillMs = 60_000;
 const steadyMs = 60_000;
@@ -81,23 +85,32 @@ class Simulation {
   readonly #random: () => number;
   readonly #hosts: Host[];
   readonly #byId: Map<string, Host>;
+  /** By id, as the statement of a heartbeat orders them. */
+  readonly #ordered: { hosts: readonly Host[]; indexes: ReadonlyMap<Host, number> };
   readonly #views = new Map<Host, View>();
-  /** Sessions of each owner by worker. */
+  /** Sessions of each owner by worker: the rows of its sessions. Those of a lost worker count until its lease is taken. */
   readonly #owned = new Map<number, Map<string, number>>();
+  readonly #limit: number;
+  #lostMs = -Infinity;
   readonly #result: SimulationResult;
   readonly #counts = { heartbeats: 0, roomReads: 0, creates: 0 };
   #isFilled = false;
   #isSteady = false;
+  #isWatching = false;
   /** The rows as they were a moment ago: one copy for all who read them. */
   #rows: Pick<View, 'rooms' | 'readMs'> = { rooms: [], readMs: -Infinity };
 
   constructor(size: FleetSize) {
     this.#size = size;
     this.#random = seeded(size.seed);
+    this.#limit = limitOf(size);
     this.#hosts = Array.from({ length: size.workers }, (_, index) => newHost(`wrk_${index}`));
     this.#byId = new Map(this.#hosts.map((host) => [host.room.workerId, host]));
+    const hosts = this.#hosts.toSorted((a, b) => (a.room.workerId < b.room.workerId ? -1 : 1));
+    this.#ordered = { hosts, indexes: new Map(hosts.map((host, index) => [host, index])) };
     const perSecond = { heartbeats: 0, roomReads: 0, creates: 0 };
-    this.#result = { rankMs: [], readyMs: [], refused: 0, created: 0, loads: [], perSecond, noticedMs: [], replacedMs: [] };
+    const counts = { refused: 0, limited: 0, created: 0, ownerLoad: 0 };
+    this.#result = { rankMs: [], readyMs: [], ...counts, loads: [], perSecond, noticedMs: [], replacedMs: [] };
   }
 
   run(): SimulationResult {
@@ -109,6 +122,7 @@ class Simulation {
     this.#arrive();
     this.#events.runUntil(fillMs + steadyMs / 2);
     this.#isSteady = true;
+    this.#isWatching = true;
     const before = { ...this.#counts };
     this.#events.runUntil(fillMs + steadyMs);
     const seconds = steadyMs / 2000;
@@ -134,6 +148,10 @@ class Simulation {
     this.#owned.set(owner, ownerSessions);
     this.#counts.creates += 1;
     this.#result.created += 1;
+    const owned = [...ownerSessions.values()].reduce((sum, count) => sum + count, 0);
+    this.#result.ownerLoad = Math.max(this.#result.ownerLoad, owned / this.#limit);
+    // Counted in rows, under a lock of the owner: creates of one owner are one after another.
+    if (owned >= this.#limit) return void (this.#result.limited += 1);
     const view = this.#view();
     const rankedMs = performance.now();
     const ranked = rankWorkers(this.#isFilled ? view.rooms : this.#someOf(view.rooms), { region, kind, ownerSessions }, this.#random);
@@ -142,9 +160,9 @@ class Simulation {
     const candidates = this.#reserve(view, ranked);
     const host = candidates.map((id) => this.#byId.get(id)!).find((one) => one.isAlive && one.sessions + one.booting < sessionsMax);
     if (!host) return void (this.#result.refused += 1);
+    const { workerId } = host.room;
+    ownerSessions.set(workerId, (ownerSessions.get(workerId) ?? 0) + 1);
     this.#acquire(host, () => {
-      const { workerId } = host.room;
-      ownerSessions.set(workerId, (ownerSessions.get(workerId) ?? 0) + 1);
       if (isMeasured) this.#result.readyMs.push(this.#events.nowMs - startMs);
       onReady();
       this.#events.after(-Math.log(1 - this.#random()) * lifeMs, () => {
@@ -222,38 +240,46 @@ class Simulation {
     const reservedNow = host.room.reserved - host.reservedBefore;
     host.reservedBefore = reservedNow;
     host.room = { ...host.room, sessions: host.sessions, reserved: reservedNow, warm: { [kind]: host.warm } };
+    if (this.#isWatching) this.#observe(host);
     this.#events.after(timing.heartbeatMs, () => this.#beat(host));
   }
 
-  /** A tenth of the workers dies at once. Their clients create new sessions when the lease is taken. */
+  /** A random tenth of the workers dies at once. Their clients create new sessions when the lease is taken. */
   #loseTenth(): void {
-    const lostMs = this.#events.nowMs;
-    const lost = this.#hosts.slice(0, Math.ceil(this.#hosts.length / 10));
-    for (const host of lost) host.isAlive = false;
-    const taken = new Set<string>();
-    const take = ({ workerId }: SeenLease): void => {
-      if (taken.has(workerId)) return;
-      taken.add(workerId);
-      const host = this.#byId.get(workerId)!;
-      host.isListed = false;
-      this.#result.noticedMs.push(this.#events.nowMs - lostMs);
-      for (const owned of this.#owned.values()) owned.delete(workerId);
-      const replaced = (): void => void this.#result.replacedMs.push(this.#events.nowMs - lostMs);
-      for (let index = 0; index < host.sessions; index += 1) this.#create(replaced);
-    };
-    for (const host of this.#hosts.filter(({ isAlive }) => isAlive).slice(0, observers)) this.#watch(host, take);
+    this.#lostMs = this.#events.nowMs;
+    const left = [...this.#hosts];
+    for (let count = Math.ceil(left.length / 10); count > 0; count -= 1)
+      for (const host of left.splice(Math.floor(this.#random() * left.length), 1)) host.isAlive = false;
   }
 
-  #watch(host: Host, take: (lease: SeenLease) => void): void {
-    const view = new LeaseView(timing.gapMsMax);
-    const observe = (): void => {
-      const { nowMs } = this.#events;
-      const others = this.#hosts.filter((other) => other !== host && other.isListed);
-      const leases = others.map(({ room, beats }) => ({ workerId: room.workerId, epoch: 1, beat: String(beats), leaseMs: timing.leaseMs }));
-      for (const lease of view.observe(leases, { askedMs: nowMs, answeredMs: nowMs })) take(lease);
-      this.#events.after(timing.heartbeatMs, observe);
-    };
-    this.#events.after(this.#random() * timing.heartbeatMs, observe);
+  /** With each heartbeat a worker reads those of the workers that it watches. Another may have been faster. */
+  #observe(host: Host): void {
+    const { nowMs } = this.#events;
+    const leases = this.#watchedBy(host).map(({ room, beats }) => ({
+      ...{ workerId: room.workerId, epoch: 1, beat: String(beats), leaseMs: timing.leaseMs },
+    }));
+    for (const { workerId } of host.lease.observe(leases, { askedMs: nowMs, answeredMs: nowMs })) this.#take(this.#byId.get(workerId)!);
+  }
+
+  /** As the statement reads them: the next live ones by id, and after the last the first. */
+  #watchedBy(host: Host): Host[] {
+    const { hosts, indexes } = this.#ordered;
+    const own = indexes.get(host)!;
+    const watched: Host[] = [];
+    for (let step = 1; step < hosts.length && watched.length < watchedMax; step += 1) {
+      const other = hosts[(own + step) % hosts.length]!;
+      if (other.isListed) watched.push(other);
+    }
+    return watched;
+  }
+
+  #take(host: Host): void {
+    if (!host.isListed) return;
+    host.isListed = false;
+    this.#result.noticedMs.push(this.#events.nowMs - this.#lostMs);
+    for (const owned of this.#owned.values()) owned.delete(host.room.workerId);
+    const replaced = (): void => void this.#result.replacedMs.push(this.#events.nowMs - this.#lostMs);
+    for (let index = 0; index < host.sessions; index += 1) this.#create(replaced);
   }
 }
 
@@ -261,5 +287,16 @@ function newHost(workerId: string): Host {
   const warm = { [kind]: warmTarget };
   const rows = { sessions: 0, sessionsMax, reserved: 0, machinesLeft: null, isAdmitting: true, isBusy: false, warm };
   const room: Room = { workerId, region, kinds: [kind], takesWork: true, ...rows };
-  return { room, reservedBefore: 0, sessions: 0, warm: warmTarget, booting: 0, waiting: [], isAlive: true, beats: 0, isListed: true };
+  return {
+    room,
+    reservedBefore: 0,
+    sessions: 0,
+    warm: warmTarget,
+    booting: 0,
+    waiting: [],
+    isAlive: true,
+    beats: 0,
+    isListed: true,
+    lease: new LeaseView(timing.gapMsMax),
+  };
 }

@@ -306,7 +306,7 @@ export async function countOtherMachines(
 /* The leases of workers: each statement that changes one compares what it replaces. */
 
 /** A worker watches this many others, the next by id: each is watched by as many, and a heartbeat costs the same in any fleet. */
-const watchedMax = 8;
+export const watchedMax = 8;
 
 /** What a worker writes about itself. */
 export interface LeaseHolder extends WorkerReport {

@@ -3,7 +3,8 @@ import type { Tables } from '../store/store.ts';
 import { holdLease, readLease, writeBeat, type Beat, type LeaseHolder, type WorkerReport } from './store.ts';
 
 export { leaseTiming } from './lease.ts';
-export { LeaseView, type SeenLease } from './lease-view.ts';
+export { LeaseView } from './lease-view.ts';
+export { watchedMax } from './store.ts';
 
 /** The report of a worker with room for ten sessions. */
 export const reportOf = (worker: Partial<WorkerReport> & Pick<WorkerReport, 'workerId'>): WorkerReport => ({

@@ -19,7 +19,7 @@ export interface RatesDeps {
 
 const windowSeconds = 60;
 /** A count is written within this time and read within this time: a second in all. */
-const exchangeMs = 500;
+export const exchangeMs = 500;
 const pruneEvery = 120;
 
 export class Rates {
