@@ -20,6 +20,7 @@ export { DeadlineExceeded, toFetchError } from './errors.ts';
 export type { FetchMachines, PageLease } from './machines.ts';
 export { createCooldown } from './own-block.ts';
 export { createPageStepContext } from './page-step-context.ts';
+export { withOwnSession } from './own-session.ts';
 export { createMachineSpec, type FetchSpecDeps, type MachineRequest, type MachineSpec } from './spec.ts';
 
 export interface FetchDeps extends FetchSpecDeps, Omit<RunDeps, 'machines' | 'httpRoutes' | 'robots'>, MachinesDeps, HttpRoutesDeps {
@@ -150,8 +151,9 @@ export class Fetches {
 
   /** A job's id begins with the session that will fetch, or with a fresh id when no session is needed. */
   #pickSession(spec: FetchSpec, signal: AbortSignal): Promise<string> {
-    const { session_id: sessionId, mode } = spec.request;
+    const { session_id: sessionId, mode, profile } = spec.request;
     if (sessionId !== null) return Promise.resolve(sessionId);
+    if (profile) return Promise.resolve(newId('ses'));
     return mode === 'browser' ? this.machines.reserve(spec, signal) : Promise.resolve(newId('ses'));
   }
 }

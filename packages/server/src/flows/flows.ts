@@ -22,7 +22,7 @@ import { LlmClient, type LlmConfig } from './llm/client.ts';
 import { createLlmTask } from './llm/llm-task.ts';
 import { flows, templates } from './registry.ts';
 import { toFlowResult, toJobOutcome, toPending, withName } from './reply.ts';
-import { createFlowSpec, toAgentWork, toTemplateWork, type FlowLists, type FlowRequest, type FlowSpec } from './spec.ts';
+import { createFlowSpec, needsOwnSession, toAgentWork, toTemplateWork, type FlowLists, type FlowRequest, type FlowSpec } from './spec.ts';
 import { FlowWork, type WorkContext, type WorkDeps } from './work.ts';
 
 export interface FlowsDeps extends FetchSpecDeps, WorkDeps {
@@ -177,10 +177,10 @@ export class Flows {
   }
 
   /** A job's id begins with the session that it runs in. */
-  #pickSession({ request, flow, inputs, machine }: FlowSpec, signal: AbortSignal): Promise<string> {
+  #pickSession(spec: FlowSpec, signal: AbortSignal): Promise<string> {
+    const { request, machine } = spec;
     if (request.session_id !== null) return Promise.resolve(request.session_id);
-    if (request.keep_session || flow.needsSession(inputs)) return Promise.resolve(newId('ses'));
-    return this.#deps.machines.reserve(machine, signal);
+    return needsOwnSession(spec) ? Promise.resolve(newId('ses')) : this.#deps.machines.reserve(machine, signal);
   }
 }
 

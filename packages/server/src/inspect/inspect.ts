@@ -195,7 +195,7 @@ export class Inspections {
   /** A job's id begins with the session that will load the site, or with a fresh id when no session is needed. */
   #pickSession({ request, machine }: InspectSpec, signal: AbortSignal): Promise<string> {
     if (request.session_id !== null) return Promise.resolve(request.session_id);
-    return request.url === null ? Promise.resolve(newId('ses')) : this.#deps.machines.reserve(machine, signal);
+    return request.url === null || request.profile ? Promise.resolve(newId('ses')) : this.#deps.machines.reserve(machine, signal);
   }
 }
 
