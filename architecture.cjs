@@ -32,6 +32,7 @@ module.exports.ladder = [
   // browsing: what a caller does in a session
   'steps',
   'captcha',
+  'profiles',
   'sessions',
   'drive',
   // people: who watches

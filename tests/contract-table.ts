@@ -50,6 +50,7 @@ const unknownIds = {
   path: 'vnc.html',
   worker_id: 'wrk_000000000000000000000000',
   token_id: 'tok_000000000000000000000000',
+  profile_id: 'pro_000000000000000000000000',
   skill_id: 'skl_000000000000000000000000',
   token: newRawKey(connectTokenPrefix),
 };

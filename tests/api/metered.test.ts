@@ -17,6 +17,7 @@ import {
   inspect,
   listSkills,
   listAllSessions,
+  listProfiles,
   listSessions,
   listTabs,
   createCreditCodes,
@@ -99,6 +100,17 @@ const aConnectToken = inParams(async (_, { key }) => {
   return { token_id, token: token ?? '' };
 });
 
+/** That a session has saved. */
+const aProfile = inParams(async (_, { key }) => {
+  const name = newId('pro').slice(4);
+  const { session_id } = await served.create({ profile: { name, save_changes: true } }, { key });
+  await served.call(endSession, { key, params: { session_id } });
+  const isSaved = async () =>
+    (await served.call(listProfiles, { key })).body.some((profile) => profile.name === name && profile.version === 1);
+  await eventually('the profile is saved', isSaved);
+  return { profile_id: name };
+});
+
 /** Of another region, so that nothing is placed on it. */
 const anotherWorker = inParams(async () => {
   const workerId = newId('wrk');
@@ -154,6 +166,8 @@ const prepares: Record<string, Prepare> = {
     await learnSkill(served, { owner, task: 'login', step: 'mail' });
     return { skill_id: (await served.call(listSkills, { key })).body[0]?.skill_id ?? '' };
   }),
+  getProfile: aProfile,
+  deleteProfile: aProfile,
   revokeConnectToken: aConnectToken,
   discoverVersionByPath: aConnectToken,
   discoverTargetsByPath: aConnectToken,

@@ -264,6 +264,29 @@ describe('409 session_busy', () => {
   });
 });
 
+/** A profile is that of a session, which counts as one of the owner's. */
+const withProfile = { url: 'http://site.test/', profile: { name: 'mine', save_changes: true } };
+
+describe('429 concurrency_limit', () => {
+  it('answers when a session with a profile would be one too many', async () => {
+    const key = await served.ownerKey('three-with-profile', 'free');
+    await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
+    const { details } = await served.refuse(inspect, 'concurrency_limit', { key, body: withProfile });
+    assert.deepEqual(details, { limit: 3, active: 3 });
+  });
+});
+
+describe('429 create_rate_limit', () => {
+  it('answers when sessions with profiles are created too fast', async () => {
+    const key = await served.ownerKey('hasty-with-profile', 'free');
+    for (let n = 0; n < 5; n += 1) {
+      const { session_id } = await served.create({}, { key });
+      await served.call(endSession, { key, params: { session_id } });
+    }
+    await served.refuse(inspect, 'create_rate_limit', { key, body: withProfile });
+  });
+});
+
 describe('503 no_capacity', () => {
   it('answers when no browser can be started, and leaves nothing of it', async () => {
     const unlucky = await startApp();

@@ -38,7 +38,8 @@ describe('the service during crashes and shutdowns', () => {
     assert.match(service.output, /brt_live_[0-9A-Za-z]{49}/);
     assert.match(service.output, /\/docs/);
     assert.equal(service.output.match(/^Berth is ready: http:\/\/127\.0\.0\.1:\d+$/gm)?.length, 1);
-    for (const name of ['api-key', 'admin-key', 'token-key']) assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600);
+    for (const name of ['api-key', 'admin-key', 'token-key', 'profile-key'])
+      assert.equal(statSync(join(dataDir, name)).mode & 0o777, 0o600);
     const raw = service.key;
     const [, header] = /-H ("Authorization: [^"]+")/.exec(service.output) ?? [];
     assert.equal(

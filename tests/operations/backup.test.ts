@@ -53,7 +53,7 @@ describe('a backup', { timeout: 120_000 }, () => {
     await writers;
     owners = state.acknowledged.map(({ owner }) => owner);
     assert.deepEqual([code, stderr], [0, '']);
-    assert.match(stdout, /^In it: the database, and admin-key, api-key, shown-keys, token-key, worker-id\./m);
+    assert.match(stdout, /^In it: the database, and admin-key, api-key, profile-key, shown-keys, token-key, worker-id\./m);
     assert.match(stdout, /^Not in it: images .*, settings/m);
     assert.ok(writtenBefore > acknowledged.length, 'nothing was written during the backup');
   });
@@ -115,7 +115,7 @@ describe('a backup', { timeout: 120_000 }, () => {
     const { code, stdout, stderr } = await runCommand(['restore', file], to);
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, /^Restored to .*\/restored: the service as of 20/);
-    for (const name of ['admin-key', 'api-key', 'token-key', 'worker-id']) {
+    for (const name of ['admin-key', 'api-key', 'token-key', 'profile-key', 'worker-id']) {
       const [original, copy] = [from, to].map(({ BERTH_DATA_DIR: data }) => readFileSync(join(data, name), 'utf8'));
       assert.equal(copy, original);
       assert.equal(statSync(join(to.BERTH_DATA_DIR, name)).mode & 0o777, 0o600);
@@ -144,7 +144,7 @@ describe('a backup', { timeout: 120_000 }, () => {
       const { code, stdout } = await runCommand(['backup', join(from.BERTH_DATA_DIR, name)], from);
       assert.equal(code, 0);
       assert.match(stdout, new RegExp(`^Written: .*${name}`));
-      assert.match(stdout, /^In it: the database, and admin-key, api-key, shown-keys, token-key, worker-id\./m);
+      assert.match(stdout, /^In it: the database, and admin-key, api-key, profile-key, shown-keys, token-key, worker-id\./m);
     }
     assert.equal(existsSync(join(from.BERTH_DATA_DIR, 'postgres/cluster/postmaster.pid')), false);
   });

@@ -405,6 +405,8 @@ export const sessionEventTypes = [
   'captcha.awaiting_human',
   'captcha.solved',
   'captcha.failed',
+  'profile.saved',
+  'profile.save_failed',
 ] as const;
 export type SessionEventType = (typeof sessionEventTypes)[number];
 

@@ -6,6 +6,7 @@ import { endpoint } from './endpoint.ts';
 import { FetchRequest } from './fetch.ts';
 import { Timestamp } from './fields.ts';
 import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, workErrors } from './jobs.ts';
+import { WorkProfile } from './profiles.ts';
 import { Metadata } from './session-request.ts';
 
 export const flowCategories = ['extraction', 'navigation', 'forms', 'capture', 'monitoring', 'crawling', 'custom', 'research'] as const;
@@ -30,6 +31,7 @@ const workFields = {
   region: region.describe('Region code from `GET /v1/regions`, from which traffic leaves. Default: the region of the worker.'),
   kind: kind.describe('Kind of browser: `headless`, or `full_browser` with windows on a display. Default: `headless`.'),
   proxy: proxy.describe('Proxy to use. Default: null, the region’s egress.'),
+  profile: WorkProfile,
   timeout_ms: z
     .int()
     .min(flowTimeoutMs.min)
@@ -46,16 +48,23 @@ const workFields = {
   metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
 };
 
-type WorkContext = z.core.ParsePayload<{ session_id: string | null; region?: string | undefined; proxy: unknown; kind: string }>;
+type WorkContext = z.core.ParsePayload<{
+  session_id: string | null;
+  region?: string | undefined;
+  proxy: unknown;
+  kind: string;
+  profile: unknown;
+}>;
 
 /** A session has its own region, egress and kind. */
 function checkSession({ value, issues }: WorkContext): void {
   if (value.session_id === null) return;
-  const addIssue = (path: 'region' | 'proxy' | 'kind', message: string) =>
+  const addIssue = (path: 'region' | 'proxy' | 'kind' | 'profile', message: string) =>
     issues.push({ code: 'custom', message, path: [path], input: value[path], params: { type: 'value_error' } });
   if (value.region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
   if (value.proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
   if (value.kind !== 'headless') addIssue('kind', 'The kind is that of the session. Omit this field');
+  if (value.profile !== null) addIssue('profile', 'The profile is that of the session. Omit this field');
 }
 
 const FlowName = boundedString(1, 100);
@@ -153,8 +162,6 @@ const itemFields = {
 export const AgentTask = z.object(itemFields).meta({ id: 'AgentTaskResponse' });
 export type AgentTaskResponse = z.infer<typeof AgentTask>;
 
-const runErrors = [...workErrors, 'concurrency_limit', 'create_rate_limit'] as const;
-
 export const runAgent = endpoint({
   id: 'runAgent',
   method: 'POST',
@@ -170,7 +177,7 @@ export const runAgent = endpoint({
   reply: AgentResult,
   replyHeaders: asyncReplyHeaders,
   status: 200,
-  errors: ['unknown_task', ...runErrors],
+  errors: ['unknown_task', ...workErrors],
   cost: 'action',
   deadlineMs: flowTimeoutMs.max + 60_000,
   bodyLimitBytes,
@@ -223,7 +230,7 @@ export const runTemplate = endpoint({
   reply: TemplateResult,
   replyHeaders: asyncReplyHeaders,
   status: 200,
-  errors: ['unknown_template', ...runErrors],
+  errors: ['unknown_template', ...workErrors],
   cost: 'action',
   deadlineMs: flowTimeoutMs.max + 60_000,
   bodyLimitBytes,

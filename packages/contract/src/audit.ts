@@ -1,4 +1,4 @@
-/** The audit log of keys, credits, plans and sessions. */
+/** The audit log of keys, credits, plans, sessions and profiles. */
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
@@ -21,6 +21,8 @@ export const auditActions = [
   'billing.payment_failed',
   'session.created',
   'session.ended',
+  'profile.created',
+  'profile.deleted',
   'pool.resized',
   'worker.cordoned',
   'worker.uncordoned',

@@ -20,6 +20,7 @@ import * as ops from './ops.ts';
 import * as overview from './overview.ts';
 import * as owners from './owners.ts';
 import * as pool from './pool.ts';
+import * as profiles from './profiles.ts';
 import * as recordings from './recordings.ts';
 import * as regions from './regions.ts';
 import * as selfheal from './selfheal.ts';
@@ -60,6 +61,7 @@ export * from './ops.ts';
 export * from './overview.ts';
 export * from './owners.ts';
 export * from './pool.ts';
+export * from './profiles.ts';
 export * from './recordings.ts';
 export * from './regions.ts';
 export * from './selfheal.ts';
@@ -80,6 +82,7 @@ const isEndpoint = (value: unknown): value is Endpoint => typeof value === 'obje
 /** All endpoints, in the order of the documentation. */
 export const endpoints: readonly Endpoint[] = [
   sessions,
+  profiles,
   drive,
   actions,
   captcha,

@@ -24,6 +24,7 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
   path: `/${string}`;
   tag:
     | 'Sessions'
+    | 'Profiles'
     | 'Driving'
     | 'Connect'
     | 'Viewing'

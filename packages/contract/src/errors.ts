@@ -97,6 +97,11 @@ export const errors = {
     description: 'The session has no such download, or its file no longer exists. List the downloads.',
   },
   connect_token_not_found: { status: 404, retryable: false, description: 'You have no connect token with this id. List your tokens.' },
+  profile_not_found: {
+    status: 404,
+    retryable: false,
+    description: 'You have no profile with this id or name. List your profiles, or create it with a session that has `save_changes`.',
+  },
   skill_not_found: { status: 404, retryable: false, description: 'You have no skill with this id. List your skills.' },
   owner_not_found: { status: 404, retryable: false, description: 'No owner with this id exists. Check the id.' },
   worker_not_found: { status: 404, retryable: false, description: 'No worker with this id shares the database. List the workers.' },
@@ -170,7 +175,19 @@ export const errors = {
   profile_locked: {
     status: 409,
     retryable: false,
-    description: 'Another session writes to the profile. Reserved: this version has no profiles.',
+    description:
+      'Another session, `details.session_id`, saves this profile when it ends. End it, or send no `save_changes`. If it is ending ' +
+      'already, `error.retryable` is true: try again after `Retry-After` seconds.',
+  },
+  profile_unreadable: {
+    status: 409,
+    retryable: false,
+    description: 'The profile was encrypted with another key of the service. Delete it, and create it again.',
+  },
+  profile_limit_reached: {
+    status: 409,
+    retryable: false,
+    description: 'You have the maximum number of profiles. Delete one that you no longer use.',
   },
   idempotency_conflict: {
     status: 409,
@@ -293,9 +310,6 @@ export const errors = {
 } as const satisfies Record<string, { status: number; retryable: boolean; description: string }>;
 
 export type ErrorCode = keyof typeof errors;
-
-/** Codes of features that do not exist yet. They are listed so that a client whose list of codes is closed meets no new one (ADR 42). */
-export const reservedCodes: readonly ErrorCode[] = ['profile_locked'];
 
 /** Statuses by which the service asks to wait. Their errors always say for how long, where a retry can help. */
 const waitingStatuses: readonly number[] = [429, 503];

@@ -7,6 +7,7 @@ import { BlockDetection, WaitUntil } from './drive.ts';
 import { endpoint } from './endpoint.ts';
 import { PathId, Timestamp, WebUrl } from './fields.ts';
 import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, pollDeadlineMs, waitQuery, workErrors } from './jobs.ts';
+import { WorkProfile } from './profiles.ts';
 import { strategyNames } from './selfheal.ts';
 import { HeaderMap, Metadata, ProxyRequest, SessionKind, resourceTypes } from './session-request.ts';
 import { Pattern, Selector as StepSelector } from './step-fields.ts';
@@ -89,6 +90,7 @@ export const FetchRequest = z
       'Kind of browser. `full_browser` has windows on a display, and takes longer to start. Requires `mode: browser` or ' +
         '`auto`. Default: `headless`.',
     ),
+    profile: WorkProfile,
     wait_until: WaitUntil.default('load').describe(
       'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
         'traffic). Default: `load`.',
@@ -168,7 +170,7 @@ export const FetchRequest = z
     metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
   })
   .check((context) => {
-    const { mode, method, body, session_id: session, region, proxy, kind, actions, formats } = context.value;
+    const { mode, method, body, session_id: session, region, proxy, kind, profile, actions, formats } = context.value;
     const addIssue = (path: string, message: string) =>
       context.issues.push({ code: 'custom', message, path: [path], input: context.value[path as 'url'], params: { type: 'value_error' } });
     if (mode !== 'http' && method !== 'GET') addIssue('method', 'Methods other than GET require `mode: http`');
@@ -178,6 +180,8 @@ export const FetchRequest = z
     if (session !== null && region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
     if (session !== null && proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
     if (session !== null && kind !== 'headless') addIssue('kind', 'The kind is that of the session. Omit this field');
+    if (session !== null && profile !== null) addIssue('profile', 'The profile is that of the session. Omit this field');
+    if (mode !== 'browser' && profile !== null) addIssue('profile', 'A profile requires `mode: browser`');
     if (mode === 'http' && kind !== 'headless') addIssue('kind', 'The mode `http` uses no browser. Use another mode');
     if (mode === 'http' && actions.length > 0) addIssue('actions', 'Actions require a browser. Use another mode');
     if (mode === 'http')

@@ -11,6 +11,7 @@ import { InspectAssets } from './inspect-assets.ts';
 import { InspectAuth } from './inspect-auth.ts';
 import { InspectAutomation, InspectCookie, InspectSecurity, InspectSeo, InspectSite, InspectThirdParty } from './inspect-site.ts';
 import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, workErrors } from './jobs.ts';
+import { WorkProfile } from './profiles.ts';
 import { Metadata, ProxyRequest, SessionKind } from './session-request.ts';
 import { Steps } from './steps.ts';
 import { StorageState } from './storage-state.ts';
@@ -50,6 +51,7 @@ const browserFields = [
   'region',
   'proxy',
   'kind',
+  'profile',
   'storage_state',
   'actions',
   'wait_until',
@@ -85,6 +87,7 @@ export const InspectRequest = z
       ),
     proxy: ProxyRequest.nullable().default(null).describe('Proxy for the inspection. Default: null, the region’s egress.'),
     kind: SessionKind.default('headless').describe('Kind of browser. Default: `headless`.'),
+    profile: WorkProfile,
     storage_state: StorageState.nullable()
       .default(null)
       .describe('Cookies and local storage to begin with, in Playwright’s format. Default: null, none.'),
@@ -147,7 +150,7 @@ export const InspectRequest = z
     metadata: Metadata.default({}).describe('Up to 50 key-value pairs of your own, returned with the result. Default: none.'),
   })
   .check((context) => {
-    const { url, har, session_id: session, region, proxy, kind, storage_state: state, include } = context.value;
+    const { url, har, session_id: session, region, proxy, kind, profile, storage_state: state, include } = context.value;
     const addIssue = (path: keyof typeof context.value, message: string) =>
       context.issues.push({ code: 'custom', message, path: [path], input: context.value[path], params: { type: 'value_error' } });
     if (url === null && har === null) addIssue('url', 'Either `url` or `har` is required');
@@ -161,6 +164,9 @@ export const InspectRequest = z
     if (session !== null && region !== undefined) addIssue('region', 'The region is that of the session. Omit this field');
     if (session !== null && proxy !== null) addIssue('proxy', 'The egress is that of the session. Omit this field');
     if (session !== null && kind !== 'headless') addIssue('kind', 'The kind is that of the session. Omit this field');
+    if (session !== null && profile !== null) addIssue('profile', 'The profile is that of the session. Omit this field');
+    if (profile !== null && state !== null)
+      addIssue('storage_state', 'The cookies and storage are those of the profile. Omit one of the two');
     if (session !== null && state !== null) addIssue('storage_state', 'The cookies are those of the session. Omit this field');
   })
   .meta({ id: 'InspectRequest' });

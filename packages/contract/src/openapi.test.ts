@@ -129,7 +129,26 @@ test('requires fields with a default in responses, not in requests', () => {
 test('lists the error codes of each status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
-  const statuses = ['201', '400', '401', '402', '403', '408', '409', '413', '414', '415', '422', '429', '431', '500', '501', '503', '504'];
+  const statuses = [
+    '201',
+    '400',
+    '401',
+    '402',
+    '403',
+    '404',
+    '408',
+    '409',
+    '413',
+    '414',
+    '415',
+    '422',
+    '429',
+    '431',
+    '500',
+    '501',
+    '503',
+    '504',
+  ];
   const responses = Object.fromEntries(responsesOf(create));
   assert.deepEqual(Object.keys(responses), statuses);
   assert.match(responses['429']?.description ?? '', /rate_limited.*concurrency_limit|concurrency_limit.*rate_limited/s);

@@ -41,6 +41,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApi
 /** In the order of the documentation. */
 const tags: Record<Endpoint['tag'], string> = {
   Sessions: 'Create, read, update and end browser sessions.',
+  Profiles: 'List and delete what browsers keep between sessions.',
   Driving: 'Navigate, run actions, and read pages, files and events of a session.',
   Connect: 'Connect Playwright, Puppeteer and other DevTools clients to a session.',
   Viewing: 'Watch and control sessions in a live view, over VNC, or in a recording.',

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { captchaProviders } from './captcha.ts';
 import { BrowsableUrl, Locale, Timezone, connectionHeaders } from './fields.ts';
+import { ProfileRequest } from './profiles.ts';
 import { StorageState } from './storage-state.ts';
 
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
@@ -201,6 +202,12 @@ export const CreateSessionRequest = z
         'Cookies and local storage to restore before the first page loads, in Playwright’s format, at most 4 MiB. ' +
           'Default: null, none.',
       ),
+    profile: ProfileRequest.nullable()
+      .default(null)
+      .describe(
+        'Profile whose cookies and storage the session starts with, and which it may save at its end. Excludes `storage_state`. ' +
+          'Default: null, none.',
+      ),
     captcha: CaptchaRequest.prefault({}).describe('How the session handles captchas.'),
     har: z.boolean().default(false).describe('Whether to record network traffic from the start, for `GET …/har`. Default: `false`.'),
     record: z
@@ -217,9 +224,19 @@ export const CreateSessionRequest = z
   .check((context) => {
     const { timeout_seconds: timeout, idle_timeout_seconds: idle } = context.value;
     if (idle !== undefined && timeout !== undefined && idle > timeout) context.issues.push(idleAboveTimeout(idle, timeout));
+    if (context.value.profile !== null && context.value.storage_state !== null) context.issues.push(stateBesideProfile(context.value));
   })
   .meta({ id: 'CreateSessionRequest' });
 export type CreateSessionRequest = z.infer<typeof CreateSessionRequest>;
+
+/** Which of the two wins for a cookie that both have would be a guess. */
+const stateBesideProfile = (input: object): z.core.$ZodRawIssue => ({
+  code: 'custom',
+  message: 'The cookies and storage are those of the profile. Omit one of the two',
+  path: ['storage_state'],
+  input,
+  params: { type: 'value_error' },
+});
 
 function idleAboveTimeout(idle: number, timeout: number): z.core.$ZodRawIssue {
   return {

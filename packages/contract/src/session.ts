@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { captchaProviders } from './captcha.ts';
 import { navigationFailures } from './errors.ts';
 import { Timestamp } from './fields.ts';
+import { SessionProfile } from './profiles.ts';
 import { recordingStatuses } from './recordings.ts';
 import { SessionKind, Viewport, egressTypes } from './session-request.ts';
 
@@ -86,7 +87,7 @@ export const Session = z
       })
       .nullable()
       .describe('Proxy that the request named, without credentials; null for the region’s egress, which `egress` describes.'),
-    profile: z.null().describe('Profile of the session. Reserved: this version has no profiles, so it is null.'),
+    profile: SessionProfile.nullable().describe('Profile with which the session started; null without one.'),
     block_ads: z.boolean().describe('Whether connections to known advertising and tracking hosts are refused.'),
     allowed_domains: z
       .array(z.string())

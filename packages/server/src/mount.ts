@@ -31,6 +31,7 @@ import { mountMetrics, mountOps, mountOpsAdmin } from './ops/routes.ts';
 import type { StallWatch } from './ops/stall-watch.ts';
 import { adminGuard, metricsGuard } from './owners/owners.ts';
 import { mountWorkersAdmin } from './placement/admin-routes.ts';
+import { mountProfiles } from './profiles/routes.ts';
 import { mountRecordings } from './recordings/routes.ts';
 import { mountRegions } from './regions/routes.ts';
 import { ConnectAddress } from './sessions/connect-address.ts';
@@ -94,6 +95,7 @@ export function mountRoutes(mount: MountDeps): Http {
     adminRequestsPerMinuteMax,
   });
   mountSessions(http, sessions);
+  mountProfiles(http, services.profiles);
   mountConnect(http, connects);
   mountConnectAddress(http, connects, new ConnectAddress({ sessions, fleet }));
   mountDrive(http, drive);

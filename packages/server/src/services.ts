@@ -27,6 +27,7 @@ import { openObjects, type Objects } from './objects/objects.ts';
 import { readOrCreateSecret } from './lib/secret-file.ts';
 import { loadPrices, type Prices } from './ops/prices.ts';
 import { Recordings } from './recordings/recordings.ts';
+import { Profiles } from './profiles/profiles.ts';
 import { Rates } from './rates/rates.ts';
 import { loadRegions, type Regions } from './regions/regions.ts';
 import type { HostReader, Runtime, VideoEncoders } from './runtime/runtime.ts';
@@ -78,6 +79,7 @@ export interface AppServices extends Accounts {
   /** null: this worker passes no requests to others. */
   forwarding: Forwarding | null;
   workers: Workers;
+  profiles: Profiles;
   sessions: Sessions;
   connects: CdpConnections;
   content: Content;
@@ -101,7 +103,7 @@ export async function buildServices(
 ): Promise<AppServices> {
   const { dataDir, region } = config;
   const workerId = readWorkerId(dataDir);
-  const secret = Buffer.from(await readTokenKey(config, store), 'hex');
+  const secret = await readSecret(config, store, 'token-key');
 
   const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
   const peers = { hasPeers: () => fleet.lastHeartbeat.hasPeers };
@@ -135,11 +137,12 @@ export async function buildServices(
   const disk = openDisk(config, log);
   const place = storageOptions(config);
   const objects = place && (await openObjects(place, { store, clock, log }));
+  const profiles = new Profiles({ store, owners, audit, clock, secret: await readSecret(config, store, 'profile-key') });
   const tabLimits = { headless: config.tabsMax, full_browser: config.tabsFullBrowserMax };
   const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
   const findLost = () => findLostClaims(store, fleet.lease.claimant);
   const sessions = new Sessions({
-    ...{ rates, store, owners, audit, metering, fleet, disk, regions, clock, log, workerId, ...limits },
+    ...{ rates, store, owners, audit, metering, fleet, disk, profiles, regions, clock, log, workerId, ...limits },
     findLostClaims: findLost,
   });
   const placement = new Placement({
@@ -202,6 +205,7 @@ export async function buildServices(
     placement,
     forwarding: buildForwarding({ store, clock, log, workerId, secret, config }, { fleet, placement, sessions, recordings }),
     workers: new Workers({ store, audit, fleet, workerId }),
+    profiles,
     sessions,
     connects: new CdpConnections({ sessions, keys, owners, tokens, clock, secret, log, isLoopbackOnly: isLoopbackOnly(config) }),
     content,
@@ -242,10 +246,10 @@ function buildForwarding(
   return forwarding;
 }
 
-/** Seals tokens and links. The workers of one database have the key of the first of them. */
-async function readTokenKey({ dataDir, databaseUrl }: Config, store: Store): Promise<string> {
-  const { secret: own } = readOrCreateSecret(join(dataDir, 'token-key'), () => randomBytes(32).toString('hex'));
-  return databaseUrl === null ? own : shareSecret(store, 'token-key', own);
+/** `token-key` seals tokens and links, `profile-key` profiles. The workers of one database have the keys of the first of them. */
+async function readSecret({ dataDir, databaseUrl }: Config, store: Store, name: 'token-key' | 'profile-key'): Promise<Buffer> {
+  const { secret: own } = readOrCreateSecret(join(dataDir, name), () => randomBytes(32).toString('hex'));
+  return Buffer.from(databaseUrl === null ? own : await shareSecret(store, name, own), 'hex');
 }
 
 const leaseSecondsByDefault = 8;

@@ -30,6 +30,8 @@ import { FetchedPage } from './page/private-page.ts';
 import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import { NetworkLog } from './network/network-log.ts';
+import { readBrowserState, writeBrowserState } from './storage/browser-state.ts';
+import type { BrowserState, ReadBrowserState } from './storage/model.ts';
 import { readCookies, readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
@@ -39,6 +41,7 @@ import type { StorageState } from '@berth/contract';
 export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
 export { CookieRefused } from './storage/storage.ts';
+export type { BrowserState, OriginState, ReadBrowserState } from './storage/model.ts';
 export type * from './page/private-model.ts';
 export type * from './screencast/model.ts';
 export type {
@@ -61,6 +64,7 @@ export { listDocument, protocolDocument, versionDocument } from './cdp/json-endp
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
 const pingTimeoutMs = 15_000;
+const ownTabMsMax = 5000;
 
 export interface AttachOptions extends Omit<ConnectionOptions, 'timeoutScale'> {
   clock: Clock;
@@ -289,6 +293,22 @@ class AttachedBrowser implements Browser {
     return this.#drive(() => writeStorageState(this.#storageDeps(), state, signal));
   }
 
+  async readState(request: Parameters<Browser['readState']>[0]): Promise<ReadBrowserState> {
+    const tab = this.#tabs.own()[0] ?? (await this.#openOwn(request.signal));
+    return this.#drive(() => readBrowserState(this.#storageDeps(), tab, request));
+  }
+
+  /** undefined where clients' tabs take all the room. */
+  async #openOwn(signal: AbortSignal): Promise<Tab | undefined> {
+    await this.openTab({ active: false, timeoutMs: this.timeoutScale.ms(ownTabMsMax), signal }).catch(() => signal.throwIfAborted());
+    return this.#tabs.own()[0];
+  }
+
+  writeState(state: BrowserState, { signal }: { signal: AbortSignal }): Promise<string[]> {
+    const tab = this.#tabs.get(this.activeTab().tabId);
+    return this.#drive(() => writeBrowserState(this.#storageDeps(), tab, { state, signal }));
+  }
+
   setCookies(cookies: readonly CookieParam[], { signal, tabId }: { signal: AbortSignal; tabId?: string }): Promise<void> {
     const tab = this.#tabs.get(tabId ?? this.activeTab().tabId);
     return this.#drive(() => setCookies(this.#connection, tab.contextId, cookies, signal));
@@ -306,7 +326,7 @@ class AttachedBrowser implements Browser {
 
   #keepNetworkLog(): NetworkLog {
     if (this.#networkLog) return this.#networkLog;
-    const isOwnSession = (sessionId: string | undefined): boolean => this.#tabs.sessions.publicOf(sessionId) !== undefined;
+    const isOwnSession = (sessionId: string | undefined): boolean => this.#tabs.sessions.publicOf(sessionId)?.showsBlankSites === false;
     this.#networkLog = new NetworkLog(this.#connection, { since: this.#options.clock.now(), isOwnSession });
     this.#tabs.network.watchAll(this.#tabs.all().filter(({ isPrivate }) => !isPrivate));
     return this.#networkLog;

@@ -3,6 +3,7 @@ import type { NavigationFailure, StorageState, Viewport } from '@berth/contract'
 import type { EgressRefusal } from '../egress/egress.ts';
 import type { NavigationRequest, NavigationResult, Page } from './page/model.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
+import type { BrowserState, ReadBrowserState } from './storage/model.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
 import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
@@ -192,6 +193,13 @@ export interface Browser {
   storageState(options: { signal: AbortSignal }): Promise<StorageState>;
   /** Writes cookies and local storage. Call before the first page is used. */
   setStorageState(state: StorageState, options: { signal: AbortSignal }): Promise<void>;
+  /**
+   * Reads the cookies of the session's own context, and local storage and databases of these origins, in a tab that is
+   * empty afterwards. Origins for which there is no time within `timeoutMs` are reported as unread.
+   */
+  readState(options: { origins: readonly string[]; timeoutMs: number; signal: AbortSignal }): Promise<ReadBrowserState>;
+  /** Writes what `readState` has read into a new browser, as far as it accepts it. Resolves with the origins that it does not. */
+  writeState(state: BrowserState, options: { signal: AbortSignal }): Promise<string[]>;
   setCookies(cookies: readonly CookieParam[], options: { signal: AbortSignal; tabId?: string }): Promise<void>;
   /** Cookies of the context of a tab. Default: the active one. */
   cookies(options: { signal: AbortSignal; tabId?: string }): Promise<SiteCookie[]>;

@@ -22,6 +22,7 @@ export type { FetchMachines, PageLease } from './machines.ts';
 export type { Robots } from './robots.ts';
 export { createCooldown } from './own-block.ts';
 export { createPageStepContext } from './page-step-context.ts';
+export { withOwnSession } from './own-session.ts';
 export { carriesSecrets } from './secrets.ts';
 export { createMachineSpec, type FetchSpecDeps, type MachineRequest, type MachineSpec } from './spec.ts';
 
@@ -155,8 +156,9 @@ export class Fetches {
 
   /** A job's id begins with the session that will fetch, or with a fresh id when no session is needed. */
   async #pickSession(spec: FetchSpec, signal: AbortSignal): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
-    const { session_id: sessionId, mode } = spec.request;
+    const { session_id: sessionId, mode, profile } = spec.request;
     if (sessionId !== null) return { sessionId, session: 'known' };
+    if (profile !== null) return { sessionId: newId('ses'), session: 'own' };
     if (mode === 'browser') return { sessionId: await this.machines.reserve(spec, signal), session: 'known' };
     return { sessionId: newId('ses'), session: 'none' };
   }

@@ -4,11 +4,13 @@ import { ServiceError, type Block, type FetchResponse, type StrategyName, type W
 import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
 import { createHttpClient, type HttpClient } from '../egress/egress.ts';
 import { Deadline } from '../lib/deadline.ts';
+import { newId } from '../lib/ids.ts';
 import { addUsage, Attempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
 import { createCooldown, createOwnBlock } from './own-block.ts';
 import { createPageResult } from './result.ts';
-import type { FetchSpec } from './spec.ts';
+import { withOwnSession } from './own-session.ts';
+import { inSession, type FetchSpec } from './spec.ts';
 
 export interface FetchRunResult extends Omit<AttemptResult, 'transport' | 'usage'> {
   attempts: FetchResponse['attempts'];
@@ -31,7 +33,7 @@ const reserveMs = (totalMs: number): number => Math.min(300, totalMs * 0.1);
 
 export class FetchRun {
   readonly #deps: RunDeps;
-  readonly #spec: FetchSpec;
+  #spec: FetchSpec;
   readonly #context: RunContext;
   readonly #budget: Deadline;
   readonly #attempts: AttemptRecord[] = [];
@@ -66,7 +68,7 @@ export class FetchRun {
       const retryPlan = await this.#deps.selfHeal.begin(owner, domain, options);
       const { cooldown } = retryPlan;
       if (cooldown) return this.#toRunResult(createOutcome(request.url, { block: createCooldown(cooldown, this.#deps.clock.now()) }));
-      return this.#toRunResult(await this.#runAttempts(retryPlan, signal));
+      return this.#toRunResult(await this.#inSession(signal, () => this.#runAttempts(retryPlan, signal)));
     } catch (error) {
       this.#context.signal.throwIfAborted();
       if (!deadline.signal.aborted) throw error;
@@ -75,6 +77,22 @@ export class FetchRun {
       clearTimeout(timer);
       this.#deps.selfHeal.record({ attempts: this.#attempts });
     }
+  }
+
+  /** A profile is that of a session, which all attempts share. */
+  #inSession<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+    const { request } = this.#spec;
+    if (!request.profile) return work();
+    const { jobId } = this.#context;
+    // A job has the id of its session.
+    const sessionId = jobId?.split('.')[0] ?? newId('ses');
+    const sinceMs = this.#deps.clock.monotonicMs();
+    const options = { machine: this.#spec, sessionId, timeoutMs: request.timeout_ms, signal, touch: () => this.#context.touch() };
+    return withOwnSession(this.#deps.sessions, options, () => {
+      addUsage(this.#usage, { sessionMs: Math.round(this.#deps.clock.monotonicMs() - sinceMs) });
+      this.#spec = inSession(this.#spec, sessionId);
+      return work();
+    });
   }
 
   /** The block to return when robots.txt disallows the page; null when it may be fetched. */

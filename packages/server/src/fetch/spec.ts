@@ -31,7 +31,13 @@ export interface FetchSpec extends MachineSpec {
 }
 
 /** What a request says about the browser that it needs. */
-export type MachineRequest = Pick<FetchRequest, 'session_id' | 'region' | 'proxy' | 'block_ads' | 'kind'>;
+export type MachineRequest = Pick<FetchRequest, 'session_id' | 'region' | 'proxy' | 'block_ads' | 'kind' | 'profile'>;
+
+/** The same fetch in a session, which has its profile. */
+export const inSession = (spec: FetchSpec, session_id: string): FetchSpec => ({
+  ...spec,
+  request: { ...spec.request, session_id, profile: null },
+});
 
 /** The same fetch with another kind of browser. */
 export const withKind = (spec: FetchSpec, kind: SessionKind): FetchSpec => ({ ...spec, kind, key: keyOf({ ...spec, kind }) });

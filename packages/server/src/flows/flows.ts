@@ -22,7 +22,7 @@ import { LlmClient, type LlmConfig } from './llm/client.ts';
 import { createLlmTask } from './llm/llm-task.ts';
 import { flows, templates } from './registry.ts';
 import { toFlowResult, toJobOutcome, toPending, withName } from './reply.ts';
-import { createFlowSpec, toAgentWork, toTemplateWork, type FlowLists, type FlowRequest, type FlowSpec } from './spec.ts';
+import { createFlowSpec, needsOwnSession, toAgentWork, toTemplateWork, type FlowLists, type FlowRequest, type FlowSpec } from './spec.ts';
 import { FlowWork, type WorkContext, type WorkDeps } from './work.ts';
 
 export interface FlowsDeps extends FetchSpecDeps, WorkDeps {
@@ -177,12 +177,10 @@ export class Flows {
   }
 
   /** A job's id begins with the session that it runs in. */
-  async #pickSession(
-    { request, flow, inputs, machine }: FlowSpec,
-    signal: AbortSignal,
-  ): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
+  async #pickSession(spec: FlowSpec, signal: AbortSignal): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
+    const { request, machine } = spec;
     if (request.session_id !== null) return { sessionId: request.session_id, session: 'known' };
-    if (request.keep_session || flow.needsSession(inputs)) return { sessionId: newId('ses'), session: 'own' };
+    if (needsOwnSession(spec)) return { sessionId: newId('ses'), session: 'own' };
     return { sessionId: await this.#deps.machines.reserve(machine, signal), session: 'known' };
   }
 }

@@ -13,6 +13,10 @@ export interface FlowRequest extends Omit<AgentRequest, 'task'> {
   name: string;
 }
 
+/** Whether it runs in a session of its own: one that is kept, has several tabs, or has a profile. */
+export const needsOwnSession = ({ request, flow, inputs }: FlowSpec): boolean =>
+  request.keep_session || Boolean(request.profile) || flow.needsSession(inputs);
+
 export const toAgentWork = ({ task, ...request }: AgentRequest): FlowRequest => ({ ...request, kindOfWork: 'agent', name: task });
 export const toTemplateWork = ({ template, ...request }: TemplateRequest): FlowRequest => ({
   ...request,
@@ -38,8 +42,8 @@ export async function createFlowSpec(
 ): Promise<FlowSpec> {
   const flow = findFlow(lists, request);
   const inputs = parseInputs(flow, request.inputs);
-  const { session_id, region, proxy, kind } = request;
-  const machine = await createMachineSpec(deps, principal, { session_id, region, proxy, kind, block_ads: false });
+  const { session_id, region, proxy, kind, profile } = request;
+  const machine = await createMachineSpec(deps, principal, { session_id, region, proxy, kind, profile, block_ads: false });
   return { flow, request, inputs, secrets: collectSecrets(flow.inputs, inputs), machine };
 }
 

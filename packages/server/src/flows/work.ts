@@ -1,17 +1,17 @@
 /** Runs one flow: in the caller's session, in a session of its own, or in a page of a machine that the owner's fetches share. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CreateSessionRequest, type AgentStep, type Block, type WorkError, type WorkUsage } from '@berth/contract';
+import type { AgentStep, Block, WorkError, WorkUsage } from '@berth/contract';
 import { BrowserClosed } from '../browser/browser.ts';
 import type { Content } from '../content/content.ts';
 import { createStepContext, Digests } from '../drive/drive.ts';
 import { createHttpClient, type HttpClient } from '../egress/egress.ts';
-import { createPageStepContext, DeadlineExceeded, type FetchMachines, type Robots } from '../fetch/fetch.ts';
+import { createPageStepContext, DeadlineExceeded, withOwnSession, type FetchMachines, type Robots } from '../fetch/fetch.ts';
 import type { Inspections } from '../inspect/inspect.ts';
 import { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
-import { service, type LiveSession, type Machine, type Sessions } from '../sessions/sessions.ts';
+import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import type { SkillRun, Skills } from '../skills/skills.ts';
 import type { Finding, StepContext } from '../steps/steps.ts';
 import type { Allowance } from './allowance.ts';
@@ -19,7 +19,7 @@ import { createTimeoutFailure, toWorkError } from './failure.ts';
 import { FlowRun } from './flow-run.ts';
 import { Navigator } from './navigator.ts';
 import { redactSecretWords } from './secrets.ts';
-import type { FlowSpec } from './spec.ts';
+import { needsOwnSession, type FlowSpec } from './spec.ts';
 
 export interface WorkDeps {
   sessions: Sessions;
@@ -69,8 +69,6 @@ interface RunTarget {
   bytes(): number;
 }
 
-/** A session of its own outlives the run by this, and ends at its end. */
-const sessionSpareSeconds = 60;
 const checkMsMax = 2000;
 
 export class FlowWork {
@@ -139,9 +137,9 @@ export class FlowWork {
   }
 
   #inTarget<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
-    const { flow, inputs, request } = this.#spec;
+    const { request } = this.#spec;
     if (request.session_id !== null) return this.#inSession(request.session_id, signal, work);
-    if (request.keep_session || flow.needsSession(inputs)) return this.#inOwnSession(signal, work);
+    if (needsOwnSession(this.#spec)) return this.#inOwnSession(signal, work);
     return this.#inSharedMachine(signal, work);
   }
 
@@ -155,22 +153,13 @@ export class FlowWork {
     });
   }
 
-  async #inOwnSession<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
-    const { sessions } = this.#deps;
-    const { machine: spec, request } = this.#spec;
-    const { owner, principal, region, kind, tier } = spec;
+  #inOwnSession<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {
+    const { machine, request } = this.#spec;
+    // The id that a second run would give it.
     const { newSessionId: sessionId } = this.#context;
-    const seconds = Math.ceil(request.timeout_ms / 1000) + sessionSpareSeconds;
-    const lifetime = request.keep_session ? {} : { timeout_seconds: Math.min(Math.max(seconds, 30), tier.max_session_seconds) };
-    const wanted = CreateSessionRequest.parse({ kind, region: region.code, proxy: request.proxy, ...lifetime });
-    // It is charged, and has the id that a second run would give it.
-    await this.#context.touch();
-    await sessions.create(principal, wanted, { wait: true, signal, sessionId });
-    try {
-      return await this.#inSession(sessionId, signal, work);
-    } finally {
-      if (!request.keep_session || signal.aborted) await sessions.end(owner, sessionId, { reason: 'requested', actor: service });
-    }
+    const { timeout_ms: timeoutMs, keep_session: keep } = request;
+    const options = { machine, sessionId, timeoutMs, keep, signal, touch: () => this.#context.touch() };
+    return withOwnSession(this.#deps.sessions, options, () => this.#inSession(sessionId, signal, work));
   }
 
   #inSharedMachine<T>(signal: AbortSignal, work: (target: RunTarget) => Promise<T>): Promise<T> {

@@ -195,6 +195,7 @@ export class Inspections {
   /** A job's id begins with the session that will load the site, or with a fresh id when no session is needed. */
   async #pickSession({ request, machine }: InspectSpec, signal: AbortSignal): Promise<Pick<JobRequest, 'sessionId' | 'session'>> {
     if (request.session_id !== null) return { sessionId: request.session_id, session: 'known' };
+    if (request.profile !== null) return { sessionId: newId('ses'), session: 'own' };
     if (request.url === null) return { sessionId: newId('ses'), session: 'none' };
     return { sessionId: await this.#deps.machines.reserve(machine, signal), session: 'known' };
   }

@@ -11,6 +11,7 @@ import {
   createPageStepContext,
   DeadlineExceeded,
   toFetchError,
+  withOwnSession,
   type FetchMachines,
   type PageLease,
 } from '../fetch/fetch.ts';
@@ -149,13 +150,22 @@ export class InspectRun {
   #withPage(url: string, signal: AbortSignal): Promise<SiteCaptureResult> {
     const { sessions, machines, clock, content } = this.#deps;
     const { owner, request, machine: spec } = this.#spec;
-    if (request.session_id === null)
+    if (request.session_id !== null) return this.#inSession(request.session_id, url, signal);
+    if (!request.profile)
       return machines.withPage(spec, signal, (lease) => {
         const stepContext = createPageStepContext(lease.page, { clock, content: content.for(owner) });
         return this.#captureIn(lease, { url, stepContext });
       });
-    const sessionId = request.session_id;
-    return sessions.withBrowser(owner, sessionId, { signal }, async (machine, inner, session) => {
+    const { jobId } = this.#context;
+    // A job has the id of its session.
+    const sessionId = jobId.split('.')[0] ?? '';
+    const options = { machine: spec, sessionId, timeoutMs: request.timeout_ms, signal, touch: () => this.#context.touch() };
+    return withOwnSession(sessions, options, () => this.#inSession(sessionId, url, signal));
+  }
+
+  #inSession(sessionId: string, url: string, signal: AbortSignal): Promise<SiteCaptureResult> {
+    const { sessions, clock, content } = this.#deps;
+    return sessions.withBrowser(this.#spec.owner, sessionId, { signal }, async (machine, inner, session) => {
       const { tabId } = machine.browser.activeTab();
       const page = machine.browser.borrow(tabId);
       const stepContext = createStepContext({ machine, session, content, clock }, tabId);

@@ -16,7 +16,8 @@ type IdPrefix =
   | 'cod'
   | 'skl'
   | 'hea'
-  | 'ins';
+  | 'ins'
+  | 'pro';
 
 const alphabet = '0123456789abcdefghijklmnopqrstuvwxyz';
 

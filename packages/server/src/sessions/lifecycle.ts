@@ -15,10 +15,12 @@ import type { Log } from '../lib/log.ts';
 import { nameSession } from '../lib/sections.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { Owners } from '../owners/owners.ts';
+import type { Profiles } from '../profiles/profiles.ts';
 import { isUniqueViolation, type Store, type Tables } from '../store/store.ts';
 import { sessionLost } from './errors.ts';
 import { LiveSession } from './live.ts';
 import { prepareMachine, vmKindOf } from './prepare.ts';
+import { isSavingProfile, saveProfile } from './profile.ts';
 import { closeReasonOf, isOver, service, statusAfter, type End, type LastSeen, type SessionRecord } from './session.ts';
 import type { SessionSpec } from './spec.ts';
 import {
@@ -28,6 +30,7 @@ import {
   listStrandedSessions,
   liveNameIndex,
   moveSession,
+  profileWriterIndex,
   writeUsage,
   type SessionTransition,
 } from './store.ts';
@@ -39,6 +42,7 @@ export interface LifecycleDeps {
   audit: Audit;
   fleet: Fleet;
   disk: Disk;
+  profiles: Profiles;
   clock: Clock;
   log: Log;
   workerId: string;
@@ -215,15 +219,19 @@ export class Lifecycle {
 
   async #insert({ record, tier, actor }: SessionSpec): Promise<void> {
     const { owner, sessionId: subject } = record;
+    const { profile_id: profileId } = record.settings.profile ?? {};
+    const { store, profiles } = this.#deps;
     try {
-      await this.#deps.store.transaction(async (tx) => {
+      await store.transaction(async (tx) => {
         if (!isOfFetches(record)) await this.#assertConcurrencyLimit(tx, owner, tier.concurrency_limit);
+        if (profileId !== undefined) await profiles.use(tx, profileId);
         await insertSession(tx, record);
         if (!isOfFetches(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
       });
     } catch (error) {
       if (isUniqueViolation(error, liveNameIndex))
         throw new ServiceError('name_taken', `A live session named "${record.name}" already exists. End it, or choose another name.`);
+      if (profileId !== undefined && isUniqueViolation(error, profileWriterIndex)) throw await profiles.lockedError({ owner, profileId });
       throw error;
     }
   }
@@ -267,7 +275,7 @@ export class Lifecycle {
 
   async #attach({ session, spec }: Reservation, machine: Machine): Promise<void> {
     machine.egress.apply(spec.policy);
-    await prepareMachine(session, machine, spec);
+    await prepareMachine(session, machine, { ...this.#deps, spec });
     session.machine = machine;
   }
 
@@ -297,7 +305,8 @@ export class Lifecycle {
     await this.#writeEnd(session, end, { lastSeen: session.snapshot(), lastActivityAt: session.lastActivityAt() });
     session.pendingEnd = null;
     session.abort.abort(new Error(`the session ended: ${reason}`));
-    if (!session.isFenced) emitEnd(session, reason);
+    // The events of a save come before it.
+    if (!isSavingProfile(session)) emitEnd(session, reason);
     for (const connection of session.connections) connection.close(closeReasonOf(reason));
     for (const listener of this.#endedListeners) listener(session.record);
     session.disposed = this.#dispose(session);
@@ -307,6 +316,8 @@ export class Lifecycle {
     const { store, fleet, log } = this.#deps;
     const { sessionId } = session.record;
     await session.started;
+    if (isSavingProfile(session)) await saveProfile(session, this.#deps);
+    emitEnd(session, session.record.endedReason ?? 'requested');
     if (session.machine) await fleet.release(session.machine.id);
     session.closeDisk();
     try {
@@ -397,8 +408,10 @@ type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date
 /** The service itself starts and ends machines for fetches: they have no audit entries and are not the plan's sessions. */
 const isOfFetches = ({ settings }: SessionRecord): boolean => settings.purpose === 'fetch';
 
-function emitEnd({ events }: LiveSession, reason: EndedReason): void {
-  events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
+function emitEnd(session: LiveSession, reason: EndedReason): void {
+  if (session.hasEmittedEnd) return;
+  session.hasEmittedEnd = true;
+  session.events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
 }
 
 function endedReasonOf({ reason }: MachineLoss): EndedReason {

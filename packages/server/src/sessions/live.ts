@@ -9,6 +9,7 @@ import type { Meter } from '../metering/metering.ts';
 import { SessionEvents } from './events.ts';
 import { UploadedFiles } from './files.ts';
 import { isOver, type End, type LastSeen, type SessionRecord } from './session.ts';
+import { VisitedOrigins } from './visited-origins.ts';
 
 /** A DevTools client's socket. */
 export interface Connection {
@@ -61,6 +62,8 @@ export class LiveSession {
   readonly downloadLimit: DownloadLimit;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
+  /** Those that a profile is saved of. */
+  readonly visited = new VisitedOrigins();
   /** Aborted when the session ends. */
   readonly abort = new AbortController();
   /** Resolves when the start succeeded or failed. Never rejects. */
@@ -74,6 +77,8 @@ export class LiveSession {
   disposed: Promise<void> = Promise.resolve();
   /** The worker lost its lease: the browser is gone, and what the store says of the session counts. */
   isFenced = false;
+  /** `session.ended` is emitted: the last event. */
+  hasEmittedEnd = false;
   /** An end that is not stored yet, because the store was unavailable. */
   pendingEnd: End | null = null;
   readonly #clock: Clock;

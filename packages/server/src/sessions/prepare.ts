@@ -3,8 +3,11 @@ import { ServiceError, ValidationError, type StorageState } from '@berth/contrac
 import { BrowserClosed, CookieRefused, NavigationError } from '../browser/browser.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import { validationIssue } from '../http/validation-issues.ts';
+import type { Log } from '../lib/log.ts';
+import type { Profiles } from '../profiles/profiles.ts';
 import type { VmKind } from '../runtime/runtime.ts';
 import type { LiveSession } from './live.ts';
+import { loadProfile } from './profile.ts';
 import type { SessionSpec } from './spec.ts';
 
 const startNavigationMs = 30_000;
@@ -15,8 +18,15 @@ const startNavigationMsMax = 60_000;
 export const vmKindOf = ({ record, request }: SessionSpec): VmKind =>
   record.settings.purpose === 'fetch' && request.kind === 'headless' ? 'shell' : request.kind;
 
-/** Applies the session's settings and storage state. @throws ServiceError no_capacity; ValidationError for a cookie that the browser refuses */
-export async function prepareMachine(session: LiveSession, machine: Machine, spec: SessionSpec): Promise<void> {
+/**
+ * Applies the session's settings, and its storage state or profile.
+ * @throws ServiceError no_capacity, profile_not_found, profile_unreadable; ValidationError for a cookie that the browser refuses
+ */
+export async function prepareMachine(
+  session: LiveSession,
+  machine: Machine,
+  { spec, ...deps }: { spec: SessionSpec; profiles: Profiles; log: Log },
+): Promise<void> {
   const { request, record } = spec;
   try {
     await machine.browser.prepare({
@@ -34,6 +44,7 @@ export async function prepareMachine(session: LiveSession, machine: Machine, spe
       uploadPath: (name) => session.uploads.findByName(name)?.path ?? null,
     });
     session.subscribe(machine.browser);
+    await loadProfile(session, machine, deps);
     if (request.storage_state) await restoreStorage(machine, request.storage_state, session.abort.signal);
   } catch (cause) {
     if (cause instanceof BrowserClosed)

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { AdminSessionResponse, SessionResponse } from '@berth/contract';
 import { decodeCursor, pageHeaders } from '../http/cursor.ts';
 import { toCdpUrl } from './cdp-connections.ts';
-import { isOver } from './session.ts';
+import { isOver, type LastSeen, type SessionRecord } from './session.ts';
 import type { ListFilter, SessionView } from './sessions.ts';
 
 /** `origin` is the service's origin as the caller reaches it. */
@@ -37,7 +37,7 @@ export function toSession({ record, snapshot, lastActivityAt, connections, viewe
     cdp_url: toCdpUrl(origin, record.sessionId),
     live_view_url: `${origin}/v1/session/${record.sessionId}/live-view`,
     proxy: settings.proxy,
-    profile: null,
+    profile: toSessionProfile(record, snapshot),
     block_ads: settings.block_ads ?? false,
     allowed_domains: settings.allowed_domains ?? null,
     captcha: { mode: settings.captcha?.mode ?? 'detect', provider: settings.captcha?.provider ?? null },
@@ -70,6 +70,12 @@ export function toAdminSession(view: SessionView, origin: string): AdminSessionR
     pid: view.pid,
     cost: { credits },
   };
+}
+
+function toSessionProfile({ settings: { profile }, status }: SessionRecord, { profile_save: saved }: LastSeen): SessionResponse['profile'] {
+  if (!profile) return null;
+  const isLost = status === 'ended' || status === 'failed';
+  return { ...profile, save_status: profile.save_changes ? (saved ?? (isLost ? 'failed' : 'pending')) : null };
 }
 
 type PageCall = Parameters<typeof pageHeaders>[0];

@@ -86,6 +86,8 @@ export interface SessionSettings {
     bypass: string[];
   } | null;
   tab_limit: number;
+  /** Absent without one. */
+  profile?: { profile_id: string; name: string; save_changes: boolean };
 }
 
 /** A session's state when it was last stored. */
@@ -107,6 +109,8 @@ export interface LastSeen {
   /** Absent when the session is not recorded. */
   recording?: RecordingStatus;
   vm_id: string | null;
+  /** Absent until the profile is saved. */
+  profile_save?: 'saved';
 }
 
 export interface SessionRecord {

@@ -24,7 +24,7 @@ import { assertReachable, sessionEndedError, sessionNotFound, sessionLost } from
 import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
 import { toView, type LiveSession, type SessionView } from './live.ts';
 import { openStartUrl } from './prepare.ts';
-import { createSessionSpec, toSessionUpdate, type SessionSpecDeps } from './spec.ts';
+import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './spec.ts';
 import { isOver, service, type End, type SessionPurpose, type SessionRecord } from './session.ts';
 import {
   updateSession,
@@ -164,7 +164,7 @@ export class Sessions {
     );
     // Machines for fetches do not count against the owner's create rate.
     const undoCount = await this.#createRateLimiter.consume(owner, purpose === 'session' ? tier.creates_per_minute : null);
-    const reservation = await this.#lifecycle.admit(spec).catch(async (error: unknown) => {
+    const reservation = await this.#admit(spec, options.signal).catch(async (error: unknown) => {
       await undoCount();
       throw error;
     });
@@ -178,6 +178,17 @@ export class Sessions {
     });
     if (options.wait) await this.#awaitStart(session, started, { signal: options.signal, actor });
     return toView(session.record, session);
+  }
+
+  async #admit(spec: Omit<SessionSpec, 'ticket'>, signal: AbortSignal): Promise<Reservation> {
+    const { request, record, actor } = spec;
+    if (!request.profile) return this.#lifecycle.admit(spec);
+    // It is in an address, and was promised to reach nothing but the sessions that it created.
+    if (record.settings.connect_token_id !== undefined)
+      throw new ServiceError('invalid_connect_token', 'A connect token opens no profiles. Send an API key in the header instead.');
+    const { profileId, name } = await this.#deps.profiles.open(record.owner, request.profile, { actor, signal });
+    const profile = { profile_id: profileId, name, save_changes: request.profile.save_changes };
+    return this.#lifecycle.admit({ ...spec, record: { ...record, settings: { ...record.settings, profile } } });
   }
 
   /** For new work: what was accepted goes on where the operator cordons this worker. @throws ServiceError draining */

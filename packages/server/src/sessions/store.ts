@@ -22,6 +22,8 @@ interface SessionTable {
   last_activity_at: Date;
   expires_at: Date;
   ended_at: Date | null;
+  /** The profile that it saves at its end; null once it has. Locks the profile while the session is not over. */
+  writes_profile_id: string | null;
 }
 interface SessionTables {
   sessions: SessionTable;
@@ -30,6 +32,8 @@ interface SessionTables {
 
 /** The index that keeps a name unique among an owner's live sessions. */
 export const liveNameIndex = 'sessions_live_name';
+/** The index that lets one session at a time save a profile. */
+export const profileWriterIndex = 'sessions_profile_writer';
 
 const toRecord = (row: Selectable<SessionTable>): SessionRecord => ({
   sessionId: row.session_id,
@@ -76,6 +80,7 @@ export async function insertSession(tables: Tables, record: SessionRecord): Prom
       last_activity_at: record.lastActivityAt,
       expires_at: record.expiresAt,
       ended_at: record.endedAt,
+      writes_profile_id: record.settings.profile?.save_changes ? record.settings.profile.profile_id : null,
     })
     .execute();
 }
@@ -166,6 +171,19 @@ export async function writeRecordingStatus(tables: Tables, sessionId: string, st
     .set({ last_seen: sql`jsonb_set(last_seen, '{recording}', ${JSON.stringify(status)}::jsonb)` })
     .where('session_id', '=', sessionId)
     .execute();
+}
+
+/** The session has saved its profile. False when it has lost the lock: its worker was taken for lost. */
+export async function unlockProfile(tx: Tables, sessionId: string, profileId: string): Promise<boolean> {
+  const row = await sessions(tx)
+    .updateTable('sessions')
+    .set({ writes_profile_id: null, last_seen: sql`jsonb_set(last_seen, '{profile_save}', '"saved"')` })
+    .where('session_id', '=', sessionId)
+    .where('writes_profile_id', '=', profileId)
+    .where('status', '=', 'ending')
+    .returning('session_id')
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 export async function writeUsage(tables: Tables, sessionId: string, usage: LastSeen['usage']): Promise<void> {

@@ -116,6 +116,12 @@ const wordsOf: Readonly<Record<string, (data: Data) => Words>> = {
   'captcha.awaiting_human': () => ({ kind: 'session', label: 'Captcha waiting for a person', detail: '' }),
   'captcha.solved': () => ({ kind: 'session', label: 'Captcha solved', detail: '' }),
   'captcha.failed': ({ reason }) => ({ kind: 'session', label: 'Captcha failed', detail: textOf(reason), isError: true }),
+  'profile.saved': ({ cookies, origins }) => ({
+    kind: 'session',
+    label: 'Profile saved',
+    detail: `${countText(cookies, 'cookie', 'cookies')}, ${countText(origins, 'origin', 'origins')}`,
+  }),
+  'profile.save_failed': ({ reason }) => ({ kind: 'session', label: 'Profile not saved', detail: textOf(reason), isError: true }),
   'timeline.truncated': ({ left_out: left }) => ({
     kind: 'session',
     label: 'Timeline truncated',

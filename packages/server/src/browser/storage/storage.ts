@@ -8,8 +8,8 @@ import type { CookieParam } from '../page/private-model.ts';
 import type { Tab } from '../tabs/tab.ts';
 
 /** Local storage is limited to 5 MB an origin. */
-const originBytesMax = 12 * 1024 * 1024;
-const originTimeoutMs = 3000;
+export const originBytesMax = 12 * 1024 * 1024;
+export const originTimeoutMs = 3000;
 
 export interface StorageDeps {
   connection: Connection;
@@ -20,7 +20,7 @@ export interface StorageDeps {
   pauseRequests: (tab: Tab) => Promise<void>;
 }
 
-const readLocalStorage = `() => {
+export const readLocalStorage = `() => {
   if (!/^https?:$/.test(location.protocol)) return null;
   try {
     return { origin: location.origin, items: Object.keys(localStorage).map((name) => ({ name, value: localStorage.getItem(name) ?? '' })) };
@@ -30,7 +30,8 @@ const readLocalStorage = `() => {
 }`;
 
 /** As JSON, whose escapes keep NUL and unpaired surrogates on the path to the page. */
-const writeLocalStorage = `(json) => {
+export const writeLocalStorage = `(json, origin) => {
+  if (location.origin !== origin) throw new Error('another origin');
   for (const { name, value } of JSON.parse(json)) localStorage.setItem(name, value);
 }`;
 
@@ -60,19 +61,27 @@ export async function readStorageState(
   { connection, tabs, page }: Omit<StorageDeps, 'pauseRequests'>,
   signal: AbortSignal,
 ): Promise<StorageState> {
-  const contextId = tabs[0]?.contextId;
-  const cookies = await readCookies(connection, contextId, signal);
   const origins = new Map<string, { name: string; value: string }[]>();
   for (const tab of tabs)
     for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);
   return {
-    // A cookie of an opaque partition belongs to one document; some that sites set, such as with a tab, no client can set.
-    cookies: cookies
-      .filter(({ partitionKeyOpaque }) => partitionKeyOpaque !== true)
-      .map(toStoredCookie)
-      .filter((cookie) => StoredCookie.safeParse(cookie).success),
+    cookies: await readStoredCookies(connection, tabs[0]?.contextId, signal),
     origins: [...origins].map(([origin, localStorage]) => ({ origin, localStorage })),
   };
+}
+
+/** The ones that can be set again. */
+export async function readStoredCookies(
+  connection: Connection,
+  contextId: string | undefined,
+  signal: AbortSignal,
+): Promise<StorageState['cookies']> {
+  const cookies = await readCookies(connection, contextId, signal);
+  // A cookie of an opaque partition belongs to one document; some that sites set, such as with a tab, no client can set.
+  return cookies
+    .filter(({ partitionKeyOpaque }) => partitionKeyOpaque !== true)
+    .map(toStoredCookie)
+    .filter((cookie) => StoredCookie.safeParse(cookie).success);
 }
 
 interface OriginItems {
@@ -101,19 +110,34 @@ async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]
 }
 
 export async function writeStorageState(deps: StorageDeps, state: StorageState, signal: AbortSignal): Promise<void> {
-  const { connection, tabs, page } = deps;
+  const { connection, tabs } = deps;
   const [tab] = tabs;
   if (!tab) return;
   await setCookies(connection, tab.contextId, state.cookies.map(toCookieParam), signal);
-  const origins = state.origins.filter(({ localStorage }) => localStorage.length > 0);
-  if (origins.length === 0) return;
+  const items = new Map(state.origins.map(({ origin, localStorage }) => [origin, localStorage]));
+  const origins = [...items.keys()].filter((origin) => items.get(origin)?.length);
   const timeoutMs = connection.timeoutScale.ms(originTimeoutMs);
+  await visitOrigins(deps, tab, { origins, signal }, async (origin, page, open) => {
+    await open();
+    await page.call(page.mainFrame(), writeLocalStorage, [JSON.stringify(items.get(origin)), origin], { signal, timeoutMs });
+  });
+}
+
+/** Calls `work` for each origin, which opens an empty page of it. Then the tab is empty, and has no history. */
+export async function visitOrigins(
+  deps: StorageDeps,
+  tab: Tab,
+  { origins, signal }: { origins: readonly string[]; signal: AbortSignal },
+  work: (origin: string, page: Page, open: () => Promise<unknown>) => Promise<void>,
+): Promise<void> {
+  if (origins.length === 0) return;
+  const { connection } = deps;
+  const page = deps.page(tab.id);
+  const timeoutMs = connection.timeoutScale.ms(originTimeoutMs);
+  const open = (url: string) => page.navigate({ url, waitUntil: 'commit', timeoutMs }, { signal });
   await withBlankSites(deps, tab, signal, async () => {
-    for (const { origin, localStorage } of origins) {
-      await page(tab.id).navigate({ url: origin, waitUntil: 'commit', timeoutMs }, { signal });
-      await page(tab.id).call(page(tab.id).mainFrame(), writeLocalStorage, [JSON.stringify(localStorage)], { signal, timeoutMs });
-    }
-    await page(tab.id).navigate({ url: 'about:blank', waitUntil: 'commit', timeoutMs }, { signal });
+    for (const origin of origins) await work(origin, page, () => open(origin));
+    await open('about:blank');
   });
   await connection.send('Page.resetNavigationHistory', undefined, { sessionId: tab.sessionId, signal });
 }
@@ -134,6 +158,9 @@ function toStoredCookie(cookie: Protocol.Network.Cookie): StorageState['cookies'
   };
 }
 
+/** A page may ask whether it is to be left. */
+const leave = () => ({ accept: true });
+
 /** Serves an empty page for every site while `work` runs, so that storage can be written without requests to the sites. */
 async function withBlankSites(
   { connection, pauseRequests }: StorageDeps,
@@ -148,12 +175,14 @@ async function withBlankSites(
     void connection.send('Fetch.fulfillRequest', blank, { sessionId }).catch(() => {});
   });
   tab.showsBlankSites = true;
+  tab.onDialog = leave;
   try {
     await connection.send('Fetch.enable', { patterns: [{ urlPattern: '*' }] }, { sessionId, signal });
     await work();
   } finally {
     undo();
     tab.showsBlankSites = false;
+    tab.onDialog = null;
     await pauseRequests(tab);
   }
 }
@@ -201,7 +230,7 @@ async function findRefused(
   return accepted;
 }
 
-function toCookieParam(stored: StorageState['cookies'][number]): CookieParam {
+export function toCookieParam(stored: StorageState['cookies'][number]): CookieParam {
   const { expires, partitionKey: topLevelSite, _crHasCrossSiteAncestor: hasCrossSiteAncestor = false, ...cookie } = stored;
   const partition = topLevelSite === undefined ? {} : { partitionKey: { topLevelSite, hasCrossSiteAncestor } };
   return { ...cookie, ...partition, ...(expires < 0 ? {} : { expires }) };

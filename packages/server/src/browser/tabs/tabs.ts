@@ -76,6 +76,8 @@ export class Tabs {
   readonly settings: TabSettings;
   readonly #opener: TabOpener;
   readonly #active: ActiveTab;
+  /** The browser context of the first tab, where the session's own tabs are. Clients may open others. */
+  #ownContextId: string | undefined;
   #fresh: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -166,6 +168,11 @@ export class Tabs {
 
   all(): Tab[] {
     return [...this.#tabs.values()];
+  }
+
+  /** Those in the session's own browser context. */
+  own(): Tab[] {
+    return this.#publicTabs().filter(({ contextId, isClosing }) => contextId === this.#ownContextId && !isClosing);
   }
 
   active(): TabInfo {
@@ -358,6 +365,7 @@ export class Tabs {
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
+    if (!isPrivate) this.#ownContextId ??= info.browserContextId;
     if (isPrivate) tab.onPausedDocument = (paused) => this.#continueResponse(paused, sessionId);
     else if (this.#active.id === null) this.#active.set(tab);
     if (this.settings.of(tab).keepNetworkLog || (this.network.watchesAll && !isPrivate)) tab.networkWatchers += 1;
@@ -452,7 +460,8 @@ export class Tabs {
     tab.failure = frame.unreachableUrl === undefined ? null : (this.#connection.netErrors.refusalOf(frame.unreachableUrl) ?? 'unknown');
     // The browser process reports the URL a little later.
     moveTab(tab, frame.unreachableUrl ?? frame.url + (frame.urlFragment ?? ''));
-    this.#emit(tab, { type: 'navigation', tabId: tab.id, url: cutText(frame.url, eventUrlCharsMax) });
+    // Empty pages are the service's own.
+    if (!tab.showsBlankSites) this.#emit(tab, { type: 'navigation', tabId: tab.id, url: cutText(frame.url, eventUrlCharsMax) });
     this.#emitChanged(tab);
   }
 

@@ -25,6 +25,8 @@ const actions: Record<AuditAction, string> = {
   'billing.payment_failed': 'Payment failed',
   'session.created': 'Session created',
   'session.ended': 'Session ended',
+  'profile.created': 'Profile created',
+  'profile.deleted': 'Profile deleted',
   'pool.resized': 'Pool resized',
   'worker.cordoned': 'Worker cordoned',
   'worker.uncordoned': 'Worker uncordoned',

@@ -47,8 +47,13 @@ const identityRows = (session: SessionResponse): Row[] => [
   ['Longest lifetime', durationText(session.timeout_seconds * 1000)],
   ['Ends when idle for', durationText(session.idle_timeout_seconds * 1000)],
   ['Continues without clients', session.keep_alive ? 'Yes' : 'No'],
+  ['Profile', profileText(session)],
   ['Start page', session.start_navigation && `${session.start_navigation.url}: ${session.start_navigation.message ?? 'opened'}`],
 ];
+
+const saveTexts = { pending: 'saved at the end', saved: 'saved', failed: 'not saved' };
+const profileText = ({ profile }: SessionResponse): string | null =>
+  profile && `${profile.name}: ${profile.save_status ? saveTexts[profile.save_status] : 'only read'}`;
 
 const usageRows = ({ usage, tabs, connections }: SessionResponse): Row[] => [
   ['Actions', numberText(usage.actions)],

@@ -1,0 +1,217 @@
+/** Sessions and other work with profiles. */
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { sql } from 'kysely';
+import {
+  createConnectToken,
+  createSession,
+  endSession,
+  fetchPage,
+  getJob,
+  getProfile,
+  getSession,
+  inspect,
+  listAudit,
+  listProfiles,
+  navigate,
+  runAgent,
+  runTemplate,
+  type ProfileResponse,
+} from '@berth/contract';
+import { comparable, eventually, jobIdOf, startApp, type TestApp } from '../harness.ts';
+import { refusedSocket } from '../raw-http.ts';
+import { machineOf } from '../session-states.ts';
+
+let served: TestApp;
+before(async () => {
+  served = await startApp();
+});
+after(() => served.close());
+
+const site = 'http://site.test/a';
+const saving = (name: string) => ({ profile: { name, save_changes: true } });
+const read = async (name: string, key = served.key): Promise<ProfileResponse> =>
+  (await served.call(getProfile, { key, params: { profile_id: name } })).body;
+const profileOf = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body.profile;
+
+async function end(session_id: string, key = served.key): Promise<void> {
+  await served.call(endSession, { key, params: { session_id } });
+}
+async function endSaved(session_id: string): Promise<void> {
+  await end(session_id);
+  await eventually('the profile is saved', async () => (await profileOf(session_id))?.save_status === 'saved');
+}
+/** Of a session that visited a site. */
+async function saved(name: string, key = served.key): Promise<ProfileResponse> {
+  const { session_id } = await served.create(saving(name), { key });
+  await served.call(navigate, { key, params: { session_id }, body: { url: site } });
+  await end(session_id, key);
+  await eventually('the profile is saved', async () => (await read(name, key)).version > 0);
+  return read(name, key);
+}
+const query = (statement: ReturnType<typeof sql>) => statement.execute(served.app.fleet.deps.store.tables());
+
+describe('a profile', () => {
+  it('is created by its name, saved at the end of its session, and in the reply of sessions', async () => {
+    const body = await served.create(saving('first'));
+    const { session_id } = body;
+    const { profile_id } = await read('first');
+    assert.deepEqual(body.profile, { profile_id, name: 'first', save_changes: true, save_status: 'pending' });
+    await served.call(navigate, { params: { session_id }, body: { url: site } });
+    await endSaved(session_id);
+    const profile = await read(profile_id);
+    assert.deepEqual([profile.version, profile.cookies, profile.origins, profile.writer_session_id], [1, 0, 1, null]);
+    assert.ok(profile.size_bytes > 50 && profile.saved_at !== null && profile.last_used_at !== null);
+    const reader = await served.create({ profile: { id: profile_id } });
+    assert.deepEqual(reader.profile, { profile_id, name: 'first', save_changes: false, save_status: null });
+    await end(reader.session_id);
+    const { body: trail } = await served.call(listAudit, { query: { subject: profile_id } });
+    assert.deepEqual(
+      trail.map(({ action, details }) => [action, details]),
+      [['profile.created', { name: 'first' }]],
+    );
+  });
+
+  it('is encrypted in the database', async () => {
+    const { profile_id } = await saved('secret');
+    const { rows } = (await query(sql`select content from profiles where profile_id = ${profile_id}`)) as { rows: { content: Buffer }[] };
+    const content = rows[0]?.content ?? assert.fail('no content');
+    assert.equal(
+      ['site.test', 'dark', 'theme'].some((word) => content.includes(word)),
+      false,
+    );
+  });
+
+  it('gets one session that saves it, however many ask at once', async () => {
+    const replies = await Promise.all(Array.from({ length: 8 }, () => served.call(createSession, { body: saving('raced') })));
+    assert.equal(replies.filter(({ status }) => status === 201).length, 1);
+    assert.equal(replies.filter(({ status }) => status === 409).length, 7);
+    assert.equal((await served.call(listProfiles)).body.filter(({ name }) => name === 'raced').length, 1);
+  });
+
+  it('is as it was, and unlocked, where it cannot be read from the browser, or the browser is lost', async () => {
+    await saved('fragile');
+    const failing = (await served.create(saving('fragile'))).session_id;
+    machineOf(served, failing).browser.failNext('Storage.getCookies');
+    await end(failing);
+    await eventually('the session has ended', async () => (await profileOf(failing))?.save_status === 'failed');
+    const lost = (await served.create(saving('fragile'))).session_id;
+    machineOf(served, lost).crash();
+    await eventually('the session has failed', async () => (await profileOf(lost))?.save_status === 'failed');
+    const { version, writer_session_id: writer } = await read('fragile');
+    assert.deepEqual([version, writer], [1, null]);
+  });
+
+  it('is saved before the next session starts with it', async () => {
+    const { session_id } = await served.create(saving('handed-over'));
+    await served.call(navigate, { params: { session_id }, body: { url: site } });
+    await end(session_id);
+    await served.create(saving('handed-over'));
+    assert.equal((await read('handed-over')).version, 1);
+  });
+
+  it('is that of fetches, inspections, flows and templates, which then have a session of their own', async () => {
+    const body = saving('worker');
+    const fetched = (await served.call(fetchPage, { body: { ...body, url: site } })).body;
+    assert.equal(fetched.status, 'ok');
+    assert.equal((await profileOf(fetched.session_id ?? ''))?.name, 'worker');
+    const ran = (await served.call(runAgent, { body: { ...body, task: 'custom', inputs: { steps: [{ type: 'wait', ms: 1 }] } } })).body;
+    assert.equal(ran.status, 'ok');
+    const template = { template: 'page_snapshot', inputs: { url: site } };
+    assert.equal((await served.call(runTemplate, { body: { ...body, ...template } })).status, 200);
+    const report = (await served.call(inspect, { body: { ...body, url: site, settle_ms: 0 } })).body;
+    assert.deepEqual([report.status, (await profileOf(report.session_id ?? ''))?.name], ['ok', 'worker']);
+    const job_id = jobIdOf((await served.call(fetchPage, { body: { ...body, url: site, async: true } })).body);
+    const { body: job } = await served.call(getJob, { params: { job_id }, query: { wait_seconds: '25' } });
+    assert.deepEqual([job.status, job.session_id], ['ok', job_id.split('.')[0]]);
+    await eventually('all have saved it', async () => (await read('worker')).version === 5);
+  });
+});
+
+describe('a connect token', () => {
+  it('opens no profile: the cookies in it are of other sessions', async () => {
+    await saved('kept-from-links');
+    const { body } = await served.call(createConnectToken);
+    const reply = await refusedSocket(`${body.cdp_url}&profile.name=kept-from-links`);
+    assert.deepEqual([reply.status, reply.text.includes('opens no profiles')], [403, true]);
+  });
+});
+
+describe('404 profile_not_found', () => {
+  it('answers unknown, malformed and foreign ids, and names that nobody saves, identically', async () => {
+    const key = await served.ownerKey('victim');
+    const foreign = await saved('theirs', key);
+    const ids = [foreign.profile_id, 'pro_000000000000000000000000', 'nothing', "x' OR 1=1"].map((id) => ({ id }));
+    const profiles = [...ids, { name: 'theirs' }, { id: foreign.profile_id, save_changes: true }];
+    const replies = await Promise.all(profiles.map((profile) => served.refuse(createSession, 'profile_not_found', { body: { profile } })));
+    assert.equal(new Set(replies.map(({ reply }) => comparable(reply))).size, 1);
+  });
+});
+
+describe('409 profile_locked', () => {
+  it('answers whoever wants to save it while a session does', async () => {
+    const { session_id } = await served.create(saving('locked'));
+    const body = saving('locked');
+    const replies = [
+      await served.refuse(createSession, 'profile_locked', { body }),
+      await served.refuse(fetchPage, 'profile_locked', { body: { ...body, url: site } }),
+      await served.refuse(inspect, 'profile_locked', { body: { ...body, url: site } }),
+      await served.refuse(runAgent, 'profile_locked', { body: { ...body, task: 'custom', inputs: { steps: [{ type: 'wait', ms: 1 }] } } }),
+      await served.refuse(runTemplate, 'profile_locked', { body: { ...body, template: 'page_snapshot', inputs: { url: site } } }),
+    ];
+    for (const { details, reply } of replies) assert.deepEqual([details, reply.headers.get('x-should-retry')], [{ session_id }, 'false']);
+    const address = `${served.url.replace('http', 'ws')}/v1/connect?profile.name=locked&profile.save_changes=true`;
+    assert.equal((await refusedSocket(address, { authorization: `Bearer ${served.key}` })).status, 409);
+    assert.equal((await served.create({ profile: { name: 'locked' } })).status, 'ready', 'readers are not locked out');
+  });
+});
+
+describe('409 profile_limit_reached', () => {
+  it('answers the name of a hundred-and-first profile', async () => {
+    const key = await served.ownerKey('collector');
+    await saved('one', key);
+    await query(sql`
+      insert into profiles (profile_id, owner_id, name, created_at)
+      select 'pro_' || lpad(n::text, 24, '0'), 'collector', 'n' || n, now() from generate_series(2, 100) n`);
+    const { details } = await served.refuse(createSession, 'profile_limit_reached', { key, body: saving('another') });
+    assert.deepEqual(details, { limit: 100 });
+    assert.equal((await served.create(saving('n7'), { key })).status, 'ready');
+  });
+});
+
+describe('409 profile_unreadable', () => {
+  it('answers where the content was sealed for another profile', async () => {
+    const [one, other] = [await saved('mixed-up'), await saved('other')];
+    await query(sql`
+      update profiles set content = (select content from profiles where profile_id = ${other.profile_id}) where profile_id = ${one.profile_id}`);
+    await served.refuse(createSession, 'profile_unreadable', { body: { profile: { name: 'mixed-up' } } });
+  });
+});
+
+describe('422', () => {
+  const wrong: [string, Parameters<TestApp['issues']>[0], Record<string, unknown>, string, string][] = [
+    ['neither id nor name', createSession, { profile: {} }, 'body.profile.name', 'missing'],
+    ['id and name', createSession, { profile: { id: 'pro_1', name: 'a' } }, 'body.profile.id', 'value_error'],
+    ['a misspelled field', createSession, { profile: { name: 'a', save: true } }, 'body.profile.save', 'extra_forbidden'],
+    ['a storage state beside it', createSession, { ...saving('a'), storage_state: {} }, 'body.storage_state', 'value_error'],
+    ['a fetch in a session', fetchPage, { ...saving('a'), url: site, session_id: 'ses_1' }, 'body.profile', 'value_error'],
+    ['a fetch without a browser', fetchPage, { ...saving('a'), url: site, mode: 'http' }, 'body.profile', 'value_error'],
+    ['an inspection in a session', inspect, { ...saving('a'), url: site, session_id: 'ses_1' }, 'body.profile', 'value_error'],
+    [
+      'an inspection of a HAR',
+      inspect,
+      { ...saving('a'), har: { log: { version: '1.2', creator: { name: 'a', version: '1' }, entries: [] } } },
+      'body.profile',
+      'value_error',
+    ],
+    ['a flow in a session', runAgent, { ...saving('a'), task: 'custom', session_id: 'ses_1' }, 'body.profile', 'value_error'],
+  ];
+  for (const [what, endpoint, body, loc, type] of wrong)
+    it(`refuses ${what}`, async () => {
+      const issues = await served.issues(endpoint, { body });
+      assert.ok(
+        issues.some((issue) => issue.loc.join('.') === loc && issue.type === type),
+        JSON.stringify(issues),
+      );
+    });
+});
