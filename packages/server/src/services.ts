@@ -213,7 +213,7 @@ export async function buildServices(
     skills,
     flows,
     inspections,
-    reportLinks: new ReportLinks({ keys, clock, secret }),
+    reportLinks: new ReportLinks({ keys, owners, clock, secret }),
     prices: loadPrices(config.pricesFile, owners.tiers.names),
   };
 }

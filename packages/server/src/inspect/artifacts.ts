@@ -1,6 +1,7 @@
 /** Parts of a report as files. */
 import { Readable } from 'node:stream';
 import { ServiceError, type InspectArtifact, type InspectResponse } from '@berth/contract';
+import { toJsonText } from '../lib/json-text.ts';
 import type { FileReply } from '../http/call.ts';
 
 interface Artifact {
@@ -21,11 +22,11 @@ const artifacts: Record<InspectArtifact, Artifact> = {
 export const hasArtifact = (report: InspectResponse, name: InspectArtifact): boolean => artifacts[name].of(report) !== null;
 
 /** @throws ServiceError report_not_available if the report does not have the part */
-export function toArtifact(report: InspectResponse, name: InspectArtifact): FileReply {
+export async function toArtifact(report: InspectResponse, name: InspectArtifact): Promise<FileReply> {
   const { contentType, encoding, of } = artifacts[name];
   const content = of(report);
   if (content === null) throw new ServiceError('report_not_available', `The report has no ${name}. Inspect again, with it in \`include\`.`);
-  const file = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content), encoding);
+  const file = Buffer.from(typeof content === 'string' ? content : await toJsonText(content), encoding);
   return {
     bytes: file.byteLength,
     contentType,

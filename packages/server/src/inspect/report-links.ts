@@ -3,6 +3,7 @@ import { ServiceError, type InspectArtifact, type InspectResponse } from '@berth
 import type { Call, Credentials, Principal } from '../http/call.ts';
 import { ownerOf } from '../http/call.ts';
 import type { Keys } from '../keys/keys.ts';
+import type { Owners } from '../owners/owners.ts';
 import type { Clock } from '../lib/clock.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
 import { hasArtifact } from './artifacts.ts';
@@ -10,6 +11,7 @@ import { artifactPath, reportPath } from './reply.ts';
 
 export interface ReportLinksDeps {
   keys: Pick<Keys, 'authenticate' | 'findInactive'>;
+  owners: Pick<Owners, 'tierOf'>;
   clock: Clock;
   secret: Buffer;
 }
@@ -56,7 +58,9 @@ export class ReportLinks {
     if (token === undefined && credentials.authorization !== undefined) return this.#deps.keys.authenticate(credentials);
     const claims = token === undefined ? null : await openToken(this.#deps.secret, token, purpose, this.#deps.clock.now());
     if (!claims || claims.session !== params['job_id'] || !(await this.#isActive(claims.keyId))) throw invalidLink();
-    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute: null, scope: `report:${claims.session}` };
+    const { requests_per_minute: requestsPerMinute } = await this.#deps.owners.tierOf(claims.owner);
+    // A share of their own: who has a link cannot use up the owner's requests.
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute, scope: `reports:${claims.owner}` };
   };
 
   async #isActive(keyId: string | null): Promise<boolean> {

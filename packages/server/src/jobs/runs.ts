@@ -281,7 +281,7 @@ export class Runs {
     job.isWorking = true;
     try {
       const outcome = await Promise.race([job.run(), job.abandoned.promise]);
-      return outcome === 'abandoned' || job.ending ? null : toStoredOutcome(outcome);
+      return outcome === 'abandoned' || job.ending ? null : await toStoredOutcome(outcome);
     } catch (error) {
       if (job.abort.signal.aborted) return null;
       if (!(error instanceof ServiceError)) log.error({ err: error, job: job.jobId }, 'job failed unexpectedly');
@@ -318,7 +318,7 @@ export class Runs {
       // What it came to here counts only while it is this worker's; a cancel counts wherever it is.
       const workerId = ending.outcome === cancelled ? undefined : this.#deps.workerId;
       await finishJob(this.#deps.store, jobId, { ...ending.outcome, ...endedAt(ending.at), ran, workerId });
-      await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? 0);
+      await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? ending.outcome.largeResultBytes ?? 0);
     }
     this.#forget(job);
   }

@@ -48,6 +48,7 @@ const recordColumns = [
   ...(['created_at', 'started_at', 'finished_at', 'expires_at'] as const),
 ] as const;
 
+/** Without its result, which may have megabytes. */
 const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]>): JobRecord => ({
   jobId: row.job_id,
   owner: row.owner_id,
@@ -61,7 +62,7 @@ const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]
   startedAt: row.started_at,
   finishedAt: row.finished_at,
   expiresAt: row.expires_at,
-  result: fromBytes(row.result) as JobRecord['result'],
+  result: null,
   error: fromBytes(row.error) as JobRecord['error'],
   usage: row.usage,
 });
@@ -95,14 +96,14 @@ export async function findJob(
   tables: Tables,
   owner: string,
   jobId: string,
-): Promise<{ record: JobRecord; hasLargeResult: boolean } | undefined> {
+): Promise<{ record: JobRecord; result: Buffer | null; hasLargeResult: boolean } | undefined> {
   const row = await jobs(tables)
     .selectFrom('jobs')
     .select([...recordColumns, 'result_bytes'])
     .where('job_id', '=', jobId)
     .where('owner_id', '=', owner)
     .executeTakeFirst();
-  return row && { record: toRecord(row), hasLargeResult: row.result_bytes !== null };
+  return row && { record: toRecord(row), result: row.result, hasLargeResult: row.result_bytes !== null };
 }
 
 interface Start {
