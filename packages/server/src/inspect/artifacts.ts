@@ -26,7 +26,7 @@ export async function toArtifact(report: InspectResponse, name: InspectArtifact)
   const { contentType, encoding, of } = artifacts[name];
   const content = of(report);
   if (content === null) throw new ServiceError('report_not_available', `The report has no ${name}. Inspect again, with it in \`include\`.`);
-  const file = Buffer.from(typeof content === 'string' ? content : await toJsonText(content), encoding);
+  const file = Buffer.from(typeof content === 'string' ? content : (await toJsonText(content)).slice(0, -1), encoding);
   return {
     bytes: file.byteLength,
     contentType,
