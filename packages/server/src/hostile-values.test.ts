@@ -10,7 +10,12 @@ import { delayBounds, measureDelay, p999Of } from '../../../tests/hostile-text/d
 import type { NetworkEntry } from './browser/browser.ts';
 import { toHar } from './drive/har.ts';
 import { redactSecrets } from './flows/secrets.ts';
+import type { ReportOptions } from './inspect/report/report.ts';
+import { Reports } from './inspect/reports.ts';
+import { toStoredOutcome } from './jobs/outcome.ts';
+import { JsonReader } from './lib/json-reader.ts';
 import { toJsonText } from './lib/json-text.ts';
+import { silentLog } from './lib/log.ts';
 import { importRecorder } from './steps/steps.ts';
 
 const allSamplesMs: number[] = [];
@@ -86,6 +91,53 @@ describe('the event loop runs while the worker handles results', () => {
       ),
       'many events': attempt([{ type: 'click', selectors, offsetX: 1, offsetY: 1, assertedEvents: events }]),
     });
+  });
+
+  it('the report on a HAR of 32 MB: made, stored, and read again', async (t) => {
+    const pairs = Array.from({ length: 200 }, (_, index) => ({ name: `n${index}`, value: `v${index}` }));
+    const request = { method: 'GET', url: 'https://a.test/', httpVersion: 'h2', headers: pairs, queryString: pairs, cookies: [] };
+    const response = {
+      status: 200,
+      statusText: '',
+      httpVersion: 'h2',
+      headers: [],
+      cookies: [],
+      redirectURL: '',
+      content: { size: 0, mimeType: '' },
+    };
+    const entry = {
+      startedDateTime: new Date(0).toISOString(),
+      time: 1,
+      request,
+      response,
+      cache: {},
+      timings: { send: 0, wait: 1, receive: 0 },
+    };
+    const har = JSON.stringify({
+      log: { version: '1.2', creator: { name: '', version: '' }, entries: Array.from({ length: 2500 }, () => entry) },
+    });
+    const reports = new Reports({ log: silentLog, runMs: 120_000 });
+    const reader = new JsonReader(silentLog);
+    const call = { owner: 'anna', size: har.length, signal: new AbortController().signal };
+    const options: ReportOptions = { include: ['site', 'har'], capture_bodies: 'schema' };
+    const usage = { actions: 1, egress_bytes: 0, captcha_solves: 0, credits: 0 };
+    try {
+      let report: unknown = null;
+      await assertShortTurns(t, {
+        'a report': async () => (report = await reports.create({ source: { har, maxBodyBytes: 1000 }, options }, call)),
+      });
+      let bytes = Buffer.alloc(0);
+      await assertShortTurns(t, {
+        'its result': async () => {
+          const { result } = await toStoredOutcome({ status: 'ok', result: report as Record<string, unknown>, error: null, usage });
+          bytes = Buffer.from(result ?? assert.fail('too large'));
+        },
+        'reading it': async () => assert.ok(await reader.read(bytes, call)),
+      });
+      assert.ok(bytes.length > 2 * 1024 ** 2, `${bytes.length} bytes`);
+    } finally {
+      await Promise.all([reports.close(), reader.close()]);
+    }
   });
 
   it('all of it, with hardly a longer turn', (t) => {

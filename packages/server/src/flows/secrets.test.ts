@@ -26,6 +26,7 @@ test('replaces secrets in every text and name, also escaped, and leaves bytes al
     html: '<p>q&amp;r &lt;s&gt;</p>',
     file: { data_base64: 'q&r <s>' },
     none: null,
+    hostile: { toJSON: 'q&r <s>' },
   };
   assert.deepEqual(await redactSecrets(value, secrets), {
     text: ['{{secret.b}}', 'x {{secret.a}} y', 'xy'],
@@ -34,6 +35,7 @@ test('replaces secrets in every text and name, also escaped, and leaves bytes al
     html: '<p>{{secret.a}}</p>',
     file: { data_base64: 'q&r <s>' },
     none: null,
+    hostile: { toJSON: '{{secret.a}}' },
   });
 });
 

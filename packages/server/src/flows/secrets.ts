@@ -83,7 +83,7 @@ class Redaction {
   *walk(value: unknown, depth: number): Generator<void, unknown> {
     if (typeof value === 'string') return yield* this.#text(value);
     this.#count(valueChars);
-    if (typeof value !== 'object' || value === null || 'toJSON' in value) return value;
+    if (typeof value !== 'object' || value === null || value instanceof Date) return value;
     if (depth === 0) throw new ResultTooLarge();
     if (Array.isArray(value)) {
       const list: unknown[] = [];

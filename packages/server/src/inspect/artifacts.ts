@@ -1,6 +1,7 @@
 /** Parts of a report as files. */
 import { Readable } from 'node:stream';
 import { ServiceError, type InspectArtifact, type InspectResponse } from '@berth/contract';
+import { toJsonText } from '../lib/json-text.ts';
 import type { FileReply } from '../http/call.ts';
 
 interface Artifact {
@@ -21,7 +22,7 @@ const artifacts: Record<InspectArtifact, Artifact> = {
 export const hasArtifact = (report: InspectResponse, name: InspectArtifact): boolean => artifacts[name].of(report) !== null;
 
 /** @throws ServiceError report_not_available if the report does not have the part */
-export function toArtifact(report: InspectResponse, name: InspectArtifact): FileReply {
+export async function toArtifact(report: InspectResponse, name: InspectArtifact): Promise<FileReply> {
   const { contentType, encoding, of } = artifacts[name];
   const content = of(report);
   if (content === null) {
@@ -29,7 +30,7 @@ export function toArtifact(report: InspectResponse, name: InspectArtifact): File
     // The report is final: the same request never succeeds.
     throw new ServiceError('report_not_available', message, { retryable: false });
   }
-  const file = Buffer.from(typeof content === 'string' ? content : JSON.stringify(content), encoding);
+  const file = Buffer.from(typeof content === 'string' ? content : (await toJsonText(content)).slice(0, -1), encoding);
   return {
     bytes: file.byteLength,
     contentType,

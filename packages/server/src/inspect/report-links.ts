@@ -59,7 +59,8 @@ export class ReportLinks {
     const claims = token === undefined ? null : await openToken(this.#deps.secret, token, purpose, this.#deps.clock.now());
     if (!claims || claims.session !== params['job_id'] || !(await this.#isActive(claims.keyId))) throw invalidLink();
     const { requests_per_minute: requestsPerMinute } = await this.#deps.owners.tierOf(claims.owner);
-    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute, scope: `report:${claims.session}` };
+    // A share of their own: who has a link cannot use up the owner's requests.
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute, scope: `reports:${claims.owner}` };
   };
 
   async #isActive(keyId: string | null): Promise<boolean> {

@@ -1,25 +1,32 @@
 /** The entry point of a report thread: one report per call. */
 import type { MessagePort } from 'node:worker_threads';
+import { toPieces, type Piece } from '../lib/pieces.ts';
 import { readHar } from './har/read-har.ts';
 import type { Capture } from './model.ts';
+import { fitReport } from './report/fit.ts';
 import { createReport, type Report, type ReportOptions } from './report/report.ts';
 
 /** A capture, or an uploaded HAR as an object or its text. */
 export type ReportSource = { capture: Capture } | { har: unknown; maxBodyBytes: number };
 
+/** As it reaches the thread: JSON, which costs the main thread no turn of its event loop. */
+type SourceText = { capture: string } | { har: string; maxBodyBytes: number };
+
 export interface ReportTask {
-  source: ReportSource;
+  source: SourceText;
   options: ReportOptions;
   /** Gets a message when the work begins, after the thread's start. */
   started?: MessagePort;
 }
 
 /** A HAR that cannot be read has a message for the caller. */
-export type ReportResult = { report: Report } | { problem: string };
+export type ReportResult = { pieces: Piece[] } | { problem: string };
 
 export default function run({ source, options, started }: ReportTask): ReportResult {
   started?.postMessage(null, []);
-  if ('capture' in source) return { report: createReport(source.capture, options) };
+  if ('capture' in source) return toResult(createReport(JSON.parse(source.capture) as Capture, options));
   const reading = readHar(source.har, { bodyBytesMax: options.capture_bodies === 'none' ? 0 : source.maxBodyBytes });
-  return 'problem' in reading ? reading : { report: createReport(reading.capture, options) };
+  return 'problem' in reading ? reading : toResult(createReport(reading.capture, options));
 }
+
+const toResult = (report: Report): ReportResult => ({ pieces: toPieces(fitReport(report)) });

@@ -1,8 +1,10 @@
 /** Makes reports in threads with limits: a hostile capture costs this process neither time nor memory. */
 import type { WorkError } from '@berth/contract';
+import { toJsonText } from '../lib/json-text.ts';
 import type { Log } from '../lib/log.ts';
+import { fromPieces } from '../lib/pieces.ts';
 import { ThreadFailed, ThreadPool } from '../lib/thread-pool.ts';
-import type { ReportResult, ReportTask } from './report-thread.ts';
+import type { ReportResult, ReportSource, ReportTask } from './report-thread.ts';
 import type { Report } from './report/report.ts';
 
 export type { ReportSource } from './report-thread.ts';
@@ -33,10 +35,13 @@ export class Reports {
   }
 
   /** @throws ReportFailed, or the signal's reason */
-  async create(task: ReportTask, call: { owner: string; size: number; signal: AbortSignal }): Promise<Report> {
-    const result = await this.#run(task, call);
+  async create(
+    { source, options }: Pick<ReportTask, 'options'> & { source: ReportSource },
+    call: { owner: string; size: number; signal: AbortSignal },
+  ): Promise<Report> {
+    const result = await this.#run({ source: await toText(source), options }, call);
     if ('problem' in result) throw new ReportFailed({ code: 'invalid_har', message: result.problem, retryable: false });
-    return result.report;
+    return (await fromPieces(result.pieces)) as Report;
   }
 
   close(): Promise<void> {
@@ -51,6 +56,11 @@ export class Reports {
       throw error;
     }
   }
+}
+
+async function toText(source: ReportSource): Promise<ReportTask['source']> {
+  if ('capture' in source) return { capture: await toJsonText(source.capture) };
+  return { ...source, har: typeof source.har === 'string' ? source.har : await toJsonText(source.har) };
 }
 
 const failures: Record<ThreadFailed['reason'], WorkError> = {

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import { beginEffect } from '../http/effects.ts';
+import { abortAfter } from '../lib/deadline.ts';
+import { JsonReader } from '../lib/json-reader.ts';
 import { Loop } from '../lib/loop.ts';
 import { expireJobs, recoverJobs, type RecoverDeps } from './maintenance.ts';
 import { isJobId, newJobId, noProgress, type DescribedWork, type JobKind, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
@@ -46,6 +48,8 @@ interface JobSnapshot {
 /** How soon this worker notices changes of a job by another one. */
 const noticeMs = 500;
 const drainPollMs = 50;
+/** Of reading a result's JSON in a thread. */
+const readMsMax = 20_000;
 /** How often it is looked whether jobs that wait are offered; they are at once when they come. */
 const offerMs = 1000;
 
@@ -59,11 +63,13 @@ export class Jobs {
   readonly #moving: Moving | null;
   readonly #runs: Runs;
   readonly #polls = new Polls();
+  readonly #results: JsonReader;
   #offersStart: Promise<void> | null = null;
   #draining = false;
 
   constructor(deps: JobsDeps) {
     this.#deps = deps;
+    this.#results = new JsonReader(deps.log);
     this.#moving = deps.fleet ? new Moving({ ...deps, ...deps.fleet }) : null;
     this.#runs = new Runs({ ...deps, moving: this.#moving });
     const has = (jobId: string): boolean => this.#runs.has(jobId);
@@ -196,7 +202,7 @@ export class Jobs {
     await Promise.all(this.loops.map((loop) => loop.stop()));
     await this.#handOver('all');
     await this.#runs.stop();
-    await this.#moving?.offers.stop();
+    await Promise.all([this.#moving?.offers.stop(), this.#results.close()]);
   }
 
   /** What it cannot hand over ends with this worker. */
@@ -221,14 +227,27 @@ export class Jobs {
     if (!stored) throw jobNotFound();
     const { record, hasLargeResult } = stored;
     if (record.expiresAt && record.expiresAt <= this.#deps.clock.now()) throw expired(record.expiresAt);
-    if (hasLargeResult) return { job, record: { ...record, result: await this.#readLarge(record) } };
+    const bytes = hasLargeResult ? await this.#readLarge(record) : stored.result;
+    if (bytes) return { job, record: { ...record, result: await this.#parse(owner, bytes) } };
     return { job, record: job && record.status === 'pending' ? { ...record, progress: job.progress } : record };
   }
 
-  async #readLarge({ jobId, expiresAt }: JobRecord): Promise<JobRecord['result']> {
+  async #parse(owner: string, bytes: Buffer): Promise<JobRecord['result']> {
+    try {
+      return (await this.#results.read(bytes, { owner, signal: abortAfter(readMsMax) })) as JobRecord['result'];
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      throw new ServiceError('store_unavailable', 'Too many large results are being read. Try again in a moment.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      });
+    }
+  }
+
+  async #readLarge({ jobId, expiresAt }: JobRecord): Promise<Buffer> {
     const bytes = await this.#deps.largeResults?.read(jobId);
     if (!bytes) throw expired(expiresAt ?? this.#deps.clock.now());
-    return JSON.parse(String(bytes)) as JobRecord['result'];
+    return bytes;
   }
 
   async #waitForEnd(first: JobSnapshot, waitMs: number, signal: AbortSignal): Promise<JobRecord> {

@@ -92,6 +92,20 @@ describe('a large result', () => {
     assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, large);
   });
 
+  it('makes room for newer ones of its owner, in the bucket, too', async (test) => {
+    const { jobs, objects, clock } = await createWorker(test);
+    const text = 'x'.repeat(30 * 1024 ** 2);
+    const ids: string[] = [];
+    for (let index = 0; index < 9; index += 1) {
+      ids.push(await doneJob(jobs, { text }));
+      clock.advance(1000);
+    }
+    const first = ids[0] ?? assert.fail();
+    await assert.rejects(jobs.get('anna', first, noWait), hasCode('job_expired'));
+    assert.equal((await jobs.get('anna', ids.at(-1) ?? '', noWait)).status, 'ok');
+    assert.ok(!(await keysOf(objects)).includes(`job-results/${first}`));
+  });
+
   it('is deleted when it has expired', async (test) => {
     const { jobs, objects, clock, largeResults } = await createWorker(test);
     const jobId = await doneJob(jobs, large);

@@ -57,6 +57,11 @@ export class LargeResults {
     }
   }
 
+  /** Of a job whose result was dropped early. @throws ServiceError store_unavailable */
+  async delete(jobId: string): Promise<void> {
+    await this.#deps.objects.delete(keyOf(jobId));
+  }
+
   async #prune(signal: AbortSignal): Promise<void> {
     const { objects, clock } = this.#deps;
     const before = new Date(clock.now().getTime() - resultRetentionMs - graceMs);

@@ -1,4 +1,5 @@
 import { ServiceError, type JobStatus, type WorkError, type WorkUsage } from '@berth/contract';
+import { JsonTooLong, toJsonText } from '../lib/json-text.ts';
 
 /** The result of a job's work. */
 export interface JobOutcome {
@@ -32,8 +33,8 @@ export const endedAt = (finishedAt: Date): { finishedAt: Date; expiresAt: Date }
 });
 
 /** @throws TypeError when the result cannot be serialized as JSON */
-export function toStoredOutcome({ status, result, error, usage }: JobOutcome): StoredOutcome {
-  const bytes = result && bytesOf(result);
+export async function toStoredOutcome({ status, result, error, usage }: JobOutcome): Promise<StoredOutcome> {
+  const bytes = result && (await bytesOf(result));
   if (bytes === 'too large') return { ...errorOutcome(resultTooLarge), usage };
   return { status, result: bytes, error: error && errorBytes(error), usage };
 }
@@ -47,13 +48,14 @@ export function outcomeOfError(thrown: unknown): StoredOutcome {
 
 const errorOutcome = (error: WorkError): StoredOutcome => ({ status: 'error', result: null, error: errorBytes(error), usage: null });
 
-function bytesOf(result: Record<string, unknown>): Buffer | 'too large' {
+async function bytesOf(result: Record<string, unknown>): Promise<Buffer | 'too large'> {
   try {
-    const bytes = Buffer.from(JSON.stringify(result));
+    // A character is at least a byte.
+    const bytes = Buffer.from((await toJsonText(result, resultBytesMax)).slice(0, -1));
     return bytes.length > resultBytesMax ? 'too large' : bytes;
   } catch (error) {
     // Longer than a string can be, or nested deeper than the stack.
-    if (error instanceof RangeError) return 'too large';
+    if (error instanceof RangeError || error instanceof JsonTooLong) return 'too large';
     throw error;
   }
 }

@@ -25,7 +25,7 @@ export interface RunsDeps {
   /** null: no other worker shares the database. */
   moving?: Moving | null;
   /** Absent: all results are in the database. */
-  largeResults?: Pick<LargeResults, 'move'> | null;
+  largeResults?: Pick<LargeResults, 'move' | 'delete'> | null;
   /** Whether the operator lets this worker take jobs of others. Absent: yes. */
   takesWork?: () => boolean;
   /** How many slots an owner gets for each one of an owner with the weight 1. Absent: all are alike. */
@@ -45,7 +45,7 @@ const unwrittenResultMsMax = 120_000;
 /** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
 const retryAfterSeconds = 2;
-/** Of one owner in the database: eight of the largest results. The oldest expire early. */
+/** Of one owner, in the database and in object storage: eight of the largest results. The oldest expire early. */
 const ownerResultBytesMax = 256 * 1024 ** 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
@@ -71,8 +71,11 @@ export class Runs {
   constructor(deps: RunsDeps) {
     this.#deps = deps;
     this.#moving = deps.moving ?? null;
-    const { store, disk, clock } = deps;
-    const trim = (owner: string, bytes: number): Promise<void> => trimResults(store, owner, { bytes, now: clock.now() });
+    const { store, disk, clock, largeResults } = deps;
+    const trim = async (owner: string, bytes: number): Promise<void> => {
+      const moved = await trimResults(store, owner, { bytes, now: clock.now() });
+      for (const jobId of moved) await largeResults?.delete(jobId);
+    };
     this.#budget = new RetentionBudget(disk, { bytesMax: ownerResultBytesMax, trim });
   }
 
@@ -282,7 +285,7 @@ export class Runs {
     job.isWorking = true;
     try {
       const outcome = await Promise.race([job.run(), job.abandoned.promise]);
-      return outcome === 'abandoned' || job.ending ? null : toStoredOutcome(outcome);
+      return outcome === 'abandoned' || job.ending ? null : await toStoredOutcome(outcome);
     } catch (error) {
       if (job.abort.signal.aborted) return null;
       if (!(error instanceof ServiceError)) log.error({ err: error, job: job.jobId }, 'job failed unexpectedly');
@@ -319,7 +322,7 @@ export class Runs {
       // What it came to here counts only while it is this worker's; a cancel counts wherever it is.
       const workerId = ending.outcome === cancelled ? undefined : this.#deps.workerId;
       await finishJob(this.#deps.store, jobId, { ...ending.outcome, ...endedAt(ending.at), ran, workerId });
-      await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? 0);
+      await this.#limitResults(job.request.owner, ending.outcome.result?.length ?? ending.outcome.largeResultBytes ?? 0);
     }
     this.#forget(job);
   }

@@ -48,6 +48,7 @@ const recordColumns = [
   ...(['created_at', 'started_at', 'finished_at', 'expires_at'] as const),
 ] as const;
 
+/** Without its result, which may have megabytes. */
 const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]>): JobRecord => ({
   jobId: row.job_id,
   owner: row.owner_id,
@@ -61,7 +62,7 @@ const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]
   startedAt: row.started_at,
   finishedAt: row.finished_at,
   expiresAt: row.expires_at,
-  result: fromBytes(row.result) as JobRecord['result'],
+  result: null,
   error: fromBytes(row.error) as JobRecord['error'],
   usage: row.usage,
 });
@@ -95,14 +96,14 @@ export async function findJob(
   tables: Tables,
   owner: string,
   jobId: string,
-): Promise<{ record: JobRecord; hasLargeResult: boolean } | undefined> {
+): Promise<{ record: JobRecord; result: Buffer | null; hasLargeResult: boolean } | undefined> {
   const row = await jobs(tables)
     .selectFrom('jobs')
     .select([...recordColumns, 'result_bytes'])
     .where('job_id', '=', jobId)
     .where('owner_id', '=', owner)
     .executeTakeFirst();
-  return row && { record: toRecord(row), hasLargeResult: row.result_bytes !== null };
+  return row && { record: toRecord(row), result: row.result, hasLargeResult: row.result_bytes !== null };
 }
 
 interface Start {
@@ -298,21 +299,24 @@ export async function listUntakenJobs(tables: Tables, now: Date): Promise<string
   return rows.map((row) => row.job_id);
 }
 
-/** Drops an owner's oldest results until the others take at most `bytes`. */
-export async function trimResults(tables: Tables, owner: string, { bytes, now }: { bytes: number; now: Date }): Promise<void> {
+/** Drops an owner's oldest results until the others take at most `bytes`. Returns the jobs whose results were in object storage. */
+export async function trimResults(tables: Tables, owner: string, { bytes, now }: { bytes: number; now: Date }): Promise<string[]> {
   const sized = jobs(tables)
     .selectFrom('jobs')
-    .select(['job_id', sql<number>`sum(octet_length(result)) over (order by finished_at desc, job_id)`.as('total')])
+    .select(['job_id', sql<number>`sum(coalesce(octet_length(result), result_bytes)) over (order by finished_at desc, job_id)`.as('total')])
     .where('owner_id', '=', owner)
-    .where('result', 'is not', null)
+    .where('dropped_at', 'is', null)
+    .where((where) => where.or([where('result', 'is not', null), where('result_bytes', 'is not', null)]))
     .as('sized');
-  await jobs(tables)
+  const rows = await jobs(tables)
     .updateTable('jobs')
     .from(sized)
     .set({ result: null, error: null, usage: null, progress: toBytes(noProgress), expires_at: now, dropped_at: now })
     .whereRef('jobs.job_id', '=', 'sized.job_id')
     .where('sized.total', '>', bytes)
+    .returning(['jobs.job_id', 'jobs.result_bytes'])
     .execute();
+  return rows.flatMap(({ job_id, result_bytes }) => (result_bytes === null ? [] : [job_id]));
 }
 
 /** Drops up to `limit` results that expired by `now`. Returns how many. */

@@ -42,7 +42,8 @@ type Add = (part: string) => void;
 const stringify = (value: unknown): string => section('respond', () => JSON.stringify(value));
 
 /** What has a `toJSON` is written by it, at once. */
-const isContainer = (value: unknown): value is object => typeof value === 'object' && value !== null && !('toJSON' in value);
+const isContainer = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function');
 
 /** At least; it stops at what is more than `max`. */
 function weigh(value: unknown, max: number, depth: number): number {
