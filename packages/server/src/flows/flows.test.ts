@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { parseTemplate } from '@berth/contract';
 import * as fc from 'fast-check';
+import { boundedIn } from '../../../contract/src/bounded-schemas.fixture.ts';
 import { Allowance } from './allowance.ts';
 import { isWanted, matches } from './catalog/crawl.ts';
 import { findControl } from './catalog/form-fill.ts';
@@ -19,6 +20,15 @@ test('every flow and template takes its own example, and its schemas are plain J
     for (const schema of [toJsonSchema(inputs, 'input'), toJsonSchema(output, 'output')])
       assert.deepEqual(JSON.parse(JSON.stringify(schema)), schema, name);
   }
+});
+
+test('every string, list and record of the inputs of flows and templates has a maximum', () => {
+  const inputs = [...flows, ...templates].flatMap((flow) => [...boundedIn(flow.inputs, flow.name)]);
+  assert.ok(inputs.length > 100, 'the walk finds next to nothing');
+  assert.deepEqual(
+    inputs.filter(({ max }) => max === undefined).map(({ path, kind }) => `${path} ${kind}`),
+    [],
+  );
 });
 
 test('a caller’s text is literal, whatever it contains', () => {

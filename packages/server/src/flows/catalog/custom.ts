@@ -11,7 +11,9 @@ const inputs = z
   .strictObject({
     url: Url.optional().describe('URL to open before the first step. Default: none.'),
     steps: Steps.optional().describe('Steps of the step language, at most 50. Exactly one of `steps` and `recording` is required.'),
-    recording: z.record(z.string(), z.unknown()).optional().describe('A recording that the Chrome DevTools Recorder exported as JSON.'),
+    recording: boundedRecord(boundedString(0, 64), z.unknown(), 50)
+      .optional()
+      .describe('A recording that the Chrome DevTools Recorder exported as JSON.'),
     inputs: boundedRecord(boundedString(1, 64), z.unknown(), 100)
       .default({})
       .describe('Values of `{{inputs.name}}`, at most 100. They are never templates themselves. Default: none.'),
