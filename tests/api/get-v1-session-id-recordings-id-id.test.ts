@@ -141,6 +141,14 @@ describe('200', () => {
     assert.ok(lines.some(({ type, data }) => type === 'navigation' && data['url'] === 'http://shop.test/?coupon=…'));
   });
 
+  it('has the end of a session that saves its profile, too', async () => {
+    const session = await recordingSession(served, { profile: { name: 'recorded', save_changes: true } });
+    await endRecorded(served, session);
+    const { text } = await byKey('events.ndjson', {}, session);
+    assert.equal(text.match(/"session\.ended"/g)?.length, 1);
+    assert.match(text, /"ended_reason":"requested"/);
+  });
+
   it('serves a growing file up to its current end, without caching', async () => {
     const session = await recordingSession(served);
     await eventually('it has arrived', async () => (await byKey('poster.jpg', {}, session)).status === 200);

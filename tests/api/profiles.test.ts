@@ -128,6 +128,26 @@ describe('a profile', () => {
   });
 });
 
+describe('a fleet', () => {
+  it('has one lock and one content for all workers', async () => {
+    const first = await startApp({ isInFleet: true });
+    const second = await startApp({ isInFleet: true, beside: first });
+    try {
+      const { session_id } = await first.create(saving('shared'));
+      const { details } = await second.refuse(createSession, 'profile_locked', { body: saving('shared') });
+      assert.deepEqual(details, { session_id });
+      await first.call(navigate, { params: { session_id }, body: { url: site } });
+      await first.call(endSession, { params: { session_id } });
+      await second.create(saving('shared'));
+      const { body } = await second.call(getProfile, { params: { profile_id: 'shared' } });
+      assert.deepEqual([body.version, body.origins], [1, 1]);
+    } finally {
+      await second.close();
+      await first.close();
+    }
+  });
+});
+
 describe('a connect token', () => {
   it('opens no profile: the cookies in it are of other sessions', async () => {
     await saved('kept-from-links');

@@ -1,4 +1,5 @@
 /** Records one session by watching its browser and listening to its events. Failures never affect the session. */
+import type { EndedReason } from '@berth/contract';
 import { join } from 'node:path';
 import { setImmediate as pause, setTimeout as sleep } from 'node:timers/promises';
 import { abortAfter } from '../lib/deadline.ts';
@@ -78,6 +79,8 @@ export class Recorder {
   #isBroken = false;
   #truncated = false;
   #isDiskLow = false;
+  /** The timeline has the session's end. */
+  #hasEnd = false;
   #outcome: Promise<RecordingOutcome> | null = null;
 
   /** Starts recording. @throws when its folder cannot be created or exists; nothing runs then */
@@ -95,7 +98,7 @@ export class Recorder {
       onDemand: () => this.#screencast?.update(),
     });
     try {
-      this.#undo.push(events.subscribe(({ type, data }) => this.#timeline.add(type, data)));
+      this.#undo.push(events.subscribe(({ type, data }) => this.#onEvent(type, data)));
       this.#undo.push(browser.onConsole((entry) => this.#onConsole(entry)));
       this.#screencast = browser.attachScreencast(this.#frameTrack);
     } catch (error) {
@@ -134,9 +137,16 @@ export class Recorder {
     if (!this.#finalState) await writeInfo(this.#deps.folder, this.record);
   }
 
-  /** Stops recording and reads the browser's final state, after which the browser may close. Idempotent. */
-  halt(): void {
+  #onEvent(type: string, data: Record<string, unknown>): void {
+    this.#hasEnd ||= type === 'session.ended';
+    this.#timeline.add(type, data);
+  }
+
+  /** Stops recording and reads the browser's final state, after which the browser may close. Idempotent. `end`: the session has ended. */
+  halt(end: { ended_reason: EndedReason | null } | null = null): void {
     if (this.#finalState) return;
+    // A session that saves its profile emits it when that is done.
+    if (end && !this.#hasEnd) this.#onEvent('session.ended', end);
     const { clock, browser } = this.#deps;
     this.#screencast.detach();
     for (const undo of this.#undo.splice(0)) undo();

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '@berth/contract';
+import { ServiceError, type EndedReason } from '@berth/contract';
 import type { Disk, DiskAccount } from '../disk/disk.ts';
 import type { FileReply } from '../http/call.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -103,7 +103,7 @@ export class Recordings {
     });
     this.loops = [this.pulse, this.recovery, this.pruning, ...files.loops];
     sessions.onReady((session, machine) => this.#begin(session, machine));
-    sessions.onEnded(({ sessionId }) => void this.#end(sessionId));
+    sessions.onEnded(({ sessionId, endedReason }) => void this.#end(sessionId, { ended_reason: endedReason }));
   }
 
   /** The number of recordings in progress or being finalized. */
@@ -197,11 +197,11 @@ export class Recordings {
   }
 
   /** Never rejects. Concurrent callers share one end. */
-  async #end(sessionId: string): Promise<void> {
+  async #end(sessionId: string, end: { ended_reason: EndedReason | null } | null = null): Promise<void> {
     const active = this.#active.get(sessionId);
     if (!active) return;
     // At once, while the browser is still open.
-    active.recorder.halt();
+    active.recorder.halt(end);
     active.ending ??= this.#finish(sessionId, active);
     await active.ending;
   }
