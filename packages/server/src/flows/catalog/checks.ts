@@ -50,7 +50,8 @@ export const checkLinks = defineFlow({
     for (const link of vars['links'] as { url: string; text: string }[])
       if (/^https?:/.test(link.url)) all.set(link.url.replace(/#.*$/s, ''), link.text);
     const safe = [...all].filter(([address]) => !isUnsafeLink(address));
-    const isOwn = ([address]: [string, string]): boolean => new URL(address).origin === new URL(page).origin;
+    const { origin } = new URL(page);
+    const isOwn = ([address]: [string, string]): boolean => new URL(address).origin === origin;
     const own = safe.filter(isOwn).slice(0, max);
     const others = external ? safe.filter((link) => !isOwn(link)).slice(0, max - own.length) : [];
     const broken: z.infer<typeof CheckedLink>[] = [];
