@@ -289,3 +289,25 @@ test('makes room for new responses of an owner by dropping the oldest', async ()
   const left = await Promise.all([...claims, ...others].map(async (claim) => (await claimKey(store, claim, dates)) !== null));
   assert.deepEqual(left, [false, true, true, true, true]);
 });
+
+test('stores nothing for a process whose claim another one has, also one of the same millisecond', async () => {
+  const { store } = database;
+  const at = new Date(0);
+  const dates = { staleBefore: at, expiredBefore: at };
+  const claimOf = (holder: string): KeyClaim => ({
+    scope: 'owner:twice',
+    key: 'k1',
+    requestHash: Buffer.alloc(32),
+    claimedAt: new Date(1000),
+    claimant: { workerId: 'wrk_a', holder },
+  });
+  assert.equal(await claimKey(store, claimOf('frozen'), dates), null);
+  await (
+    await findLostClaims(store, claimOf('new').claimant)
+  )();
+  assert.equal(await claimKey(store, claimOf('new'), dates), null);
+  await storeResponse(store, claimOf('frozen'), { status: 201, headers: {}, body: '1' });
+  assert.equal((await claimKey(store, claimOf('next'), dates))?.stored, null);
+  await storeResponse(store, claimOf('new'), { status: 201, headers: {}, body: '2' });
+  assert.equal((await claimKey(store, claimOf('next'), dates))?.stored?.body, '2');
+});

@@ -16,7 +16,7 @@ interface StoredReply {
   body?: unknown;
 }
 
-/** One worker's claim on a key. `claimedAt` distinguishes it from a later worker's. */
+/** One process's claim on a key. Its holder and `claimedAt` distinguish it from later ones. */
 export interface KeyClaim {
   scope: string;
   key: string;
@@ -140,6 +140,7 @@ export async function storeEffect(store: Store, claim: KeyClaim, effect: Effect)
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
+    .where('holder', '=', claim.claimant.holder)
     .where('held_from', '=', claim.claimedAt)
     .where('status', 'is', null)
     .returning('scope')
@@ -184,6 +185,7 @@ async function deleteUntouched(store: Store, claim: KeyClaim): Promise<void> {
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
+    .where('holder', '=', claim.claimant.holder)
     .where('status', 'is', null)
     .where('effect', 'is', null)
     .execute();
@@ -196,13 +198,14 @@ export const lengthOf = ({ headers, body }: StoredResponse): number => JSON.stri
 const toReplyText = ({ headers, body }: StoredResponse): string =>
   `{"headers":${JSON.stringify(headers)}${body === null ? '' : `,"body":${body}`}}`;
 
-const responseUpdate = (store: Store, { scope, key, claimedAt }: KeyClaim, stored: StoredResponse) =>
+const responseUpdate = (store: Store, { scope, key, claimedAt, claimant }: KeyClaim, stored: StoredResponse) =>
   keys(store)
     .updateTable('idempotency_keys')
     .set({ status: stored.status, body: sql<StoredReply>`${toReplyText(stored)}::json` })
     .where('scope', '=', scope)
     .where('key', '=', key)
-    .where('created_at', '=', claimedAt);
+    .where('created_at', '=', claimedAt)
+    .where('holder', '=', claimant.holder);
 
 /**
  * Stores the response, as JSON, unless another worker has taken over the claim. It replaces what was stored for a worker
@@ -223,6 +226,7 @@ export async function deleteClaim(store: Store, claim: KeyClaim): Promise<void> 
     .where('scope', '=', claim.scope)
     .where('key', '=', claim.key)
     .where('created_at', '=', claim.claimedAt)
+    .where('holder', '=', claim.claimant.holder)
     .execute();
 }
 
