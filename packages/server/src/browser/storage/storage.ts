@@ -61,11 +61,13 @@ export async function readStorageState(
   { connection, tabs, page }: Omit<StorageDeps, 'pauseRequests'>,
   signal: AbortSignal,
 ): Promise<StorageState> {
+  // First, because a browser that does not answer fails here, instead of in each tab.
+  const cookies = await readStoredCookies(connection, tabs[0]?.contextId, signal);
   const origins = new Map<string, { name: string; value: string }[]>();
   for (const tab of tabs)
     for (const { origin, items } of await originsOf(page(tab.id), signal)) if (items.length > 0) origins.set(origin, items);
   return {
-    cookies: await readStoredCookies(connection, tabs[0]?.contextId, signal),
+    cookies,
     origins: [...origins].map(([origin, localStorage]) => ({ origin, localStorage })),
   };
 }
