@@ -9,6 +9,7 @@ const values: Record<string, unknown> = {
   region: 'local',
   proxy: { type: 'none' },
   kind: 'full_browser',
+  profile: { name: 'shop' },
   storage_state: {},
   actions: [{ type: 'wait', ms: 1 }],
   wait_until: 'load',
