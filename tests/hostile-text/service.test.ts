@@ -8,7 +8,8 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { bytes, html, startSite, type Site } from '../fetch-site.ts';
 import { startApp, type TestApp } from '../harness.ts';
 import { hostileBodies, hostileTypes } from './bodies.ts';
-import { delayBounds, measureDelayTwice, p999Of } from './delay.ts';
+import { delayBounds, measureLeastDelay, p999Of } from './delay.ts';
+import { megabytes } from './fill.ts';
 import { hostilePages } from './pages.ts';
 import { hostileRobots } from './robots.ts';
 import { hostileHeaders, hostileJson, hostilePatterns, hostileSelectors, hostileUrls } from './words.ts';
@@ -39,7 +40,7 @@ async function send(path: string, body: string, headers: Record<string, string> 
 const post = (path: string, body: unknown): Promise<number> => send(path, JSON.stringify(body));
 
 async function assertLoopRuns(t: TestContext, work: () => Promise<unknown>): Promise<void> {
-  const delay = await measureDelayTwice(work);
+  const delay = await measureLeastDelay(work);
   samplesMs.push(...delay.samplesMs);
   t.diagnostic(`${delay.maxMs.toFixed(0)} ms at most, ${delay.wallMaxMs.toFixed(0)} ms by the clock`);
   assert.ok(delay.maxMs <= delayBounds.maxMs, `${delay.maxMs} ms`);
@@ -85,7 +86,7 @@ describe('the event loop runs while a site sends', () => {
 describe('the event loop runs while a caller sends', () => {
   it('JSON', (t) =>
     assertLoopRuns(t, async () => {
-      for (const text of hostileJson) assert.ok([413, 422].includes(await send('/v1/session', text.slice(0, 1_048_576))));
+      for (const text of hostileJson(megabytes)) assert.ok([413, 422].includes(await send('/v1/session', text.slice(0, 1_048_576))));
     }));
 
   it('addresses, selectors and patterns', (t) =>

@@ -53,16 +53,16 @@ export const hostileHeaders: readonly string[] = [
   fill('//', 16_000),
 ];
 
-/** JSON of requests, up to the limit of a body. */
-export const hostileJson: readonly string[] = [
-  fill('[', megabytes),
-  `${fill('[', megabytes / 2)}${fill(']', megabytes / 2)}`,
-  `{"a":[${fillWhole('{},', megabytes - 100)}{}]}`,
-  `{${Array.from({ length: 70_000 }, (_, i) => `"key${i}":1`).join(',')}}`,
-  `{"a":"${fill('\\u0061', megabytes - 100)}"}`,
-  `{"a":"${fill('\\ud800', megabytes - 100)}"}`,
+/** JSON of requests, of about that size. */
+export const hostileJson = (bytes: number): readonly string[] => [
+  fill('[', bytes),
+  `${fill('[', bytes / 2)}${fill(']', bytes / 2)}`,
+  `{"a":[${fillWhole('{},', bytes - 100)}{}]}`,
+  `{${Array.from({ length: bytes / 15 }, (_, i) => `"key${i}":1`).join(',')}}`,
+  `{"a":"${fill('\\u0061', bytes - 100)}"}`,
+  `{"a":"${fill('\\ud800', bytes - 100)}"}`,
   `{"constructor":${fillWhole('{"a":', 300)}1${'}'.repeat(60)}}`,
-  `[${fill('"\\"', megabytes - 100)}`,
+  `[${fill('"\\"', bytes - 100)}`,
   `{"__proto__":${fill('[', 60)}`,
 ];
 

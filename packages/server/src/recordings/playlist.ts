@@ -20,13 +20,14 @@ export interface ClosedPlaylist {
 /** Returns null when no listed segment exists. Ends before the first missing one. */
 export async function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): Promise<ClosedPlaylist | null> {
   const retained: string[] = [];
-  let [seconds, pendingSeconds, segments, completeLines] = [0, 0, 0, 0];
+  let [seconds, pendingSeconds, segments, completeLines, lines] = [0, 0, 0, 0, 0];
   let [isCut, isEnded] = [false, false];
   for (const line of linesOf(text)) {
+    lines += 1;
+    if (lines % pauseLines === 0) await pause();
     isEnded ||= line === endTag;
-    if (line === endTag) continue;
+    if (line === '' || line === endTag) continue;
     retained.push(line);
-    if (retained.length % pauseLines === 0) await pause();
     if (line.startsWith('#EXTINF:')) pendingSeconds = Number.parseFloat(line.slice('#EXTINF:'.length)) || 0;
     if (line.startsWith('#')) continue;
     if (!sizes.get(line)) {
@@ -42,16 +43,11 @@ export async function closePlaylist(text: string, sizes: ReadonlyMap<string, num
   return { text: `${[...retained.slice(0, completeLines), endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
 }
 
-const lineFeed = 0x0a;
-
-/** The lines that are not empty. */
 function* linesOf(text: string): Generator<string> {
   for (let at = 0; at < text.length;) {
-    while (text.charCodeAt(at) === lineFeed) at += 1;
     const next = text.indexOf('\n', at);
     const end = next === -1 ? text.length : next;
-    const line = text.slice(at, end).trim();
-    if (line !== '') yield line;
+    yield text.slice(at, end).trim();
     at = end + 1;
   }
 }
@@ -63,7 +59,14 @@ export async function segmentsOf(folder: string): Promise<string[]> {
   const text = await readText(folder, playlistName, bytesMax);
   if (text === null) return [];
   const sizes = await listSizes(folder);
-  return [...linesOf(text)].filter((line) => segmentPattern.test(line) && (sizes.get(line) ?? 0) > 0);
+  const segments: string[] = [];
+  let lines = 0;
+  for (const line of linesOf(text)) {
+    lines += 1;
+    if (lines % pauseLines === 0) await pause();
+    if (segmentPattern.test(line) && (sizes.get(line) ?? 0) > 0) segments.push(line);
+  }
+  return segments;
 }
 
 /** Closes the playlist of a folder that nothing writes to any more. Returns null when there is nothing to play. */
