@@ -21,7 +21,7 @@ const nextLinks = [
   '.pagination .next a',
   'a.next',
 ];
-const nextMsMax = 1000;
+const nextMsMax = 3000;
 const itemsMax = 10_000;
 
 const inputs = z.strictObject({
