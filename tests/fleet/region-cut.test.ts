@@ -72,9 +72,10 @@ describe('a region whose workers lose the database while the others have it', { 
       [0, 0],
       'its browsers had ended before',
     );
+    // Until then a worker that is asked has no database, and says so.
     await eventually(
       'both leases are taken',
-      async () => (await home.call(createSession, { body: { region: 'far' } })).status === 503,
+      async () => (await home.call(createSession, { body: { region: 'far' } })).text.includes('"region_unavailable"'),
       waitMs,
     );
     await home.refuse(createSession, 'region_unavailable', { body: { region: 'far' } });
