@@ -110,7 +110,7 @@ const plainUnitTests = filesOf(
   'packages/server/src/browser/cdp/{client-rules,message-head,net-errors,resumption,turns}.test.ts',
   'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
   'packages/server/src/captcha/watch.test.ts',
-  'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown}.test.ts',
+  'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown,unsafe-links}.test.ts',
   'packages/server/src/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
   'packages/server/src/runtime/host/{cgroup-tree,pressure}.test.ts',
   'packages/server/src/runtime/qemu/{breaker,image,qmp}.test.ts',

@@ -14,6 +14,7 @@ export type { ContentFormat, ContentOptions, ContentResult, ExtractField } from 
 export { decodeBody } from './decode-body.ts';
 export { kindOf } from './kind-of.ts';
 export { parseRobots, parseRobotsAtOnce, robotsAgent } from './robots-rules.ts';
+export { isUnsafeLink } from './unsafe-links.ts';
 export { toDate, toNumber } from './values.ts';
 export type { Snapshot, SnapshotOptions } from '../page-scripts/snapshot.ts';
 

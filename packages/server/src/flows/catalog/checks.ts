@@ -3,7 +3,7 @@ import { boundedList, boundedString } from '@berth/contract';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { NavigationError, PageError } from '../../browser/browser.ts';
-import { isUnsafeLink } from '../../lib/unsafe-links.ts';
+import { isUnsafeLink } from '../../content/content.ts';
 import type { TextReply, Vitals } from '../../page-scripts/documents.ts';
 import { StepFailed } from '../../steps/steps.ts';
 import { defineFlow, type FlowStep } from '../flow.ts';

@@ -1,7 +1,7 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
-import { isUnsafeLink } from '../../lib/unsafe-links.ts';
+import { isUnsafeLink } from '../../content/content.ts';
 import { FlowFailed } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';

@@ -1,6 +1,6 @@
 /** The links of a site that are still to be visited, first those of the first page. */
 import type { InspectRequest } from '@berth/contract';
-import { isUnsafeLink } from '../../lib/unsafe-links.ts';
+import { isUnsafeLink } from '../../content/content.ts';
 
 export class LinkQueue {
   readonly #options: Pick<InspectRequest, 'depth' | 'max_pages'>;
