@@ -154,17 +154,19 @@ describe('200', () => {
       const running = custom(
         [
           { type: 'navigate', url: site },
+          { type: 'navigate', url: `${site}next` },
           { type: 'wait', ms: 30_000 },
         ],
         { session_id },
       );
-      await eventually('the first step has run', () => machineOf(served, session_id).browser.pageUrls.includes(site));
+      // The page of a step is there before its result is.
+      await eventually('the first step has run', () => machineOf(served, session_id).browser.pageUrls.includes(`${site}next`));
       if (end === 'crash') machineOf(served, session_id).crash();
       else await served.call(endSession, { params: { session_id } });
       const { status, error, usage, steps } = await running;
       assert.deepEqual([status, error?.code], ['error', end === 'crash' ? 'session_lost' : 'session_ended'], end);
       // The step that was interrupted may be reported, too.
-      assert.ok(steps.length === 1 || steps.length === 2, JSON.stringify(steps));
+      assert.ok(steps.length >= 1 && steps.length <= 3, JSON.stringify(steps));
       assert.ok(usage.actions >= 1);
       assert.equal(drivingOf(served, session_id), 0);
     }

@@ -232,7 +232,7 @@ describe('an inspection', () => {
       response.on('close', () => clearInterval(timer));
     });
     const startedMs = performance.now();
-    const report = await inspected({ url: `${site.url}/hostile`, timeout_ms: 8000, include: ['assets', 'har'] });
+    const report = await inspected({ url: `${site.url}/hostile`, timeout_ms: 20_000, include: ['assets', 'har'] });
     assert.ok(performance.now() - startedMs < 40_000);
     assert.equal(report.limits.truncated, true);
     assert.match(report.limits.reason ?? '', /requests/);

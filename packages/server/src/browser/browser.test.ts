@@ -253,18 +253,19 @@ describe('tabs', { timeout: 180_000 }, () => {
     const evaluate = await evaluator();
     await go('/popups');
     const from = site.requests.length;
-    for (let count = 0; count < 6; count += 1) await evaluate(`void open("/child?${count}")`);
+    for (let count = 0; count < 6; count += 1) await evaluate(`void open("/beacon?${count}")`);
     await until(
       () =>
         browser.tabs().length === 3 &&
         browser
           .tabs()
           .slice(1)
-          .every(({ url }) => url.includes('/child')),
+          .every(({ url }) => url.includes('/beacon')),
     );
     await browser.ping(call());
     assert.equal(browser.tabs().length, 3);
-    assert.ok(site.requests.slice(from).filter((path) => path === '/child').length <= 2);
+    // Chromium may ask for the document of a page that is about to close, but runs no script of it.
+    assert.ok(site.requests.slice(from).filter((path) => path === '/ran').length <= 2);
   });
 
   it('close once, and never the last', async () => {

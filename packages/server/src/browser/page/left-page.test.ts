@@ -53,6 +53,21 @@ class CrashAfterReply extends ChangedPipe {
   }
 }
 
+/** A navigation before the requested one is committed late, which aborts what was requested. */
+class LateCommit extends ChangedPipe {
+  /** How many replies are still preceded by such a commit. */
+  commits = 0;
+
+  protected override deliver(message: string): void {
+    const reply = JSON.parse(message) as { result?: { loaderId?: string; frameId?: string }; sessionId?: string };
+    if (reply.result?.loaderId === undefined || this.commits === 0) return this.send(message);
+    this.commits -= 1;
+    const frame = { id: reply.result.frameId, loaderId: 'EARLIER', url: 'http://earlier.test/' };
+    this.send(JSON.stringify({ method: 'Page.frameNavigated', params: { frame, type: 'Navigation' }, sessionId: reply.sessionId }));
+    this.send(JSON.stringify({ ...reply, result: { ...reply.result, errorText: 'net::ERR_ABORTED' } }));
+  }
+}
+
 /** The reply for a call that a navigation ended is handled after the event of the next document, as when both come in one read. */
 class LateReply extends ChangedPipe {
   swapped = 0;
@@ -96,6 +111,24 @@ describe('a call in a page that navigates', { timeout: 60_000 }, () => {
 });
 
 describe('a navigation', { timeout: 60_000 }, () => {
+  it('is repeated when the document of an earlier one is committed in its place, a few times', async () => {
+    const site = await openSite();
+    let line: LateCommit | undefined;
+    const { browser, end } = await launch({ over: (cdp) => (line = new LateCommit(cdp)) });
+    try {
+      assert.ok(line);
+      const request = { url: `${site.url}/`, waitUntil: 'load', timeoutMs: 20_000 } as const;
+      const go = () => browser.navigate(browser.activeTab().tabId, request, { signal: new AbortController().signal });
+      line.commits = 1;
+      assert.equal((await go()).title, 'home');
+      line.commits = Infinity;
+      await assert.rejects(go(), { reason: 'aborted' });
+    } finally {
+      await end();
+      await site.close();
+    }
+  });
+
   it('is repeated when the page that it leaves crashes, a few times', async () => {
     const site = await openSite();
     let line: CrashAfterReply | undefined;

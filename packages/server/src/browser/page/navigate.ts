@@ -63,7 +63,7 @@ async function navigateUntilOwn(deps: NavigationDeps, request: NavigationRequest
   }
 }
 
-/** A navigation that the page before began replaced the requested document as soon as that was committed, or that page crashed. */
+/** A navigation that was begun before replaced the requested document, before or as soon as that was committed, or the page before crashed. */
 class Overtaken extends Error {}
 
 class NavigationWatch {
@@ -177,6 +177,7 @@ class NavigationWatch {
       const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && isAnswerWithoutPage(errorText, response.status)) return response;
+      if (errorText === 'net::ERR_ABORTED' && this.#isRepeatable && this.#isReplaced(loaderId)) throw new Overtaken();
       throw loadError(this.#connection, errorText, { requestId: loaderId, url });
     }
     if (loaderId === undefined) return 'same_document';
@@ -277,6 +278,11 @@ class NavigationWatch {
     const at = this.#ownId === null ? -1 : this.#commits.indexOf(this.#ownId);
     const next = this.#commits[at + 1];
     return at >= 0 && next !== undefined && (this.#begun.get(next) ?? Infinity) <= at;
+  }
+
+  /** Whether another document was committed since the request, as of a navigation that had run out of time: it ends what waits behind it. */
+  #isReplaced(loaderId: string | undefined): boolean {
+    return this.#commits.length > 0 && (loaderId === undefined || !this.#commits.includes(loaderId));
   }
 
   #check(): void {
