@@ -43,7 +43,7 @@ describe('the page of a report', () => {
   });
 
   it('is accessible in light and dark on a desktop and a phone, and loads nothing', async () => {
-    page = toReportHtml(sampleReport());
+    page = await toReportHtml(sampleReport());
     assert.doesNotMatch(page, /<script|\sstyle=|\son\w+=|javascript:|src="http|href="http/);
     await viewer.open(`${origin}/report.html`);
     await viewer.page.evaluate(() => document.querySelectorAll('details').forEach((each) => (each.open = true)));
@@ -57,7 +57,7 @@ describe('the page of a report', () => {
   });
 
   it('has an entry of its contents for each section, and says what is in them', async () => {
-    page = toReportHtml(sampleReport());
+    page = await toReportHtml(sampleReport());
     await viewer.open(`${origin}/report.html`);
     const targets = await viewer.page.locator('.contents a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
     assert.equal(targets.length, 10);
@@ -71,7 +71,7 @@ describe('the page of a report', () => {
 
   it('shows hostile texts as text, wherever they stand', async () => {
     for (const text of hostileTexts) {
-      page = toReportHtml(reportWithText(text));
+      page = await toReportHtml(reportWithText(text));
       await viewer.open(`${origin}/report.html`);
       const counts = await viewer.page.evaluate(() => ({
         active: document.querySelectorAll(

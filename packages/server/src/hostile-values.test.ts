@@ -10,8 +10,10 @@ import { delayBounds, measureDelay, p999Of } from '../../../tests/hostile-text/d
 import type { NetworkEntry } from './browser/browser.ts';
 import { toHar } from './drive/har.ts';
 import { redactSecrets } from './flows/secrets.ts';
-import type { ReportOptions } from './inspect/report/report.ts';
+import { readHar } from './inspect/har/read-har.ts';
+import { createReport, type ReportOptions } from './inspect/report/report.ts';
 import { Reports } from './inspect/reports.ts';
+import { sampleReport, toReportHtml } from './inspect/testing.ts';
 import { toStoredOutcome } from './jobs/outcome.ts';
 import { JsonReader } from './lib/json-reader.ts';
 import { toJsonText } from './lib/json-text.ts';
@@ -41,6 +43,27 @@ const entryOf = (url: string): NetworkEntry => ({
   ...{ fromCache: false, fromServiceWorker: false, bodyBytes: 0, wireBytes: 0, error: null, totalMs: 0 },
   timings: { blockedMs: 0, dnsMs: 0, connectMs: 0, sslMs: 0, sendMs: 0, waitMs: 0, receiveMs: 0 },
 });
+
+/** Many hosts, endpoints with samples, batches of GraphQL operations, and long addresses that all have to be escaped. */
+function busyHar(): string {
+  const types = ['script', 'image', 'xhr', 'fetch', 'stylesheet', 'font', 'document'];
+  const json = [{ name: 'content-type', value: 'application/json' }];
+  const operations = (index: number): string =>
+    JSON.stringify(Array.from({ length: 20 }, (_, n) => ({ operationName: `Op${index}x${n}`, query: `query Op${index}x${n} { a }` })));
+  const entries = Array.from({ length: 2000 }, (_, index) => {
+    const isBatch = index % 3 === 0;
+    const url = isBatch ? `https://h${index % 50}.test/graphql` : `https://h${index % 900}.test/${index}/`.padEnd(1500, '&<"x');
+    const postData = isBatch ? { postData: { mimeType: 'application/json', text: operations(index) } } : {};
+    const content = { size: 100_000, mimeType: 'application/json', text: '{"data":{"a":[1,2,3],"id":5}}' };
+    return {
+      ...{ startedDateTime: new Date(index).toISOString(), time: 5, cache: {}, timings: { send: 0, wait: 1, receive: 0 } },
+      _resourceType: types[index % types.length],
+      request: { method: isBatch ? 'POST' : 'GET', url, httpVersion: 'h2', headers: json, queryString: [], cookies: [], ...postData },
+      response: { status: index % 5 ? 200 : 404, statusText: '', httpVersion: 'h2', headers: json, cookies: [], redirectURL: '', content },
+    };
+  });
+  return JSON.stringify({ log: { version: '1.2', creator: { name: '', version: '' }, entries } });
+}
 
 const ignoringRefusal = async (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
@@ -138,6 +161,14 @@ describe('the event loop runs while the worker handles results', () => {
     } finally {
       await Promise.all([reports.close(), reader.close()]);
     }
+  });
+
+  it('the page of a report with as many endpoints, operations and files as it may have', (t) => {
+    const reading = readHar(busyHar(), { bodyBytesMax: 100_000 });
+    assert.ok('capture' in reading);
+    const include: ReportOptions['include'] = ['site', 'api', 'auth', 'assets', 'third_parties', 'cookies', 'security', 'seo'];
+    const report = { ...sampleReport(), ...createReport(reading.capture, { include, capture_bodies: 'samples' }) };
+    return assertShortTurns(t, { 'its page': () => toReportHtml(report) });
   });
 
   it('all of it, with hardly a longer turn', (t) => {

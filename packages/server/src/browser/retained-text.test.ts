@@ -8,8 +8,11 @@ import { silentLog } from '../lib/log.ts';
 import { Connection } from './cdp/connection.ts';
 import type { BrowserEvent } from './model.ts';
 import { NetworkLog } from './network/network-log.ts';
+import type { Dialog } from './page/model.ts';
+import type { ConsoleEntry } from './screencast/model.ts';
 import { Downloads } from './storage/downloads.ts';
-import { createTab } from './tabs/tab.ts';
+import { Console } from './tabs/console.ts';
+import { createTab, Dialogs, type Tab } from './tabs/tab.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 
 setFlagsFromString('--expose-gc');
@@ -48,6 +51,27 @@ const downloadOf = (index: number): object => ({
   params: { frameId: 'F', guid: `g${index}`, url: long(index), suggestedFilename: long(index) },
 });
 
+const pageTab = (targetId: string, url = 'http://site.test/'): Tab =>
+  createTab(
+    session,
+    { targetId, type: 'page', title: '', url, attached: true, canAccessOpener: false },
+    { isPrivate: false, createdAt: new Date() },
+  );
+/** After a navigation, because a page that writes more in a second is muted until the next. */
+const lineOf = (index: number): object[] => [
+  { method: 'Page.frameNavigated', params: { frame: { id: 'F', loaderId: 'L', url: '' } }, sessionId: session },
+  {
+    method: 'Console.messageAdded',
+    params: { message: { source: 'console-api', level: 'log', text: long(index).slice(0, 300_000), url: long(index), line: 1 } },
+    sessionId: session,
+  },
+];
+const dialogOf = (index: number): object => ({
+  method: 'Page.javascriptDialogOpening',
+  params: { url: long(index), message: long(index), type: 'prompt', hasBrowserHandler: false, defaultPrompt: long(index) },
+  sessionId: session,
+});
+
 /** Bytes of the heap that what `work` returns keeps. */
 async function retainedBy<T>(work: () => Promise<T>): Promise<{ result: T; bytes: number }> {
   collect();
@@ -71,12 +95,37 @@ describe('what is retained of a page’s long texts', () => {
           await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
       // What was written is read a turn later.
       while (downloads.list().length < 20) await new Promise((resolve) => setImmediate(resolve));
-      return Array.from({ length: 20 }, (_, index) => {
-        const info = { targetId: String(index), type: 'page', title: '', url: long(index), attached: true, canAccessOpener: false };
-        return createTab(session, info, { isPrivate: false, createdAt: new Date() });
-      });
+      return Array.from({ length: 20 }, (_, index) => pageTab(String(index), long(index)));
     });
     assert.deepEqual([log.entries().entries.length, downloads.list().length, events.length, tabs.length], [20, 20, 20, 20]);
+    assert.ok(bytes < 8 * halfMegabyte, `${bytes} bytes are retained`);
+    connection.end('closed');
+  });
+
+  it('is what is shown of console lines and of dialogs', async () => {
+    const [near, far] = duplexPair();
+    const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
+    connection.adopt(session);
+    const tab = pageTab('console');
+    const lines: ConsoleEntry[] = [];
+    const shown = new Console({ connection, tabOf: () => tab, sessions: () => [] });
+    shown.subscribe((entry) => void lines.push(entry));
+    const dialogs: Dialog[] = [];
+    const prompts = { isAttended: false, open: () => undefined };
+    const opened = new Dialogs({
+      prompts,
+      isClientWatching: () => false,
+      answer: () => undefined,
+      onDialog: (_, each) => dialogs.push(each),
+    });
+    connection.on('Page.javascriptDialogOpening', (event) => opened.onOpened(event, tab));
+    const { bytes } = await retainedBy(async () => {
+      for (let index = 0; index < 20; index += 1)
+        for (const message of [...lineOf(index), dialogOf(index)])
+          await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
+      while (dialogs.length < 20) await new Promise((resolve) => setImmediate(resolve));
+    });
+    assert.deepEqual([lines.length, dialogs.length], [20, 20]);
     assert.ok(bytes < 8 * halfMegabyte, `${bytes} bytes are retained`);
     connection.end('closed');
   });

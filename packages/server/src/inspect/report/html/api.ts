@@ -13,6 +13,7 @@ import {
   facets,
   list,
   muted,
+  rowsShown,
   seconds,
   section,
   table,
@@ -24,8 +25,14 @@ import type { ApiView, EndpointView } from './view.ts';
 const endpointsMax = 200;
 const schemaCharsMax = 4000;
 
-export function apiSection(api: ApiView): Markup {
+export function* apiSection(api: ApiView): Generator<void, Markup> {
   const { summary, endpoints, graphql, websockets, event_streams: streams } = api;
+  const shown: Markup[] = [];
+  for (const each of endpoints.slice(0, endpointsMax)) {
+    shown.push(endpoint(each));
+    yield;
+  }
+  const operations = graphql.flatMap(({ endpoint: url, operations: each }) => each.map((operation) => ({ url, ...operation })));
   const more =
     endpoints.length > endpointsMax
       ? html`<p class="muted">The first ${count(endpointsMax)} of ${count(endpoints.length)} endpoints.</p>`
@@ -35,15 +42,16 @@ export function apiSection(api: ApiView): Markup {
       ${count(summary.endpoints)} endpoints were seen in ${count(summary.total_calls)} calls, ${count(summary.errors_4xx)} of them answered
       4xx and ${count(summary.errors_5xx)} 5xx.
     </p>`,
-    html`<div class="endpoints">${endpoints.slice(0, endpointsMax).map(endpoint)}</div>`,
+    html`<div class="endpoints">${shown}</div>`,
     more,
     table({
       caption: 'GraphQL operations',
       head: ['Endpoint', 'Operation', 'Type', 'Calls'],
       numeric: [3],
-      rows: graphql.flatMap(({ endpoint: url, operations }) =>
-        operations.map(({ name, type, calls }) => [code(url), codeOrNone(name, 'unnamed'), type, count(calls)]),
-      ),
+      rows: operations
+        .slice(0, rowsShown)
+        .map(({ url, name, type, calls }) => [code(url), codeOrNone(name, 'unnamed'), type, count(calls)]),
+      total: operations.length,
     }),
     table({
       caption: 'WebSockets',

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { html, Markup, nothing } from '../../../http/html.ts';
+import { inTurns } from '../../../lib/turn-budget.ts';
 import { apiSection, authSection } from './api.ts';
 import { assetsSection } from './assets.ts';
 import { badge, bytes, count, cut, duration, facets, list, section, table, type Tone } from './parts.ts';
@@ -33,9 +34,11 @@ interface Part {
   content: Markup;
 }
 
-/** Linear in what it shows: of long lists, the beginning. */
-export function toReportHtml(report: ReportView): string {
-  const parts = partsOf(report);
+/** Linear in what it shows: of long lists, the beginning. Takes no long turn of the event loop. */
+export const toReportHtml = (report: ReportView): Promise<string> => inTurns(writeReport(report));
+
+function* writeReport(report: ReportView): Generator<void, string> {
+  const parts = yield* partsOf(report);
   const title = `Inspection of ${hostOf(report)}`;
   return html`<!doctype html>
     <html lang="en">
@@ -126,21 +129,25 @@ const adviceOf = {
   api_replay: 'call the API that the page calls.',
 } as const;
 
-function partsOf(report: ReportView): Part[] {
+function* partsOf(report: ReportView): Generator<void, Part[]> {
   const { api, auth, assets, site, third_parties: parties, cookies, security, seo, automation } = report;
-  const parts: [id: string, title: string, content: Markup | null][] = [
-    ['api', 'API', api ? apiSection(api) : null],
-    ['auth', 'Authentication', auth ? authSection(auth) : null],
-    ['assets', 'Loading', assets ? assetsSection(assets) : null],
-    ['site', 'Site', site ? siteSection(site) : null],
-    ['automation', 'Automation', automation ? automationSection(automation) : null],
-    ['third-parties', 'Third parties', parties ? thirdPartiesSection(parties) : null],
-    ['cookies', 'Cookies', cookies ? cookiesSection(cookies) : null],
-    ['security', 'Security', security ? securitySection(security) : null],
-    ['seo', 'Search engines', seo ? seoSection(seo) : null],
-    ['about', 'About this report', aboutSection(report)],
+  const parts: Part[] = api ? [{ id: 'api', title: 'API', content: yield* apiSection(api) }] : [];
+  const others: [id: string, title: string, content: (() => Markup) | null][] = [
+    ['auth', 'Authentication', auth ? () => authSection(auth) : null],
+    ['assets', 'Loading', assets ? () => assetsSection(assets) : null],
+    ['site', 'Site', site ? () => siteSection(site) : null],
+    ['automation', 'Automation', automation ? () => automationSection(automation) : null],
+    ['third-parties', 'Third parties', parties ? () => thirdPartiesSection(parties) : null],
+    ['cookies', 'Cookies', cookies ? () => cookiesSection(cookies) : null],
+    ['security', 'Security', security ? () => securitySection(security) : null],
+    ['seo', 'Search engines', seo ? () => seoSection(seo) : null],
+    ['about', 'About this report', () => aboutSection(report)],
   ];
-  return parts.flatMap(([id, title, content]) => (content ? [{ id, title, content }] : []));
+  for (const [id, title, content] of others) {
+    if (content) parts.push({ id, title, content: content() });
+    yield;
+  }
+  return parts;
 }
 
 function aboutSection({ pages, limits, redactions, warnings }: ReportView): Markup {

@@ -41,18 +41,18 @@ export interface TableOptions {
   /** Columns of numbers. */
   numeric?: readonly number[];
   rowsMax?: number;
+  /** How many there are, when `rows` has only the first. */
+  total?: number;
 }
 
-const rowsShown = 100;
+export const rowsShown = 100;
 
 /** Wide tables scroll by themselves, also by the keyboard. */
-export function table({ caption, head, rows, numeric = [], rowsMax = rowsShown }: TableOptions): Markup {
+export function table({ caption, head, rows, numeric = [], rowsMax = rowsShown, total = rows.length }: TableOptions): Markup {
   if (rows.length === 0) return nothing;
   const kind = (column: number): Markup => (numeric.includes(column) ? html` class="number"` : nothing);
   const more =
-    rows.length > rowsMax
-      ? html`<p class="muted">The first ${count(rowsMax)} of ${count(rows.length)}. The JSON report has all.</p>`
-      : nothing;
+    total > rowsMax ? html`<p class="muted">The first ${count(rowsMax)} of ${count(total)}. The JSON report has all.</p>` : nothing;
   return html`<div class="wide" role="region" aria-label="${caption}" tabindex="0">
       <table>
         <caption>
