@@ -17,6 +17,7 @@ import {
   listSessions,
   livez,
   navigate,
+  openTab,
   updateSession,
 } from '@berth/contract';
 import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
@@ -24,7 +25,7 @@ import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { openEvents } from '../event-stream.ts';
 import { openSocket } from '../raw-http.ts';
 import { recordingOf, recordingSession, type RecordedSession } from '../recorded-session.ts';
-import { auditTrailOf, assertError, hang, hangingUrl, machinesLeft, nothingLeft } from '../session-states.ts';
+import { auditTrailOf, assertError, hang, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
 import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
 
 describe('a worker that is killed', () => {
@@ -63,6 +64,8 @@ describe('a worker that is killed', () => {
     const { status, ended_at } = await recordingOf(second, recorded);
     assert.match(status, /^(incomplete|failed)$/);
     assert.ok(ended_at);
+    const { body } = await second.call(getSession, { params: { session_id: recorded.sessionId } });
+    assert.deepEqual([body.status, body.recording.status], ['ended', status], 'its session says the same');
   });
 
   it('reports its sessions as lost from its first answer on', async () => {
@@ -170,11 +173,9 @@ describe('a worker that is stopped gracefully', () => {
       const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
         authorization: `Bearer ${served.key}`,
       });
-      const hanging = served.call(navigate, {
-        params: { session_id: busy.session_id },
-        body: { url: 'http://hang.test/', timeout_ms: 1500 },
-      });
-      await eventually('the navigation is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
+      const finish = machineOf(served, busy.session_id).browser.delayTabs();
+      const running = served.call(openTab, { params: { session_id: busy.session_id }, body: {} });
+      await eventually('the call is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
       const events = await openEvents(served.url, idle.session_id, { key: served.key });
       const lastEnd = Date.now() + 20_000;
       const stopped = served.app.stop();
@@ -189,9 +190,10 @@ describe('a worker that is stopped gracefully', () => {
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);
       assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
 
-      // The running call gets its own response: here a navigation timeout.
-      const details = assertError(await hanging, 502, 'navigation_failed');
-      assert.equal(details['reason'], 'timeout');
+      // The running call gets its own response, and the service waits for it.
+      finish();
+      const { status, text } = await running;
+      assert.equal(status, 201, text);
       assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
       await stopped;
       assert.deepEqual(await machinesLeft(served), nothingLeft);

@@ -12,6 +12,7 @@ import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import type { Loop } from '../lib/loop.ts';
 import type { LiveSession, Machine, SessionRecord, SessionView } from '../sessions/sessions.ts';
+import type { Tables } from '../store/store.ts';
 import { insertLostWorker, testStore, type TestStore } from '../store/test-store.ts';
 import { createFolder } from './folder.ts';
 import { playlistOf, recordOf, startedAt, StubBrowser, StubEncoders, StubEvents } from './recordings.fixture.ts';
@@ -39,7 +40,7 @@ class StubSessions {
     this.ended = listener;
   }
 
-  setRecordingStatus(sessionId: string, status: RecordingStatus): Promise<void> {
+  setRecordingStatus(_: Tables, sessionId: string, status: RecordingStatus): Promise<void> {
     this.noted.push([sessionId, status]);
     return Promise.resolve();
   }

@@ -242,8 +242,11 @@ export class Recordings {
   async #finalize(record: RecordingRecord, outcome: RecordingOutcome): Promise<void> {
     const { store, owners, sessions } = this.#deps;
     const { recording_retention_days: days } = await owners.tierOf(record.owner);
-    await finishRecording(store, record.recId, { ...outcome, expiresAt: expiryOf(outcome.endedAt, days) });
-    await sessions.setRecordingStatus(record.sessionId, outcome.status);
+    // Together: a recording that has ended is not recovered again.
+    await store.transaction(async (tx) => {
+      await finishRecording(tx, record.recId, { ...outcome, expiresAt: expiryOf(outcome.endedAt, days) });
+      await sessions.setRecordingStatus(tx, record.sessionId, outcome.status);
+    });
   }
 
   /** A recording of this worker is returned in its current state, as its row is from its start. */

@@ -381,8 +381,7 @@ export class Lifecycle {
   async #writeLost(record: SessionRecord): Promise<boolean> {
     const { metering, clock } = this.#deps;
     const { sessions: _, ...usage } = await metering.readWrittenUsage(record.sessionId);
-    const lastSeen = { ...record.lastSeen, usage };
-    return this.#moveToEnd(record, { reason: 'worker_lost', actor: service }, { to: 'ended', at: clock.now(), lastSeen });
+    return this.#moveToEnd(record, { reason: 'worker_lost', actor: service }, { to: 'ended', at: clock.now(), usage });
   }
 
   /** With its audit entry, in one transaction. False when another transition came first. */

@@ -18,7 +18,7 @@ import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import type { Ticket } from '../metering/metering.ts';
 import type { Rates } from '../rates/rates.ts';
-import { isUniqueViolation } from '../store/store.ts';
+import { isUniqueViolation, type Tables } from '../store/store.ts';
 import { CreateRateLimiter } from './create-rate-limiter.ts';
 import { assertReachable, sessionEndedError, sessionNotFound, sessionLost } from './errors.ts';
 import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
@@ -137,10 +137,10 @@ export class Sessions {
   }
 
   /** Stores the status of a session's recording, which is final only after the session ended. */
-  async setRecordingStatus(sessionId: string, status: RecordingStatus): Promise<void> {
+  async setRecordingStatus(tx: Tables, sessionId: string, status: RecordingStatus): Promise<void> {
     const session = this.live.get(sessionId);
     if (session) session.recording = status;
-    await writeRecordingStatus(this.#deps.store, sessionId, status);
+    await writeRecordingStatus(tx, sessionId, status);
   }
 
   /**

@@ -118,6 +118,8 @@ export interface SessionTransition {
   startedAt?: Date;
   ended?: { reason: EndedReason; at: Date };
   lastSeen?: LastSeen;
+  /** Instead of `lastSeen`, of which others write the rest: a recording ends when its session has. */
+  usage?: LastSeen['usage'];
   lastActivityAt?: Date;
 }
 
@@ -129,7 +131,7 @@ export async function moveSession(tables: Tables, sessionId: string, move: Sessi
       status: move.to,
       ...(move.startedAt ? { started_at: move.startedAt } : {}),
       ...(move.ended ? { ended_at: move.ended.at, ended_reason: move.ended.reason } : {}),
-      ...(move.lastSeen ? { last_seen: move.lastSeen } : {}),
+      ...(move.lastSeen ? { last_seen: move.lastSeen } : move.usage ? { last_seen: withUsage(move.usage) } : {}),
       ...(move.lastActivityAt ? { last_activity_at: move.lastActivityAt } : {}),
     })
     .where('session_id', '=', sessionId)
@@ -186,10 +188,12 @@ export async function unlockProfile(tx: Tables, sessionId: string, profileId: st
   return row !== undefined;
 }
 
+const withUsage = (usage: LastSeen['usage']) => sql<LastSeen>`jsonb_set(last_seen, '{usage}', ${JSON.stringify(usage)}::jsonb)`;
+
 export async function writeUsage(tables: Tables, sessionId: string, usage: LastSeen['usage']): Promise<void> {
   await sessions(tables)
     .updateTable('sessions')
-    .set({ last_seen: sql`jsonb_set(last_seen, '{usage}', ${JSON.stringify(usage)}::jsonb)` })
+    .set({ last_seen: withUsage(usage) })
     .where('session_id', '=', sessionId)
     .execute();
 }
