@@ -17,7 +17,8 @@ import { inspectDatabase, type DatabaseState } from './store/store.ts';
 const megabyte = 1024 ** 2;
 /** Login tokens and links tolerate a minute. */
 const clockDifferenceMsMax = 30_000;
-const healthMs = 2_000;
+/** Longer than the service itself waits for its database before it answers. */
+const healthMs = 5_000;
 
 /** In the order in which they are shown. */
 export async function checkService(config: Config): Promise<Finding[]> {

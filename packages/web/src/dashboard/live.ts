@@ -41,10 +41,8 @@ export function useLive<T>(
     if (!isEnabled) return;
     const stop = new AbortController();
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let isReading = false;
-    const run = async (): Promise<void> => {
-      if (isReading) return;
-      isReading = true;
+    let reading: Promise<void> | undefined;
+    const readOnce = async (): Promise<void> => {
       clearTimeout(timer);
       state.value = { ...state.value, isLoading: true };
       try {
@@ -53,15 +51,19 @@ export function useLive<T>(
       } catch (error) {
         if (!stop.signal.aborted) state.value = { ...state.value, error: toShown(error), isLoading: false };
       }
-      isReading = false;
       // What does not exist is not asked for again.
       const isMissing = state.value.error?.status === 404 && state.value.data === undefined;
       if (everyMs !== undefined && !stop.signal.aborted && !isMissing) timer = setTimeout(tick, Math.max(everyMs, intervalMsMin));
     };
+    const run = (): Promise<void> => (reading ??= readOnce().finally(() => (reading = undefined)));
     const tick = (): void => {
       if (document.visibilityState === 'visible') void run();
     };
-    reload.current = run;
+    reload.current = async () => {
+      // What is being read may be older than what the caller has changed.
+      await reading;
+      if (!stop.signal.aborted) await run();
+    };
     if (everyMs !== undefined) document.addEventListener('visibilitychange', tick, { signal: stop.signal });
     void run();
     return () => {
