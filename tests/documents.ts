@@ -77,7 +77,7 @@ export async function paste(examples: readonly Example[], { url, apiKey, adminKe
       .join('\n')
       .replaceAll(/https:\/\/(?:\w+\.example|example\.com)\//g, site)
       .replaceAll('http://127.0.0.1:8080', url)
-      .replaceAll(' -m 2 ', ' -m 0.2 ');
+      .replaceAll(' -m 2 ', ' -m 1 ');
     const env = {
       PATH: process.env['PATH'],
       BERTH: url,
@@ -85,7 +85,7 @@ export async function paste(examples: readonly Example[], { url, apiKey, adminKe
       ADMIN: `x-admin-key: ${adminKey}`,
       LOGIN: `Authorization: Bearer ${loginToken}`,
     };
-    await promisify(execFile)('bash', ['-c', script], { cwd, env, timeout: 60_000 });
+    await promisify(execFile)('bash', ['-c', script], { cwd, env, timeout: 180_000 });
     const written = readdirSync(cwd);
     const read = (name: string): string => (written.includes(name) ? readFileSync(join(cwd, name), 'utf8') : '');
     const missing = examples.flatMap(({ fields }, block) => missingFields(fields, read(`${block}.replies`)));

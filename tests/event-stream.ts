@@ -11,7 +11,7 @@ export interface EventStream {
   close(): void;
 }
 
-const waitMsMax = 10_000;
+const waitMsMax = 30_000;
 
 /** Opens the event stream of a session. Expects 200. */
 export async function openEvents(

@@ -157,8 +157,9 @@ describe('a caller that disconnects while its session starts', () => {
     await eventually('the session is starting', () => served.app.sessions.live.size === 1);
     leaving.abort();
     await assert.rejects(creating);
-    served.runtime.delayBoot(0);
     await nothingIsLeft();
+    // Not before: its machine may not have begun to boot, and would be there before the service knows that the caller has left.
+    served.runtime.delayBoot(0);
     const { body } = await served.call(listSessions, { query: { name: 'abandoned' } });
     assert.deepEqual(
       body.map(({ ended_reason }) => ended_reason),

@@ -383,7 +383,8 @@ describe('a lost fetch machine', () => {
   it('has its fetch retried in another machine', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
-    const call = fetched({ url: hangingUrl, timeout_ms: 2500 }, { key });
+    // Also on a busy machine enough is left for the second attempt.
+    const call = fetched({ url: hangingUrl, timeout_ms: 6000 }, { key });
     await eventually('the fetch hangs', () => hangingOf(served) === 1);
     machineOf(served, session_id).crash();
     const { status, error, attempts, session_id: last } = await call;

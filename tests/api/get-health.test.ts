@@ -59,20 +59,22 @@ describe('503', () => {
     const [status, overall, checks] = await checksOf();
     assert.deepEqual([status, overall, checks['store']], [503, 'unhealthy', 'unhealthy']);
     await served.proxy.restore();
-    assert.deepEqual((await checksOf()).slice(0, 2), [200, 'ok']);
+    // A loop that has failed often enough meanwhile fails until its next turn.
+    await eventually('it is healthy again', async () => JSON.stringify((await checksOf()).slice(0, 2)) === JSON.stringify([200, 'ok']));
   });
 
-  it('answers when the session manager’s loops fail repeatedly', async () => {
-    await served.proxy.cut();
+  it('answers when the session manager’s loops fail repeatedly', async (t) => {
     const { reaper } = served.app.fleet;
+    // Not by the database: a turn of the loop's own, right after that is back, would succeed.
+    const list = t.mock.method(served.runtime, 'list', () => Promise.reject(new Error('no such host')));
     for (let turn = 0; turn < 3; turn += 1) {
       reaper.nudge();
       await reaper.idle();
     }
     assert.equal(reaper.isFailing, true);
-    await served.proxy.restore();
     const [status, , checks] = await checksOf();
     assert.deepEqual([status, checks['store'], checks['sessions']], [503, 'ok', 'degraded']);
+    list.mock.restore();
     reaper.nudge();
     await reaper.idle();
     for (const loop of served.app.loops) await (loop.nudge(), loop.idle());

@@ -37,17 +37,17 @@ async function poll(job_id: string, query: Record<string, string> = untilDone): 
 }
 
 /** A page that is served on command. */
-function slowPage(path: string): { url: string; end: () => void } {
+function slowPage(path: string): { url: string; isAsked: () => boolean; end: () => void } {
   const waiting: (() => void)[] = [];
   const url = site.sequence(path, (response, received) => void waiting.push(() => html('<title>There</title>')(response, received)));
-  return { url, end: () => waiting.splice(0).forEach((answer) => answer()) };
+  return { url, isAsked: () => waiting.length > 0, end: () => waiting.splice(0).forEach((answer) => answer()) };
 }
 
 describe('200', () => {
   it('returns a running fetch, and then its result in the synchronous format', async () => {
-    const { url, end } = slowPage('/slow');
+    const { url, isAsked, end } = slowPage('/slow');
     const job_id = await submit({ url, metadata: { job: 'tides' } });
-    await eventually('the page is requested', () => site.count('/slow') === 1);
+    await eventually('the page is requested', isAsked);
     const running = await poll(job_id, {});
     assert.deepEqual(
       [running.status, running.job_id, running.url, running.metadata, running.finished_at],
@@ -76,8 +76,9 @@ describe('200', () => {
   });
 
   it('answers as soon as the fetch finishes, at the latest after wait_seconds', async () => {
-    const { url, end } = slowPage('/awaited');
+    const { url, isAsked, end } = slowPage('/awaited');
     const job_id = await submit({ url });
+    await eventually('the page is requested', isAsked);
     assert.equal((await poll(job_id, { wait_seconds: '1' })).status, 'pending');
     const startMs = performance.now();
     const waiting = poll(job_id);

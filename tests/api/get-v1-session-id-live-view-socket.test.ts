@@ -317,7 +317,9 @@ describe('101', () => {
     const { browser } = machineOf(still, sessionId);
     await pass(20);
     viewer.send(click('down'));
-    await eventually('it has finished', () => browser.inputs.length > 0);
+    const session = still.app.sessions.live.get(sessionId) ?? assert.fail();
+    // The idle time begins with the end of the call, which comes after its effect.
+    await eventually('it has finished', () => browser.inputs.length > 0 && session.driving === 0);
     await pass(20);
     viewer.send({ type: 'fit', width: 400, height: 400 });
     viewer.send({ type: 'ack', seq: viewer.frames().at(-1)?.seq ?? 0 });

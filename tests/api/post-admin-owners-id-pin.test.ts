@@ -99,6 +99,9 @@ describe('200', () => {
     await fleet.call(0, cordonWorker, { params });
     assert.match((await fleet.worker(0).refuse(createSession, 'draining', create)).message, /is cordoned.*owners\/refused\/unpin/);
     await fleet.call(0, uncordonWorker, { params });
+    // It may have read in a heartbeat in between that it is cordoned.
+    third.app.fleet.heartbeat.nudge();
+    await third.app.fleet.heartbeat.idle();
     for (let count = 0; count < 4; count += 1) {
       const reply = await createAt(count % 2, key);
       assert.equal(reply.status, 201, reply.text);

@@ -154,7 +154,7 @@ describe('200', () => {
   });
 
   it('returns the available content of an unresponsive page', async () => {
-    const reply = await withBrowser('http://mute.test/', { timeout_ms: 2000, retry: { max_attempts: 1 } });
+    const reply = await withBrowser('http://mute.test/', { timeout_ms: 4000, retry: { max_attempts: 1 } });
     assert.deepEqual([reply.status, reply.status_code, reply.html], ['ok', 200, null]);
     assert.ok(reply.warnings.includes('page_did_not_answer'), reply.warnings.join());
   });
@@ -175,11 +175,12 @@ describe('200', () => {
 
   it('names the caller’s timeout when the steps ran out of time', async () => {
     const reply = await withBrowser('http://site.test/', {
-      timeout_ms: 1000,
+      // The page has to be there before.
+      timeout_ms: 4000,
       actions: [{ type: 'wait', selectors: ['#never'], timeout_ms: 30_000 }],
     });
     const { error } = reply.actions[0] ?? assert.fail('no step ran');
-    assert.deepEqual([error?.code, error?.message.match(/\d+ ms/g)], ['timeout', ['1000 ms']], JSON.stringify(error));
+    assert.deepEqual([error?.code, error?.message.match(/\d+ ms/g)], ['timeout', ['4000 ms']], JSON.stringify(error));
   });
 
   it('uses no browser in auto mode when none is needed', async () => {

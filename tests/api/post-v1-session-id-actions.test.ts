@@ -78,7 +78,7 @@ describe('200', () => {
         { type: 'wait', ms: 100 },
         { type: 'wait', ms: 60_000, timeout_ms: 60_000 },
       ],
-      { timeout_ms: 1000 },
+      { timeout_ms: 3000 },
     );
     assert.deepEqual(
       done.results.map(({ status, error }) => [status, error?.code]),

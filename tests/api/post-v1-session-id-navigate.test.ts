@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ErrorBody, getSession, listDownloads, listTabs, navigate, openTab } from '@berth/contract';
-import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
+import { assertSoon, eventually, startApp, type Reply, type TestApp } from '../harness.ts';
 import {
   assertError,
   callWhileBrowserDies,
+  drivingOf,
   endedSession,
   hang,
   hangingUrl,
@@ -43,7 +44,7 @@ describe('200', () => {
 
   it('repeats a navigation that the page before overtakes with one of its own', async () => {
     const url = 'http://overtaken.test/';
-    const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url, timeout_ms: 5000 } });
+    const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url, timeout_ms: 30_000 } });
     assert.deepEqual([reply.status, reply.body.final_url, reply.body.title], [200, url, 'overtaken.test']);
   });
 
@@ -62,7 +63,7 @@ describe('200', () => {
     it(`answers when the page has reached ${wait_until}`, async () => {
       const reply = await served.call(navigate, {
         params: { session_id: sessionId },
-        body: { url: `http://${wait_until}.test/`, wait_until, timeout_ms: 5000 },
+        body: { url: `http://${wait_until}.test/`, wait_until, timeout_ms: 30_000 },
       });
       assert.equal(reply.body.status_code, 200);
     });
@@ -105,14 +106,25 @@ describe('200', () => {
 
   it('executes calls in their order of arrival', async () => {
     const { session_id } = await served.create();
+    const params = { session_id };
     const urls = Array.from({ length: 8 }, (_, n) => `http://site.test/${n}`);
-    const ended: string[] = [];
-    await Promise.all(
-      urls.map(async (url) => ended.push((await served.call(navigate, { params: { session_id }, body: { url } })).body.final_url)),
+    // All wait behind a call that ends on command, and each is sent when the one before has arrived.
+    const release = machineOf(served, session_id).browser.delayTabs();
+    const calls: Promise<Reply>[] = [served.call(openTab, { params, body: { active: false } })];
+    for (const url of urls) {
+      await eventually('the call before has arrived', () => drivingOf(served, session_id) === calls.length);
+      calls.push(served.call(navigate, { params, body: { url } }));
+    }
+    release();
+    for (const { status, text } of await Promise.all(calls)) assert.ok(status < 300, text);
+    const events = served.app.sessions.live.get(session_id)?.events.after(0) ?? [];
+    const visited = events.filter(({ type }) => type === 'navigation').map(({ data }) => data['url']);
+    assert.deepEqual(
+      visited.filter((url) => url !== 'about:blank'),
+      urls,
     );
-    const read = await served.call(getSession, { params: { session_id } });
-    assert.equal(read.body.usage.actions, 8);
-    assert.equal(read.body.current_url, ended.at(-1));
+    const read = await served.call(getSession, { params });
+    assert.deepEqual([read.body.usage.actions, read.body.current_url], [9, urls.at(-1)]);
   });
 });
 

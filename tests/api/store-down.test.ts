@@ -112,9 +112,10 @@ describe('when the database is available again', () => {
 
   it('a session whose browser crashed meanwhile is recorded as lost', async () => {
     const { session_id } = await served.create();
+    const session = served.app.sessions.live.get(session_id) ?? assert.fail();
     await served.proxy.cut();
     machineOf(served, session_id).crash();
-    await eventually('the loss is detected', () => served.app.sessions.live.get(session_id)?.pendingEnd !== null);
+    await eventually('its end could not be stored', () => session.pendingEnd !== null && session.ending === null);
     await served.proxy.restore();
     served.app.sessions.timers.nudge();
     await served.app.sessions.timers.idle();

@@ -21,7 +21,7 @@ import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
 /** Beyond the given timeout, on a busy machine. Without a timeout a hostile page takes a minute. */
-const graceMs = 10_000;
+const graceMs = 20_000;
 
 const greedyPages = {
   ...hostilePages,
@@ -59,7 +59,7 @@ describe('steps in a real shop', () => {
     client.call(runActions, { params, body: body as Record<string, unknown> });
   /** Expects all steps to succeed and returns their outputs. */
   const done = async (params: Params, actions: object[], more: object = {}): Promise<unknown[]> => {
-    const { status, body, text } = await run(params, { actions, ...more });
+    const { status, body, text } = await run(params, { actions, timeout_ms: 120_000, ...more });
     assert.equal(status, 200, text);
     const failed = body.results.filter((result) => result.status !== 'ok');
     assert.deepEqual(failed, []);
@@ -182,7 +182,7 @@ describe('steps in a real shop', () => {
     const params = shared;
     const outputs = await done(params, [
       open('/discover'),
-      { type: 'scroll', to: 'bottom', until: { stable: true }, idle_ms: 500, timeout_ms: 60_000 },
+      { type: 'scroll', to: 'bottom', until: { stable: true }, idle_ms: 1500, timeout_ms: 60_000 },
       { type: 'extract', selectors: ['main a[href*="/products/"]'], list: true, attribute: 'href' },
     ]);
     assert.ok((outputs.at(-1) as string[]).length > 50, `${(outputs.at(-1) as string[]).length} products`);
@@ -249,8 +249,8 @@ describe('steps in a real shop', () => {
      * browser busy for a while, so a refusal that the API declares as retryable is retried.
      */
     const assertAlive = async (params: Params): Promise<void> => {
-      const retryUntil = performance.now() + 30_000;
-      const open = () => client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 10_000 } });
+      const retryUntil = performance.now() + 60_000;
+      const open = () => client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 20_000 } });
       let reply = await open();
       while (isRetryable(reply) && performance.now() < retryUntil) reply = await open();
       assert.deepEqual([reply.status, reply.body.title], [201, 'Home'], reply.text);
@@ -322,16 +322,16 @@ describe('steps in a real shop', () => {
         params,
         [
           { type: 'navigate', url: `${site.url}/many` },
-          { type: 'extract', selectors: ['li'], list: true, limit: 100 },
+          { type: 'extract', selectors: ['li'], list: true, limit: 100, timeout_ms: 30_000 },
         ],
-        10_000,
+        30_000,
       );
       assert.equal((results[1]?.output as string[] | undefined)?.length, 100);
     });
 
     it('cannot redirect steps to a private address', async () => {
       const params = shared;
-      const { results } = await bounded(params, [{ type: 'navigate', url: 'http://169.254.169.254/latest/meta-data' }], 5000);
+      const { results } = await bounded(params, [{ type: 'navigate', url: 'http://169.254.169.254/latest/meta-data' }], 20_000);
       assert.equal(results[0]?.error?.code, 'navigation_failed');
     });
   });

@@ -7,6 +7,8 @@ import type { BillingFixture } from './billing-fixture.ts';
 import { eventually } from './service.ts';
 
 const pageBytes = 70_000;
+/** None of the calls may end before the kill, however long the others take to begin. */
+const timeout_ms = 120_000;
 /** Upper bounds of the unanswered usage. */
 export const unansweredMax = { actions: 5, sessions: 1, bytes: 4 * (pageBytes + 2000) };
 
@@ -26,10 +28,10 @@ export async function killDuringCalls(fixture: BillingFixture, owner: Owner, [fi
     for (; (await client.send(screenshot, { params: { session_id: second }, body: {} })).status === 200; answered += 1);
   };
   const calls = [
-    client.send(navigate, { params: { session_id: first }, body: { url } }),
-    client.send(fetchPage, { body: { url, mode: 'http' } }),
-    client.send(fetchPage, { body: { url, mode: 'browser' } }),
-    client.send(fetchPage, { body: { url, mode: 'auto' } }),
+    client.send(navigate, { params: { session_id: first }, body: { url, timeout_ms } }),
+    client.send(fetchPage, { body: { url, mode: 'http', timeout_ms } }),
+    client.send(fetchPage, { body: { url, mode: 'browser', timeout_ms } }),
+    client.send(fetchPage, { body: { url, mode: 'auto', timeout_ms } }),
     takePictures(),
   ];
   await eventually('all calls are running', () => fixture.site.count(url) === 4 && answered >= 3);

@@ -8,6 +8,13 @@ import { page, startSite, type Site } from './site.ts';
 
 const challenge = (script: string) => page('Just a moment...', `<div id="challenge-running">Checking.</div><script>${script}</script>`);
 
+/** So long after the challenge is shown that a busy machine has looked at it by then, and within the time that the service waits. */
+const passesAfterMs = 2500;
+/** The service looks at a challenge again after this time. */
+const pollMs = 500;
+/** The service waits no longer for a challenge, whatever time is left. */
+const challengeMsMax = 8000;
+
 /** A challenge that lets each visitor pass after a while, as firewalls do. */
 function firewall({ headers }: IncomingMessage, response: ServerResponse): void {
   const passed = headers.cookie?.includes('passed=1') === true;
@@ -15,7 +22,7 @@ function firewall({ headers }: IncomingMessage, response: ServerResponse): void 
   else
     response
       .writeHead(403, { 'content-type': 'text/html', 'cf-mitigated': 'challenge', server: 'cloudflare' })
-      .end(challenge(`setTimeout(() => { document.cookie = 'passed=1'; location.reload(); }, 1200)`));
+      .end(challenge(`setTimeout(() => { document.cookie = 'passed=1'; location.reload(); }, ${passesAfterMs})`));
 }
 
 describe('block detection of a navigation', () => {
@@ -64,24 +71,25 @@ describe('block detection of a navigation', () => {
     const done = await go('/firewall');
     assert.deepEqual([done.title, done.status_code, done.final_url], ['Inside', 200, `${site.url}/firewall`]);
     assert.deepEqual([done.block?.blocked, done.block?.type, done.block?.vendor], [false, 'challenge', 'cloudflare']);
-    assert.ok((done.block?.challenge_waited_ms ?? 0) >= 1000 && (done.block?.challenge_waited_ms ?? 0) < 8500);
+    const waitedMs = done.block?.challenge_waited_ms ?? 0;
+    assert.ok(waitedMs >= pollMs && waitedMs <= done.duration_ms, `${waitedMs} of ${done.duration_ms} ms`);
   });
 
   it('reports a block when the challenge does not pass within the timeout', async () => {
-    const since = performance.now();
-    const done = await go('/never', { timeout_ms: 3000 });
+    const done = await go('/never', { timeout_ms: 5000 });
     assert.deepEqual(
       [done.status_code, done.block?.blocked, done.block?.vendor, done.block?.confidence],
       [403, true, 'cloudflare', 'high'],
     );
-    assert.ok((done.block?.challenge_waited_ms ?? 0) >= 1500);
-    assert.ok(performance.now() - since < 8000);
+    // It has what the page's load has left of the timeout.
+    const waitedMs = done.block?.challenge_waited_ms ?? 0;
+    assert.ok(waitedMs >= pollMs && waitedMs < challengeMsMax, `${waitedMs} ms`);
   });
 
   it('does not wait when detection is off', async () => {
     const done = await go('/never', { block_detection: 'off' });
     assert.deepEqual([done.block, done.warnings], [null, []]);
-    assert.ok(done.duration_ms < 6000, `it took ${done.duration_ms} ms`);
+    assert.ok(done.duration_ms < challengeMsMax, `it took ${done.duration_ms} ms`);
   });
 
   it('reports the site’s Retry-After', async () => {
@@ -97,6 +105,7 @@ describe('block detection of a navigation', () => {
   it('works when the page is unresponsive', async () => {
     const done = await go('/spins');
     assert.deepEqual([done.status_code, done.block, done.warnings], [200, null, []]);
-    assert.ok(done.duration_ms < 5000);
+    // Without limits of its own, each question to the page would take the navigation's thirty seconds.
+    assert.ok(done.duration_ms < 15_000, `it took ${done.duration_ms} ms`);
   });
 });

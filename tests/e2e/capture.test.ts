@@ -235,10 +235,11 @@ describe('page captures', () => {
 
   describe('captures of a page that hangs', () => {
     for (const [kind, msMax] of [
-      ['screenshot', 10_000],
-      ['pdf', 10_000],
-      // It has fifteen seconds.
-      ['content', 25_000],
+      // Without its timeout it would have half a minute.
+      ['screenshot', 20_000],
+      ['pdf', 20_000],
+      // It has fifteen seconds; the call itself has more than two minutes.
+      ['content', 60_000],
     ] as const)
       it(`time out: ${kind}`, async () => {
         const { reply, tookMs } = (await fromHung)[kind];

@@ -242,7 +242,8 @@ describe('DevTools clients', () => {
     const since = performance.now();
     await owner.refuse(getSession, 'invalid_api_key', { params: { session_id: session.session_id } });
     assert.equal(await closed, 4003);
-    assert.ok(performance.now() - since < 2500, 'it took more than a second, and more than a busy machine explains');
+    // A socket that is not closed for its key stays open until its session ends.
+    assert.ok(performance.now() - since < 10_000, 'it took more than a second, and more than a busy machine explains');
     await assert.rejects(chromium.connectOverCDP(info.cdp_url), /403/);
     await end(session);
   });

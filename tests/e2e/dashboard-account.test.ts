@@ -136,7 +136,7 @@ describe('the account', () => {
     const key = await secret.innerText();
     assert.match(key, /^brt_live_\w{49}$/);
     await page.getByRole('button', { name: 'Copy the key' }).click();
-    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
+    await page.waitForFunction(async (text) => (await navigator.clipboard.readText()) === text, key);
     await opened.inspect('keys');
     await page.getByRole('button', { name: 'Use it in this tab' }).click();
     await page.getByText('Signed in with API key, login token.').waitFor();
@@ -172,8 +172,8 @@ describe('the account', () => {
     await opened.inspect('billing');
     opened.viewer.assertNoIssues({ except: /409/ });
     await page.getByRole('button', { name: 'Buy team' }).click();
+    await page.waitForURL(`${stripe.url}/**`);
     await page.getByText('price_team').waitFor();
-    assert.ok(page.url().startsWith(stripe.url));
     const { form } = stripe.requests.at(-1) ?? {};
     assert.equal(Object.fromEntries(form ?? [])['success_url'], `${dashboard.served.url}/dashboard/billing`);
     await opened.close();
@@ -188,6 +188,8 @@ describe('the palette', () => {
     const opened = await dashboard.open('', { as: [] });
     await opened.signIn('key', key);
     const { page } = opened;
+    // The first page, to which the sign-in leads.
+    await heading(opened, 'Sessions');
     await page.keyboard.press('Control+k');
     const field = page.getByRole('combobox', { name: /Search pages/ });
     await page.getByRole('option', { name: /nightly-prices/ }).waitFor();
@@ -212,6 +214,7 @@ describe('the palette', () => {
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
     await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor({ state: 'hidden' });
     await page.keyboard.press('Control+k');
     await field.fill('sign out of everything');
     await page.keyboard.press('Enter');

@@ -70,7 +70,11 @@ const addressField = () => page.getByRole('textbox', { name: 'Address' });
 const run = (name: string) => page.getByRole('button', { name, exact: true }).click();
 /** What a button copies. */
 async function copied(name: string): Promise<string> {
+  const nothing = 'nothing has been copied';
+  await page.evaluate((text) => navigator.clipboard.writeText(text), nothing);
   await run(name);
+  // The button writes after the click has returned.
+  await page.waitForFunction(async (text) => (await navigator.clipboard.readText()) !== text, nothing);
   const command = await page.evaluate(() => navigator.clipboard.readText());
   assert.ok(!command.includes(dashboard.served.key), 'the command has the key in it');
   return command;
@@ -78,8 +82,9 @@ async function copied(name: string): Promise<string> {
 
 describe('jobs', () => {
   it('shows the progress of a job that a program started, and cancels it', async () => {
-    const { body } = await client().call(runAgent, { body: { task: 'screenshot', inputs: { url: `${site.url}/hang` }, async: true } });
     await page.getByText('No jobs in this tab').waitFor();
+    // It runs until the page, which never answers, has used up its time.
+    const { body } = await client().call(runAgent, { body: { task: 'screenshot', inputs: { url: `${site.url}/hang` }, async: true } });
     await page.getByRole('textbox', { name: 'Job id' }).fill(jobIdOf(body));
     await run('Open the job');
     await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor();
@@ -117,7 +122,11 @@ describe('the fetch playground', () => {
     assert.equal(
       await panel('Screenshot')
         .getByRole('img')
-        .evaluate((image: HTMLImageElement) => image.naturalWidth),
+        .evaluate(async (image: HTMLImageElement) => {
+          // It has no size before it is read.
+          await image.decode();
+          return image.naturalWidth;
+        }),
       1280,
     );
     assert.equal(await page.locator('a[href^="javascript"], main iframe, main script').count(), 0);

@@ -1,9 +1,9 @@
 /** Lists of the dashboard that are longer than a page of the API. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { endSession } from '@berth/contract';
+import { endSession, listSessions } from '@berth/contract';
 import { recordedSession } from '../recorded-session.ts';
-import type { TestApp } from '../harness.ts';
+import { eventually, type TestApp } from '../harness.ts';
 import { DashboardTest } from './dashboard.ts';
 
 /** One more than a page. */
@@ -19,6 +19,11 @@ before(async () => {
     const { session_id } = await app.create();
     await app.call(endSession, { params: { session_id } });
   }
+  // A call returns before the machine is gone.
+  await eventually('all have ended', async () => {
+    const { body } = await app.call(listSessions, { query: { status: 'starting,ready,ending' } });
+    return body.length === 0;
+  });
 });
 after(() => dashboard?.close());
 

@@ -76,7 +76,7 @@ describe('driving a real browser over HTTP', () => {
       const target = url === 'self' ? `${service.url}/health` : (url ?? site.url + path);
       const { details } = await client.refuse(navigate, 'navigation_failed', {
         params: params(),
-        body: { url: target, timeout_ms: pageMs(reason === 'timeout' ? 2000 : 10_000) },
+        body: { url: target, timeout_ms: pageMs(reason === 'timeout' ? 2000 : 20_000) },
       });
       assert.equal(details['reason'], reason);
       if (netError) assert.equal(details['net_error'], netError);
@@ -86,7 +86,7 @@ describe('driving a real browser over HTTP', () => {
   it('does not follow a redirect from a public page into the private network', async () => {
     const { details } = await client.refuse(navigate, 'navigation_failed', {
       params: params(),
-      body: { url: `${site.url}/to?url=http://127.0.0.1:1/`, timeout_ms: pageMs(5000) },
+      body: { url: `${site.url}/to?url=http://127.0.0.1:1/`, timeout_ms: pageMs(20_000) },
     });
     assert.equal(details['reason'], 'blocked_by_policy');
   });
@@ -152,7 +152,8 @@ describe('driving a real browser over HTTP', () => {
     assert.ok(admin?.pid);
     const { pid } = admin;
     assert.equal((await client.call(endSession, { params: { session_id: extra.session_id } })).status, 204);
-    await eventually('the machine has exited', () => !isAlive(pid), 2000);
+    // And what a busy machine explains; one that the end has missed is found by the reaper, every ten seconds.
+    await eventually('the machine has exited', () => !isAlive(pid), 8000);
     const ended = await eventually('the session has ended', async () => {
       const { body } = await client.call(getSession, { params: { session_id: extra.session_id } });
       return body.status === 'ended' && body;

@@ -77,7 +77,7 @@ describe('the egress of a session', () => {
   });
 
   const create = async (body: object) => (await client.call(createSession, { body })).body.session_id;
-  const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url, timeout_ms: 10_000 } });
+  const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url } });
   const end = (session_id: string) => client.call(endSession, { params: { session_id } });
 
   it('is that of its region, for a session and a fetch', async () => {
@@ -96,8 +96,7 @@ describe('the egress of a session', () => {
 
   it('says which rule refuses an address, what cannot be resolved, and which download a page became', async () => {
     const session_id = await create({});
-    const refused = (url: string) =>
-      client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url, timeout_ms: 10_000 } });
+    const refused = (url: string) => client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url } });
     const message = `The page could not be loaded: ${canary.host} is not a public address; allow it with BERTH_EGRESS_ALLOW.`;
     for (const url of [canary.url, canary.url.replace('http', 'https'), `${site.url}/to?url=${encodeURIComponent(canary.url)}`]) {
       const reply = await refused(url);

@@ -111,12 +111,12 @@ describe('the service during crashes and shutdowns', () => {
       const since = performance.now();
       process.kill(pid, 'SIGKILL');
       await call;
-      assert.ok(performance.now() - since < 10_000, 'it took as long as a timeout');
+      assert.ok(performance.now() - since < 20_000, 'it took as long as a timeout');
     });
 
     it('ends a frozen machine on request', async () => {
       const { params, pid } = await createWithPid();
-      for (const each of [pid, ...childrenOf(pid)]) process.kill(each, 'SIGSTOP');
+      freeze(pid);
       const { text } = await client.send(navigate, { params, body: { url: site.url, timeout_ms: 1000 } });
       // Which one depends on whether the page or the machine's own check notices first.
       assert.ok(['navigation_failed', 'session_not_ready', 'session_lost'].includes(ErrorBody.parse(JSON.parse(text)).error.code), text);
@@ -126,7 +126,7 @@ describe('the service during crashes and shutdowns', () => {
 
     it('reports draining, lets the running call finish and leaves nothing when it is stopped', async () => {
       const { params } = await createWithPid();
-      const call = client.send(navigate, { params, body: { url: `${site.url}/hang?drained`, timeout_ms: 4000 } });
+      const call = client.send(navigate, { params, body: { url: `${site.url}/hang?drained`, timeout_ms: 8000 } });
       await eventually('the page is requested', () => site.hits.includes('/hang?drained'));
       const stopped = service.stop();
       const report = await eventually('/health reports it', async () => {
@@ -156,7 +156,7 @@ describe('the service during crashes and shutdowns', () => {
     child.stderr.on('data', (chunk: Buffer) => (errors += chunk.toString()));
     const exited = new Promise<number | null>((resolve) => child.once('exit', resolve));
     try {
-      await eventually('it is ready', () => /^Berth is ready: /m.test(output) || child.exitCode !== null);
+      await eventually('it is ready', () => /^Berth is ready: /m.test(output) || child.exitCode !== null, 120_000);
       assert.equal(child.exitCode, null, errors);
     } finally {
       child.kill('SIGTERM');
@@ -176,7 +176,15 @@ function isAlive(pid: number): boolean {
   }
 }
 
-function childrenOf(pid: number): number[] {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);
-  return [...children, ...children.flatMap(childrenOf)];
+/** Stops a process and then its children, so that it starts no more meanwhile. Those that have just exited need no stop. */
+function freeze(pid: number): void {
+  try {
+    process.kill(pid, 'SIGSTOP');
+    childrenOf(pid).forEach(freeze);
+  } catch {
+    assert.ok(!isAlive(pid));
+  }
 }
+
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number);

@@ -42,7 +42,7 @@ describe('the classification of a fetched page', () => {
   const ownerKey = async (owner: string): Promise<string> => (await client.call(createKey, { body: { owner } })).body.key ?? '';
 
   for (const mode of ['browser', 'http', 'auto'] as const)
-    it(`is correct in the mode ${mode} for the corpus`, { timeout: 240_000 }, async () => {
+    it(`is correct in the mode ${mode} for the corpus`, { timeout: 600_000 }, async () => {
       const lies: string[] = [];
       // Every page once; what the other modes have for themselves is in each status and network error, and in scripts.
       const sampled = corpus.pages.filter(({ scripted }, index) => mode === 'auto' || scripted || index % 5 === 0);
@@ -159,7 +159,7 @@ describe('the classification of a fetched page', () => {
     ] as const) {
       const since = performance.now();
       const answer = await get({ url: site.url + path, timeout_ms: 20_000 });
-      assert.ok(performance.now() - since < 8000, `it took ${Math.round(performance.now() - since)} ms`);
+      assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms`);
       assert.deepEqual([answer.status, answer.status_code, answer.final_url], ['ok', 200, site.url + final]);
       assert.equal((answer.raw?.bytes ?? 0) > 0, path === '/on-to-data');
     }
@@ -184,7 +184,7 @@ describe('the classification of a fetched page', () => {
       const { status_code, content_type, raw, warnings } = await get({
         url: `${site.url}/radio`,
         mode,
-        timeout_ms: 3000,
+        timeout_ms: 5000,
         retry: { max_attempts: 1 },
       });
       assert.deepEqual([status_code, content_type, raw?.truncated], [200, 'audio/mpeg', true]);

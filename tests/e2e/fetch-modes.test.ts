@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import {
   createKey,
@@ -13,12 +14,23 @@ import {
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
-import { fetchPages } from './fetch-pages.ts';
+import { failing, fetchPages } from './fetch-pages.ts';
 import { Service, eventually } from './service.ts';
-import { startSite, type Site } from './site.ts';
+import { page, startSite, type Site } from './site.ts';
 
 /** Idle time after which a fetch machine ends. */
 const idleMs = 60_000;
+
+/** The first request for it has no answer. */
+function unansweredOnce(): (_: unknown, response: ServerResponse) => void {
+  let requests = 0;
+  return (_, response) => {
+    requests += 1;
+    if (requests > 1) response.writeHead(200, { 'content-type': 'text/html' }).end(page('Answered', '<p>At the second time</p>'));
+  };
+}
+
+const pages = { ...fetchPages, '/unanswered-once': unansweredOnce(), '/closed': failing({ 'retry-after': '60' }) };
 
 describe('fetch modes', () => {
   let shop: Shop;
@@ -38,7 +50,7 @@ describe('fetch modes', () => {
     },
   });
   before(async () => {
-    [shop, site] = await Promise.all([startShop(), startSite({ pages: fetchPages })]);
+    [shop, site] = await Promise.all([startShop(), startSite({ pages })]);
     await proxy.listen();
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${shop.host},${site.host},127.0.0.1:${proxy.port}` } });
     client = service.client;
@@ -250,7 +262,8 @@ describe('fetch modes', () => {
     });
 
     it('return the last response when the time is over', async () => {
-      const answer = await fetchPath('/busy?times=9&status=429', { mode: 'http', timeout_ms: 1000 }, key);
+      // Less than the site wants to be left alone for, and plenty for one request.
+      const answer = await fetchPath('/closed?times=9&status=429', { mode: 'http', timeout_ms: 10_000 }, key);
       assert.deepEqual([answer.status, answer.block?.type, answer.status_code], ['blocked', 'rate_limited', 429]);
     });
   });
@@ -302,7 +315,7 @@ describe('fetch modes', () => {
     it('never share a machine between owners', async () => {
       const [one, other] = await Promise.all([ownerKey('one'), ownerKey('other')]);
       const of = async (key?: string): Promise<Set<string | null>> =>
-        new Set((await Promise.all([1, 2, 3].map(() => get('/second', {}, key)))).map(({ session_id }) => session_id));
+        new Set((await Promise.all([1, 2, 3].map(() => get('/second', { timeout_ms: 60_000 }, key)))).map(({ session_id }) => session_id));
       const machines = await Promise.all([of(), of(one), of(other)]);
       assert.deepEqual(
         machines.map(({ size }) => size),
@@ -320,16 +333,17 @@ describe('fetch modes', () => {
 
     it('retry in another machine when one is killed', async () => {
       const key = await ownerKey('killed');
-      const answer = get('/slow', {}, key);
-      await eventually('the page is requested', () => site.hits.includes('/slow'));
+      const answer = get('/unanswered-once', { timeout_ms: 60_000 }, key);
+      await eventually('the page is requested', () => site.hits.includes('/unanswered-once'));
       const machine = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(({ owner }) => owner === 'killed');
-      process.kill(machine?.pid ?? 0, 'SIGKILL');
+      assert.ok(machine?.pid);
+      process.kill(machine.pid, 'SIGKILL');
       const { title, attempts, session_id } = await answer;
-      assert.deepEqual([title, attempts.map(({ status, error_code }) => error_code ?? status)], ['Slow', ['session_lost', 'ok']]);
-      assert.notEqual(session_id, machine?.session_id);
+      assert.deepEqual([title, attempts.map(({ status, error_code }) => error_code ?? status)], ['Answered', ['session_lost', 'ok']]);
+      assert.notEqual(session_id, machine.session_id);
     });
 
-    it('have windows for the kind `full_browser`, and for a retry after a block', { timeout: 120_000 }, async () => {
+    it('have windows for the kind `full_browser`, and for a retry after a block', { timeout: 240_000 }, async () => {
       const [plain, headed] = [await get('/second'), await get('/second', { kind: 'full_browser', timeout_ms: 60_000 })];
       const { vms } = (await client.call(getPool)).body;
       const machineKinds = [plain, headed].map(({ session_id: id }) => vms.find((vm) => vm.session_id === id)?.kind);

@@ -97,7 +97,6 @@ export const fetchPages: Record<string, string | Answer> = {
       ),
   '/inner': page('Inner', '<p>inner</p>'),
   '/ads': page('Ads', `<script src="http://securepubads.doubleclick.net/tag/js/gpt.js"></script><p>Content</p>`),
-  '/slow': (_, response) => void setTimeout(() => response.writeHead(200, html).end(page('Slow', '<p>At its ease</p>')), 1500),
   '/flaky': failing(),
   '/busy': failing({ 'retry-after': '1' }),
   '/denied': failing({ server: 'AkamaiGHost' }),

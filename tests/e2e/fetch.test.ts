@@ -278,7 +278,8 @@ describe('a fetch of the shop', () => {
         formats: ['har'],
         headers: { authorization: 'Bearer own-secret' },
         cookies: [{ name: 'sid', value: 'cookie-secret' }],
-        wait_for: { ms: 500 },
+        // With the response to what its script asks for.
+        wait_until: 'networkidle',
       });
       const entries = har?.log['entries'] as {
         request: { url: string; method: string; headers: { name: string; value: string }[] };
@@ -323,7 +324,7 @@ describe('a fetch of the shop', () => {
             .startsWith(magic),
         );
       }
-      const none = await get(site.url, { formats: ['screenshot'], screenshot: { selector: '#nowhere' }, timeout_ms: 3000 });
+      const none = await get(site.url, { formats: ['screenshot'], screenshot: { selector: '#nowhere' }, timeout_ms: 6000 });
       assert.equal(none.screenshot, null);
       assert.match(none.warnings.join(), /^screenshot_failed:/);
     });
@@ -372,7 +373,7 @@ describe('a fetch of the shop', () => {
         strategy: 'direct',
         reason: 'needs_format',
       });
-      const moved = await get(`${shop.url}/moved-meta`, { mode: 'auto' });
+      const moved = await get(`${shop.url}/moved-meta`, { mode: 'auto', wait_until: 'networkidle' });
       assert.deepEqual(
         [moved.resolved_by, moved.title],
         [{ mode: 'browser', strategy: 'direct', reason: 'meta_refresh' }, 'Journal – Quayside Goods'],
@@ -392,7 +393,7 @@ describe('a fetch of the shop', () => {
         { type: 'click', selectors: ['aria/Log in[role="button"]'] },
         { type: 'wait', url: '/account' },
       ];
-      const answer = await get(shop.url, { actions, formats: ['text', 'html'] });
+      const answer = await get(shop.url, { actions, formats: ['text', 'html'], timeout_ms: 90_000 });
       assert.deepEqual(
         answer.actions.map(({ status }) => status),
         actions.map(() => 'ok'),

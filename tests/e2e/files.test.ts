@@ -112,7 +112,7 @@ describe('files and state of a session', () => {
 
   it('reports an endless download as not ready and ends it with the session', async () => {
     const params = await create();
-    const { results } = await run(params, [{ type: 'download', url: `${site.url}/endless-file`, timeout_ms: 1500 }]);
+    const { results } = await run(params, [{ type: 'download', url: `${site.url}/endless-file`, timeout_ms: 3000 }]);
     assert.equal(results[0]?.error?.code, 'timeout');
     const download = await latest(params, ({ received_bytes }) => received_bytes > 0);
     assert.equal(download.status, 'in_progress');

@@ -50,10 +50,10 @@ const recording = (url: string) => ({
   title: 'Order two lamps',
   steps: [
     { type: 'navigate', url },
-    { type: 'change', value: '2', selectors: [['#quantity']], target: 'main', timeout: 8000 },
-    { type: 'click', selectors: [['#add-to-cart']], target: 'main', offsetX: 5, offsetY: 5, timeout: 8000 },
+    { type: 'change', value: '2', selectors: [['#quantity']], target: 'main', timeout: 30_000 },
+    { type: 'click', selectors: [['#add-to-cart']], target: 'main', offsetX: 5, offsetY: 5, timeout: 30_000 },
     // The page adds by a request of its own, which would end with its session.
-    { type: 'waitForElement', selectors: [['xpath///*[@data-testid="cart-count" and text()="2"]']], count: 1, timeout: 8000 },
+    { type: 'waitForElement', selectors: [['xpath///*[@data-testid="cart-count" and text()="2"]']], count: 1, timeout: 30_000 },
   ],
 });
 
@@ -101,9 +101,9 @@ async function storedSkills(): Promise<string> {
 it('remembers elements without the secrets that stand in them and beside them', async () => {
   const steps = [
     { type: 'navigate', url: `${site.url}/sign-in` },
-    { type: 'fill', id: 'word', selectors: ['#word'], value: '{{secret.word}}', timeout_ms: 8000 },
-    { type: 'click', id: 'submit', selectors: ['button'], timeout_ms: 8000 },
-    { type: 'click', id: 'copy', selectors: ['#copy'], timeout_ms: 8000 },
+    { type: 'fill', id: 'word', selectors: ['#word'], value: '{{secret.word}}', timeout_ms: 30_000 },
+    { type: 'click', id: 'submit', selectors: ['button'], timeout_ms: 30_000 },
+    { type: 'click', id: 'copy', selectors: ['#copy'], timeout_ms: 30_000 },
   ];
   const inputs = { steps, secrets: { word: password } };
   const { status, error } = (await client.call(runAgent, { body: { task: 'custom', inputs } })).body;

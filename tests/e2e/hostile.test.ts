@@ -25,10 +25,10 @@ import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { connectToSession } from './connected-session.ts';
 
-/** The maximum delay beyond the caller's timeout for stopping the page and answering. */
-const graceMs = 10_000;
+/** The maximum delay beyond the caller's timeout for stopping the page and answering. What is not stopped is never answered. */
+const graceMs = 20_000;
 /** Of calls that must succeed beside hostile pages, whose browsers take all the processor they may. */
-const ordinaryMs = 15_000;
+const ordinaryMs = 30_000;
 /** Of a page that loops: it takes the processor until then. */
 const briefMs = 1000;
 
@@ -137,7 +137,7 @@ describe('hostile pages, sites and clients', () => {
       const home = await eventually(
         'the tab can be driven',
         async () => failure(await go(params, '/', { timeout_ms: ordinaryMs })) === 'ok',
-        60_000,
+        90_000,
       );
       assert.ok(home);
       await assertDrivable(params);

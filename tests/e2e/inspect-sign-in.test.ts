@@ -79,7 +79,7 @@ it('names the issuer, the flow and the token, and holds none of their secrets', 
     { type: 'fill', selectors: ['[name=email]'], value: email },
     { type: 'fill', selectors: ['[name=organisation]'], value: 'acme' },
     { type: 'press', keys: 'Enter' },
-    { type: 'wait', text: 'Signed in: true', timeout_ms: 15_000 },
+    { type: 'wait', text: 'Signed in: true', timeout_ms: 30_000 },
   ];
   const body = {
     url: `${site.url}/desk`,

@@ -221,7 +221,7 @@ describe('fetches as jobs', () => {
     const start = (more: Record<string, string> = {}): Promise<Service> =>
       Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '2', ...more }, dataDir });
 
-    it('are reported as lost, finished jobs keep their results, and nothing is left', { timeout: 120_000 }, async () => {
+    it('are reported as lost, finished jobs keep their results, and nothing is left', { timeout: 300_000 }, async () => {
       const service = await start();
       const { client } = service;
       const finished = await Promise.all(modes.map((mode) => submit(client, { url: `${site.url}/second`, mode })));
@@ -266,7 +266,7 @@ describe('fetches as jobs', () => {
       assert.deepEqual(leftovers(dataDir), []);
     });
 
-    it('are ended by a graceful stop and can be polled afterwards', { timeout: 120_000 }, async () => {
+    it('are ended by a graceful stop and can be polled afterwards', { timeout: 300_000 }, async () => {
       const service = await start({ BERTH_DRAIN_SECONDS: '1' });
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);

@@ -20,7 +20,7 @@ import {
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
-import { ViewerBrowser, isBlank, waitForColour, waitForMovement, type Viewer } from './viewing.ts';
+import { ViewerBrowser, isBlank, slowMs, waitForColour, waitForMovement, type Viewer } from './viewing.ts';
 import { TcpProxy } from './viewing-proxy.ts';
 import { Reports, blue, hostileTitle, centers, red, rightToLeft, viewingPages } from './viewing-pages.ts';
 
@@ -48,7 +48,7 @@ describe('the live view', () => {
     [service, viewers] = await Promise.all([Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } }), ViewerBrowser.launch()]);
     client = service.client;
     // Longer than a busy machine takes to open the view.
-    const left = await start('/moving?every=500', { idle_timeout_seconds: 20 });
+    const left = await start('/moving?every=500', { idle_timeout_seconds: 30 });
     const link = await linkTo(left);
     const activeMs = Date.parse((await read(left)).last_activity_at);
     idle = { session: left, watcher: await watch(link), activeMs };
@@ -300,7 +300,7 @@ describe('the live view', () => {
     viewer = await watch(await linkTo());
     await waitForMovement(pictureOf(viewer));
     // The worker receives frames through a pipe, so what it reads shows that they stop.
-    await eventually('many frames have arrived', () => bytesRead(service.pid) - before > 20 * frameBytes);
+    await eventually('many frames have arrived', () => bytesRead(service.pid) - before > 20 * frameBytes, slowMs);
     await viewer.close();
     await eventually('no viewer is counted', async () => (await read()).connections.viewers === 0);
     await eventually('no more frames arrive', async () => {

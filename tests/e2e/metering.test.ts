@@ -121,9 +121,11 @@ describe('metered usage', () => {
     const [streaming = '', hanging = ''] = sessions;
     const turns = async (): Promise<number> =>
       Number(/^berth_loop_turns_total\{loop="metering"\} (\d+)$/m.exec((await client.call(metrics)).text)?.[1]);
+    // Both calls still run when the service is killed.
+    const timeout_ms = 120_000;
     const drives = [
-      client.call(navigate, { key: rich, params: { session_id: streaming }, body: { url: `${site.url}/dripping` } }),
-      client.call(navigate, { key: poor, params: { session_id: hanging }, body: { url: `${site.url}/hang` } }),
+      client.call(navigate, { key: rich, params: { session_id: streaming }, body: { url: `${site.url}/dripping`, timeout_ms } }),
+      client.call(navigate, { key: poor, params: { session_id: hanging }, body: { url: `${site.url}/hang`, timeout_ms } }),
     ].map((call) => call.catch(() => null));
     await eventually('both pages are requested', () => ['/dripping', '/hang'].every((path) => site.hits.includes(path)));
     // The remaining balance is held for the hanging call.

@@ -273,7 +273,7 @@ describe('the window of a headful browser', () => {
         const { body } = await client.call(getSession, { params: params() });
         return body.status === 'ended' && body;
       },
-      30_000,
+      60_000,
     );
     assert.equal(ended.ended_reason, 'idle_timeout');
     await viewer.page.getByRole('heading', { name: 'The session has ended' }).waitFor();

@@ -23,6 +23,8 @@ before(async () => {
   fleet = await startFleet({ workers: 2 });
   strangerKey = await fleet.worker(0).ownerKey('stranger');
   twins = await createTwins();
+  // Only then do both list the same assets.
+  for (const sessionId of twins) await hasFrame(sessionId);
 });
 after(() => fleet.close());
 
@@ -35,6 +37,11 @@ async function createTwins(): Promise<[string, string]> {
   away = 1 - home;
   const [first = '', second = ''] = ids.filter((_, index) => at[index] === home);
   return [first, second];
+}
+
+async function hasFrame(sessionId: string): Promise<void> {
+  const recorded = { sessionId, recId: '', folder: '' };
+  await eventually('there is a frame', async () => (await recordingOf(fleet.worker(home), recorded)).assets.includes('poster.jpg'));
 }
 
 const concernsSession = ({ path }: Endpoint): boolean => path.includes('{session_id}');
@@ -222,7 +229,6 @@ describe('the end of a session', () => {
     const [sessionId] = twins;
     const served = fleet.worker(home);
     const recorded = { sessionId, recId: '', folder: '' };
-    await eventually('there is a frame', async () => (await recordingOf(served, recorded)).assets.includes('poster.jpg'));
     await endRecorded(served, recorded);
     const params = { session_id: sessionId };
     const [own, other] = [await fleet.call(home, listRecordings, { params }), await fleet.call(away, listRecordings, { params })];

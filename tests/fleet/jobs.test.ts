@@ -49,7 +49,7 @@ describe('jobs of a fleet', () => {
     return key;
   };
   const submit = async (key: string, path: string, body: Record<string, unknown> = {}, worker = 0): Promise<string> => {
-    const request = { url: site.url + path, mode: 'http', async: true, retry: { max_attempts: 1 }, timeout_ms: 60_000, ...body };
+    const request = { url: site.url + path, mode: 'http', async: true, retry: { max_attempts: 1 }, timeout_ms: 180_000, ...body };
     const reply = await fleet.call(worker, fetchPage, { key, body: request });
     assert.equal(reply.status, 200, reply.text);
     return jobIdOf(reply.body);
@@ -93,11 +93,14 @@ describe('jobs of a fleet', () => {
 
   it('that wait at one worker are run by all, each once and charged once', async () => {
     const key = await newOwner('flood', 5);
-    const ids = await Promise.all(Array.from({ length: 100 }, () => submit(key, '/slow')));
-    await whenEnded('flood');
+    const ids = await Promise.all(Array.from({ length: 100 }, () => submit(key, '/held')));
+    // The one that has them must not finish them before the others have looked.
+    await eventually('every slot of the three is taken', () => held.length === 12, 60_000);
+    const letting = setInterval(letGo, 50);
+    await whenEnded('flood').finally(() => clearInterval(letting));
     const ends = await Promise.all(ids.map((id, n) => poll(key, id, n % 3)));
     for (const { status, error } of ends) assert.deepEqual([status, error], ['ok', null]);
-    assert.equal(site.count('/slow'), 100);
+    assert.equal(site.count('/held'), 100);
     assert.equal((await workersOf('flood')).size, 3);
     assert.deepEqual(
       await charges('flood'),

@@ -20,8 +20,8 @@ describe('a region whose workers lose the database while the others have it', { 
     const file = join(folder, 'regions.json');
     const regions = ['home', 'far'].map((code) => ({ code, name: code, country: null }));
     writeFileSync(file, JSON.stringify({ regions }));
-    // Long enough for a busy machine to write its heartbeats in time.
-    const common = { BERTH_REGIONS_FILE: file, BERTH_LEASE_SECONDS: '5' };
+    // Long enough for a busy machine to write its heartbeats in time, and to drive the cut region before it gives up.
+    const common = { BERTH_REGIONS_FILE: file, BERTH_LEASE_SECONDS: '8' };
     home = await startApp({ isInFleet: true, environment: { ...common, BERTH_REGION: 'home' } });
     proxy = await createDatabaseProxy(home.databaseUrl);
     const beside = { databaseUrl: proxy.url, key: home.key };

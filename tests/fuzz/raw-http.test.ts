@@ -23,7 +23,7 @@ after(() => served.close());
 const keyMark = '@key';
 /** After so long without a byte the service waits for more of a request that was cut. */
 const quietMs = 60;
-const closeMsMax = 10_000;
+const closeMsMax = 30_000;
 
 const methods = fc.constantFrom('GET', 'POST', 'HEAD', 'DELETE', 'PATCH', 'OPTIONS', 'PUT', 'BREW', 'get', 'CONNECT', 'TRACE', 'G\0T', '');
 const targets = fc.oneof(

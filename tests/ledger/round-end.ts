@@ -9,7 +9,7 @@ import type { RoundContext } from './context.ts';
 
 const pollMs = 100;
 /** Requests whose clients timed out are still being processed. */
-const leakMsMax = 10_000;
+const leakMsMax = 60_000;
 /** Loops that run before the database is read. */
 const loops = ['session-recovery', 'metering', 'credit-holds', 'credit-check'];
 

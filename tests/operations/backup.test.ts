@@ -30,7 +30,7 @@ async function write(client: Client, writer: number, state: { done: boolean; ack
   }
 }
 
-describe('a backup', { timeout: 120_000 }, () => {
+describe('a backup', { timeout: 400_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-backup-'));
   const file = join(folder, 'first.backup');
   const from = { BERTH_DATA_DIR: join(folder, 'data') };
@@ -132,7 +132,7 @@ describe('a backup', { timeout: 120_000 }, () => {
       const checked = /^berth_ledger_check_timestamp_seconds (\d+)/m.exec(text)?.[1];
       return checked === '0' ? undefined : /^berth_ledger_wrong_wallets (\d+)/m.exec(text)?.[1];
     };
-    await eventually('a check of the ledger', async () => (await wrong()) !== undefined);
+    await eventually('a check of the ledger', async () => (await wrong()) !== undefined, 60_000);
     assert.equal(await wrong(), '0');
     assert.equal((await client.call(createKey, { body: { owner: owners[0] ?? '' } })).status, 201);
   });

@@ -14,7 +14,7 @@ export interface CommandResult {
 export function runCommand(args: readonly string[], environment: Record<string, string>): Promise<CommandResult> {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
   return new Promise((resolve) =>
-    execFile('sh', [serve, ...args], { env: { ...inherited, ...environment }, timeout: 60_000 }, (error, stdout, stderr) =>
+    execFile('sh', [serve, ...args], { env: { ...inherited, ...environment }, timeout: 120_000 }, (error, stdout, stderr) =>
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, stdout, stderr }),
     ),
   );

@@ -27,7 +27,7 @@ async function diagnose(environment: Record<string, string>): Promise<{ code: nu
 const notesOf = (findings: readonly Finding[], status: string): string[] =>
   findings.filter((finding) => finding.status === status).map(({ check, note }) => `${check}: ${note}`);
 
-describe('the doctor', { timeout: 120_000 }, () => {
+describe('the doctor', { timeout: 400_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-doctor-'));
   after(async () => {
     await stopAll();

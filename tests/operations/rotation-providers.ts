@@ -105,10 +105,11 @@ export class Providers {
     const params = { session_id };
     await client.call(navigate, { params, body: { url: `${this.#site.url}/captcha`, wait_until: 'domcontentloaded' } });
     let state = '';
-    await eventually('the captcha has an end', async () => {
+    const hasEnded = async (): Promise<boolean> => {
       ({ state } = (await client.call(getCaptcha, { params })).body);
       return !['undetected', 'detected', 'solving'].includes(state);
-    });
+    };
+    await eventually('the captcha has an end', hasEnded, 60_000);
     await client.call(endSession, { params });
     return state;
   }

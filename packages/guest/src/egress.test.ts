@@ -132,7 +132,7 @@ describe('the egress of a machine', () => {
       before = taken();
       await new Promise((resolve) => setTimeout(resolve, 300));
       return false;
-    }, 10_000);
+    }, 20_000);
     assert.ok(taken() < (pieces / 2) * 100_000, `${taken()} bytes were accepted that nobody reads`);
     let heard = 0;
     stream.on('data', (chunk: Buffer) => (heard += chunk.length));

@@ -161,8 +161,8 @@ describe('navigate', { timeout: 180_000 }, () => {
   it('closes a tab that shows a page of the browser', async () => {
     const before = browser.activeTab().tabId;
     await go('chrome://version').catch(() => {});
-    await until(() => browser.tabs().length === 1 && browser.tabs()[0]?.tabId !== before);
-    assert.equal(browser.tabs()[0]?.url, 'about:blank');
+    const fresh = () => browser.tabs().find(({ tabId }) => tabId !== before);
+    await until(() => browser.tabs().length === 1 && fresh()?.url === 'about:blank');
   });
 
   it('ends with the load of a page that starts a download', async () => {
@@ -197,7 +197,7 @@ describe('navigate', { timeout: 180_000 }, () => {
       { url: `${site.url}/hang`, waitUntil: 'load', timeoutMs: 20_000 },
       { signal: caller.signal },
     );
-    await until(() => site.requests.at(-1) === '/hang');
+    await until(() => site.requests.includes('/hang'));
     caller.abort(new Error('gone away'));
     await assert.rejects(going, /gone away/);
     assert.equal(await failure('/'), 'success');
@@ -208,7 +208,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
     const crash = (): void => void ask('Page.crash', {}, result.sessionId);
     const going = failure('/half');
-    await until(() => site.requests.at(-1) === '/hang');
+    await until(() => site.requests.includes('/hang'));
     crash();
     assert.equal(await going, 'page_crashed');
     await until(() => browser.activeTab().status === 'crashed');
@@ -221,7 +221,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     const tab = await browser.openTab({ active: true, ...call() });
     const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());
     const refused = assert.rejects(going, TabNotFound);
-    await until(() => site.requests.at(-1) === '/hang');
+    await until(() => site.requests.includes('/hang'));
     await browser.closeTab(tab.tabId, call());
     await refused;
   });
@@ -409,6 +409,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
   beforeEach(async () => {
     launched = await launchBrowser();
     ({ browser } = launched);
+    site.requests.length = 0;
   });
   afterEach(() => launched.end());
 
@@ -426,7 +427,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
   it('that is killed ends what waits', async () => {
     const { closed } = await rawClient();
     const going = assert.rejects(go('/hang'), BrowserClosed);
-    await until(() => site.requests.at(-1) === '/hang');
+    await until(() => site.requests.includes('/hang'));
     process.kill(launched.pid, 'SIGKILL');
     await going;
     assert.equal(await browser.closed, 'closed');

@@ -175,13 +175,14 @@ describe('an endpoint that does not deliver', () => {
     for (const answer of answers) {
       const { service } = await withEndpoint(t, answer);
       await tab.goTo('/recaptcha');
-      const { options, events, watch } = new SolveRecorder({ deadlineMs: 300 });
+      const { options, events, watch } = new SolveRecorder({ deadlineMs: 1500 });
       const startedMs = performance.now();
       assert.deepEqual(await service.solve(tab.page, options), { result: 'timeout', units: 0 });
       const durationMs = performance.now() - startedMs;
       assert.equal(stateIn(watch), 'failed_to_solve');
       assert.equal(events.at(-1)?.data['reason'], 'timeout');
-      assert.ok(durationMs >= 290 && durationMs < 5000, `${durationMs} ms`);
+      // The operator's own limit is twenty seconds.
+      assert.ok(durationMs >= 1490 && durationMs < 12_000, `${durationMs} ms`);
     }
   });
 
@@ -231,7 +232,7 @@ describe('a person at the page', () => {
       { ...data, deadline_at: '' },
       { tab_id: tab.page.tabId, vendor: 'hcaptcha', type: 'hcaptcha', url: `${tab.site.url}/hcaptcha`, deadline_at: '' },
     );
-    assert.ok(Math.abs(Date.parse(String(data['deadline_at'])) - Date.now() - 15_000) < 5000);
+    assert.ok(Math.abs(Date.parse(String(data['deadline_at'])) - Date.now() - 15_000) < 12_000);
     assert.equal(watch.status(tab.page.tabId).state, 'solving');
     await tab.evaluate(`document.querySelector('[name=h-captcha-response]').value = 'by a person'`);
     assert.deepEqual(await solved, { result: 'solved', units: 1 });
@@ -252,7 +253,7 @@ describe('a person at the page', () => {
 
   it('has not when the page only reloads', async () => {
     await tab.goTo('/challenge');
-    const recorder = new SolveRecorder({ deadlineMs: 1500 });
+    const recorder = new SolveRecorder({ deadlineMs: 3000 });
     const { options } = recorder;
     const solved = captchas({ human: true }).solve(tab.page, options);
     await recorder.waitFor('captcha.awaiting_human');

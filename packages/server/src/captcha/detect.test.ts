@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { launch } from '../browser/testing/launch.ts';
+import { until } from '../browser/testing/on-page.ts';
 import { neverReturns, openPages } from '../browser/testing/pages.ts';
 import { systemClock } from '../lib/clock.ts';
 import { CaptchaWatch } from './captcha.ts';
@@ -82,7 +83,9 @@ describe('the status of a tab', () => {
 
   it('is failed_to_detect when the page does not answer', async () => {
     await tab.goTo('/plain');
+    const asked = tab.site.requests.length;
     await tab.evaluate(`setTimeout(() => ${neverReturns}, 0)`);
+    await until(() => tab.site.requests.slice(asked).some(({ path }) => path === '/never'));
     const watch = new CaptchaWatch(systemClock);
     assert.equal((await captchas().status(tab.page, { ...limit(), watch })).state, 'failed_to_detect');
   });

@@ -11,7 +11,7 @@ import { HttpProvider, signatureOf, ProviderFailure, type CaptchaTask } from './
 
 const task: CaptchaTask = { type: 'recaptcha', siteKey: 'key', pageUrl: 'http://127.0.0.1/form', action: null, data: 'bound' };
 
-async function provider(t: TestContext, answer: Responder, requestTimeoutMs = 5000) {
+async function provider(t: TestContext, answer: Responder, requestTimeoutMs = 30_000) {
   const endpoint = await openEndpoint(t, answer);
   const http = new HttpProvider({ url: endpoint.url, secret, clock: systemClock, log: silentLog, retryMs: 5, requestTimeoutMs });
   return { endpoint, http };
@@ -73,7 +73,7 @@ describe('the http provider', () => {
   });
 
   it('limits the time of a request that is not answered', async (t) => {
-    const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 1000);
+    const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 2500);
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
     assert.equal(endpoint.requests.length, 2);
   });

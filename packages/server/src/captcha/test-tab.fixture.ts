@@ -11,6 +11,8 @@ export const limit = (): { signal: AbortSignal; timeoutMs: number } => ({ signal
 interface Site {
   url: string;
   otherSite: string;
+  /** So far, in order. */
+  requests: readonly { path: string }[];
   close(): Promise<void>;
 }
 interface Launched {

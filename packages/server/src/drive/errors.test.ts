@@ -48,7 +48,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
     vm = (await createFakeRuntime().boot(newVmSpec(), { signal: bootSignal() })) as FakeVm;
     browser = await attachBrowser(vm, { log: silentLog, clock: systemClock });
     await browser.tabReady();
-    await browser.openTab({ active: true, timeoutMs: 5000, ...call() });
+    await browser.openTab({ active: true, timeoutMs: 30_000, ...call() });
   });
   after(() => vm.destroy());
   const errorOf = (work: Promise<unknown>): Promise<unknown> =>
@@ -64,7 +64,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
   });
 
   for (const [what, method, act] of [
-    ['a tab that the browser rejects', 'Target.createTarget', () => browser.openTab({ active: true, timeoutMs: 5000, ...call() })],
+    ['a tab that the browser rejects', 'Target.createTarget', () => browser.openTab({ active: true, timeoutMs: 30_000, ...call() })],
     ['a tab whose target has closed', 'Target.closeTarget', () => browser.closeTab(browser.activeTab().tabId, call())],
     ['a tab that cannot come to the front', 'Page.bringToFront', () => browser.activateTab(browser.activeTab().tabId, call())],
     ['cookies that cannot be read', 'Storage.getCookies', () => browser.storageState(call())],

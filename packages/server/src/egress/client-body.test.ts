@@ -206,7 +206,7 @@ test('throws the caller’s reason when it leaves while a body is read', async (
     bodyBytesMax: 9,
     wireBytesMax: 9,
     redirectsMax: 0,
-    timeoutMs: 5000,
+    timeoutMs: 30_000,
   } as const;
   const reading = http.request(request, { signal: caller.signal });
   await eventually(() => open() === 1, 'the site answers');

@@ -26,7 +26,7 @@ const patient: Omit<HttpRequestOptions, 'url'> = {
   bodyBytesMax: 4_000_000,
   wireBytesMax: 4_000_000,
   redirectsMax: 20,
-  timeoutMs: 5000,
+  timeoutMs: 30_000,
 };
 
 export function client(

@@ -133,7 +133,7 @@ test('distinguishes an unknown name, a closed port, a reset, silence and nonsens
   const bomb = await bareSite(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${`X-Bomb: ${'b'.repeat(8000)}\r\n`.repeat(20)}\r\n`));
   const informs = await bareSite(t, (socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
   const { failure } = client(t, { resolver: () => Promise.reject(new Error('ENOTFOUND')) });
-  const failureOf = async (url: string, timeoutMs = 5000): Promise<unknown> => {
+  const failureOf = async (url: string, timeoutMs = 30_000): Promise<unknown> => {
     const { reason, netError } = await failure(url, { timeoutMs });
     return [reason, netError];
   };
@@ -170,7 +170,7 @@ test('ends at once when its caller leaves or it is closed', async (t) => {
     bodyBytesMax: 1,
     wireBytesMax: 1,
     redirectsMax: 1,
-    timeoutMs: 5000,
+    timeoutMs: 30_000,
   } as const;
   const aborted = http.request(request, { signal: caller.signal });
   await eventually(() => target.open() === 1, 'the site is asked');

@@ -16,7 +16,7 @@ const request = {
   bodyBytesMax: 1e6,
   wireBytesMax: 1e6,
   redirectsMax: 0,
-  timeoutMs: 5000,
+  timeoutMs: 30_000,
 } as const;
 const bytesOf = ({ bytesIn, bytesOut }: Pick<EgressStats, 'bytesIn' | 'bytesOut'>): [number, number] => [bytesIn, bytesOut];
 

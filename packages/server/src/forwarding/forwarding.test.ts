@@ -248,7 +248,7 @@ describe('a connection to another worker', () => {
     assert.deepEqual(ports, [], 'it was sent to the new address');
   });
 
-  describe('to a worker that is lost', { timeout: 30_000 }, () => {
+  describe('to a worker that is lost', { timeout: 120_000 }, () => {
     const arrivals = async () => {
       const received = Promise.withResolvers<void>();
       const { port } = await listening(here, (_, response) => {

@@ -22,7 +22,7 @@ const make = endpoint({
   body: z.strictObject({ how: z.string() }),
   reply: z.object({ n: z.int(), key: z.string().nullable() }),
   secretReplyFields: ['key'],
-  deadlineMs: 5000,
+  deadlineMs: 20_000,
 });
 const other = endpoint({
   ...common,

@@ -513,7 +513,7 @@ describe('closing', () => {
     );
     const response = fetch(`${origin}/wait`);
     await begun.promise;
-    const closed = http.close(5000);
+    const closed = http.close(30_000);
     finish.resolve();
     assert.equal((await response).status, 200);
     await closed;

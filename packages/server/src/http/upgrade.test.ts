@@ -119,7 +119,7 @@ test('is closed with a code when the service stops', async (t) => {
   const { http, origin } = await serve(t, mount);
   const { webSocket } = await opened(`${origin.replace('http', 'ws')}/s/a/cdp`, auth);
   const closed = once(webSocket, 'close') as Promise<[number, Buffer]>;
-  await http.close(1000);
+  await http.close(30_000);
   const [code] = await closed;
   assert.equal(code, 1012);
 });

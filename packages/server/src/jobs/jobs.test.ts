@@ -150,7 +150,7 @@ describe('a job', () => {
     assert.equal(signal.aborted, true);
     assert.equal(await codeOf(jobs, jobId), 'deadline_exceeded');
     // The end is in the store a moment before its writer hears of it.
-    await jobs.drain(5000);
+    await jobs.drain(30_000);
     assert.deepEqual(jobs.load, { pending: 0, slots: 1 });
     clock.advance(31_000);
     await turn(jobs.reconciliation);

@@ -300,7 +300,7 @@ describe('process metrics', () => {
     assert.ok(((await value('process_resident_memory_bytes')) ?? 0) > 1e6);
     assert.ok(((await value('process_cpu_seconds_total')) ?? 0) > 0);
     assert.ok(((await value('process_open_fds')) ?? 1) > 0);
-    assert.ok(Math.abs(((await value('process_start_time_seconds')) ?? 0) - Date.now() / 1000) < 600);
+    assert.ok(Math.abs(((await value('process_start_time_seconds')) ?? 0) - (Date.now() / 1000 - process.uptime())) < 60);
     // Nothing was sampled where two scrapes are less than 10 ms apart.
     for (const figure of ['mean', 'p50', 'p99', 'max']) {
       await sleep(50);
@@ -308,7 +308,7 @@ describe('process metrics', () => {
     }
     const major = async (): Promise<number> => (await value('nodejs_gc_duration_seconds_count{kind="major"}')) ?? 0;
     for (const start = performance.now(); (await major()) === 0; await sleep(5))
-      assert.ok((collectGarbage(), performance.now() - start < 5000), 'no garbage collection was counted');
+      assert.ok((collectGarbage(), performance.now() - start < 20_000), 'no garbage collection was counted');
   });
 
   it('are collected once for all workers of a process, and do not keep it alive', async () => {
@@ -318,7 +318,10 @@ describe('process metrics', () => {
     const before = resources();
     const workers = [createMetrics(), createMetrics()];
     for (const { read } of workers) assert.ok((await read()).has('process_cpu_seconds_total'));
-    assert.deepEqual(resources(), before);
+    // What an earlier test closes may be gone by now.
+    const added = resources();
+    for (const each of before) if (added.includes(each)) added.splice(added.indexOf(each), 1);
+    assert.deepEqual(added, []);
   });
 });
 

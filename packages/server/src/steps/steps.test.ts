@@ -71,8 +71,8 @@ it('waits for elements, texts, addresses, the network, and functions', async () 
       { type: 'wait', function: '() => window.b === 1' },
       { type: 'wait', selectors: ['#z'], state: 'detached' },
       { type: 'wait', ms: 10 },
-      { type: 'wait', text: 'never', timeout_ms: 150, on_error: 'continue' },
-      { type: 'wait', selectors: ['#z'], timeout_ms: 150, on_error: 'continue' },
+      { type: 'wait', text: 'never', timeout_ms: 500, on_error: 'continue' },
+      { type: 'wait', selectors: ['#z'], timeout_ms: 500, on_error: 'continue' },
       { type: 'wait', ms: 5000, timeout_ms: 150, on_error: 'continue' },
       { type: 'wait', text: '/(a+)+$/', timeout_ms: 500 },
     ],
@@ -111,7 +111,7 @@ it('extracts values, rows, tables and JSON-LD', async () => {
       { type: 'extract', table: true, selectors: ['table'] },
       { type: 'extract', json_ld: true },
       { type: 'extract', selectors: ['li'], list: true, limit: 1 },
-      { type: 'extract', selectors: ['#no'], timeout_ms: 150 },
+      { type: 'extract', selectors: ['#no'], timeout_ms: 500 },
     ],
   );
   assert.deepEqual(outputs.slice(0, 3), ['Shop', `${site.url}/x`, ['One', 'Two']]);
@@ -245,9 +245,9 @@ it('asserts, waits for the condition, and reports the actual value', async () =>
       { type: 'assert', selectors: ['#none'], visible: false },
       { type: 'assert', selectors: ['p[hidden]'], visible: false },
       { type: 'assert', selectors: ['p'] },
-      { type: 'assert', selectors: ['p'], text: 'other', timeout_ms: 100, on_error: 'continue' },
-      { type: 'assert', selectors: ['#none'], timeout_ms: 100, on_error: 'continue' },
-      { type: 'assert', text: 'two', timeout_ms: 100 },
+      { type: 'assert', selectors: ['p'], text: 'other', timeout_ms: 1000, on_error: 'continue' },
+      { type: 'assert', selectors: ['#none'], timeout_ms: 500, on_error: 'continue' },
+      { type: 'assert', text: 'two', timeout_ms: 500 },
     ],
   );
   allOk(results.slice(0, 9));

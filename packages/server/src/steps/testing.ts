@@ -47,8 +47,8 @@ export const run = (
   steps: object[],
   options: Partial<StepRunOptions> & { signal?: AbortSignal } = {},
 ): Promise<StepRunResult> => {
-  const { signal = AbortSignal.timeout(60_000), ...rest } = options;
-  const runOptions = { steps: Steps.parse(steps), stopOnError: true, timeoutMs: 30_000, allowEvaluate: false, ...rest };
+  const { signal = AbortSignal.timeout(90_000), ...rest } = options;
+  const runOptions = { steps: Steps.parse(steps), stopOnError: true, timeoutMs: 60_000, allowEvaluate: false, ...rest };
   return runSteps(context, runOptions, { signal });
 };
 

@@ -51,7 +51,7 @@ async function startElsewhere(dataDir: string): Promise<{ kill(): Promise<void>;
   return { kill, ...(JSON.parse(line.toString()) as { pid: number; adopted: boolean }) };
 }
 
-describe('the embedded database', { timeout: 180_000 }, () => {
+describe('the embedded database', { timeout: 600_000 }, () => {
   it('runs without rights, on a socket that others cannot enter', async () => {
     const embedded = await start(makeFolder());
     try {
@@ -230,7 +230,7 @@ describe('the embedded database', { timeout: 180_000 }, () => {
     const folder = await makeClusterFolder();
     const control = join(folder, 'postgres/cluster/global/pg_control');
     writeFileSync(control, 'damaged');
-    await assert.rejects(startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 300 }), /did not start[^]*pg_control/);
+    await assert.rejects(startEmbedded({ dataDir: folder, log: silentLog, startTimeoutMs: 2000 }), /did not start[^]*pg_control/);
     assert.equal(readFileSync(control, 'utf8'), 'damaged');
   });
 

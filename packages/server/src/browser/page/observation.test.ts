@@ -73,7 +73,7 @@ describe('an observation', { timeout: 120_000 }, () => {
       {
         url: url + path,
         waitUntil: 'load',
-        timeoutMs: 15_000,
+        timeoutMs: 30_000,
         showAnything: false,
         keepBody: false,
         readsPage: true,
@@ -90,7 +90,7 @@ describe('an observation', { timeout: 120_000 }, () => {
       await observation.startPage({ signal });
       await load(page, '/');
       const done = 'async () => { while (document.title !== "done") await new Promise((next) => setTimeout(next, 20)); }';
-      await page.page.call(page.page.mainFrame(), done, [], { signal, timeoutMs: 15_000 });
+      await page.page.call(page.page.mainFrame(), done, [], { signal, timeoutMs: 30_000 });
       return await work(page, observation);
     } finally {
       await page.close();
@@ -102,7 +102,7 @@ describe('an observation', { timeout: 120_000 }, () => {
   it('has bodies of requests and responses, also after the next navigation, and says who sent them', () =>
     observed(limits, async (page, observation) => {
       await load(page, '/second');
-      await observation.bodiesRead(10_000);
+      await observation.bodiesRead(30_000);
       const { details } = entryOf(page, '/json');
       assert.deepEqual([details?.requestBody, details?.responseBody?.text], ['{"a":1}', '{"b":2}']);
       assert.deepEqual([details?.initiator?.type, details?.initiator?.url], ['script', `${url}/app.js`]);
@@ -113,7 +113,7 @@ describe('an observation', { timeout: 120_000 }, () => {
 
   it('has the fields of an upload', () =>
     observed(limits, async (page, observation) => {
-      await observation.bodiesRead(10_000);
+      await observation.bodiesRead(30_000);
       const body = entryOf(page, '/upload').details?.requestBody ?? '';
       assert.match(body, /name="kind"\r\n\r\ndelivery\r\n/);
       assert.match(body, /name="file"; filename="delivery.txt"/);
@@ -121,7 +121,7 @@ describe('an observation', { timeout: 120_000 }, () => {
 
   it('has no body beyond the limit, and counts what it left out', () =>
     observed(limits, async (page, observation) => {
-      await observation.bodiesRead(10_000);
+      await observation.bodiesRead(30_000);
       assert.equal(entryOf(page, '/large').details?.responseBody, null);
       assert.deepEqual(observation.dropped, { bodies: 1, bytes: 50_002, messages: 0 });
     }));
@@ -144,7 +144,7 @@ describe('an observation', { timeout: 120_000 }, () => {
 
   it('reads no body where none is wanted', () =>
     observed({ ...limits, bodyBytesMax: 0 }, async (page, observation) => {
-      await observation.bodiesRead(10_000);
+      await observation.bodiesRead(30_000);
       assert.ok(page.network().entries.every(({ details }) => details?.responseBody === null && details.requestBody === null));
     }));
 

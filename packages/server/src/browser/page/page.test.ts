@@ -223,7 +223,8 @@ describe('calls', { timeout: 180_000 }, () => {
       page.screenshot({ format: 'png', fullPage: true, scrollFirst: true }, { ...call(), timeoutMs: 200, maxBytes: 1e6 }),
       fails('timeout'),
     );
-    assert.ok(performance.now() - begin < 8000);
+    // Without their time, each would take the half minute of its signal.
+    assert.ok(performance.now() - begin < 15_000);
   });
 
   it('end a script of the caller that hangs', async () => {
@@ -262,7 +263,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await browser.closeTab(tabId, call());
     await Promise.all(waiting);
     const crashing = assert.rejects(forever(call()), fails('page_crashed'));
-    await page.navigate({ url: 'chrome://crash', waitUntil: 'load', timeoutMs: 3000 }, call()).catch(() => {});
+    await page.navigate({ url: 'chrome://crash', waitUntil: 'load', timeoutMs: 20_000 }, call()).catch(() => {});
     await crashing;
     await go('/');
     assert.equal(await page.call(page.mainFrame(), '() => 1', [], call()), 1);

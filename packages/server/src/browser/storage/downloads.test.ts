@@ -36,8 +36,10 @@ before(async () => {
     // What is announced never comes.
     if (isAnnounced && bytes > bytesMax) return void response.write('x');
     const send = (left: number): void => {
+      if (response.destroyed) return;
       if (left <= 0) response.end();
-      else response.write(Buffer.alloc(Math.min(left, 65_536)), () => send(left - 65_536));
+      // At a pace that leaves time to cancel it, which the browser's reports of its progress set, not its speed.
+      else response.write(Buffer.alloc(Math.min(left, 65_536)), () => setTimeout(send, 1, left - 65_536));
     };
     send(bytes);
   }).listen(0, '127.0.0.1');

@@ -69,7 +69,7 @@ async function play(code: string, environment: Record<string, string>): Promise<
   try {
     await import(pathToFileURL(file).href);
     const page = await browser.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     await body?.({ page });
     await page.close();
     return vars;

@@ -68,7 +68,8 @@ async function makePictures(size: string): Promise<Buffer[]> {
   return readdirSync(folder).map((name) => readFileSync(join(folder, name)));
 }
 
-async function until(isTrue: () => boolean, deadlineMs = 20_000): Promise<void> {
+/** An encoder has the lowest priority: on a busy machine it takes many times as long. */
+async function until(isTrue: () => boolean, deadlineMs = 60_000): Promise<void> {
   const deadline = performance.now() + deadlineMs;
   while (!isTrue()) {
     assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
@@ -158,7 +159,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.doesNotMatch(playlistOf(options.folder), /ENDLIST/);
       assert.ok((await framesOf(options.folder)).frames.length >= 24, 'the open video does not play');
       stop();
-      assert.deepEqual(await encoder.finish({ timeoutMs: 20_000 }), { end: 'finished', detail: 'code 0' });
+      assert.deepEqual(await encoder.finish({ timeoutMs: 60_000 }), { end: 'finished', detail: 'code 0' });
       assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
       assert.match(playlistOf(options.folder), /#EXT-X-PLAYLIST-TYPE:EVENT[\s\S]*#EXT-X-ENDLIST/);
       const { frames, width, height } = await framesOf(options.folder);
@@ -199,7 +200,7 @@ for (const jail of ['auto', 'none'] as const) {
         stop();
         await writeInvalid();
       }
-      assert.equal((await encoder.finish({ timeoutMs: 20_000 })).end, 'finished');
+      assert.equal((await encoder.finish({ timeoutMs: 60_000 })).end, 'finished');
       const { frames, width, height } = await framesOf(options.folder);
       assert.deepEqual([width, height], [640, 360]);
       // Twelve pauses of 50 ms, three times.
@@ -211,7 +212,7 @@ for (const jail of ['auto', 'none'] as const) {
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
       await until(() => playlistOf(options.folder).includes('seg00000.m4s'));
-      await encoder.finish({ timeoutMs: 20_000 });
+      await encoder.finish({ timeoutMs: 60_000 });
       const { frames } = await framesOf(options.folder);
       assert.ok(frames.length >= 4 * framesPerSecond, `${frames.length} frames`);
     });
@@ -255,7 +256,7 @@ for (const jail of ['auto', 'none'] as const) {
       const encoder = await start(options);
       if (process.getuid?.() === 0) assert.ok(statSync(options.folder).uid >= 1_900_000_000);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await encoder.finish({ timeoutMs: 20_000 });
+      await encoder.finish({ timeoutMs: 60_000 });
       const { uid, mode } = statSync(options.folder);
       assert.deepEqual([uid, mode & 0o777], [process.getuid?.(), 0o700]);
     });
@@ -278,7 +279,7 @@ for (const jail of ['auto', 'none'] as const) {
           assert.notEqual(readlinkSync(`/proc/${pid}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`), kind);
         assert.deepEqual(readdirSync(`/proc/${pid}/root`).toSorted(), ['bin', 'dev', 'etc', 'lib', 'lib64', 'usr', 'video']);
       }
-      await encoder.finish({ timeoutMs: 20_000 });
+      await encoder.finish({ timeoutMs: 60_000 });
     });
 
     it('ends with a worker that is killed, and what it has finished plays', async () => {
@@ -321,10 +322,8 @@ describe('video encoders', () => {
     const encoders = await createVideoEncoders({ log: silentLog });
     const options = encoderOptions({ folder: join(root, 'missing') });
     await assert.rejects(encoders?.start(options) ?? Promise.resolve());
-    assert.deepEqual(
-      withDescendants(new Set([process.pid]), readProcesses()).filter(({ pid }) => pid !== process.pid),
-      [],
-    );
+    // Those of the tests before may still be ending.
+    await until(() => withDescendants(new Set([process.pid]), readProcesses()).every(({ pid }) => pid === process.pid));
   });
 });
 

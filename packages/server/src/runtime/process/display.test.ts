@@ -78,7 +78,7 @@ for (const jail of ['auto', 'none'] as const) {
       }
     };
     const shows = async (viewer: RfbViewer, colour: number[]): Promise<void> =>
-      until(async () => String((await viewer.readPicture()).at(middle.x, middle.y)) === String(colour), 15_000);
+      until(async () => String((await viewer.readPicture()).at(middle.x, middle.y)) === String(colour), 30_000);
 
     describe('that runs', () => {
       let vm: Vm;
@@ -95,7 +95,7 @@ for (const jail of ['auto', 'none'] as const) {
         await cdp.call('Page.navigate', { url: red }, session);
         await shows(viewer, [255, 0, 0]);
         const asked = '[innerWidth, innerHeight, outerWidth, outerHeight, screen.width, screen.height, screenX, screenY].join()';
-        await until(async () => (await evaluate(cdp, session, asked)) === '1280,720,1280,807,1280,807,0,0', 15_000);
+        await until(async () => (await evaluate(cdp, session, asked)) === '1280,720,1280,807,1280,807,0,0', 30_000);
         const picture = await viewer.readPicture();
         assert.deepEqual([picture.width, picture.height], [1280, 807]);
         for (const [x, y] of [
@@ -187,13 +187,13 @@ for (const jail of ['auto', 'none'] as const) {
           [3840, 2160],
         ] as const) {
           await vm.resizeDisplay({ width, height });
-          await until(async () => (await evaluate(cdp, session, '`${innerWidth} ${innerHeight}`')) === `${width} ${height}`, 15_000);
+          await until(async () => (await evaluate(cdp, session, '`${innerWidth} ${innerHeight}`')) === `${width} ${height}`, 30_000);
         }
         await vm.resizeDisplay({ width: 320, height: 240 });
-        await until(async () => (await viewer.readPicture()).width === 520, 15_000);
+        await until(async () => (await viewer.readPicture()).width === 520, 30_000);
         // Of concurrent requests the last one wins.
         await Promise.all([700, 800, 900].map((width) => vm.resizeDisplay({ width, height: 600 })));
-        await until(async () => (await viewer.readPicture()).width === 900, 15_000);
+        await until(async () => (await viewer.readPicture()).width === 900, 30_000);
         viewer.close();
       });
     });
@@ -212,9 +212,9 @@ for (const jail of ['auto', 'none'] as const) {
         await cdp.call('Target.activateTarget', { targetId });
         await shows(viewer, [255, 255, 255]);
         viewer.click(middle.x, middle.y);
-        await until(async () => (await evaluate(cdp, String(sessionId), 'document.activeElement.tagName')) === 'INPUT', 15_000);
+        await until(async () => (await evaluate(cdp, String(sessionId), 'document.activeElement.tagName')) === 'INPUT', 30_000);
         viewer.type('hello');
-        await until(async () => (await evaluate(cdp, String(sessionId), `document.querySelector('input').value`)) === 'hello', 15_000);
+        await until(async () => (await evaluate(cdp, String(sessionId), `document.querySelector('input').value`)) === 'hello', 30_000);
         viewer.close();
       });
     });
@@ -222,10 +222,10 @@ for (const jail of ['auto', 'none'] as const) {
     it('ends its machine when the display or the window manager ends', async () => {
       for (const name of ['Xtigervnc', 'openbox']) {
         await withMachine(async (vm) => {
-          await until(() => named(vm.id, name) > 0, 15_000);
+          await until(() => named(vm.id, name) > 0, 30_000);
           sendSignal(named(vm.id, name), 'SIGKILL');
           assert.equal((await vm.exited).reason, 'exited', name);
-          await until(() => processesOf(vm.id).length === 0, 15_000);
+          await until(() => processesOf(vm.id).length === 0, 30_000);
         });
       }
     });
@@ -235,7 +235,7 @@ for (const jail of ['auto', 'none'] as const) {
       const exit = once(worker, 'exit');
       worker.kill('SIGKILL');
       await exit;
-      await until(() => processesOf(id).length === 0, 15_000);
+      await until(() => processesOf(id).length === 0, 30_000);
       const artifact = (await runtime.list()).find((each) => each.id === id);
       assert.ok(artifact);
       await runtime.destroy(artifact);
@@ -265,7 +265,7 @@ describe('a machine with a display', () => {
     const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });
     await new CdpClient(vm.cdp).openPage();
     const programs = ['Xtigervnc', 'openbox', 'chromium'];
-    await until(() => programs.every((name) => named(vm.id, name) > 0), 15_000);
+    await until(() => programs.every((name) => named(vm.id, name) > 0), 30_000);
     const marker = await readMarker(dataDir, vm.id);
     for (const name of programs) {
       const status = readFileSync(`/proc/${named(vm.id, name)}/status`, 'utf8');
@@ -280,7 +280,7 @@ describe('a machine with a display', () => {
         );
     }
     // A process enters its sandbox some time after it has started.
-    await until(() => processesOf(vm.id).some((pid) => statusOf(pid, 'Seccomp') === '2'), 20_000);
+    await until(() => processesOf(vm.id).some((pid) => statusOf(pid, 'Seccomp') === '2'), 30_000);
     const listening = ['tcp', 'tcp6']
       .flatMap((table) => readFileSync(`/proc/${named(vm.id, 'Xtigervnc')}/net/${table}`, 'utf8').split('\n'))
       .filter((line) => / 0A /.test(line))

@@ -47,8 +47,8 @@ const form = (inner: string): string => `<main><h1>Sign in</h1><form action="/lo
 const old = form(
   '<label for=m>E-mail</label><input id=m name=email type=email><button id=go type=button onclick="document.title=`gone`">Continue</button>',
 );
-const fill = { type: 'fill', id: 'mail', selectors: ['#m'], value: 'ada@example.com', timeout_ms: 3000 };
-const click = { type: 'click', id: 'go', selectors: ['#go'], timeout_ms: 3000 };
+const fill = { type: 'fill', id: 'mail', selectors: ['#m'], value: 'ada@example.com', timeout_ms: 20_000 };
+const click = { type: 'click', id: 'go', selectors: ['#go'], timeout_ms: 20_000 };
 const read = { type: 'evaluate', expression: 'document.querySelector("input").value + " " + document.title' };
 
 it('finds elements by what an earlier run learned, and says so', async () => {
@@ -86,7 +86,7 @@ it('searches the whole page where no other selector is known', async () => {
 
 it('finds by selectors without generated names, also without a skill', async () => {
   const [result] = await runIn('<button class="submit-b82ff1">Next</button>', [
-    { type: 'click', id: 'next', selectors: ['button.submit-a91c3e'], timeout_ms: 3000 },
+    { type: 'click', id: 'next', selectors: ['button.submit-a91c3e'], timeout_ms: 20_000 },
   ]);
   assert.deepEqual([result?.status, result?.healed, result?.selector_used], ['ok', true, 'button[class*="submit"]']);
 });
@@ -95,14 +95,14 @@ it('never heals assertions, payments, or what is gone', async () => {
   const page = form(
     '<label for=c>Card</label><input id=c autocomplete=cc-number><button id=pay type=button>Pay now</button><p id=sum>Sum</p>',
   );
-  const steps = [
-    { type: 'click', id: 'pay', selectors: ['#pay'], timeout_ms: 3000, on_error: 'continue' },
-    { type: 'fill', id: 'card', selectors: ['#c'], value: '1', timeout_ms: 3000, on_error: 'continue' },
-    { type: 'assert', id: 'sum', selectors: ['#sum'], timeout_ms: 1000, on_error: 'continue' },
+  const steps = (timeoutMs: number): object[] => [
+    { type: 'click', id: 'pay', selectors: ['#pay'], timeout_ms: timeoutMs, on_error: 'continue' },
+    { type: 'fill', id: 'card', selectors: ['#c'], value: '1', timeout_ms: timeoutMs, on_error: 'continue' },
+    { type: 'assert', id: 'sum', selectors: ['#sum'], timeout_ms: timeoutMs, on_error: 'continue' },
   ];
-  assert.deepEqual(summarize(await runIn(page, steps)), ['click ok', 'fill ok', 'assert ok']);
+  assert.deepEqual(summarize(await runIn(page, steps(20_000))), ['click ok', 'fill ok', 'assert ok']);
   const changed = page.replaceAll(/\bid=(c|pay|sum)/g, 'id=new$1').replace('for=c', 'for=newc');
-  assert.deepEqual(summarize(await runIn(changed, steps)), [
+  assert.deepEqual(summarize(await runIn(changed, steps(3000))), [
     'click error not_found',
     'fill error not_found',
     'assert error assertion_failed',

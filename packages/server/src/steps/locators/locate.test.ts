@@ -18,16 +18,15 @@ after(async () => {
   await site.close();
 });
 
-/** The id of the element of each selector. */
-async function textsAt(html: string, locators: unknown[], more: object = {}): Promise<unknown[]> {
+/** The id of the element of each selector, or the code of its error. A short time has only what is not to be found. */
+async function textsAt(html: string, cases: [selector: unknown, expected: string][]): Promise<unknown[]> {
   site.pages.set('/', html);
-  const extracts = locators.map((selector) => ({
+  const extracts = cases.map(([selector, expected]) => ({
     type: 'extract',
     selectors: [selector],
-    timeout_ms: 1000,
+    timeout_ms: expected === 'not_found' ? 1000 : 20_000,
     on_error: 'continue',
     attribute: 'id',
-    ...more,
   }));
   const { results } = await run(createContext({ browser: launched.browser, content }), [
     { type: 'navigate', url: `${site.url}/` },
@@ -68,10 +67,7 @@ it('finds by every form of selector', async () => {
     ['xpath/[[', 'invalid_selector'],
     ['text//(/', 'invalid_selector'],
   ];
-  const ids = await textsAt(
-    html,
-    cases.map(([locator]) => locator),
-  );
+  const ids = await textsAt(html, cases);
   assert.deepEqual(
     ids.map((id, index) => [cases[index]?.[0], id]),
     cases,
@@ -119,10 +115,7 @@ it('searches open shadow roots, in document order, by paths too', async () => {
     [['#host', 'i'], 'light'],
     [['#host', '#later'], 'not_found'],
   ];
-  const ids = await textsAt(
-    html,
-    cases.map(([locator]) => locator),
-  );
+  const ids = await textsAt(html, cases);
   assert.deepEqual(
     ids,
     cases.map(([, id]) => id),
@@ -155,9 +148,9 @@ for (const [name, url] of [
       { type: 'extract', selectors: [['#frame', '#deep', 'p']] },
       { type: 'extract', selectors: ['p'], frame: ['#frame', 'iframe'] },
       { type: 'extract', selectors: ['aria/clicked[role="button"]'], frame },
-      { type: 'extract', selectors: ['#go'], timeout_ms: 200, on_error: 'continue' },
-      { type: 'click', selectors: ['#go'], frame: ['#none'], timeout_ms: 200, on_error: 'continue' },
-      { type: 'click', selectors: ['#go'], frame: ['div'], timeout_ms: 200 },
+      { type: 'extract', selectors: ['#go'], timeout_ms: 1000, on_error: 'continue' },
+      { type: 'click', selectors: ['#go'], frame: ['#none'], timeout_ms: 1000, on_error: 'continue' },
+      { type: 'click', selectors: ['#go'], frame: ['div'], timeout_ms: 1000 },
     ]);
     assert.deepEqual(
       summarize(results.slice(0, 9)),
@@ -190,10 +183,7 @@ it('resists DOM clobbering', async () => {
     [['#f', '#in'], 'in'],
     ['pierce/#in', 'in'],
   ];
-  const ids = await textsAt(
-    html,
-    cases.map(([locator]) => locator),
-  );
+  const ids = await textsAt(html, cases);
   assert.deepEqual(
     ids,
     cases.map(([, id]) => id),

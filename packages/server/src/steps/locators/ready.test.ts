@@ -26,7 +26,7 @@ async function inPage(html: string, ...steps: object[]) {
   return results.slice(1);
 }
 const click = (more: object = {}): object => ({ type: 'click', selectors: ['#b'], ...more });
-const clicked = { type: 'assert', selectors: ['#b'], text: 'clicked', timeout_ms: 500 };
+const clicked = { type: 'assert', selectors: ['#b'], text: 'clicked', timeout_ms: 20_000 };
 const button = (more = ''): string => `<button id=b onclick="this.textContent='clicked'" ${more}>press</button>`;
 
 const late: [string, string][] = [
@@ -82,7 +82,8 @@ const never: [string, string, RegExp][] = [
 ];
 for (const [what, html, message] of never)
   it(`does not click what ${what}, and reports it`, async () => {
-    const [result] = await inPage(html, click({ timeout_ms: 500 }));
+    // Enough to look at the element more than once: what it lacks is the answer.
+    const [result] = await inPage(html, click({ timeout_ms: 1500 }));
     assert.equal(result?.error?.code, what === 'is not there' ? 'not_found' : 'not_actionable');
     assert.match(result?.error?.message ?? '', message);
     assert.ok((result?.duration_ms ?? 0) < 10_000);
@@ -94,14 +95,15 @@ it('clicks what is covered when it is forced to', async () => {
 });
 
 it('does not fill a read-only field', async () => {
-  const [result] = await inPage('<input readonly id=b>', { type: 'fill', selectors: ['#b'], value: 'x', timeout_ms: 300 });
+  const [result] = await inPage('<input readonly id=b>', { type: 'fill', selectors: ['#b'], value: 'x', timeout_ms: 1500 });
   assert.match(result?.error?.message ?? '', /it cannot be edited/);
 });
 
 it('times out in a page that never answers', async () => {
   const [, result] = await inPage(
     `${button()}<a id=a href="#" onclick="setTimeout(() => { for (;;); }, 0)">hang</a>`,
-    { type: 'click', selectors: ['#a'], timeout_ms: 500, on_error: 'continue' },
+    // The page hangs only if this click comes in time.
+    { type: 'click', selectors: ['#a'], timeout_ms: 3000, on_error: 'continue' },
     click({ timeout_ms: 500 }),
   );
   assert.equal(result?.status, 'error');
