@@ -10,6 +10,7 @@ import {
   createSession,
   overview,
   health,
+  inspect,
   listOwnKeys,
   listRegions,
   listSessions,
@@ -27,6 +28,19 @@ const open = {
   premium_egress: true,
 };
 const folder = mkdtempSync(join(tmpdir(), 'berth-tiers-'));
+const harEntry = {
+  ...{ startedDateTime: '2026-03-01T12:00:00.000Z', time: 5, cache: {}, timings: { send: 0, wait: 5, receive: 0 } },
+  request: { method: 'GET', url: 'http://shop.test/', httpVersion: 'h2', headers: [], queryString: [], cookies: [] },
+  response: {
+    status: 200,
+    statusText: '',
+    httpVersion: 'h2',
+    headers: [],
+    cookies: [],
+    redirectURL: '',
+    content: { size: 0, mimeType: '' },
+  },
+};
 const metricsToken = 'metrics-token-0123456789abcdef012345';
 let served: TestApp;
 before(async () => {
@@ -109,6 +123,23 @@ describe('a token in place of a key', () => {
     assert.equal((await watch(one)).status, 429);
     assert.equal((await watch(other)).headers.get('x-ratelimit-remaining'), '4');
     assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '1');
+  });
+
+  it('has the same once more for the links of its reports, whose readers use up neither', async () => {
+    const key = await served.ownerKey('reported', 'slow');
+    const har = { log: { version: '1.2', creator: { name: 'test', version: '1' }, entries: [harEntry] } };
+    const links: string[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const { body, text } = await served.call(inspect, { key, body: { har } });
+      links.push(body.report_url ?? assert.fail(text));
+    }
+    const read = (index: number) => openLink(links[index] ?? '', { accept: 'text/html' });
+    for (const left of ['4', '3', '2', '1', '0']) {
+      const { status, headers } = await read(Number(left) % 2);
+      assert.deepEqual([status, headers.get('x-ratelimit-remaining')], [200, left], 'the links of an owner count together');
+    }
+    assert.equal((await read(0)).status, 429);
+    assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '2');
   });
 });
 

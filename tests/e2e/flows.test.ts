@@ -363,6 +363,7 @@ describe('several pages', { concurrency: 4 }, () => {
     pages: { url: string; markdown: string; error: null }[];
     disallowed: number;
     skipped: number;
+    stop_reason: string;
   }
 
   it('are crawled', async () => {
@@ -373,6 +374,17 @@ describe('several pages', { concurrency: 4 }, () => {
       pages.every(({ url, error }) => url.startsWith(at('/journal')) && error === null),
       JSON.stringify(pages).slice(0, 500),
     );
+  });
+
+  it('are crawled as far as the steps of a run go', async () => {
+    const inputs = { url: at('/journal'), depth: 1, include: ['/journal'] };
+    const whole = await outputOf<Crawled>('crawl', { ...inputs, max_pages: 6 });
+    const result = await run('crawl', inputs, { max_steps: 12 });
+    const { pages, stop_reason } = result.output as Crawled;
+    assert.deepEqual([result.status, stop_reason, result.warnings], ['ok', 'budget', ['limit_reached']]);
+    assert.ok(pages.length > 0 && pages.length < whole.pages.length, `${pages.length} of ${whole.pages.length} pages`);
+    assert.deepEqual(pages, whole.pages.slice(0, pages.length));
+    assert.ok(result.usage.actions <= 12);
   });
 
   it('are crawled where the first one redirects to, without what robots.txt disallows there, and what signs out or deletes', async () => {
