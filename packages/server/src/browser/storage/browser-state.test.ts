@@ -8,13 +8,15 @@ import type { Browser, ReadBrowserState } from '../browser.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
 import { call } from '../testing/on-page.ts';
 
+/** A browser asks for no other icon, which it may do at any time. */
+const pageHtml = '<link rel="icon" href="data:,"><p>Here.</p>';
 const requests: string[] = [];
 const server = createServer((request, response) => {
   requests.push(request.url ?? '');
   const type = request.url === '/worker.js' ? 'text/javascript' : 'text/html';
   const worker =
     "addEventListener('fetch', (event) => event.respondWith(new Response('<script>localStorage.clear()</script>', {headers: {'content-type': 'text/html'}})));";
-  response.writeHead(200, { 'content-type': type, 'set-cookie': 'visited=yes' }).end(type === 'text/html' ? '<p>Here.</p>' : worker);
+  response.writeHead(200, { 'content-type': type, 'set-cookie': 'visited=yes' }).end(type === 'text/html' ? pageHtml : worker);
 });
 let url = '';
 /** Another origin of the same server. */
