@@ -285,6 +285,10 @@ class AttachedBrowser implements Browser {
     return this.#console.subscribe(listener);
   }
 
+  consoleListening(): Promise<void> {
+    return this.#console.listening();
+  }
+
   storageState({ signal }: { signal: AbortSignal }): Promise<StorageState> {
     return this.#drive(() => readStorageState(this.#storageDeps(), signal));
   }

@@ -189,6 +189,8 @@ export interface Browser {
   remoteInput(tabId: string): RemoteInput;
   /** Adds a listener for the console lines of all tabs; pages cannot detect it. Returns a function that removes it. */
   onConsole(listener: (entry: ConsoleEntry) => void): () => void;
+  /** Resolves when all pages report their lines to the first listener. One that hangs does not reply. */
+  consoleListening(): Promise<void>;
   /** Reads the cookies of the session's context, and local storage of the origins that its tabs show. */
   storageState(options: { signal: AbortSignal }): Promise<StorageState>;
   /** Writes cookies and local storage. Call before the first page is used. */

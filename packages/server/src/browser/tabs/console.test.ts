@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
+import { duplexPair } from 'node:stream';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { silentLog } from '../../lib/log.ts';
 import type { Browser, ConsoleEntry } from '../browser.ts';
+import { Connection } from '../cdp/connection.ts';
 import { launch, settings, type Launched } from '../testing/launch.ts';
 import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
+import { TimeoutScale } from '../timeout-scale.ts';
+import { Console } from './console.ts';
+import { createTab } from './tab.ts';
 
 const replies = {
   '/lines': `<title>lines</title><script>
@@ -226,5 +232,37 @@ describe('the console', { timeout: 180_000 }, () => {
       lines().some((line) => line.includes('early')),
       false,
     );
+  });
+});
+
+/** By messages alone: a browser takes no longer for its reply than a millisecond, unless its machine is busy. */
+describe('a page that navigates before it has replied that it reports its lines', () => {
+  it('has the lines of its new document reported, and not those of the one before', async () => {
+    const [near, far] = duplexPair();
+    const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
+    const session = 'A'.repeat(32);
+    connection.adopt(session);
+    const info = { targetId: 'tab', type: 'page', title: '', url: 'about:blank', attached: true, canAccessOpener: false };
+    const tab = createTab(session, info, { isPrivate: false, createdAt: new Date() });
+    const sentIds: number[] = [];
+    far.on('data', (chunk: Buffer) => {
+      for (const text of chunk.toString().split('\0').filter(Boolean)) sentIds.push((JSON.parse(text) as { id: number }).id);
+    });
+    const say = (message: object): void => void far.write(`${JSON.stringify({ ...message, sessionId: session })}\0`);
+    const log = (text: string): void =>
+      say({ method: 'Console.messageAdded', params: { message: { source: 'console-api', level: 'log', text } } });
+    const shown = new Console({ connection, tabOf: () => tab, sessions: () => [[session, tab]] });
+    const texts: string[] = [];
+    shown.subscribe(({ text }) => void texts.push(text));
+    const state = { isListening: false };
+    void shown.listening().then(() => (state.isListening = true));
+    log('of the document before');
+    say({ method: 'Page.frameNavigated', params: { frame: { id: 'tab', loaderId: 'L', url: 'http://site.test/' } } });
+    log('of the new one');
+    await until(() => texts.length > 0 && sentIds.length >= 2);
+    assert.deepEqual([texts, state.isListening], [['of the new one'], false]);
+    for (const id of sentIds) say({ id, result: {} });
+    await until(() => state.isListening);
+    connection.end('closed');
   });
 });

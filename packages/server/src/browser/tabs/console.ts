@@ -41,6 +41,7 @@ export class Console {
   readonly #replayingSessions = new Set<string>();
   #errors: UncaughtErrors | null = null;
   #undo: (() => void)[] = [];
+  #listening: Promise<unknown> = Promise.resolve();
 
   constructor(deps: ConsoleDeps) {
     this.#deps = deps;
@@ -52,6 +53,11 @@ export class Console {
     return () => {
       if (this.#listeners.delete(listener) && this.#listeners.size === 0) this.#end();
     };
+  }
+
+  /** Resolves when the pages that were there at the first `subscribe` report their lines. One that hangs does not reply. */
+  async listening(): Promise<void> {
+    await this.#listening;
   }
 
   /** Call before the first script of a page, frame or worker. */
@@ -67,12 +73,14 @@ export class Console {
     this.#undo = [
       connection.on('Console.messageAdded', ({ message }, from) => this.#onMessage(message, from)),
       connection.on('Log.entryAdded', ({ entry }, from) => this.#onLog(entry, from)),
-      connection.on('Page.frameNavigated', ({ frame }, from) => frame.parentId === undefined && this.#unmute(this.#deps.tabOf(from))),
+      connection.on('Page.frameNavigated', ({ frame }, from) => frame.parentId === undefined && this.#onNavigated(from)),
     ];
+    const late: Promise<void>[] = [];
     for (const [sessionId] of this.#deps.sessions()) {
-      this.#enableLate(sessionId);
+      late.push(this.#enableLate(sessionId));
       this.#errors.listenTo(sessionId);
     }
+    this.#listening = Promise.all(late);
   }
 
   #end(): void {
@@ -131,6 +139,12 @@ export class Console {
     return false;
   }
 
+  /** A process that replaces the page's before it has replied replays lines of its own document: they are new. */
+  #onNavigated(sessionId: string | undefined): void {
+    this.#replayingSessions.delete(sessionId ?? '');
+    this.#unmute(this.#deps.tabOf(sessionId));
+  }
+
   /** Enabling replays the lines since the navigation. */
   #unmute(tab: Tab | undefined): void {
     if (!tab || this.#volumes.get(tab)?.isMuted !== true) return;
@@ -143,9 +157,10 @@ export class Console {
   }
 
   /** For a target that already has a document. */
-  #enableLate(sessionId: string): void {
+  async #enableLate(sessionId: string): Promise<void> {
     this.#replayingSessions.add(sessionId);
-    void this.#enable(sessionId).then(() => this.#replayingSessions.delete(sessionId));
+    await this.#enable(sessionId);
+    this.#replayingSessions.delete(sessionId);
   }
 
   #disable(sessionId: string): void {
