@@ -272,15 +272,20 @@ describe('a stop', () => {
 
 describe('a store that is down', () => {
   const flaky = () => {
-    const state = { isDown: false };
+    const state = { isDown: false, refused: 0 };
     const store = {
       ...database.store,
       tables: <T>() => {
-        if (state.isDown) throw new ServiceError('store_unavailable', 'Down.');
-        return database.store.tables<T>();
+        if (!state.isDown) return database.store.tables<T>();
+        state.refused += 1;
+        throw new ServiceError('store_unavailable', 'Down.');
       },
     };
     return { state, store };
+  };
+  /** The job's own write comes first: a turn that begins before it has failed would have nothing to write. */
+  const refusedOnce = async (state: { refused: number }): Promise<void> => {
+    while (state.refused === 0) await new Promise((resolve) => setImmediate(resolve));
   };
 
   it('gets the end of a job when it is back', async () => {
@@ -291,6 +296,7 @@ describe('a store that is down', () => {
     await work.started.promise;
     state.isDown = true;
     work.end({ isRetained: true });
+    await refusedOnce(state);
     await turn(jobs.reconciliation);
     assert.ok(jobs.reconciliation.status.failures > 0);
     assert.deepEqual(jobs.load, { pending: 1, slots: 1 });
@@ -308,6 +314,7 @@ describe('a store that is down', () => {
     await work.started.promise;
     state.isDown = true;
     work.end();
+    await refusedOnce(state);
     await turn(jobs.reconciliation);
     clock.advance(121_000);
     await turn(jobs.reconciliation);
