@@ -99,7 +99,9 @@ export class TestRun {
     if (process.stdout.isTTY) console.log(`...  ${name}`);
     const startedMs = performance.now();
     const outcomes: Outcome[] = [];
-    await inLanes(commands, lanes, async (command) => void outcomes.push(await this.#run(step, command)));
+    await inLanes(commands, lanes, async (command) => {
+      if (!this.#interrupted) outcomes.push(await this.#run(step, command));
+    });
     const output = outcomes.map((outcome) => outcome.output).join('\n');
     const failed = outcomes.some(({ code }) => code !== 0);
     const details = ` (${seconds(startedMs)})${this.#count(output)}`;
