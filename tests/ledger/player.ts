@@ -37,6 +37,13 @@ export interface PlayerDeps {
 
 const aborted = new Error('another client has failed');
 const trialDays = 365;
+
+interface Reserved {
+  hold: Hold;
+  worker: number;
+  isCertain: boolean;
+}
+
 /** Lifetime of a hold. Forward clock jumps between runs are longer than this. */
 const holdMs = 300_000;
 
@@ -180,16 +187,19 @@ export class Player {
   async #hold({ role, amount, ending }: TaskOf<'hold'>, options: RequestOptions): Promise<void> {
     const reserved = await this.#reserve(role, amount, options);
     if (!reserved || ending === 'leave') return;
-    const { hold, worker } = reserved;
+    const { hold, worker, isCertain } = reserved;
     const { id: opId, owner } = hold;
     // The hold belongs to the call, which is at that worker.
     if (ending === 'release') this.#expectSuccess(await this.#client.call('release', { ...options, worker }, { opId, owner }), options);
     else await this.#commit(this.#beginCharge(role, ending === 'commit' ? amount : Math.ceil(amount / 3), opId), options);
-    hold.freedAt = this.#history.tick();
+    if (isCertain || ending !== 'release') hold.freedAt = this.#history.tick();
   }
 
-  /** Returns null when the balance is insufficient. */
-  async #reserve(role: WalletRole, amount: number, options: RequestOptions): Promise<{ hold: Hold; worker: number } | null> {
+  /**
+   * Returns null when the balance is insufficient. It is not certain that a release ends a hold: an attempt without an
+   * answer may create it again, until its time is over. What is charged is never held again.
+   */
+  async #reserve(role: WalletRole, amount: number, options: RequestOptions): Promise<Reserved | null> {
     const operation = this.#history.begin('hold', {
       id: this.#newId(),
       owner: this.#owner(role),
@@ -197,7 +207,9 @@ export class Player {
       available: null,
       freedAt: Number.POSITIVE_INFINITY,
     });
-    const response = await this.#client.call('reserve', options, { opId: operation.id, owner: operation.owner, amount, ttlMs: holdMs });
+    let isCertain = true;
+    const reserving = { ...options, onLost: () => (isCertain = false) };
+    const response = await this.#client.call('reserve', reserving, { opId: operation.id, owner: operation.owner, amount, ttlMs: holdMs });
     if (response?.code === 'insufficient_credits') {
       const { details } = response.body as { details: { balance: number; required: number } };
       if (toMicro(details.required) !== amount) this.#history.addIssue(`${options.label} reported that ${details.required} are required`);
@@ -206,7 +218,7 @@ export class Player {
     }
     this.#expectSuccess(response, options);
     this.#history.complete(operation, { outcome: 'done', run: response?.run ?? 0 });
-    return { hold: operation, worker: response?.worker ?? 0 };
+    return { hold: operation, worker: response?.worker ?? 0, isCertain };
   }
 
   /** Several clients reserve the same amount at once. */
