@@ -14,11 +14,12 @@ import {
   type ConnectInfo,
   type SessionResponse,
 } from '@berth/contract';
-import { chromium, type Browser } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import { WebSocket } from 'ws';
 import { Client } from '../client.ts';
-import { Service, eventually } from './service.ts';
+import { connectPlaywright } from './playwright.ts';
+import { Service, eventually, pageMs } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 describe('DevTools clients', () => {
@@ -44,7 +45,7 @@ describe('DevTools clients', () => {
 
   it('can run a Playwright script: navigate, click, type, screenshot, download, a new context, close', async () => {
     const { session, info } = await open();
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
     await page.goto(`${site.url}/form`);
@@ -63,7 +64,7 @@ describe('DevTools clients', () => {
 
     const context = await browser.newContext();
     const other = await context.newPage();
-    await other.goto(`${site.url}/second`);
+    await other.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
     assert.equal(await other.title(), 'Second');
     await context.close();
     await browser.close();
@@ -77,6 +78,7 @@ describe('DevTools clients', () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: info.cdp_url, defaultViewport: null });
     const [page] = await browser.pages();
     assert.ok(page);
+    page.setDefaultTimeout(pageMs(30_000));
     await page.goto(`${site.url}/form`);
     await page.type('#name', 'Berth');
     await page.click('#greet');
@@ -84,7 +86,7 @@ describe('DevTools clients', () => {
     assert.ok((await page.screenshot()).length > 1000);
     const context = await browser.createBrowserContext();
     const other = await context.newPage();
-    await other.goto(`${site.url}/second`);
+    await other.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
     assert.equal(await other.title(), 'Second');
     await context.close();
     await browser.disconnect();
@@ -101,13 +103,13 @@ describe('DevTools clients', () => {
     const withPuppeteer = async (options: Parameters<typeof puppeteer.connect>[0]): Promise<void> => {
       const browser = await puppeteer.connect({ ...options, defaultViewport: null });
       const [page] = await browser.pages();
-      await page?.goto(`${site.url}/second`);
+      await page?.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
       assert.equal(await page?.title(), 'Second');
       assert.equal((await liveIds()).length, 1);
       await browser.disconnect();
     };
     const withPlaywright = async (address: string, options = {}): Promise<void> => {
-      const browser = await chromium.connectOverCDP(address, options);
+      const browser = await connectPlaywright(address, options);
       const page = browser.contexts()[0]?.pages()[0];
       await page?.goto(`${site.url}/second`);
       assert.equal(await page?.title(), 'Second');
@@ -136,12 +138,12 @@ describe('DevTools clients', () => {
     const address = `${cdp_http_url}?keep_alive=true&viewport.width=800&viewport.height=600&name=agent`;
     const first = await puppeteer.connect({ browserURL: address, defaultViewport: null });
     const [page] = await first.pages();
-    await page?.goto(`${site.url}/second`);
+    await page?.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
     assert.deepEqual(await page?.evaluate('[innerWidth, innerHeight]'), [800, 600]);
     await first.disconnect();
     const [session] = (await client.call(listSessions, { query: { status: 'ready', name: 'agent' } })).body;
     assert.ok(session);
-    const second = await chromium.connectOverCDP(`${session.cdp_url}?token=${token}`);
+    const second = await connectPlaywright(`${session.cdp_url}?token=${token}`);
     assert.equal(await second.contexts()[0]?.pages()[0]?.title(), 'Second');
     await second.close();
     assert.equal((await read(session)).status, 'ready');
@@ -152,7 +154,7 @@ describe('DevTools clients', () => {
     const { session, info } = await open();
     const headers = { authorization: `Bearer ${service.key}` };
     for (const address of [session.cdp_url, info.cdp_http_url]) {
-      const browser = await chromium.connectOverCDP(address, { headers });
+      const browser = await connectPlaywright(address, { headers });
       assert.equal(browser.contexts()[0]?.pages().length, 1);
       await browser.close();
     }
@@ -161,7 +163,7 @@ describe('DevTools clients', () => {
 
   it('share a session with separate attachments', async () => {
     const { session, info } = await open();
-    const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => chromium.connectOverCDP(info.cdp_url)));
+    const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => connectPlaywright(info.cdp_url)));
     const pages = await Promise.all(
       browsers.map(async (browser, index) => {
         const page = await browser.contexts()[0]?.newPage();
@@ -179,10 +181,10 @@ describe('DevTools clients', () => {
 
   it('find the session’s state after a reconnect', async () => {
     const { session, info } = await open();
-    const first = await chromium.connectOverCDP(info.cdp_url);
+    const first = await connectPlaywright(info.cdp_url);
     await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
     await first.close();
-    const second = await chromium.connectOverCDP(info.cdp_url);
+    const second = await connectPlaywright(info.cdp_url);
     assert.equal(await second.contexts()[0]?.pages()[0]?.title(), 'Second');
     await second.close();
     await end(session);
@@ -190,7 +192,7 @@ describe('DevTools clients', () => {
 
   it('end a session without keep_alive when the last one disconnects', async () => {
     const { session, info } = await open({ keep_alive: false });
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     await browser.close();
     const ended = await eventually('the session has ended', async () => {
       const seen = await read(session);
@@ -244,13 +246,13 @@ describe('DevTools clients', () => {
     assert.equal(await closed, 4003);
     // A socket that is not closed for its key stays open until its session ends.
     assert.ok(performance.now() - since < 10_000, 'it took more than a second, and more than a busy machine explains');
-    await assert.rejects(chromium.connectOverCDP(info.cdp_url), /403/);
+    await assert.rejects(connectPlaywright(info.cdp_url), /403/);
     await end(session);
   });
 
   it('cannot read host files or bypass the session’s rules', async () => {
     const { session, info } = await open();
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
     await assert.rejects(page.goto('file:///etc/passwd'));

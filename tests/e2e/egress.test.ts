@@ -4,9 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectSession, createSession, endSession, fetchPage, getSession, listDownloads, navigate, rotateIp } from '@berth/contract';
-import { chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
+import { connectPlaywright } from './playwright.ts';
 import { Service } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -170,7 +171,7 @@ describe('the egress of a session', () => {
   it('blocks other services of the host for fetch, image, frame, beacon, worker, event stream and socket', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
     await page.goto(`${site.url}/second`);
@@ -192,7 +193,7 @@ describe('the egress of a session', () => {
   it('reveals no host address by WebRTC', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
     await page.goto(`${site.url}/second`);
@@ -209,7 +210,7 @@ describe('the egress of a session', () => {
     assert.equal(again.body.status_code, 200);
     const second = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id: second } });
-    const browser = await chromium.connectOverCDP(info.cdp_url);
+    const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
     await page.goto(`${site.url}/cookie`);

@@ -15,10 +15,10 @@ import {
   updateSession,
   type SessionResponse,
 } from '@berth/contract';
-import { chromium } from 'playwright-core';
 import { WebSocket } from 'ws';
 import type { Client } from '../harness.ts';
 import { RawDevtools } from './raw-devtools.ts';
+import { connectPlaywright } from './playwright.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { ViewerBrowser, coloursAt, isBlank, waitForColour, waitForMovement, slowMs, type Viewer } from './viewing.ts';
@@ -117,7 +117,7 @@ describe('the window of a headful browser', () => {
     await reports.waitFor('typed', { value: 'by program' });
     await reports.waitFor('click', { on: 'button' });
     const { cdp_url: address } = (await client.call(connectSession, { params: params() })).body;
-    const browser = await chromium.connectOverCDP(address);
+    const browser = await connectPlaywright(address);
     const [connected] = browser.contexts()[0]?.pages() ?? [];
     assert.equal(await connected?.title(), 'Pad');
     await connected?.goto(`${site.url}/second`);

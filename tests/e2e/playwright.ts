@@ -1,0 +1,12 @@
+/** Playwright, connected to a session. */
+import { chromium, type Browser } from 'playwright-core';
+import { pageMs } from './service.ts';
+
+/** Playwright gives up after half a minute, which an emulated machine may take to start, or for a page. */
+const timeoutMs = pageMs(30_000);
+
+export async function connectPlaywright(address: string, options: { headers?: Record<string, string> } = {}): Promise<Browser> {
+  const browser = await chromium.connectOverCDP(address, { ...options, timeout: timeoutMs });
+  for (const context of browser.contexts()) context.setDefaultTimeout(timeoutMs);
+  return browser;
+}
