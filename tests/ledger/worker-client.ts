@@ -32,7 +32,7 @@ export interface RequestOptions {
   isSentOnce?: boolean;
   /** Called for each attempt with an unknown outcome. */
   onUnanswered?: () => void;
-  /** Called for each attempt without an answer: it may take effect later, also after its retry at another worker. */
+  /** Called for each attempt that a running service left without an answer: it may take effect after its retry at another worker. */
   onLost?: () => void;
   /** Index of the worker to use: a session is driven by the worker that owns it. */
   worker?: number;
@@ -110,7 +110,7 @@ export class WorkerClient {
       const response = await this.#attempt(run, options.label, () => send({ run, worker, timeoutMs }));
       // A busy machine may never answer within the timeout, so it doubles.
       if (!response && timeoutMs !== null) timeoutMs *= 2;
-      if (!response) options.onLost?.();
+      if (!response && !run.isOver) options.onLost?.();
       if (response && isFinal(response))
         return { ...response, run: response.isReplay ? 0 : run.number, worker: number, workers: run.workers.length };
       const answer = response ? (response.code ?? String(response.status)) : 'no answer';
