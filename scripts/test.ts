@@ -159,6 +159,8 @@ const fixtureTests = filesOf('tests/shop/*.test.ts');
 
 const runner = (testMs: number): string[] => [
   node,
+  // Tests leave much behind that is dead at once: the default of 16 MiB takes a tenth more of the processor for all of a run.
+  '--max-semi-space-size=64',
   `--test-timeout=${testMs}`,
   '--test-reporter=spec',
   '--test-reporter-destination=stdout',

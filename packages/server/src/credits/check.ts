@@ -28,7 +28,8 @@ export class Check {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;
-  readonly #readings = new LRUCache<string, Reading>({ max: readingsMax });
+  // A maximum of entries would allocate all of them at the start; a maximum of the size allocates as it grows.
+  readonly #readings = new LRUCache<string, Reading>({ maxSize: readingsMax, sizeCalculation: () => 1 });
   #result: CheckResult = { at: null, wrong: 0 };
 
   constructor({ store, clock, log }: { store: Store; clock: Clock; log: Log }) {
