@@ -18,6 +18,8 @@ import {
   runTemplate,
   type ProfileResponse,
 } from '@berth/contract';
+import { silentLog } from '../../packages/server/src/lib/log.ts';
+import { startProxiedApp } from '../database-proxy.ts';
 import { comparable, eventually, jobIdOf, startApp, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
 import { machineOf } from '../session-states.ts';
@@ -100,6 +102,28 @@ describe('a profile', () => {
     await eventually('the session has failed', async () => (await profileOf(lost))?.save_status === 'failed');
     const { version, writer_session_id: writer } = await read('fragile');
     assert.deepEqual([version, writer], [1, null]);
+  });
+
+  it('is saved when the database is back, where it is away at the end of the session', async () => {
+    const waits: string[] = [];
+    const log = { ...silentLog, warn: (_fields: object, message?: string) => void waits.push(message ?? '') };
+    const proxied = await startProxiedApp({ log });
+    try {
+      const { session_id } = await proxied.create(saving('patient'));
+      await proxied.call(navigate, { params: { session_id }, body: { url: site } });
+      const release = machineOf(proxied, session_id).browser.delayTabs();
+      await proxied.call(endSession, { params: { session_id } });
+      await proxied.proxy.cut();
+      release();
+      await eventually('the save has failed once', () => waits.includes('profile save delayed'));
+      await proxied.proxy.restore();
+      const request = { params: { profile_id: 'patient' } };
+      await eventually('the profile is saved', async () => (await proxied.call(getProfile, request)).body.version > 0);
+      const { body: profile } = await proxied.call(getProfile, request);
+      assert.deepEqual([profile.version, profile.origins, profile.writer_session_id], [1, 1, null]);
+    } finally {
+      await proxied.close();
+    }
   });
 
   it('is saved before the next session starts with it', async () => {

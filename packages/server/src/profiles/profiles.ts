@@ -156,20 +156,29 @@ export class Profiles {
 
   /**
    * Stores what a session has left. `unlock` gives its lock up in the same transaction; false: the session has lost it,
-   * and nothing is stored. @returns null then
+   * and nothing is stored. What is returned does the work, and may be called again after `store_unavailable`, which
+   * leaves open whether it was stored. It resolves with null where the lock is lost.
    * @throws ProfileTooLarge, ServiceError profile_not_found, profile_unreadable, store_unavailable
    */
-  async save(key: ProfileKey, read: ReadBrowserState, unlock: (tx: Tables) => Promise<boolean>): Promise<SavedProfile | null> {
+  saving(key: ProfileKey, read: ReadBrowserState, unlock: (tx: Tables) => Promise<boolean>): () => Promise<SavedProfile | null> {
     const { store, clock, secret } = this.#deps;
-    const { state, json, sizeBytes, dropped } = mergeContent(await this.read(key), read);
-    const content = await sealContent(secret, key, json);
-    const counts = { sizeBytes, cookies: state.cookies.length, origins: state.origins.length };
-    const isStored = await store.transaction(async (tx) => {
-      if (!(await unlock(tx))) return false;
-      await writeContent(tx, key.profileId, { content, ...counts, savedAt: clock.now() });
-      return true;
-    });
-    return isStored ? { ...counts, dropped } : null;
+    const savedAt = clock.now();
+    return async () => {
+      const { state, json, sizeBytes, dropped } = mergeContent(await this.read(key), read);
+      const content = await sealContent(secret, key, json);
+      const counts = { sizeBytes, cookies: state.cookies.length, origins: state.origins.length };
+      const isStored = await store.transaction(async (tx) => {
+        // Without the lock it can still be what an earlier attempt has stored.
+        if (!(await unlock(tx))) return (await this.#savedAt(tx, key))?.getTime() === savedAt.getTime();
+        await writeContent(tx, key.profileId, { content, ...counts, savedAt });
+        return true;
+      });
+      return isStored ? { ...counts, dropped } : null;
+    };
+  }
+
+  async #savedAt(tx: Tables, { owner, profileId }: ProfileKey): Promise<Date | null> {
+    return (await findProfile(tx, { owner, id: profileId }))?.savedAt ?? null;
   }
 
   async #find(tables: Tables, selector: ProfileSelector): Promise<Profile> {

@@ -1,9 +1,11 @@
 /** A session's use of a profile: what it starts with, and what it saves at its end. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionEventType } from '@berth/contract';
 import type { Machine } from '../fleet/fleet.ts';
 import { abortAfter } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { ProfileTooLarge, type Profiles } from '../profiles/profiles.ts';
+import { isStoreUnavailable } from '../store/store.ts';
 import type { LiveSession } from './live.ts';
 import type { SessionRecord } from './session.ts';
 import { unlockProfile } from './store.ts';
@@ -11,6 +13,8 @@ import { unlockProfile } from './store.ts';
 /** How long the browser may take to read what it holds; the rest of the save takes less. */
 const readMsMax = 8000;
 const saveMsMax = 15_000;
+/** A database that restarts is back within seconds. */
+const retryMs = 500;
 
 const keyOf = ({ owner }: SessionRecord, profileId: string) => ({ owner, profileId });
 
@@ -49,7 +53,11 @@ export async function saveProfile(session: LiveSession, { profiles, log }: { pro
     const { timeoutScale } = machine.browser;
     const signal = abortAfter(timeoutScale.ms(saveMsMax));
     const read = await machine.browser.readState({ origins: visited.latestFirst(), timeoutMs: timeoutScale.ms(readMsMax), signal });
-    const saved = await profiles.save(keyOf(record, profile_id), read, (tx) => unlockProfile(tx, sessionId, profile_id));
+    const save = profiles.saving(keyOf(record, profile_id), read, (tx) => unlockProfile(tx, sessionId, profile_id));
+    const saved = await whileUnavailable(save, {
+      signal,
+      onRetry: (error) => log.warn({ err: error, session_id: sessionId }, 'profile save delayed'),
+    });
     if (!saved) return emit('profile.save_failed', { reason: 'lock_lost' });
     const { sizeBytes: size_bytes, cookies, origins, dropped } = saved;
     session.record = { ...session.record, lastSeen: { ...session.record.lastSeen, profile_save: 'saved' } };
@@ -58,5 +66,21 @@ export async function saveProfile(session: LiveSession, { profiles, log }: { pro
   } catch (error) {
     log.error({ err: error, session_id: sessionId }, 'profile save failed');
     emit('profile.save_failed', { reason: error instanceof ProfileTooLarge ? 'too_large' : 'not_saved' });
+  }
+}
+
+/** Repeats work that the database could not do, until the signal aborts. */
+async function whileUnavailable<T>(
+  work: () => Promise<T>,
+  { signal, onRetry }: { signal: AbortSignal; onRetry: (error: unknown) => void },
+): Promise<T> {
+  for (;;) {
+    try {
+      return await work();
+    } catch (error) {
+      if (!isStoreUnavailable(error) || signal.aborted) throw error;
+      onRetry(error);
+      await sleep(retryMs, undefined, { signal });
+    }
   }
 }
