@@ -14,7 +14,7 @@ export default async function* results(events: AsyncIterable<TestEvent>): AsyncG
     if (type === 'test:summary' && data.file !== undefined && !data.file.endsWith('test-batch.ts'))
       yield line({ file: relative(process.cwd(), data.file), ms: data.duration_ms, passed: data.success });
     // A batch has a suite for each file, which bears the file's name.
-    if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0 && data.name.endsWith('.test.ts'))
+    if ((type === 'test:pass' || type === 'test:fail') && data.nesting === 0 && /\.(?:test|microvm)\.ts$/.test(data.name))
       yield line({ file: data.name, ms: data.details.duration_ms, passed: type === 'test:pass' });
   }
 }

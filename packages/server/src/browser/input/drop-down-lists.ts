@@ -20,7 +20,7 @@ export interface ControlMatch {
 /** More than anybody reads; the others are reached by typing. */
 const optionsMax = 1000;
 const frameDepthMax = 16;
-/** A page that is busy for longer gets the press without it. */
+/** A page that is busy for longer gets the press without it. Each part of the search may take this long. */
 const searchMsMax = 1000;
 const answerMsMax = 10_000;
 const altBit = 1;
@@ -41,7 +41,8 @@ export const findFocusedControl = (state: PageState, by: Deadline): Promise<Cont
 /** @throws PageError */
 async function findControl(state: PageState, by: Deadline, { script, at }: { script: string; at: Point }): Promise<ControlMatch | null> {
   const { frames, contexts, elements } = state;
-  const within = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, Math.min(by.leftMs, searchMsMax)) });
+  const callMsMax = frames.timeoutScale.ms(searchMsMax);
+  const within = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, Math.min(by.leftMs, callMsMax)) });
   let point = at;
   let frameId = frames.tab.id;
   for (let depth = 0; depth < frameDepthMax; depth += 1) {
