@@ -193,13 +193,22 @@ const machineTimeouts = { testMs: 600_000, stepMs: 1_500_000 };
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? resolve(root, 'data/images');
 const machineSteps: Step[] = [
   {
-    name: 'machine image',
-    commands: [[node, 'images/image.ts']],
+    name: 'machine image and templates',
+    // Services that start at the same time would build the same templates.
+    commands: [
+      [node, 'images/image.ts'],
+      [node, 'packages/server/src/template-main.ts'],
+    ],
     env: { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir },
   },
-  onMachines('virtual machines', '{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
-  // The same tests as of processes. All of them run so; these are what two processors emulate in six minutes.
-  onMachines('sessions in virtual machines', 'tests/e2e/{connect,egress,vnc}.test.ts'),
+  onMachines('virtual machines', [
+    // All end-to-end tests run on processes. These run here once more: they are what two processors emulate in time.
+    'tests/e2e/connect.test.ts',
+    'tests/microvm/story.microvm.ts',
+    'tests/e2e/egress.test.ts',
+    'tests/e2e/vnc.test.ts',
+    ...filesOf('{images,packages/*/src/**}/*.microvm.ts'),
+  ]),
 ];
 
 /** The service and its tools know no variables of tests, and refuse to start with one. */
@@ -208,9 +217,10 @@ function withoutTestVariables(): Record<string, undefined> {
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
-function onMachines(name: string, pattern: string): Step {
+/** The longest first. An emulated machine computes with one processor most of the time: two files at once. */
+function onMachines(name: string, files: string[]): Step {
   const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
-  return { ...isolated(name, filesOf(pattern), 1, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
+  return { ...isolated(name, files, 2, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
 }
 
 /** Each file in a process of its own. */
