@@ -1,0 +1,38 @@
+/** Saves that are repeated, because the database did not answer. */
+import assert from 'node:assert/strict';
+import { after, before, it } from 'node:test';
+import { Audit } from '../audit/audit.ts';
+import { systemClock as clock } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { Owners, loadTiers } from '../owners/owners.ts';
+import { testStore, type TestStore } from '../store/test-store.ts';
+import { Profiles } from './profiles.ts';
+import { insertProfile } from './store.ts';
+
+let database: TestStore;
+before(async () => {
+  database = await testStore();
+});
+after(() => database.drop());
+
+it('a save whose first answer was lost is stored once', async () => {
+  const { store } = database;
+  const audit = new Audit({ store, clock });
+  const owners = new Owners({ store, tiers: loadTiers(null, { billing: false }), audit, clock });
+  const profiles = new Profiles({ store, owners, audit, clock, secret: Buffer.alloc(32) });
+  const key = { owner: 'local', profileId: newId('pro') };
+  await store.transaction((tx) => owners.ensure(tx, key.owner, undefined, 'test'));
+  await insertProfile(store, { ...key, name: 'answered', createdAt: clock.now() });
+  const left = { cookies: [], origins: [], unread: [], omitted: { databases: 0, records: 0 } };
+  let isLocked = true;
+  const save = profiles.saving(key, left, () => {
+    const was = isLocked;
+    isLocked = false;
+    return Promise.resolve(was);
+  });
+  const first = await save();
+  assert.deepEqual([await save(), first?.cookies], [first, 0]);
+  assert.equal((await profiles.get(key.owner, key.profileId)).version, 1);
+  // Of a session that another one took the lock from.
+  assert.equal(await profiles.saving(key, left, () => Promise.resolve(false))(), null);
+});
