@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ServiceError } from '@berth/contract';
 import type { Credits } from '../credits/credits.ts';
 import { beginEffect } from '../http/effects.ts';
 import type { Log } from '../lib/log.ts';
 import { currentCaller } from '../lib/sections.ts';
+import { isStoreUnavailable } from '../store/store.ts';
 import type { CommitRequest } from './accrued-charges.ts';
 import { prices } from './counts.ts';
 import type { Need } from './limits.ts';
@@ -105,5 +105,3 @@ export class LiveTicket implements Ticket {
     }
   }
 }
-
-const isStoreUnavailable = (error: unknown): boolean => error instanceof ServiceError && error.code === 'store_unavailable';

@@ -25,14 +25,15 @@ it('a save whose first answer was lost is stored once', async () => {
   await insertProfile(store, { ...key, name: 'answered', createdAt: clock.now() });
   const left = { cookies: [], origins: [], unread: [], omitted: { databases: 0, records: 0 } };
   let isLocked = true;
-  const save = profiles.saving(key, left, () => {
+  const unlock = (): Promise<boolean> => {
     const was = isLocked;
     isLocked = false;
     return Promise.resolve(was);
-  });
-  const first = await save();
-  assert.deepEqual([await save(), first?.cookies], [first, 0]);
+  };
+  const once = { savedAt: clock.now(), unlock };
+  const first = await profiles.save(key, left, once);
+  assert.deepEqual([await profiles.save(key, left, once), first?.cookies], [first, 0]);
   assert.equal((await profiles.get(key.owner, key.profileId)).version, 1);
   // Of a session that another one took the lock from.
-  assert.equal(await profiles.saving(key, left, () => Promise.resolve(false))(), null);
+  assert.equal(await profiles.save(key, left, { savedAt: new Date(0), unlock }), null);
 });

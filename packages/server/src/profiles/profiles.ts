@@ -156,29 +156,29 @@ export class Profiles {
 
   /**
    * Stores what a session has left. `unlock` gives its lock up in the same transaction; false: the session has lost it,
-   * and nothing is stored. What is returned does the work, and may be called again after `store_unavailable`, which
-   * leaves open whether it was stored. It resolves with null where the lock is lost.
+   * and nothing is stored. After `store_unavailable`, which leaves open whether it was stored, it may be called again
+   * with the same `savedAt`. @returns null where the lock is lost
    * @throws ProfileTooLarge, ServiceError profile_not_found, profile_unreadable, store_unavailable
    */
-  saving(key: ProfileKey, read: ReadBrowserState, unlock: (tx: Tables) => Promise<boolean>): () => Promise<SavedProfile | null> {
-    const { store, clock, secret } = this.#deps;
-    const savedAt = clock.now();
-    return async () => {
-      const { state, json, sizeBytes, dropped } = mergeContent(await this.read(key), read);
-      const content = await sealContent(secret, key, json);
-      const counts = { sizeBytes, cookies: state.cookies.length, origins: state.origins.length };
-      const isStored = await store.transaction(async (tx) => {
-        // Without the lock it can still be what an earlier attempt has stored.
-        if (!(await unlock(tx))) return (await this.#savedAt(tx, key))?.getTime() === savedAt.getTime();
-        await writeContent(tx, key.profileId, { content, ...counts, savedAt });
-        return true;
-      });
-      return isStored ? { ...counts, dropped } : null;
-    };
-  }
-
-  async #savedAt(tx: Tables, { owner, profileId }: ProfileKey): Promise<Date | null> {
-    return (await findProfile(tx, { owner, id: profileId }))?.savedAt ?? null;
+  async save(
+    key: ProfileKey,
+    read: ReadBrowserState,
+    { savedAt, unlock }: { savedAt: Date; unlock: (tx: Tables) => Promise<boolean> },
+  ): Promise<SavedProfile | null> {
+    const { store, secret } = this.#deps;
+    const { state, json, sizeBytes, dropped } = mergeContent(await this.read(key), read);
+    const content = await sealContent(secret, key, json);
+    const counts = { sizeBytes, cookies: state.cookies.length, origins: state.origins.length };
+    const isStored = await store.transaction(async (tx) => {
+      if (!(await unlock(tx))) {
+        // An earlier call may have stored it, and given the lock up.
+        const profile = await findProfile(tx, { owner: key.owner, id: key.profileId });
+        return profile?.savedAt?.getTime() === savedAt.getTime();
+      }
+      await writeContent(tx, key.profileId, { content, ...counts, savedAt });
+      return true;
+    });
+    return isStored ? { ...counts, dropped } : null;
   }
 
   async #find(tables: Tables, selector: ProfileSelector): Promise<Profile> {

@@ -2,10 +2,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SessionEventType } from '@berth/contract';
 import type { Machine } from '../fleet/fleet.ts';
+import type { Clock } from '../lib/clock.ts';
 import { abortAfter } from '../lib/deadline.ts';
 import type { Log } from '../lib/log.ts';
 import { ProfileTooLarge, type Profiles } from '../profiles/profiles.ts';
-import { isStoreUnavailable } from '../store/store.ts';
+import { isStoreUnavailable, type Tables } from '../store/store.ts';
 import type { LiveSession } from './live.ts';
 import type { SessionRecord } from './session.ts';
 import { unlockProfile } from './store.ts';
@@ -43,7 +44,10 @@ export const isSavingProfile = ({ record, machine, isFenced }: LiveSession): boo
   !isFenced;
 
 /** Never throws. What went wrong is an event, and the profile is as it was before the session. */
-export async function saveProfile(session: LiveSession, { profiles, log }: { profiles: Profiles; log: Log }): Promise<void> {
+export async function saveProfile(
+  session: LiveSession,
+  { profiles, clock, log }: { profiles: Profiles; clock: Clock; log: Log },
+): Promise<void> {
   const { machine, record, visited, events } = session;
   const { sessionId, settings } = record;
   if (!machine || !settings.profile) return;
@@ -53,8 +57,8 @@ export async function saveProfile(session: LiveSession, { profiles, log }: { pro
     const { timeoutScale } = machine.browser;
     const signal = abortAfter(timeoutScale.ms(saveMsMax));
     const read = await machine.browser.readState({ origins: visited.latestFirst(), timeoutMs: timeoutScale.ms(readMsMax), signal });
-    const save = profiles.saving(keyOf(record, profile_id), read, (tx) => unlockProfile(tx, sessionId, profile_id));
-    const saved = await whileUnavailable(save, {
+    const once = { savedAt: clock.now(), unlock: (tx: Tables) => unlockProfile(tx, sessionId, profile_id) };
+    const saved = await whileUnavailable(() => profiles.save(keyOf(record, profile_id), read, once), {
       signal,
       onRetry: (error) => log.warn({ err: error, session_id: sessionId }, 'profile save delayed'),
     });
@@ -69,7 +73,7 @@ export async function saveProfile(session: LiveSession, { profiles, log }: { pro
   }
 }
 
-/** Repeats work that the database could not do, until the signal aborts. */
+/** Repeats work that the database was not there for, until the signal aborts. */
 async function whileUnavailable<T>(
   work: () => Promise<T>,
   { signal, onRetry }: { signal: AbortSignal; onRetry: (error: unknown) => void },
