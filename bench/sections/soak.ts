@@ -55,8 +55,8 @@ async function playPhases({ bench, berth, hostile, hostilePort, minutes }: Scene
   await phase('warm-up', 10_000);
   await phase('calm', minutes * 60_000 * calmShare);
   for (const kind of kinds) {
-    const args = ['-n', '15', process.execPath, hostileEntry, berth.url, hostile.key, String(hostilePort), kind];
-    const attacker = bench.stage.start('nice', args, { stdio: 'ignore' });
+    const args = [hostileEntry, berth.url, hostile.key, String(hostilePort), kind];
+    const attacker = bench.stage.start(process.execPath, args, { stdio: 'ignore' });
     await phase(kind, (minutes * 60_000 * (1 - calmShare - afterShare)) / kinds.length);
     await bench.stage.stop(attacker, { graceMs });
     await endSessions(berth, hostile);

@@ -316,6 +316,30 @@ describe('machines that fail to start', () => {
   });
 });
 
+describe('a host whose processors are busy', () => {
+  it('fills an empty pool after two seconds, and one that has a machine after ten', async () => {
+    const hostReader = () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 100 });
+    const clock = new ManualClock();
+    const app = await startApp({ clock, hostReader, environment: { BERTH_POOL_TARGET: '2' } });
+    const { fleet } = app.app;
+    /** How long it waits for the next machine, by the service's clock. */
+    const msUntilWarm = async (count: number): Promise<number> => {
+      const sinceMs = clock.monotonicMs();
+      await eventually(`${count} are warm`, () => (clock.advance(100), fleet.refill.nudge(), fleet.count('ready') === count), 60_000);
+      return clock.monotonicMs() - sinceMs;
+    };
+    try {
+      await poolHas(app, 2);
+      const timers = { timeout_seconds: 3600, idle_timeout_seconds: 3600 };
+      for (let sessions = 0; sessions < 2; sessions += 1) assert.equal((await app.create(timers)).warm, true);
+      const [whenEmpty, whenNot] = [await msUntilWarm(1), await msUntilWarm(2)];
+      assert.ok(whenEmpty >= 2000 && whenEmpty < 10_000 && whenNot >= 10_000, `${whenEmpty} and ${whenNot} ms`);
+    } finally {
+      await app.close();
+    }
+  });
+});
+
 describe('a host without capacity', () => {
   it('starts no machines for the pool and reports why', async () => {
     const hostReader = () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 });

@@ -12,6 +12,8 @@ const idleShareMin = 0.5;
 const sampleMs = 150;
 /** The pool grows by one after this long even on a busy host, so that a steady load cannot empty it for good. */
 const deferMsMax = 10_000;
+/** Of an empty pool: the next session would start its machine itself, and wait for it. */
+const emptyDeferMsMax = 2000;
 const retirementPriority = { outdated: 0, old: 1, surplus: 2 };
 
 /**
@@ -50,7 +52,7 @@ export class Refill {
     await this.#fleet.targets.refresh();
     await this.#writeOutdated();
     await this.shrink();
-    if (!this.#next() || !this.#canGrow() || !(await hostIsCalm(this.#fleet, signal))) return;
+    if (!this.#canGrow() || !(await this.#hostIsCalm(signal))) return;
     // The state may have changed during the wait.
     const kind = this.#next();
     if (!kind || !this.#canGrow() || signal.aborted) return;
@@ -82,6 +84,20 @@ export class Refill {
     return poolKinds
       .filter((kind) => deps.runtime.kinds.includes(kind) && this.#isBelowTarget(kind) && !history.isBackingOff(kind))
       .toSorted((one, other) => fullness(one) - fullness(other))[0];
+  }
+
+  /** Waits until sessions leave the processors idle. True at once when none runs, starts or ends. */
+  async #hostIsCalm(signal: AbortSignal): Promise<boolean> {
+    const { deps, pressure, slots } = this.#fleet;
+    const since = deps.clock.monotonicMs();
+    for (let kind = this.#next(); kind; kind = this.#next()) {
+      if (![...slots.values()].some(({ sessionId, state }) => sessionId !== null || state === 'draining')) return true;
+      const msMax = this.#ready(kind).length === 0 ? emptyDeferMsMax : deferMsMax;
+      if (deps.clock.monotonicMs() - since > msMax) return true;
+      if ((await idleShare(signal)) >= idleShareMin && !pressure.read().processorsBusy) return true;
+      if (signal.aborted) return false;
+    }
+    return false;
   }
 
   #isBelowTarget(kind: PoolKind): boolean {
@@ -133,19 +149,6 @@ export class Refill {
       for (const slot of toWrite) slot.outdated = outdated;
     }
   }
-}
-
-/** Waits until sessions leave the processors idle. True at once when none runs, starts or ends. */
-async function hostIsCalm(fleet: FleetContext, signal: AbortSignal): Promise<boolean> {
-  const { deps, pressure } = fleet;
-  const { clock } = deps;
-  const since = clock.monotonicMs();
-  while ([...fleet.slots.values()].some(({ sessionId, state }) => sessionId !== null || state === 'draining')) {
-    if (clock.monotonicMs() - since > deferMsMax) return true;
-    if ((await idleShare(signal)) >= idleShareMin && !pressure.read().processorsBusy) return true;
-    if (signal.aborted) return false;
-  }
-  return true;
 }
 
 async function idleShare(signal: AbortSignal): Promise<number> {

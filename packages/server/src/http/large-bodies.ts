@@ -29,7 +29,7 @@ const parsing = { width: threadsMax, ownerWidth: 1, waitingMax: reading.width, w
 const idleMsMax = 30_000;
 const heapMbMax = 512;
 /** Of the thread alone: on a busy host large bodies wait for the service, not every request for them. */
-const threadNice = 5;
+const threadNice = 10;
 const retrySeconds = 1;
 
 const inContract = new Set(endpoints);

@@ -53,7 +53,7 @@ const startMsMax = 30_000;
 /** Most of the heap is parsed input, which is short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
 /** Of the thread alone: Linux schedules each thread by its own. */
-const threadNice = 5;
+const threadNice = 10;
 
 export class ThreadPool<Task extends object, Result> {
   readonly #options: ThreadPoolOptions;
