@@ -245,11 +245,14 @@ describe('remote input', () => {
   it('opens, activates and closes tabs', async () => {
     await go('/red');
     await waitForColour(picture(), red);
+    const before = await tab('Red').boundingBox();
     await viewer.page.getByRole('button', { name: 'New tab' }).click();
     await eventually('there are two', async () => (await viewer.page.getByRole('tab').count()) === 2);
+    assert.deepEqual(await tab('Red').boundingBox(), before, 'a click that was meant for it could close it');
     await address().fill(`${site.url}/blue`);
     await address().press('Enter');
     await waitForColour(picture(), blue);
+    assert.deepEqual(await tab('Red').boundingBox(), before);
     await tab('Red').click();
     await waitForColour(picture(), red);
     await viewer.inspect('live-view-control-tabs');
@@ -286,7 +289,10 @@ describe('remote input', () => {
     // Where no server answers names, they cannot be resolved in time.
     await viewer.page
       .getByRole('heading', { name: /^This (site cannot be found|site does not respond|page could not be loaded)$/ })
-      .waitFor();
+      .waitFor()
+      .catch(async (cause: unknown) => {
+        throw new Error(`${await address().inputValue()}: ${await viewer.page.locator('body').innerText()}`, { cause });
+      });
     for (const [entry, answer] of [
       ['not an address', /not a valid address/],
       ['file:///etc/passwd', /http:\/\/ or https:\/\//],

@@ -129,8 +129,9 @@ describe('limits of a plan at three workers', () => {
       for (const index of each) if ((await createAt(index)) === 201) created += 1;
       await exchange();
     }
-    // A worker that runs the first session of an owner in a minute, be it the last of all, knows nothing of the others yet.
-    assert.ok(created >= 6 && created <= 8, `${created} created`);
+    // A worker that is asked for its first session of an owner in a minute knows nothing of the others until the exchange:
+    // to two of the three a whole round may fall after the six.
+    assert.ok(created >= 6 && created <= 12, `${created} created`);
 
     const quiet = await fleet.worker(0).ownerKey('quiet', 'quiet');
     const listAt = async (index: number) => (await fleet.call(index, listSessions, { key: quiet })).status;

@@ -1,7 +1,7 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
-import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, types } from 'pg';
+import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, type QueryResult, types } from 'pg';
 import { tracedChild } from '../lib/tracing.ts';
-import { isBroken, storeUnavailable, translateQueryError } from './errors.ts';
+import { isBroken, isStalePlan, storeUnavailable, translateQueryError } from './errors.ts';
 
 /** Ten connections keep two cores busy; more would only wait for each other. */
 const connectionsMax = 10;
@@ -35,7 +35,10 @@ export class Connections implements PostgresPool {
   readonly Client = Client;
   readonly #pool: Pool;
   readonly #clients = new WeakMap<PoolClient, PostgresPoolClient>();
+  /** Of prepared statements, by their text. */
   readonly #names = new Map<string, string>();
+  /** How often all statements were given new names. */
+  #renamed = 0;
   readonly #isPooled: boolean;
   observer: StoreObserver | null = null;
 
@@ -93,9 +96,8 @@ export class Connections implements PostgresPool {
       const operation = operationOf(text);
       const startMs = performance.now();
       try {
-        const name = values.length > 0 ? this.#nameOf(text) : undefined;
         const result = await tracedChild('store', { 'db.system.name': 'postgresql', 'db.operation.name': operation }, () =>
-          client.query(name ? { name, text, values: [...values] } : { text, values: [...values] }),
+          this.#execute(client, text, values),
         );
         return result as PostgresQueryResult<unknown>;
       } catch (error) {
@@ -108,13 +110,35 @@ export class Connections implements PostgresPool {
     return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy === true || broken) };
   }
 
+  /** Once more where its plan is stale. Inside a transaction, which the server has aborted, whoever began it repeats it. */
+  async #execute(client: PoolClient, text: string, values: readonly unknown[]): Promise<QueryResult> {
+    const name = values.length > 0 ? this.#nameOf(text) : undefined;
+    const statement = { text, values: [...values] };
+    try {
+      return await client.query(name ? { name, ...statement } : statement);
+    } catch (error) {
+      if (!isStalePlan(error)) throw error;
+      this.#renameAll(text, name);
+      if (client.getTransactionStatus() !== 'I') throw error;
+      return await client.query(statement);
+    }
+  }
+
   #nameOf(text: string): string | undefined {
     if (this.#isPooled) return undefined;
     const known = this.#names.get(text);
     if (known || this.#names.size >= preparedMax) return known;
-    const name = `berth_${this.#names.size}`;
+    const name = `berth_${this.#renamed}_${this.#names.size}`;
     this.#names.set(text, name);
     return name;
+  }
+
+  /** A migration alters several tables, and every connection has plans: all are prepared anew, before they fail one by one. */
+  #renameAll(text: string, name: string | undefined): void {
+    // Another connection may have done so since this statement began.
+    if (name === undefined || this.#names.get(text) !== name) return;
+    this.#names.clear();
+    this.#renamed += 1;
   }
 }
 

@@ -33,10 +33,17 @@ export const lastKnownMsMax = 300_000;
 
 /** Whether the connection must not be used again. */
 export const isBroken = (error: unknown): boolean =>
-  // 0A000: a prepared plan that became invalid by ALTER TABLE lives as long as its connection. 25006: a new one may reach the primary.
+  // 25006: a new one may reach the primary.
   error instanceof DatabaseError
-    ? error.severity === 'FATAL' || error.code === '0A000' || error.code === '25006'
+    ? error.severity === 'FATAL' || error.code === '25006' || isStalePlan(error)
     : !(error instanceof TypeError);
+
+/**
+ * A migration of a newer version has changed what a prepared statement returns. The server has not executed it, and
+ * refuses it as long as the connection lives.
+ */
+export const isStalePlan = (error: unknown): boolean =>
+  error instanceof DatabaseError && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 
 /** Turns failures of the database into `store_unavailable`. Errors of a statement pass unchanged. */
 export function translateQueryError(error: unknown): unknown {

@@ -4,7 +4,7 @@ import { Cleanup } from '../lib/cleanup.ts';
 import type { Log } from '../lib/log.ts';
 import { claimDataFolder, DataFolderConflict } from './claim.ts';
 import { Connections, type StoreObserver } from './connections.ts';
-import { DatabaseUnusable, storeUnavailable } from './errors.ts';
+import { DatabaseUnusable, isStalePlan, storeUnavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { openEmbedded } from './open-embedded.ts';
 
@@ -32,7 +32,7 @@ export interface Tables {
 export interface Store extends Tables {
   /** A connection of its own, for what must not wait behind other statements. The ordinary ones where the database is embedded. */
   readonly urgent: Tables;
-  /** Commits when the work returns, rolls back when it throws. */
+  /** Commits when the work returns, rolls back when it throws. Begins again where a migration has made a statement's plan stale. */
   transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R>;
   /** @throws ServiceError store_unavailable, also when the signal aborts */
   ping(options: { signal: AbortSignal }): Promise<void>;
@@ -130,8 +130,14 @@ class PostgresStore implements Store {
     return this.#db as unknown as Kysely<T>;
   }
 
-  transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
-    return this.#db.transaction().execute((tx) => work({ tables: <T>() => tx as unknown as Kysely<T> }));
+  async transaction<R>(work: (tx: Tables) => Promise<R>): Promise<R> {
+    const run = (): Promise<R> => this.#db.transaction().execute((tx) => work({ tables: <T>() => tx as unknown as Kysely<T> }));
+    try {
+      return await run();
+    } catch (error) {
+      if (!isStalePlan(error)) throw error;
+      return await run();
+    }
   }
 
   get connections(): Store['connections'] {
