@@ -114,7 +114,7 @@ export class FleetProcess {
         const isDisturbed = this.databaseFaults.some(({ toMs }) => toMs > startedMs);
         if (!isDisturbed) throw error;
         this.unexpectedExits.length = 0;
-        this.#process = this.#newProcess();
+        this.#process = this.#newProcess(this.url);
       }
     }
   }

@@ -86,7 +86,7 @@ export class Refill {
       .toSorted((one, other) => fullness(one) - fullness(other))[0];
   }
 
-  /** Waits until sessions leave the processors idle. True at once when none runs, starts or ends. */
+  /** Waits until sessions leave the processors idle: true at once when none runs, starts or ends, false when no machine is missing. */
   async #hostIsCalm(signal: AbortSignal): Promise<boolean> {
     const { deps, pressure, slots } = this.#fleet;
     const since = deps.clock.monotonicMs();

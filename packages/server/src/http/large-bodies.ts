@@ -11,6 +11,7 @@ import { FairLane } from '../lib/fair-lane.ts';
 import { LaneFull, LaneTimeout } from '../lib/lanes.ts';
 import type { Log } from '../lib/log.ts';
 import { fromPieces } from '../lib/pieces.ts';
+import { threadNice } from '../lib/thread-pool.ts';
 import type { BodyResult, BodyTask } from './body-thread.ts';
 import type { Exchange } from './exchange.ts';
 import { parseFileForm } from './file-form.ts';
@@ -28,8 +29,6 @@ const parsing = { width: threadsMax, ownerWidth: 1, waitingMax: reading.width, w
 /** A thread and its modules hold some 50 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;
 const heapMbMax = 512;
-/** Of the thread alone: on a busy host large bodies wait for the service, not every request for them. */
-const threadNice = 10;
 const retrySeconds = 1;
 
 const inContract = new Set(endpoints);

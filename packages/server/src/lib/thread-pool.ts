@@ -52,8 +52,8 @@ const idleMsMax = 30_000;
 const startMsMax = 30_000;
 /** Most of the heap is parsed input, which is short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
-/** Of the thread alone: Linux schedules each thread by its own. */
-const threadNice = 10;
+/** Of threads for foreign input: on a busy host they wait for the service. Linux schedules each thread by its own. */
+export const threadNice = 10;
 
 export class ThreadPool<Task extends object, Result> {
   readonly #options: ThreadPoolOptions;
