@@ -10,6 +10,7 @@ import { buildApp, type App, type AppDeps } from '../packages/server/src/app.ts'
 import { readConfig } from '../packages/server/src/config.ts';
 import type { BoundPort } from '../packages/server/src/http/port.ts';
 import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
+import type { Loop } from '../packages/server/src/lib/loop.ts';
 import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
 import { openStore } from '../packages/server/src/store/store.ts';
@@ -142,6 +143,16 @@ async function startAppOn(
       await clean();
     },
   };
+}
+
+/** What the work returns when no iteration of the loop has run meanwhile; until then it is repeated. */
+export async function betweenTurns<T>(loop: Loop, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    await loop.idle();
+    const { turns } = loop.status;
+    const result = await work();
+    if (loop.status.turns === turns) return result;
+  }
 }
 
 /** Whether the configuration makes the service reachable by others, which disables the development sign-in. */

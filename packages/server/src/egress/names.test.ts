@@ -31,18 +31,18 @@ const outcome = (work: Promise<readonly string[]>): Promise<string> =>
 
 test('a machine that asks for names which nobody answers holds up no other, and no thread', async (t) => {
   const records = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`good-${n}.test`, ['93.184.216.34']]));
-  const { dns, shared } = await start(t, records, { lookupsWaitingMax: 40 });
+  const { dns, shared } = await start(t, records, { lookupsWaitingMax: 40, resolveTimeoutMs: 60_000 });
   const [hostile, other] = [new MachineNames(shared), new MachineNames(shared)];
   await hostile.resolve('good-0.test', never);
   const leave = new AbortController();
   const flood = Array.from({ length: 100 }, (_, n) => outcome(hostile.resolve(`silent-${n}.test`, leave.signal)));
   await eventually(() => dns.asked.size > defaultLimits.lookupsMax, 'the flood has begun');
-  // Each silent name takes five seconds, and libuv has four threads.
+  // Each silent name takes a minute, and libuv has four threads.
   const startedMs = performance.now();
   for (const name of Object.keys(records)) assert.deepEqual(await other.resolve(name, never), ['93.184.216.34']);
   await lookup('localhost');
   assert.deepEqual(await hostile.resolve('good-0.test', never), ['93.184.216.34'], 'what it knows needs no turn');
-  assert.ok(performance.now() - startedMs < 4000, 'nobody waited for a silent name');
+  assert.ok(performance.now() - startedMs < 30_000, 'nobody waited for a silent name');
   assert.equal([...dns.asked].filter((name) => name.startsWith('silent')).length, defaultLimits.lookupsMax);
   leave.abort(new Error('left'));
   const results = await Promise.all(flood);
