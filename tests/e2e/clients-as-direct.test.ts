@@ -24,6 +24,8 @@ interface Sites {
   closed: string;
   /** Resets each connection at its first bytes. */
   resets: string;
+  /** Ends each connection at its first bytes. */
+  empty: string;
 }
 
 type PlaywrightScript = (browser: { page: Page; context: BrowserContext }, sites: Sites) => Promise<unknown>;
@@ -37,11 +39,11 @@ const failureOf = (promise: Promise<unknown>): Promise<string> =>
   );
 
 const playwrightScripts: Record<string, PlaywrightScript> = {
-  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets }) => {
+  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets, empty }) => {
     const failed: string[] = [];
     page.on('requestfailed', (request) => failed.push(`${request.url()} ${request.failure()?.errorText}`));
     const results: string[] = [];
-    for (const host of [closed, resets, 'nosuch.example'])
+    for (const host of [closed, resets, empty, 'nosuch.example'])
       for (const scheme of ['http', 'https']) results.push(await failureOf(page.goto(`${scheme}://${host}/`)));
     return [results, failed];
   },
@@ -99,11 +101,11 @@ const playwrightScripts: Record<string, PlaywrightScript> = {
 };
 
 const puppeteerScripts: Record<string, PuppeteerScript> = {
-  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets }) => {
+  'a site that cannot be reached fails, over http and https': async ({ page }, { closed, resets, empty }) => {
     const failed: string[] = [];
     page.on('requestfailed', (request) => failed.push(`${request.url()} ${request.failure()?.errorText}`));
     const results: string[] = [];
-    for (const host of [closed, resets, 'nosuch.example'])
+    for (const host of [closed, resets, empty, 'nosuch.example'])
       for (const scheme of ['http', 'https']) results.push(await failureOf(page.goto(`${scheme}://${host}/`)));
     return [results, failed];
   },
@@ -216,9 +218,10 @@ async function startSites(): Promise<Sites & { end(): void }> {
     response.writeHead(page === undefined ? 404 : 200, { 'content-type': 'text/html' }).end(page);
   });
   const resetting = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.resetAndDestroy()));
+  const ending = createTcpServer((socket) => socket.on('error', () => {}).once('data', () => socket.end()));
   const closed = createTcpServer();
   const ports: number[] = [];
-  for (const each of [server, resetting, closed]) {
+  for (const each of [server, resetting, ending, closed]) {
     each.listen(0, '127.0.0.1');
     await once(each, 'listening');
     ports.push((each.address() as AddressInfo).port);
@@ -228,8 +231,10 @@ async function startSites(): Promise<Sites & { end(): void }> {
     server.close();
     server.closeAllConnections();
     resetting.close();
+    ending.close();
   };
-  return { url: `http://127.0.0.1:${ports[0]}`, resets: `127.0.0.1:${ports[1]}`, closed: `127.0.0.1:${ports[2]}`, end };
+  const [url, resets, empty, nobody] = ports.map((port) => `127.0.0.1:${port}`);
+  return { url: `http://${url}`, resets: resets ?? '', empty: empty ?? '', closed: nobody ?? '', end };
 }
 
 describe('clients see a session as a plain browser', { timeout: 480_000 }, () => {

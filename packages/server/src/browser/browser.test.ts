@@ -34,7 +34,10 @@ after(async () => {
 
 const launchBrowser = (): Promise<Launched> =>
   launch({
-    egressFailureOf: (host, port) => (port === 443 ? null : { reason: 'dns_failed', rule: null, message: `${host} cannot be resolved` }),
+    egressFailureOf: (host, port) =>
+      port === 443
+        ? null
+        : { reason: 'dns_failed', rule: null, message: `${host} cannot be resolved`, netError: 'net::ERR_NAME_NOT_RESOLVED' },
   });
 
 /** Each test finds one fresh tab with the default settings, and no client. */

@@ -1,8 +1,8 @@
 /** How a request without a browser fails, in the words in which a browser's navigation does. */
 import type { NavigationFailure } from '@berth/contract';
 import { EgressFailure } from './policy.ts';
-import type { EgressRefusal, PolicyRule, RefusalReport } from './policy.ts';
-import { describeRefusal } from './refusal.ts';
+import type { PolicyRule, RefusalReport } from './policy.ts';
+import { describeRefusal, isOrderlyEnd, netErrors } from './refusal.ts';
 
 export interface HttpRedirect {
   /** The address that answered with the redirect. */
@@ -46,16 +46,6 @@ export class HttpFailure extends Error {
   }
 }
 
-/** What a browser that reaches sites itself reports. */
-export const netErrors = {
-  dns_failed: 'net::ERR_NAME_NOT_RESOLVED',
-  blocked_by_policy: 'net::ERR_BLOCKED_BY_CLIENT',
-  connection_refused: 'net::ERR_CONNECTION_REFUSED',
-  connection_reset: 'net::ERR_CONNECTION_RESET',
-  timeout: 'net::ERR_CONNECTION_TIMED_OUT',
-  proxy_error: 'net::ERR_PROXY_CONNECTION_FAILED',
-} as const satisfies Record<EgressRefusal, string>;
-
 /** What an error before the reply of a host means. A TypeError is a fault of this program and is thrown as it is. */
 export function failureFrom(error: unknown, host: { host: string; port: number }): HttpFailure {
   if (error instanceof HttpFailure) return error;
@@ -67,9 +57,7 @@ export function failureFrom(error: unknown, host: { host: string; port: number }
   if (code === 'HPE_HEADER_OVERFLOW') return new HttpFailure('connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG');
   if (code.startsWith('HPE_')) return new HttpFailure('connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE');
   if (code === 'ETIMEDOUT') return new HttpFailure('timeout', 'net::ERR_TIMED_OUT');
-  // Node calls an orderly end before the reply a reset too, but no system call failed then.
-  const ended = code === 'ECONNRESET' && error instanceof Error && !('syscall' in error);
-  return new HttpFailure('connection_reset', ended ? 'net::ERR_EMPTY_RESPONSE' : netErrors.connection_reset);
+  return new HttpFailure('connection_reset', isOrderlyEnd(error) ? netErrors.empty_response : netErrors.connection_reset);
 }
 
 /** What an error of a TLS handshake means: a connection that broke is no fault of a certificate. */

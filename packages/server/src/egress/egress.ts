@@ -26,7 +26,7 @@ export type {
   HttpRedirect,
   RequestCookie,
 } from './client.ts';
-export { netErrors } from './client-failure.ts';
+export { netErrors } from './refusal.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
 export { isPublicAddress, parseHost } from './addresses.ts';

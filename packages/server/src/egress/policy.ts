@@ -83,6 +83,8 @@ export interface RefusalReport {
   rule: PolicyRule | null;
   /** A clause for an error message, such as `example.com cannot be resolved`. */
   message: string;
+  /** `net::ERR_…`, as a browser reports it that reaches sites itself. */
+  netError: string;
 }
 
 interface EgressFailureOptions {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { client } from './client.fixture.ts';
 import { direct, fetchPlain, browser, listen, site } from './testing.ts';
@@ -77,5 +77,20 @@ test('remembers for the browser what it says', async (t) => {
     reason: 'blocked_by_policy',
     rule: 'not_public',
     message: 'localhost:3000 is not a public address; allow it with BERTH_EGRESS_ALLOW',
+    netError: 'net::ERR_BLOCKED_BY_CLIENT',
   });
+});
+
+test('tells a connection that the site ends from one that it resets', async (t) => {
+  const from = await browser(t, { allowText: '127.0.0.0/8' });
+  for (const [leave, netError] of [
+    [(socket: Socket) => socket.end(), 'net::ERR_EMPTY_RESPONSE'],
+    [(socket: Socket) => socket.resetAndDestroy(), 'net::ERR_CONNECTION_RESET'],
+  ] as const) {
+    const leaving = createServer((socket) => socket.on('error', () => undefined).once('data', () => leave(socket)));
+    const { port } = await listen(t, leaving);
+    await fetchPlain(from, `http://127.0.0.1:${port}/`);
+    const { reason, netError: reported } = from.route.lastRefusal('127.0.0.1', port) ?? {};
+    assert.deepEqual([reason, reported], ['connection_reset', netError]);
+  }
 });

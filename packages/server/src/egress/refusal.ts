@@ -18,6 +18,17 @@ interface Target {
 
 type Message = (host: string, authority: string) => string;
 
+/** What a browser that reaches sites itself reports. */
+export const netErrors = {
+  dns_failed: 'net::ERR_NAME_NOT_RESOLVED',
+  blocked_by_policy: 'net::ERR_BLOCKED_BY_CLIENT',
+  connection_refused: 'net::ERR_CONNECTION_REFUSED',
+  connection_reset: 'net::ERR_CONNECTION_RESET',
+  timeout: 'net::ERR_CONNECTION_TIMED_OUT',
+  proxy_error: 'net::ERR_PROXY_CONNECTION_FAILED',
+  empty_response: 'net::ERR_EMPTY_RESPONSE',
+} as const satisfies Record<EgressRefusal | 'empty_response', string>;
+
 const ruleMessages: Record<PolicyRule, Message> = {
   not_public: (_, authority) => `${authority} is not a public address; allow it with BERTH_EGRESS_ALLOW`,
   port: (_, authority) => `${authority} is on a port that browsers may not reach; allow it with BERTH_EGRESS_ALLOW`,
@@ -45,13 +56,18 @@ export function refuse(rule: PolicyRule, target: Target, detail = ''): EgressFai
 export function describeRefusal({ host, port }: Target, error: unknown): RefusalReport {
   const { rule, publicMessage } = error instanceof EgressFailure ? error : { rule: null, publicMessage: null };
   const reason = toRefusal(error);
-  return { reason, rule, message: publicMessage ?? toMessage(reasonMessages[reason], { host, port }) };
+  const netError = isOrderlyEnd(error) ? netErrors.empty_response : netErrors[reason];
+  return { reason, rule, message: publicMessage ?? toMessage(reasonMessages[reason], { host, port }), netError };
 }
 
 function toMessage(message: Message, { host, port }: Target): string {
   const shown = cutText(host, hostCharsMax);
   return message(shown, authorityText(shown, port));
 }
+
+/** Whether a site closed the connection in order, before its reply. Node calls that a reset, too, but no system call failed then. */
+export const isOrderlyEnd = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ECONNRESET' && !('syscall' in error);
 
 /** The refusal reason of a failed connection. */
 export function toRefusal(error: unknown): EgressRefusal {

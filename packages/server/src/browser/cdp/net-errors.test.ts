@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { netErrors } from '../../egress/egress.ts';
 import { NetErrors } from './net-errors.ts';
 
 const reasons = {
@@ -10,7 +11,7 @@ const reasons = {
 const create = (): NetErrors =>
   new NetErrors((host, port) => {
     const reason = reasons[`${host}:${port}` as keyof typeof reasons];
-    return reason ? { reason, rule: null, message: `${host} failed` } : null;
+    return reason ? { reason, rule: null, message: `${host} failed`, netError: netErrors[reason] } : null;
   });
 const frame = (message: object): Buffer => Buffer.from(JSON.stringify(message));
 const sent = (requestId: string, url: string): Buffer =>

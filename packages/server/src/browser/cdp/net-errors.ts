@@ -75,16 +75,22 @@ export class NetErrors {
   reportOf(errorText: string, { requestId = '', url = '' }: FailedRequest): RefusalReport | null {
     const address = this.#addresses.get(requestId) ?? url;
     const report = this.#report(address);
-    if (report && netErrors[report.reason] === errorText) return report;
+    if (report?.netError === errorText) return report;
     // The browser itself refuses some names and ports, which then never reach the gate.
     const target = URL.parse(address);
     if (target && errorText === netErrors.dns_failed)
-      return { reason: 'dns_failed', rule: null, message: `${target.hostname.slice(0, hostCharsMax)} cannot be resolved` };
+      return {
+        reason: 'dns_failed',
+        rule: null,
+        message: `${target.hostname.slice(0, hostCharsMax)} cannot be resolved`,
+        netError: errorText,
+      };
     if (target && errorText === 'net::ERR_UNSAFE_PORT')
       return {
         reason: 'blocked_by_policy',
         rule: 'port',
         message: `${target.host.slice(0, hostCharsMax)} is on a port that no browser opens`,
+        netError: errorText,
       };
     return null;
   }
@@ -99,8 +105,7 @@ export class NetErrors {
   }
 
   #reasonText(requestId: string, url: string): string | null {
-    const report = this.#report(this.#addresses.get(requestId) ?? url);
-    return report && netErrors[report.reason];
+    return this.#report(this.#addresses.get(requestId) ?? url)?.netError ?? null;
   }
 
   /** Why the gate recently did not reach the site of an address; null without a failure. */
