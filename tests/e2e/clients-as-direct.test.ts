@@ -72,6 +72,12 @@ const playwrightScripts: Record<string, PlaywrightScript> = {
     }
     return seen;
   },
+  'a response has the address of its site, and its request the headers that the site got': async ({ page }, { url }) => {
+    const redirected = page.waitForResponse((response) => response.url().endsWith('/moved'));
+    const response = await page.goto(`${url}/moved`);
+    const headers = (await response?.request().headersArray())?.map(({ name, value }) => `${name.toLowerCase()}: ${value}`);
+    return [await response?.serverAddr(), await (await redirected).serverAddr(), headers?.filter((each) => each.includes('connection'))];
+  },
   'large texts arrive as they are': async ({ page }, { url }) => {
     // Scripts can hash on pages of loopback, and not on an empty one.
     await page.goto(url);
@@ -108,6 +114,10 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     for (const host of [closed, resets, empty, 'nosuch.example'])
       for (const scheme of ['http', 'https']) results.push(await failureOf(page.goto(`${scheme}://${host}/`)));
     return [results, failed];
+  },
+  'a response has the address of its site': async ({ page }, { url }) => {
+    const response = await page.goto(`${url}/moved`);
+    return [response, ...(response?.request().redirectChain() ?? []).map((each) => each.response())].map((each) => each?.remoteAddress());
   },
   'a text that is no address is refused': ({ page }) => failureOf(page.goto('example.com')),
   'a tab in the background is hidden': async ({ page, browser }, { url }) => {
@@ -212,6 +222,7 @@ async function startSites(): Promise<Sites & { end(): void }> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/headers')
       return void response.writeHead(200, { 'content-type': 'text/html' }).end(String(request.headers['x-mine']));
+    if (request.url === '/moved') return void response.writeHead(302, { location: '/' }).end();
     if (request.url === '/keeps')
       return void response.writeHead(200, { 'x-site': 'yes', 'content-type': 'text/html', date: 'now' }).end('x');
     const page = pages[request.url ?? ''];

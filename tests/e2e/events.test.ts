@@ -152,6 +152,7 @@ describe('session events', () => {
     const { entries } = await harOf(params);
     const of = (path: string) => entries.find(({ request }) => request.url === site.url + path) ?? assert.fail(`no ${path}`);
     assert.deepEqual([of('/redirect').response.status, of('/redirect').response.redirectURL], [302, `${site.url}/second`]);
+    assert.deepEqual([of('/redirect').serverIPAddress, of('/second').serverIPAddress], ['127.0.0.1', '127.0.0.1']);
     assert.ok('_error' in of('/reset').response || of('/reset').response.status >= 500);
   });
 

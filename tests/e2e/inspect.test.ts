@@ -182,7 +182,7 @@ describe('an inspection', () => {
     // A worker is ready some time after its page has loaded, and the page scrolls after the steps.
     const actions = [{ type: 'wait', text: 'Served.', timeout_ms: 30_000 }];
     const report = await inspected({ url: `${site.url}/lazy`, actions, scroll: true, settle_ms: 1500, include: ['site', 'har'] });
-    assert.equal(report.site?.service_worker, true);
+    assert.deepEqual([report.site?.service_worker, report.site?.ip], [true, '127.0.0.1']);
     assert.equal(named(report, 'GET', '/late').response.status, 200);
   });
 

@@ -13,7 +13,7 @@ import type { UpstreamAddress, UpstreamDialOptions } from './dial.ts';
 import type { Guard, PinnedTarget } from './guard.ts';
 import type { EgressLimits } from './limits.ts';
 import { EgressFailure } from './policy.ts';
-import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RefusalReport, RotationResult } from './policy.ts';
+import type { EgressStats, EgressPolicy, EgressRefusal, EgressRoute, RefusalReport, RemoteAddress, RotationResult } from './policy.ts';
 import { describeRefusal, refuse } from './refusal.ts';
 import type { MachineTurns } from './turns.ts';
 import { describeEgress } from './upstreams.ts';
@@ -53,6 +53,8 @@ const idlePerSiteMax = 4;
 /** Reasons serve the navigation that has just failed; they are not a history. */
 const refusalsMax = 256;
 const refusalTtlMs = 120_000;
+/** Enough for the sites of a few pages. */
+const remotesMax = 512;
 /** A hostile page must not fill the log: the rest of a minute goes to debug. */
 const refusalLinesPerMinuteMax = 60;
 
@@ -62,6 +64,7 @@ export class MachineEgress implements EgressRoute {
   /** Sockets that the gate has opened, to sites and proxies. */
   readonly #sockets = new Map<Socket, OpenedSocket>();
   readonly #refusals: LRUCache<string, RefusalReport>;
+  readonly #remotes = new LRUCache<string, RemoteAddress>({ max: remotesMax });
   /** Of the browser's plain requests. */
   readonly agent: Connections;
   #policy: AppliedPolicy | null = null;
@@ -188,6 +191,10 @@ export class MachineEgress implements EgressRoute {
     return this.#refusals.get(authorityText(parseHost(host) ?? host, port)) ?? null;
   }
 
+  remoteAddress(host: string, port: number): RemoteAddress | null {
+    return this.#remotes.get(authorityText(parseHost(host) ?? host, port)) ?? null;
+  }
+
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -236,7 +243,11 @@ export class MachineEgress implements EgressRoute {
       return plan.usesAbsoluteForm ? proxySocket : tunnelThrough(proxy.upstream, proxySocket, { host, port: target.port }, deadline);
     });
     socket.on('error', () => {});
-    this.#refusals.delete(authorityText(target.host, target.port));
+    const site = authorityText(target.host, target.port);
+    this.#refusals.delete(site);
+    const { remoteAddress: ip, remotePort: port } = socket;
+    if (proxy || ip === undefined || port === undefined) this.#remotes.delete(site);
+    else this.#remotes.set(site, { ip, port });
     return socket;
   }
 
@@ -299,6 +310,7 @@ export class MachineEgress implements EgressRoute {
   /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */
   #startGeneration(cause: string, shouldDrop: (generation: number | null) => boolean): void {
     this.#generation += 1;
+    this.#remotes.clear();
     const previous = this.#generationEnd;
     this.#generationEnd = new AbortController();
     previous.abort(new EgressFailure('connection_reset', `dropped by ${cause}`));

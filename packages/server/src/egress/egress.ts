@@ -10,6 +10,7 @@ export type {
   EgressRoute,
   PolicyRule,
   RefusalReport,
+  RemoteAddress,
   RotationResult,
   Upstream,
 } from './policy.ts';

@@ -67,11 +67,18 @@ export interface EgressRoute {
   stats(): EgressStats;
   /** Why the gate last refused or failed to reach this host, for the navigation error. */
   lastRefusal(host: string, port: number): RefusalReport | null;
+  /** Where the last direct connection to this host went; null through a proxy, or where none was opened. */
+  remoteAddress(host: string, port: number): RemoteAddress | null;
   /** Drops every connection. `stats` are final afterwards. */
   close(): void;
 }
 
 export type EgressRefusal = 'dns_failed' | 'blocked_by_policy' | 'connection_refused' | 'connection_reset' | 'timeout' | 'proxy_error';
+
+export interface RemoteAddress {
+  ip: string;
+  port: number;
+}
 
 /** Rules of the policy that refuse hosts; `details.rule` of the caller's error. */
 export type PolicyRule = 'not_public' | 'port' | 'own_address' | 'allowed_domains' | 'block_ads';

@@ -235,6 +235,20 @@ test('reaches a bypassed host directly and no other', async (t) => {
   assert.equal((await openTunnel(from, `far.example:${target.port}`)).reply.status, 502);
 });
 
+test('knows where it reached a host directly, and not through a proxy', async (t) => {
+  const target = await site(t, (_request, response) => response.end('x'));
+  const from = await browser(t, { resolver: async () => ['127.0.0.1'] });
+  const known = (host: string): unknown => from.route.remoteAddress(host, target.port);
+  assert.equal(known('site.example'), null);
+  await fetchPlain(from, `http://site.example:${target.port}/`);
+  assert.deepEqual(known('SITE.example.'), { ip: '127.0.0.1', port: target.port });
+  const { port } = await httpProxy(t);
+  from.route.apply({ ...proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${port}`), bypass: ['near.example'] });
+  assert.equal(known('site.example'), null);
+  for (const host of ['site', 'near']) assert.equal((await openTunnel(from, `${host}.example:${target.port}`)).reply.status, 200);
+  assert.deepEqual([known('site.example'), known('near.example')], [null, { ip: '127.0.0.1', port: target.port }]);
+});
+
 test('rotates to the next proxy that answers, drops what went through the one before, and keeps what is direct', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const [first, third] = [await httpProxy(t), await httpProxy(t)];

@@ -67,6 +67,7 @@ export async function bootMachine(deps: BootDeps, options: BootOptions, signal: 
       log,
       clock,
       egressFailureOf: (host, port) => egress.lastRefusal(host, port),
+      remoteAddressOf: (host, port) => egress.remoteAddress(host, port),
       slowness: runtime.slowdown,
       beforeMessage,
     });

@@ -7,6 +7,7 @@ import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
+import { GateTraces, type RemoteAddressOf } from './gate-traces.ts';
 import { NetErrors, type EgressFailureOf } from './net-errors.ts';
 import { Pipe } from './pipe.ts';
 
@@ -45,6 +46,8 @@ export interface ConnectionOptions {
   timeoutScale: TimeoutScale;
   /** Why the gate recently did not reach a host. The browser itself only knows that it failed. */
   egressFailureOf?: EgressFailureOf | undefined;
+  /** Where the gate reaches a host. The browser itself only knows the gate. */
+  remoteAddressOf?: RemoteAddressOf | undefined;
   /** Called before a message to or from the browser is passed on: none is any more where it calls `end`. */
   beforeMessage?: (() => void) | undefined;
 }
@@ -81,16 +84,18 @@ export class Connection {
   readonly #ownSessions = new Set<string>();
   readonly #beforeMessage: () => void;
   readonly netErrors: NetErrors;
+  readonly gateTraces: GateTraces;
   #lastId = 0;
   #closedReason: 'closed' | 'unresponsive' | null = null;
   readonly #closed = Promise.withResolvers<'closed' | 'unresponsive'>();
   /** Messages of sessions that are not the worker's own. */
   onForeign: (sessionId: string, frame: Buffer) => void = () => {};
 
-  constructor(stream: Duplex, { log, timeoutScale, egressFailureOf, beforeMessage = () => undefined }: ConnectionOptions) {
+  constructor(stream: Duplex, { log, timeoutScale, egressFailureOf, remoteAddressOf, beforeMessage = () => undefined }: ConnectionOptions) {
     this.#log = log;
     this.#beforeMessage = beforeMessage;
     this.netErrors = new NetErrors(egressFailureOf ?? (() => null));
+    this.gateTraces = new GateTraces(remoteAddressOf ?? (() => null));
     this.timeoutScale = timeoutScale;
     this.#pipe = new Pipe(stream, {
       onFrame: (frame) => section('devtools', () => this.#route(frame)),
@@ -184,7 +189,7 @@ export class Connection {
   #route(raw: Buffer): void {
     this.#beforeMessage();
     if (this.#closedReason) return;
-    const frame = this.netErrors.apply(raw);
+    const frame = this.gateTraces.apply(this.netErrors.apply(raw));
     const sessionId = sessionOf(frame);
     if (sessionId !== undefined && !this.#ownSessions.has(sessionId)) {
       this.onForeign(sessionId, frame);

@@ -7,6 +7,7 @@
  * failed load either way.
  */
 import { netErrors, type EgressRefusal, type RefusalReport } from '../../egress/egress.ts';
+import { methodStart, originAt, siteOf, startsWith } from './frame-bytes.ts';
 
 /** Why the gate recently did not reach a host; null without a failure. */
 export type EgressFailureOf = (host: string, port: number) => RefusalReport | null;
@@ -18,14 +19,9 @@ const socketError = 'Establishing a tunnel via proxy server failed.';
 
 /** Requests whose address is known. A page that has more of them open loses the reasons of the oldest. */
 const requestsMax = 4096;
-/** An origin is shorter; the rest of an address is not needed. */
-const originBytesMax = 300;
-
 /** A DNS name is shorter. */
 const hostCharsMax = 253;
 
-/** Chromium writes the fields of a message in a fixed order, so that addresses are found without parsing. */
-const methodStart = Buffer.from('{"method":"');
 const requestSent = { name: Buffer.from('Network.requestWillBeSent","params":{"requestId":"'), url: Buffer.from('"request":{"url":"') };
 const socketCreated = { name: Buffer.from('Network.webSocketCreated","params":{"requestId":"'), url: Buffer.from('"url":"') };
 const failures = ['Network.loadingFailed"', 'Network.webSocketFrameError"', 'Log.entryAdded"'].map((name) => Buffer.from(name));
@@ -114,10 +110,8 @@ export class NetErrors {
   }
 
   #report(url: string): RefusalReport | null {
-    const address = URL.parse(url);
-    if (!address) return null;
-    const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
-    return this.#failureOf(address.hostname, address.port === '' ? (isSecure ? 443 : 80) : Number(address.port));
+    const site = siteOf(url);
+    return site && this.#failureOf(site.host, site.port);
   }
 
   #remember(frame: Buffer, { name, url }: { name: Buffer; url: Buffer }): void {
@@ -125,8 +119,7 @@ export class NetErrors {
     const idEnd = frame.indexOf('"', idStart);
     const start = frame.indexOf(url, idEnd) + url.length;
     if (idEnd < 0 || start < url.length) return;
-    const text = frame.toString('latin1', start, Math.min(start + originBytesMax, frame.length));
-    const origin = /^(?:https?|wss?):\/\/[^/?#"\\]+/.exec(text)?.[0];
+    const origin = originAt(frame, start);
     if (origin === undefined) return;
     const id = frame.toString('latin1', idStart, idEnd);
     // A redirected request has a new address, and counts as new.
@@ -159,6 +152,3 @@ export class NetErrors {
     return reason === null ? text : text.replace(socketError, `Error in connection establishment: ${reason}`);
   }
 }
-
-const startsWith = (frame: Buffer, text: Buffer, at: number): boolean =>
-  frame.length >= at + text.length && frame.compare(text, 0, text.length, at, at + text.length) === 0;

@@ -27,6 +27,7 @@ interface Pending extends NetworkEntry {
 type HeaderField = 'requestHeaders' | 'responseHeaders' | 'cookieHeaders';
 
 export class NetworkLog {
+  readonly #connection: Connection;
   readonly #since: Date;
   readonly #isOwnSession: (sessionId: string | undefined) => boolean;
   readonly #pending = new Map<string, Pending>();
@@ -42,6 +43,7 @@ export class NetworkLog {
   #withoutHeaders = 0;
 
   constructor(connection: Connection, options: { since: Date; isOwnSession: (sessionId: string | undefined) => boolean }) {
+    this.#connection = connection;
     this.#since = options.since;
     this.#isOwnSession = options.isOwnSession;
     const ifOwnSession =
@@ -225,7 +227,7 @@ export class NetworkLog {
       statusText: cutText(response.statusText, lineCharsMax),
       protocol: cutText(response.protocol ?? '', lineCharsMax),
       mimeType: cutText(response.mimeType, lineCharsMax),
-      remoteAddress: null,
+      remoteAddress: response.remoteIPAddress === undefined ? null : (this.#connection.gateTraces.remoteAddress(response.url)?.ip ?? null),
       fromCache: response.fromDiskCache === true || response.fromPrefetchCache === true,
       fromServiceWorker: response.fromServiceWorker === true,
       responseMs: atMs,

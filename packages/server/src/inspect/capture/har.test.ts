@@ -22,7 +22,7 @@ const entryOf = (more: Partial<NetworkEntry> = {}): NetworkEntry => ({
   method: 'POST',
   url: 'https://shop.test/api?token=t0k3n',
   resourceType: 'Fetch',
-  requestHeaders: { 'Content-Type': 'application/json', Authorization: 'Bearer t0k3n', 'Proxy-Connection': 'keep-alive' },
+  requestHeaders: { 'Content-Type': 'application/json', Authorization: 'Bearer t0k3n' },
   requestBytes: 100,
   status: 200,
   statusText: 'OK',

@@ -53,8 +53,6 @@ interface ExtendedEntry extends Entry {
 function toEntry(entry: NetworkEntry, pageref: string): ExtendedEntry {
   const { details } = entry;
   const converted: ExtendedEntry = { ...toHarEntry(entry, { redacts: false }), pageref };
-  // The browser sends it to the gate, which no site sees.
-  converted.request.headers = converted.request.headers.filter(({ name }) => name.toLowerCase() !== 'proxy-connection');
   if (!details) return converted;
   const { requestBody, responseBody, initiator, priority, messages, events, security } = details;
   if (requestBody !== null) {
