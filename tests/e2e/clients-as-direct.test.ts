@@ -120,6 +120,16 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     return [response, ...(response?.request().redirectChain() ?? []).map((each) => each.response())].map((each) => each?.remoteAddress());
   },
   'a text that is no address is refused': ({ page }) => failureOf(page.goto('example.com')),
+  'a page that is a PDF, or shows one, loads and takes functions': async ({ page }, { url }) => {
+    const results: unknown[] = [];
+    for (const path of ['/pdf', '/shows-pdf']) {
+      const response = await page.goto(url + path, { waitUntil: 'networkidle2', timeout: 20_000 });
+      await page.exposeFunction(`seven${path.length}`, () => 7);
+      await page.evaluateOnNewDocument('globalThis.injected = 1');
+      results.push([response?.status(), await page.evaluate(`seven${path.length}()`), page.mainFrame().url() === url + path]);
+    }
+    return results;
+  },
   'a tab in the background is hidden': async ({ page, browser }, { url }) => {
     await page.goto(url);
     const other = await browser.newPage();
@@ -212,16 +222,23 @@ async function startPlain(): Promise<Plain> {
   return { endpoint, end };
 }
 
+const pdf = `%PDF-1.4
+1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
+3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
+trailer<</Root 1 0 R>>`;
+
 async function startSites(): Promise<Sites & { end(): void }> {
   const pages: Record<string, string> = {
     '/': '<title>home</title><body>home</body>',
     '/frame': '<title>frame</title><iframe src="/"></iframe>',
     '/target': '<title>target</title>',
+    '/shows-pdf': '<title>shows</title><iframe src=/pdf width=400 height=400></iframe>',
     '/prerender': `<title>link</title><script type=speculationrules>{"prerender":[{"source":"list","urls":["/target"]}]}</script><a href=/target>go</a>`,
   };
   const server: Server = createServer((request, response) => {
     if (request.url === '/headers')
       return void response.writeHead(200, { 'content-type': 'text/html' }).end(String(request.headers['x-mine']));
+    if (request.url === '/pdf') return void response.writeHead(200, { 'content-type': 'application/pdf' }).end(pdf);
     if (request.url === '/moved') return void response.writeHead(302, { location: '/' }).end();
     if (request.url === '/keeps')
       return void response.writeHead(200, { 'x-site': 'yes', 'content-type': 'text/html', date: 'now' }).end('x');

@@ -15,6 +15,8 @@ export interface Attachment<C> {
   /** null for a client's own session, which is the browser's. */
   readonly targetId: string | null;
   readonly targetType: string;
+  /** Its client does not know of it. */
+  isHidden: boolean;
   /** Its client has enabled the events of this page, and so handles its dialogs. */
   isWatchingPage: boolean;
   /** Of its `Target.setAutoAttach`, if that pauses new targets. */
@@ -35,14 +37,16 @@ const includes = (filter: readonly TargetFilterEntry[], type: string): boolean =
 export class Attachments<C> {
   readonly #bySession = new Map<string, Attachment<C>>();
 
-  add(of: Pick<Attachment<C>, 'sessionId' | 'client' | 'parent' | 'targetId' | 'targetType'>): void {
-    this.#bySession.set(of.sessionId, {
+  add(of: Pick<Attachment<C>, 'sessionId' | 'client' | 'parent' | 'targetId' | 'targetType' | 'isHidden'>): Attachment<C> {
+    const attachment: Attachment<C> = {
       ...of,
       isWatchingPage: false,
       autoAttachFilter: null,
       replies: new ClientReplies(),
       backlog: new Backlog(),
-    });
+    };
+    this.#bySession.set(of.sessionId, attachment);
+    return attachment;
   }
 
   get(sessionId: string): Attachment<C> | undefined {

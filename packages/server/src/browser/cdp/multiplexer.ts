@@ -14,6 +14,7 @@ import { type Connection, isTargetEvent, withoutSession } from './connection.ts'
 import { BrowserClosed, type DevtoolsClient, type DevtoolsClientOptions } from '../model.ts';
 import { Client } from './client.ts';
 import { ClientContexts } from './client-contexts.ts';
+import { HiddenFrames } from './hidden-frames.ts';
 import { parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
 import { largeBytesMin, parseLargeMessage } from './large-message.ts';
 import { Attachments, type Attachment } from './attachments.ts';
@@ -69,6 +70,7 @@ export class Multiplexer {
   readonly #deps: MultiplexerDeps;
   readonly #attachments = new Attachments<Client>();
   readonly #resumption = new Resumption<Client>();
+  readonly #hiddenFrames: HiddenFrames;
   readonly #clients = new Set<Client>();
   /** Of all clients together, so that a session with many has no more than one with one. */
   readonly #turn = new TurnBudget();
@@ -77,10 +79,14 @@ export class Multiplexer {
   constructor(connection: Connection, options: MultiplexerDeps) {
     this.#connection = connection;
     this.#deps = options;
+    this.#hiddenFrames = new HiddenFrames(connection);
     connection.onForeign = (sessionId, frame) => this.#deliver(sessionId, frame);
     // A target may get its address after a client has attached to it.
     connection.on('Target.targetInfoChanged', ({ targetInfo }) => {
-      if (isHidden(targetInfo)) for (const each of this.#attachments.ofTarget(targetInfo.targetId)) this.#hide(each);
+      for (const each of this.#attachments.ofTarget(targetInfo.targetId)) {
+        if (isHidden(targetInfo)) this.#hide(each);
+        else if (each.isHidden && targetInfo.url !== '') this.#announce(each, targetInfo);
+      }
     });
   }
 
@@ -115,7 +121,7 @@ export class Multiplexer {
     const { sessionId, targetId } = await this.#attachToBrowser();
     const client = new Client(sessionId, targetId, options);
     this.#clients.add(client);
-    this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser' });
+    this.#attachments.add({ sessionId, client, parent: null, targetId: null, targetType: 'browser', isHidden: false });
     return {
       receive: (message) => section('devtools', () => this.#receive(client, message)),
       close: () => this.#close(client),
@@ -182,7 +188,7 @@ export class Multiplexer {
     if (isReply(frame)) attachment.backlog.onReply();
     this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
-    if (replyIdOf(frame) === ownCommandId) return;
+    if (attachment.isHidden || replyIdOf(frame) === ownCommandId) return;
     const { client } = attachment;
     const copied = client.copyDownload(frame);
     const message = attachment.replies.apply(attachment.parent === null ? withoutSession(frame) : frame);
@@ -201,22 +207,43 @@ export class Multiplexer {
     const { sessionId, targetInfo: info } = params;
     if (method === 'Target.attachedToTarget' && sessionId !== undefined && info) {
       if (isHidden(info)) this.#detach(parent, sessionId);
-      else this.#attachments.add({ sessionId, client, parent, targetId: info.targetId, targetType: info.type });
+      else return this.#attach(parent, { sessionId, client, info });
     } else if (method === 'Target.detachedFromTarget' && sessionId !== undefined) {
       const attachment = this.#attachments.get(sessionId);
-      if (attachment?.client !== client) return true;
+      if (attachment?.client !== client) return false;
       if (attachment.targetId !== null) this.#resumption.leave(client, attachment.targetId);
       this.#attachments.remove(sessionId);
+      if (attachment.isHidden) return false;
     }
     return !info || !(isHidden(info) || client.isForeign(info));
   }
 
+  /** Returns whether the client is told. A frame that will be one of the browser's own is resumed for it, and hidden when it is. */
+  #attach(parent: string, { sessionId, client, info }: { sessionId: string; client: Client; info: TargetInfo }): boolean {
+    const isHidden = this.#hiddenFrames.has(info.targetId);
+    const attachment = this.#attachments.add({ sessionId, client, parent, targetId: info.targetId, targetType: info.type, isHidden });
+    if (!isHidden) return !client.isForeign(info);
+    const command = JSON.stringify({ id: ownCommandId, method: 'Runtime.runIfWaitingForDebugger', sessionId });
+    this.#resume(attachment, { send: () => this.#connection.forward(command), answer: () => undefined });
+    return false;
+  }
+
+  /** Tells a client of a frame that did not become one of the browser's own. */
+  #announce(attachment: Attachment<Client>, targetInfo: TargetInfo): void {
+    attachment.isHidden = false;
+    this.#sendTarget(attachment, 'Target.attachedToTarget', { targetInfo, waitingForDebugger: false });
+  }
+
   /** Takes a target that has become one of the browser's own from a client. */
   #hide(attachment: Attachment<Client>): void {
-    this.#attachments.remove(attachment.sessionId);
-    if (attachment.parent === null) return;
-    this.#detach(attachment.parent, attachment.sessionId);
-    this.#sendDetached(attachment);
+    const { client, sessionId, parent, targetId: frameId, targetType, isHidden } = attachment;
+    this.#attachments.remove(sessionId);
+    if (parent === null) return;
+    this.#detach(parent, sessionId);
+    if (!isHidden) this.#sendDetached(attachment);
+    // The frame went to another process, where a client waits for it.
+    if (targetType === 'iframe' && this.#attachments.get(parent)?.isWatchingPage === true)
+      this.#send(client, JSON.stringify({ method: 'Page.frameDetached', params: { frameId, reason: 'remove' }, sessionId: parent }));
   }
 
   /** Also resumes the target, which nobody else may. */
@@ -226,9 +253,13 @@ export class Multiplexer {
     );
   }
 
-  #sendDetached({ client, sessionId, parent, targetId }: Attachment<Client>): void {
+  #sendDetached(attachment: Attachment<Client>): void {
+    this.#sendTarget(attachment, 'Target.detachedFromTarget', { targetId: attachment.targetId });
+  }
+
+  #sendTarget({ client, sessionId, parent }: Attachment<Client>, method: string, more: object): void {
     if (parent === null) return;
-    const event = { method: 'Target.detachedFromTarget', params: { sessionId, targetId } };
+    const event = { method, params: { sessionId, ...more } };
     this.#send(client, JSON.stringify(parent === client.sessionId ? event : { ...event, sessionId: parent }));
   }
 
@@ -260,7 +291,7 @@ export class Multiplexer {
   /** Returns what the command waits in; undefined where the browser does not get it. */
   #applyRules(client: Client, { id, method, params, sessionId, texts }: ClientMessage): Backlog | undefined {
     const attachment = this.#attachments.get(sessionId ?? client.sessionId);
-    if (attachment?.client !== client) {
+    if (attachment?.client !== client || attachment.isHidden) {
       this.#send(client, JSON.stringify({ id, error: { code: -32001, message: 'Session with given id not found.' } }));
       return undefined;
     }
