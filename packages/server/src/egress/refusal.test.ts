@@ -81,7 +81,7 @@ test('remembers for the browser what it says', async (t) => {
   });
 });
 
-test('tells a connection that the site ends from one that it resets', async (t) => {
+test('distinguishes a connection that the site ends from one that it resets', async (t) => {
   const from = await browser(t, { allowText: '127.0.0.0/8' });
   for (const [leave, netError] of [
     [(socket: Socket) => socket.end(), 'net::ERR_EMPTY_RESPONSE'],

@@ -7,7 +7,7 @@
 import type { Connection } from './connection.ts';
 import { isHiddenAddress } from './client-rules.ts';
 
-/** Of frames that closed with their tab, nobody is told. */
+/** A frame that closes with its tab has no event. */
 const framesMax = 256;
 
 export class HiddenFrames {

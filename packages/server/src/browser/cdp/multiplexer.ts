@@ -218,7 +218,7 @@ export class Multiplexer {
     return !info || !(isHidden(info) || client.isForeign(info));
   }
 
-  /** Returns whether the client is told. A frame that will be one of the browser's own is resumed for it, and hidden when it is. */
+  /** Returns whether the client gets the event. A frame that will be one of the browser's own is resumed for it, and hidden when it is. */
   #attach(parent: string, { sessionId, client, info }: { sessionId: string; client: Client; info: TargetInfo }): boolean {
     const isHidden = this.#hiddenFrames.has(info.targetId);
     const attachment = this.#attachments.add({ sessionId, client, parent, targetId: info.targetId, targetType: info.type, isHidden });
@@ -228,7 +228,7 @@ export class Multiplexer {
     return false;
   }
 
-  /** Tells a client of a frame that did not become one of the browser's own. */
+  /** For a frame that did not become one of the browser's own. */
   #announce(attachment: Attachment<Client>, targetInfo: TargetInfo): void {
     attachment.isHidden = false;
     this.#sendTarget(attachment, 'Target.attachedToTarget', { targetInfo, waitingForDebugger: false });
