@@ -107,7 +107,7 @@ const serialUnitTests = filesOf(
 );
 /** Of folders whose other tests need a process of their own: these only calculate. */
 const plainUnitTests = filesOf(
-  'packages/server/src/browser/cdp/{client-rules,message-head,net-errors,resumption,turns}.test.ts',
+  'packages/server/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
   'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
   'packages/server/src/captcha/watch.test.ts',
   'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown,unsafe-links}.test.ts',

@@ -15,6 +15,7 @@ import { after, before, describe, it } from 'node:test';
 import { connectSession, createSession, endSession } from '@berth/contract';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import puppeteer, { type Browser as Puppet, type Page as PuppetPage } from 'puppeteer-core';
+import { pdf } from '../shop/files.ts';
 import { Service } from './service.ts';
 
 /** Addresses of the sites of a script. */
@@ -222,11 +223,6 @@ async function startPlain(): Promise<Plain> {
   return { endpoint, end };
 }
 
-const pdf = `%PDF-1.4
-1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj 2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj
-3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj
-trailer<</Root 1 0 R>>`;
-
 async function startSites(): Promise<Sites & { end(): void }> {
   const pages: Record<string, string> = {
     '/': '<title>home</title><body>home</body>',
@@ -238,7 +234,7 @@ async function startSites(): Promise<Sites & { end(): void }> {
   const server: Server = createServer((request, response) => {
     if (request.url === '/headers')
       return void response.writeHead(200, { 'content-type': 'text/html' }).end(String(request.headers['x-mine']));
-    if (request.url === '/pdf') return void response.writeHead(200, { 'content-type': 'application/pdf' }).end(pdf);
+    if (request.url === '/pdf') return void response.writeHead(200, { 'content-type': 'application/pdf' }).end(pdf(['A page']));
     if (request.url === '/moved') return void response.writeHead(302, { location: '/' }).end();
     if (request.url === '/keeps')
       return void response.writeHead(200, { 'x-site': 'yes', 'content-type': 'text/html', date: 'now' }).end('x');

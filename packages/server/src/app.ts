@@ -4,6 +4,7 @@ import { apiVersion } from '@berth/contract';
 import { type Accounts } from './accounts.ts';
 import type { Config } from './config.ts';
 import type { Disk } from './disk/disk.ts';
+import { authorityOf } from './egress/egress.ts';
 import type { Fetches } from './fetch/fetch.ts';
 import type { Jobs } from './jobs/jobs.ts';
 import { recordNavigations } from './selfheal/navigations.ts';
@@ -306,7 +307,6 @@ export class App {
 
 /** The configured public address; empty without one. */
 function publicAddress(publicUrl: string | null): { host: string; port: number }[] {
-  if (publicUrl === null) return [];
-  const { hostname, port, protocol } = new URL(publicUrl);
-  return [{ host: hostname, port: Number(port) || (protocol === 'https:' ? 443 : 80) }];
+  const site = publicUrl === null ? null : authorityOf(publicUrl);
+  return site ? [site] : [];
 }

@@ -86,6 +86,14 @@ export function parseAuthority(text: string): Authority | null {
   return host === null || port < 1 || port > 65_535 ? null : { host, port };
 }
 
+/** Host and port of a web address; null for a text that is none. */
+export function authorityOf(url: string): Authority | null {
+  const address = URL.parse(url);
+  if (!address) return null;
+  const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
+  return { host: address.hostname, port: Number(address.port) || (isSecure ? 443 : 80) };
+}
+
 /** `host:port`, with brackets where IPv6 needs them. */
 export const authorityText = (host: string, port: number): string => (isIPv6(host) ? `[${host}]:${port}` : `${host}:${port}`);
 

@@ -128,6 +128,7 @@ export class MachineEgress implements EgressRoute {
     };
     this.#current = 0;
     this.#refusals.clear();
+    this.#remotes.clear();
     this.#startGeneration('a new policy', () => true);
   }
 
@@ -310,7 +311,6 @@ export class MachineEgress implements EgressRoute {
   /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */
   #startGeneration(cause: string, shouldDrop: (generation: number | null) => boolean): void {
     this.#generation += 1;
-    this.#remotes.clear();
     const previous = this.#generationEnd;
     this.#generationEnd = new AbortController();
     previous.abort(new EgressFailure('connection_reset', `dropped by ${cause}`));

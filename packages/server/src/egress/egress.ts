@@ -30,6 +30,6 @@ export type {
 export { netErrors } from './refusal.ts';
 export { AllowListError, parseAllowList } from './allow-list.ts';
 export type { AllowList } from './allow-list.ts';
-export { isPublicAddress, parseHost } from './addresses.ts';
+export { isPublicAddress, parseHost, authorityOf } from './addresses.ts';
 export { builtinAdHosts, loadAdHosts } from './ad-hosts.ts';
 export { toEgressPolicy } from './upstreams.ts';

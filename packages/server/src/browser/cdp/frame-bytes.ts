@@ -13,11 +13,3 @@ export function originAt(frame: Buffer, at: number): string | undefined {
   const text = frame.toString('latin1', at, Math.min(at + originBytesMax, frame.length));
   return /^(?:https?|wss?):\/\/[^/?#"\\]+/.exec(text)?.[0];
 }
-
-/** Host and port of a web address, as the egress gate names its site. */
-export function siteOf(url: string): { host: string; port: number } | null {
-  const address = URL.parse(url);
-  if (!address) return null;
-  const isSecure = address.protocol === 'https:' || address.protocol === 'wss:';
-  return { host: address.hostname, port: address.port === '' ? (isSecure ? 443 : 80) : Number(address.port) };
-}

@@ -7,8 +7,8 @@
  * it directly, and to the head that the site got.
  */
 import { isIPv6 } from 'node:net';
-import type { RemoteAddress } from '../../egress/egress.ts';
-import { methodStart, originAt, siteOf, startsWith } from './frame-bytes.ts';
+import { authorityOf, type RemoteAddress } from '../../egress/egress.ts';
+import { methodStart, originAt, startsWith } from './frame-bytes.ts';
 
 /** Where connections to a host go; null through a proxy. */
 export type RemoteAddressOf = (host: string, port: number) => RemoteAddress | null;
@@ -36,7 +36,7 @@ export class GateTraces {
 
   /** The address of the site of a URL; null where it is unknown. */
   remoteAddress(url: string): RemoteAddress | null {
-    const site = siteOf(url);
+    const site = authorityOf(url);
     return site && this.#addressOf(site.host, site.port);
   }
 

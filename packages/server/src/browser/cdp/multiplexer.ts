@@ -236,11 +236,11 @@ export class Multiplexer {
 
   /** Takes a target that has become one of the browser's own from a client. */
   #hide(attachment: Attachment<Client>): void {
-    const { client, sessionId, parent, targetId: frameId, targetType, isHidden } = attachment;
+    const { client, sessionId, parent, targetId: frameId, targetType } = attachment;
     this.#attachments.remove(sessionId);
     if (parent === null) return;
     this.#detach(parent, sessionId);
-    if (!isHidden) this.#sendDetached(attachment);
+    this.#sendDetached(attachment);
     // The frame went to another process, where a client waits for it.
     if (targetType === 'iframe' && this.#attachments.get(parent)?.isWatchingPage === true)
       this.#send(client, JSON.stringify({ method: 'Page.frameDetached', params: { frameId, reason: 'remove' }, sessionId: parent }));
@@ -254,7 +254,7 @@ export class Multiplexer {
   }
 
   #sendDetached(attachment: Attachment<Client>): void {
-    this.#sendTarget(attachment, 'Target.detachedFromTarget', { targetId: attachment.targetId });
+    if (!attachment.isHidden) this.#sendTarget(attachment, 'Target.detachedFromTarget', { targetId: attachment.targetId });
   }
 
   #sendTarget({ client, sessionId, parent }: Attachment<Client>, method: string, more: object): void {

@@ -6,8 +6,8 @@
  * of the two are replaced in what the browser reports; what a page sees is a
  * failed load either way.
  */
-import { netErrors, type EgressRefusal, type RefusalReport } from '../../egress/egress.ts';
-import { methodStart, originAt, siteOf, startsWith } from './frame-bytes.ts';
+import { netErrors, authorityOf, type EgressRefusal, type RefusalReport } from '../../egress/egress.ts';
+import { methodStart, originAt, startsWith } from './frame-bytes.ts';
 
 /** Why the gate recently did not reach a host; null without a failure. */
 export type EgressFailureOf = (host: string, port: number) => RefusalReport | null;
@@ -110,7 +110,7 @@ export class NetErrors {
   }
 
   #report(url: string): RefusalReport | null {
-    const site = siteOf(url);
+    const site = authorityOf(url);
     return site && this.#failureOf(site.host, site.port);
   }
 
