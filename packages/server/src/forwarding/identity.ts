@@ -3,7 +3,7 @@
  * Token (RFC 7519, HS256). Signed and read here and not by `jose`, whose signatures go through the thread pool: twice
  * in every forwarded call, behind whatever else waits there.
  */
-import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { createHmac, createSecretKey, hash, hkdfSync, timingSafeEqual, type KeyObject } from 'node:crypto';
 import type { ForwardedCall } from '../http/call.ts';
 
 interface ForwardedRequest {
@@ -35,11 +35,12 @@ const clockDifferenceSeconds = 900;
 const protectedHeader = toBase64url(JSON.stringify({ alg: 'HS256' }));
 
 export class Identities {
-  readonly #key: Uint8Array;
+  /** Bytes would be made a key again for each signature. */
+  readonly #key: KeyObject;
 
   /** `secret`: common to the fleet. It has other uses, and a key must have none. */
   constructor(secret: Buffer) {
-    this.#key = new Uint8Array(hkdfSync('sha256', secret, '', 'berth forwarded call', 32));
+    this.#key = createSecretKey(new Uint8Array(hkdfSync('sha256', secret, '', 'berth forwarded call', 32)));
   }
 
   sign(call: SignedCall, { from, to, method, target }: ForwardedRequest, now: Date): string {
@@ -73,4 +74,4 @@ function toBase64url(text: string): string {
   return Buffer.from(text).toString('base64url');
 }
 
-const digestOf = (method: string, target: string): string => createHash('sha256').update(`${method} ${target}`).digest('base64url');
+const digestOf = (method: string, target: string): string => hash('sha256', `${method} ${target}`, 'base64url');

@@ -48,6 +48,8 @@ export class Listener {
   #server: Server | null = null;
   /** Also those that have not got to HTTP, which Node does not close. */
   readonly #sockets = new Set<Socket>();
+  /** The workers that the other end of a connection is, read from its certificate once. */
+  readonly #senders = new WeakMap<Socket, readonly string[]>();
 
   constructor(deps: ListenerDeps) {
     this.#deps = deps;
@@ -121,7 +123,7 @@ export class Listener {
     const { identities, workerId: to, clock, log } = this.#deps;
     const { method = '', url: target = '', headers } = request;
     const token = headers[identityHeader];
-    const senders = workersOf((request.socket as TLSSocket).getPeerCertificate());
+    const senders = this.#sendersOf(request.socket as TLSSocket);
     if (typeof token === 'string')
       for (const from of senders) {
         const call = identities.verify(token, { from, to, method, target }, clock.now());
@@ -129,6 +131,12 @@ export class Listener {
       }
     log.warn({ senders }, 'request without a valid identity refused');
     return null;
+  }
+
+  #sendersOf(socket: TLSSocket): readonly string[] {
+    const senders = this.#senders.get(socket) ?? workersOf(socket.getPeerCertificate());
+    this.#senders.set(socket, senders);
+    return senders;
   }
 }
 

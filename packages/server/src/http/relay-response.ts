@@ -27,6 +27,8 @@ export async function relayResponse(
   if (!response || response.destroyed) return void body.destroy();
   // Node takes names and values in turn; its types know only objects.
   response.writeHead(status, [...headers, ...ownHeaders(exchange, options)] as unknown as OutgoingHttpHeaders);
+  // A short one has come whole by now: one write, without the wait for its parts.
+  if (body.complete && !body.errored) return void response.end(body.read());
   if (!exchange.isEndless) return pipeline(body, response);
   // The end of an event stream is no failure: clients reconnect.
   exchange.signal.addEventListener('abort', () => endStream(response, body), { once: true });
