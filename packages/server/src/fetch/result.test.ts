@@ -47,12 +47,15 @@ describe('a body that is not a page', () => {
   });
 
   it('is not parsed when its JSON would hold up the worker, or could not be written again', async () => {
-    for (const text of [`[${'[],'.repeat(300_000)}0]`, `${'['.repeat(1000)}${']'.repeat(1000)}`, `["${'a'.repeat(5_000_000)}"]`]) {
+    const [containers, values] = [`[${'[],'.repeat(300_000)}0]`, `[${'1,'.repeat(300_000)}0]`];
+    for (const text of [containers, values, `${'['.repeat(1000)}${']'.repeat(1000)}`, `["${'a'.repeat(5_000_000)}"]`]) {
       const result = await addTo(text, 'application/json');
       assert.deepEqual([result.json, result.warnings], [null, ['json_too_large']]);
     }
     const brackets = await addTo(JSON.stringify(['['.repeat(1000), '\\"['.repeat(1000)]), 'application/json');
     assert.deepEqual(brackets.warnings, []);
+    const most = await addTo(`[${'1,'.repeat(299_999)}0]`, 'application/json');
+    assert.equal((most.json as number[]).length, 300_000);
   });
 });
 

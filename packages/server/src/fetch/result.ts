@@ -84,7 +84,7 @@ async function addJson(result: PageResult, text: string): Promise<void> {
 
 /** JSON that the worker parses and writes again in milliseconds, without exceeding its stack. */
 const jsonCharsMax = 4 * 1024 * 1024;
-const jsonBounds = { depthMax: 500, containersMax: 200_000 };
+const jsonBounds = { depthMax: 500, containersMax: 200_000, separatedMax: 300_000 };
 
 /** The file name of a Content-Disposition header (RFC 6266); null when it is invalid or has none. */
 export function parseFileName(header: string | undefined): string | null {
