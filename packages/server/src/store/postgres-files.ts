@@ -60,6 +60,8 @@ export function openHome(dataDir: string, account: Account): string {
   const entry = join(dataDir, 'postgres');
   if (lstatSync(entry, { throwIfNoEntry: false }) === undefined) createHome(dataDir, entry, account);
   const home = realpathSync(entry);
+  // What `mkdir` is asked for is cut by the umask, which is 0077 in the units of systemd.
+  if (account !== null) letOthersEnter(home);
   if (!canReach(home, account)) {
     throw new Error(
       `the unprivileged user of the database cannot access ${home}. ` +
@@ -69,14 +71,16 @@ export function openHome(dataDir: string, account: Account): string {
   return home;
 }
 
+const letOthersEnter = (folder: string): void => chmodSync(folder, statSync(folder).mode | 0o001);
+
 function createHome(dataDir: string, entry: string, account: Account): void {
   if (account !== null && canReach(dirname(realpathSync(dataDir)), account)) {
     // Only the data directory is opened, never its parents.
-    chmodSync(dataDir, statSync(dataDir).mode | 0o001);
+    letOthersEnter(dataDir);
   }
   try {
     if (canReach(realpathSync(dataDir), account)) return mkdirSync(entry, { mode: 0o711 });
-    mkdirSync('/var/lib/berth', { recursive: true, mode: 0o711 });
+    if (mkdirSync('/var/lib/berth', { recursive: true, mode: 0o711 }) !== undefined) chmodSync('/var/lib/berth', 0o711);
     const elsewhere = mkdtempSync('/var/lib/berth/data-');
     chmodSync(elsewhere, 0o711);
     symlinkSync(elsewhere, entry);

@@ -3,7 +3,7 @@
  * the last. Its marker holds the owner and the process identity.
  */
 import { createHash } from 'node:crypto';
-import { mkdir, readdir, readFile, realpath, rename, rm, writeFile, chown } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeStaleDisplaySockets } from '@berth/guest';
 import { isRoot } from './users.ts';
@@ -31,10 +31,14 @@ export interface MachinesFolder {
 
 /** Creates the folder if it is missing. */
 export async function openMachinesFolder(path: string): Promise<MachinesFolder> {
-  await mkdir(machinesPath(path), { recursive: true, mode: 0o711 });
+  await mkdir(machinesPath(path), { recursive: true });
+  await letBrowsersEnter(machinesPath(path));
   const dataDir = await realpath(path);
   return { dataDir, dataDigest: createHash('sha256').update(dataDir).digest('hex').slice(0, 16) };
 }
+
+/** Afterwards, because the umask cuts what `mkdir` is asked for: it is 0077 in the units of systemd. */
+const letBrowsersEnter = (path: string): Promise<void> => chmod(path, 0o711);
 
 const machinesPath = (dataDir: string): string => join(dataDir, 'machines');
 export const machinePath = (dataDir: string, id: string): string => join(machinesPath(dataDir), id);
@@ -46,7 +50,8 @@ const markerPath = (dataDir: string, id: string): string => join(machinePath(dat
 
 /** Creates the folder and its marker. @throws EEXIST when the id was used before */
 export async function createMachineFolder(dataDir: string, marker: MachineMarker): Promise<void> {
-  await mkdir(machinePath(dataDir, marker.id), { mode: 0o711 });
+  await mkdir(machinePath(dataDir, marker.id));
+  await letBrowsersEnter(machinePath(dataDir, marker.id));
   await writeMarker(dataDir, marker);
 }
 
