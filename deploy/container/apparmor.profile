@@ -17,7 +17,10 @@ profile berth flags=(attach_disconnected,mediate_deleted) {
   umount,
   pivot_root,
 
+  # `docker stop`: from the runtime, which has a profile of its own on some hosts.
   signal (receive) peer=unconfined,
+  signal (receive) peer=runc,
+  signal (receive) peer=crun,
   signal (send, receive) peer=berth,
   ptrace (trace, read, tracedby, readby) peer=berth,
 
