@@ -34,6 +34,11 @@ install_npm_packages() {
   echo 'Installing npm packages ...' >&2
   # The system's npm may run on an older Node than the packages ask for; they run on the pinned one.
   quietly run_npm ci --ignore-scripts --include=dev --include=optional --loglevel=error --no-audit --no-fund
+  # The npm of Debian 12 (9.2) leaves out the link to the pinned Node.
+  if [ ! -x node_modules/.bin/node ]; then
+    echo "npm $(run_npm --version) has not installed the pinned Node. Install Node 20 or newer with its own npm: those of Debian 12 are older." >&2
+    exit 1
+  fi
   sha256sum package-lock.json >"$stamp"
 }
 
