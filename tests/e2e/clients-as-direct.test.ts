@@ -173,6 +173,18 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
       ),
     ];
   },
+  'a screenshot of the whole page leaves its size': async ({ page }, { url }) => {
+    await page.goto(url);
+    const measure = (): Promise<number[]> => page.evaluate(() => [innerWidth, innerHeight]);
+    const before = await measure();
+    const isSame: boolean[] = [];
+    for (const _ of [1, 2]) {
+      await page.screenshot({ fullPage: true });
+      const same = page.waitForFunction(([width, height]) => innerWidth === width && innerHeight === height, { timeout: 15_000 }, before);
+      isSame.push(await same.then(Boolean, () => false));
+    }
+    return isSame;
+  },
   'the bounds of the window are those of the page': async ({ page, browser }, { url }) => {
     await page.goto(url);
     const windowId = await page.windowId();

@@ -128,7 +128,7 @@ describe('session settings', () => {
       it(`in ${where}: viewport, window, screen, scale, user agent, language and time zone`, () => {
         const { inner, outer, screen, scale, agent, brands, language, languages, format, zone } =
           seen[where] ?? assert.fail('no such page');
-        assert.deepEqual({ inner, outer, screen, scale }, { inner: [811, 607], outer: [811, 607], screen: [811, 607], scale: 2 });
+        assert.deepEqual({ inner, outer, screen, scale }, { inner: [811, 607], outer: [811, 694], screen: [811, 694], scale: 2 });
         assert.equal(agent, userAgent);
         // Client hints exist only in secure contexts, which include loopback.
         assert.ok(brands.includes('130'), `brands of ${brands.join()}`);
@@ -174,7 +174,7 @@ describe('session settings', () => {
       [{ width: 1280, height: 720, device_scale_factor: 1 }, await page.evaluate(() => navigator.userAgent), null],
     );
     const { inner, outer, screen, scale } = await readTraits(page);
-    assert.deepEqual({ inner, outer, screen, scale }, { inner: [1280, 720], outer: [1280, 720], screen: [1280, 720], scale: 1 });
+    assert.deepEqual({ inner, outer, screen, scale }, { inner: [1280, 720], outer: [1280, 807], screen: [1280, 807], scale: 1 });
     assert.equal(site.headersOf('/traits')['x-berth'], undefined);
   });
 

@@ -48,9 +48,10 @@ const enabledFeatures = ['CDPScreenshotNewSurface', 'SkipListAccountsWithoutGaia
 
 const headlessFlags = [
   '--headless',
-  '--window-size=1280,720',
+  `--window-size=${initialDisplay.width},${initialDisplay.height}`,
+  '--window-position=0,0',
   // The screen is 800 × 600 otherwise, smaller than the window on it.
-  '--screen-info={1280x720}',
+  `--screen-info={${initialDisplay.width}x${initialDisplay.height}}`,
 ];
 
 /** The window fills the display from the start. Permission prompts are denied, as nobody may be there to answer. */

@@ -303,7 +303,7 @@ describe('prepare', { timeout: 180_000 }, () => {
     const evaluate = await prepared({ viewport: { width: 900, height: 640, device_scale_factor: 2 } });
     assert.deepEqual(
       await evaluate('[innerWidth, innerHeight, outerWidth, outerHeight, screen.width, screen.height, devicePixelRatio]'),
-      [900, 640, 900, 640, 900, 640, 2],
+      [900, 640, 900, 727, 900, 727, 2],
     );
   });
 

@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream';
 import type { OpenFile } from '@berth/guest';
 
-export { NoDisplay, NoSuchFile } from '@berth/guest';
+export { displaySize, NoDisplay, NoSuchFile } from '@berth/guest';
 export type { OpenFile } from '@berth/guest';
 export { createHostReader, processorsHere } from './host/pressure.ts';
 export type { HostReader, HostReading } from './host/pressure.ts';

@@ -260,7 +260,42 @@ describe('the end of a browser', { timeout: 180_000 }, () => {
   });
 });
 
+/** Run in a page. Outside of an emulation they are those of the window and of the machine's screen. */
+const sizes = '({ inner: [innerWidth, innerHeight], outer: [outerWidth, outerHeight], screen: [screen.width, screen.height] })';
+
+/** Chromium reports a window's size to its page a moment after the page's own. */
+async function measure(page: { evaluate(expression: string): Promise<unknown> }, inner: number[]): Promise<void> {
+  type Sizes = Record<'inner' | 'outer' | 'screen', [number, number]>;
+  const read = async (): Promise<Sizes> => (await page.evaluate(sizes)) as Sizes;
+  const fits = ({ outer, screen }: Sizes): boolean => [0, 1].every((n) => inner[n]! <= outer[n]! && outer[n]! <= screen[n]!);
+  await until(async () => fits(await read()), 5000).catch(() => {});
+  const seen = await read();
+  assert.deepEqual(seen.inner, inner);
+  assert.ok(fits(seen), JSON.stringify(seen));
+}
+
 describe('Puppeteer over connect', { timeout: 180_000 }, () => {
+  for (const viewport of [
+    { width: 1000, height: 700 },
+    { width: 1920, height: 1080 },
+  ])
+    it(`leaves pages at ${viewport.width} × ${viewport.height} after a screenshot of all of them`, async () => {
+      await launched.browser.prepare(settings({ viewport: { ...viewport, device_scale_factor: 1 }, tabLimit: 6 }));
+      const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+      const context = await browser.createBrowserContext();
+      for (const page of [(await browser.pages())[0]!, await browser.newPage(), await context.newPage()]) {
+        await page.goto(`${site.url}/long`);
+        const size = [viewport.width, viewport.height];
+        await measure(page, size);
+        for (const _ of [1, 2]) {
+          await page.screenshot({ fullPage: true });
+          await measure(page, size);
+        }
+      }
+      await context.close();
+      await browser.disconnect();
+    });
+
   it('drives pages, popups and contexts', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const page = (await browser.pages())[0];

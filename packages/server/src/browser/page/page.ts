@@ -13,7 +13,7 @@ import { Network } from './network.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './model.ts';
-import { commandCall, viewportCommand } from '../tabs/settings.ts';
+import { contentsCommand, endEmulation, viewportCommand } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';
 
 /** The browser itself replies at once; a longer delay is reported as a timeout. */
@@ -110,12 +110,9 @@ async function setViewport(
   const { width, height } = viewport;
   const sent: Promise<unknown>[] = [display.resize(viewport)];
   if (tab.window && (tab.window.width !== width || tab.window.height !== height)) {
-    // First, because resizing a window resizes its page, less the window's border.
-    const [sizing, bounds] = commandCall('Browser.setWindowBounds', {
-      windowId: tab.window.id,
-      bounds: { left: 0, top: 0, width, height },
-    });
-    sent.push(connection.send(sizing, bounds, { signal: by.signal }));
+    const [ending, none] = endEmulation;
+    const [sizing, size] = contentsCommand(tab.window.id, viewport);
+    sent.push(frames.main.send(ending, none, by), connection.send(sizing, size, { signal: by.signal }));
     Object.assign(tab.window, { width, height });
   }
   const [method, params] = viewportCommand(viewport, display.isAvailable);

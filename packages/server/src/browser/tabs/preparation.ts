@@ -7,11 +7,14 @@
  */
 import type { Log } from '../../lib/log.ts';
 import type { Connection } from '../cdp/connection.ts';
+import { displaySize } from '../../runtime/runtime.ts';
 import type { Display } from '../screencast/display.ts';
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import {
   childTargets,
+  contentsCommand,
   downloadParams,
+  endEmulation,
   frameCommands,
   commandCall,
   pageCommands,
@@ -81,7 +84,7 @@ export class Preparation {
     const sent = pageCommands(settings, this.version).map((each) => this.send(each, tab.sessionId));
     const patterns = pausedRequestPatterns(settings, tab.onPausedDocument !== null);
     if (patterns.length > 0) sent.push(this.send(commandCall('Fetch.enable', { patterns }), tab.sessionId));
-    if (tab.window) sent.push(this.#sizeWindow(tab.window, settings.viewport));
+    sent.push(...this.#sizeWindow(tab, settings.viewport));
     if (tab.viewport !== settings.viewport && JSON.stringify(tab.viewport) !== JSON.stringify(settings.viewport)) {
       tab.viewport = settings.viewport;
       sent.push(this.send(viewportCommand(settings.viewport, this.#deps.display.isAvailable), tab.sessionId));
@@ -140,17 +143,29 @@ export class Preparation {
     const answer = await this.#connection.send('Browser.getWindowForTarget', { targetId: tab.id }).catch(() => null);
     if (!answer) return;
     const { width = 0, height = 0 } = answer.bounds;
-    tab.window = { id: answer.windowId, width, height };
     const viewport = tab.viewport ?? settings.viewport;
-    if (viewport.width === width && viewport.height === height) return;
-    // Resizing a window resizes its page, less the window's border, so the viewport is set afterwards.
-    await Promise.all([this.#sizeWindow(tab.window, viewport), this.send(viewportCommand(viewport, false), tab.sessionId)]);
+    const whole = displaySize(viewport);
+    const isSized = whole.width === width && whole.height === height;
+    tab.window = { id: answer.windowId, width: isSized ? viewport.width : 0, height: isSized ? viewport.height : 0 };
+    if (!isSized) await Promise.all([...this.#sizeWindow(tab, viewport), this.send(viewportCommand(viewport, false), tab.sessionId)]);
   }
 
-  async #sizeWindow(window: NonNullable<Tab['window']>, { width, height }: BrowserSettings['viewport']): Promise<void> {
-    if (window.width === width && window.height === height) return;
+  /** The viewport is to be set afterwards. */
+  #sizeWindow({ window, sessionId }: Tab, { width, height }: BrowserSettings['viewport']): Promise<void>[] {
+    if (!window || (window.width === width && window.height === height)) return [];
     Object.assign(window, { width, height });
-    await this.send(commandCall('Browser.setWindowBounds', { windowId: window.id, bounds: { left: 0, top: 0, width, height } }));
+    return [
+      this.send(endEmulation, sessionId),
+      this.send(contentsCommand(window.id, { width, height })),
+      this.#sizeScreen(sessionId, displaySize({ width, height })),
+    ];
+  }
+
+  /** The screen that pages see when a client has taken the emulation of one away. The browser has one for all. */
+  async #sizeScreen(sessionId: string, size: { width: number; height: number }): Promise<void> {
+    const screens = await this.#connection.send('Emulation.getScreenInfos', undefined, { sessionId }).catch(() => null);
+    const screenId = screens?.screenInfos?.[0]?.id;
+    if (screenId !== undefined) await this.send(commandCall('Emulation.updateScreen', { screenId, ...size }), sessionId);
   }
 
   /** Failures are only logged: the target may close, or not support the command. */

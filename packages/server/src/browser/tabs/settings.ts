@@ -1,6 +1,7 @@
 /** Browser settings as DevTools commands. Pure: `preparation.ts` sends them. */
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import type { Command, Params } from '../cdp/connection.ts';
+import { displaySize } from '../../runtime/runtime.ts';
 
 export type CommandCall = { [C in Command]: readonly [C, Params<C>] }[Command];
 
@@ -69,10 +70,19 @@ export function viewportCommand(
   hasDisplay: boolean,
 ): CommandCall {
   const page = { width, height, deviceScaleFactor, mobile: false };
-  // A window cannot be higher than its screen.
-  const screen = hasDisplay ? {} : { screenWidth: width, screenHeight: height, positionX: 0, positionY: 0 };
-  return commandCall('Emulation.setDeviceMetricsOverride', { ...page, ...screen });
+  if (hasDisplay) return commandCall('Emulation.setDeviceMetricsOverride', page);
+  // A window is not larger than its screen.
+  const screen = displaySize({ width, height });
+  const emulated = { screenWidth: screen.width, screenHeight: screen.height, positionX: 0, positionY: 0 };
+  return commandCall('Emulation.setDeviceMetricsOverride', { ...page, ...emulated });
 }
+
+/** When an emulation ends, a page has the size again that it had before, unless its window was resized meanwhile to another one. */
+export const endEmulation = commandCall('Emulation.clearDeviceMetricsOverride', undefined);
+
+/** Gives the page in a window this size. Chromium refuses it while the window is minimised or full screen. */
+export const contentsCommand = (windowId: number, { width, height }: { width: number; height: number }): CommandCall =>
+  commandCall('Browser.setContentsSize', { windowId, width, height });
 
 export function downloadParams(accept: boolean, downloadsPath: string): Params<'Browser.setDownloadBehavior'> {
   return accept

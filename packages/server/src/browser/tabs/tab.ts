@@ -33,6 +33,7 @@ export interface Tab {
   /** Rank of its last activation among those of all tabs; 0 while it never was active. */
   activation: number;
   viewport: BrowserSettings['viewport'] | null;
+  /** With the size of its page outside of an emulation. Only where there is no display. */
   window: { id: number; width: number; height: number } | null;
   /** Answers this page's dialogs; without it they are dismissed. */
   onDialog: ((dialog: Dialog) => DialogAnswer) | null;

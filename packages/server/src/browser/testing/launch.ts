@@ -62,6 +62,8 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
     '--disable-background-networking',
     '--disable-breakpad',
     '--disable-crash-reporter',
+    // As in a machine, where nothing warns of a flag.
+    '--disable-infobars',
     // As in a machine: without it, a screenshot of a page behind another one takes seconds, and the next one never comes.
     '--enable-features=CDPScreenshotNewSurface',
     `--user-data-dir=${folder}/profile`,

@@ -37,6 +37,7 @@ const replies: Record<string, Reply> = {
   '/popup': (_, response) => html(response, '<title>opener</title><button id="b" onclick="window.open(\'/child\')">open</button>'),
   '/popups': (_, response) =>
     html(response, '<title>many</title><button id="b" onclick="for (let i = 0; i < 8; i++) window.open(\'/child?\' + i)">open</button>'),
+  '/long': (_, response) => html(response, '<title>long</title><p style="height: 3000px">text</p>'),
   '/beacon': (_, response) => html(response, '<title>beacon</title><script>navigator.sendBeacon("/ran")</script>'),
   '/child': (_, response) =>
     html(

@@ -24,6 +24,7 @@ export const acceptedDomains = new Set([
 export const acceptedMethods = new Set([
   'Browser.setDownloadBehavior',
   'Browser.setPermission',
+  'Browser.setContentsSize',
   'Browser.setWindowBounds',
   'Browser.grantPermissions',
   'Browser.resetPermissions',
@@ -59,7 +60,7 @@ export const fixedAnswers: Record<string, Json> = {
     userAgent: 'Mozilla/5.0 (X11; Linux x86_64) HeadlessChrome/156.0.0.0',
     jsVersion: '15.6',
   },
-  'Browser.getWindowForTarget': { windowId: 1, bounds: { left: 0, top: 0, width: 1280, height: 720, windowState: 'normal' } },
+  'Browser.getWindowForTarget': { windowId: 1, bounds: { left: 0, top: 0, width: 1280, height: 807, windowState: 'normal' } },
   'Storage.getCookies': { cookies: [] },
   'Network.getCookies': { cookies: [] },
 };
