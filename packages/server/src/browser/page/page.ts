@@ -13,7 +13,7 @@ import { Network } from './network.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './model.ts';
-import { contentsCommand, endEmulation, viewportCommand } from '../tabs/settings.ts';
+import { contentsCommand, viewportCommand } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';
 
 /** The browser itself replies at once; a longer delay is reported as a timeout. */
@@ -110,12 +110,12 @@ async function setViewport(
   const { width, height } = viewport;
   const sent: Promise<unknown>[] = [display.resize(viewport)];
   if (tab.window && (tab.window.width !== width || tab.window.height !== height)) {
-    const [ending, none] = endEmulation;
+    // First, because resizing a window resizes its page.
     const [sizing, size] = contentsCommand(tab.window.id, viewport);
-    sent.push(frames.main.send(ending, none, by), connection.send(sizing, size, { signal: by.signal }));
+    sent.push(connection.send(sizing, size, { signal: by.signal }));
     Object.assign(tab.window, { width, height });
   }
-  const [method, params] = viewportCommand(viewport, display.isAvailable);
+  const [method, params] = viewportCommand(viewport, display.screenFor(viewport));
   sent.push(frames.main.send(method, params, by));
   await Promise.all(sent);
   tab.viewport = viewport;

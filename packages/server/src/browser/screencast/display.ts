@@ -1,7 +1,7 @@
 /** The screen of a machine that has one. Windows fill it, so a page is sized by the screen and not by its window. */
 import type { Viewport } from '@berth/contract';
 import type { Log } from '../../lib/log.ts';
-import type { Vm } from '../../runtime/runtime.ts';
+import { displaySize, type Vm } from '../../runtime/runtime.ts';
 
 type Size = Pick<Viewport, 'width' | 'height'>;
 
@@ -17,6 +17,11 @@ export class Display {
     this.isAvailable = vm.kind === 'full_browser';
     this.#vm = vm;
     this.#log = log;
+  }
+
+  /** The screen of a window whose page has this size; null: it is on the display. */
+  screenFor({ width, height }: Size): Size | null {
+    return this.isAvailable ? null : displaySize({ width, height });
   }
 
   /** Failures are only logged: a machine without its display ends anyway. */

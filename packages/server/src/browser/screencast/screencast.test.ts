@@ -380,7 +380,9 @@ describe('the picture', { timeout: 180_000 }, () => {
       await input.mouse({ action: 'down', x: 1, y: 1, button: 'left', buttons: 1, clicks: 1, modifiers: 0 });
       await until(() => other.browser.tabs().some(({ openerTabId, status }) => openerTabId === tabId && status === 'complete'));
       await other.browser.activateTab(other.browser.tabs().at(-1)?.tabId ?? '', call());
-      await until(() => frames.at(-1)?.tabId !== tabId && frames.at(-1)?.height === 1100);
+      await until(() => frames.at(-1)?.tabId !== tabId && frames.at(-1)?.height === 300);
+      assert.equal(frames.at(-1)?.width, 300);
+      await shows(frames, 'red');
       each.detach();
     } finally {
       await other.end();

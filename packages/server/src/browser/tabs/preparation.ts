@@ -7,14 +7,12 @@
  */
 import type { Log } from '../../lib/log.ts';
 import type { Connection } from '../cdp/connection.ts';
-import { displaySize } from '../../runtime/runtime.ts';
 import type { Display } from '../screencast/display.ts';
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import {
   childTargets,
   contentsCommand,
   downloadParams,
-  endEmulation,
   frameCommands,
   commandCall,
   pageCommands,
@@ -24,7 +22,10 @@ import {
   workerCommands,
   type CommandCall,
 } from './settings.ts';
+import { viewportOf } from './popup-sizes.ts';
 import type { Tab } from './tab.ts';
+
+type Viewport = BrowserSettings['viewport'];
 
 /** Calls back when a paused target may run. */
 export type HoldResume = (resume: () => void) => void;
@@ -43,6 +44,8 @@ export class Preparation {
   readonly #deps: PreparationDeps;
   /** Browser contexts with download settings. */
   readonly #contexts = new Set<string>();
+  /** That for which the screen was sized. */
+  #screenViewport: Viewport | null = null;
   #stopped = false;
 
   constructor(connection: Connection, options: PreparationDeps) {
@@ -84,10 +87,11 @@ export class Preparation {
     const sent = pageCommands(settings, this.version).map((each) => this.send(each, tab.sessionId));
     const patterns = pausedRequestPatterns(settings, tab.onPausedDocument !== null);
     if (patterns.length > 0) sent.push(this.send(commandCall('Fetch.enable', { patterns }), tab.sessionId));
-    sent.push(...this.#sizeWindow(tab, settings.viewport));
-    if (tab.viewport !== settings.viewport && JSON.stringify(tab.viewport) !== JSON.stringify(settings.viewport)) {
-      tab.viewport = settings.viewport;
-      sent.push(this.send(viewportCommand(settings.viewport, this.#deps.display.isAvailable), tab.sessionId));
+    const viewport = viewportOf(tab, settings);
+    sent.push(this.#sizeWindow(tab, viewport, settings));
+    if (tab.viewport !== viewport && JSON.stringify(tab.viewport) !== JSON.stringify(viewport)) {
+      tab.viewport = viewport;
+      sent.push(this.send(viewportCommand(viewport, this.#deps.display.screenFor(settings.viewport)), tab.sessionId));
     }
     if (tab.networkWatchers > 0) sent.push(this.send(enableNetwork, tab.sessionId));
     if (needsChildTargets(settings)) sent.push(this.send(attachToChildren, tab.sessionId));
@@ -143,29 +147,39 @@ export class Preparation {
     const answer = await this.#connection.send('Browser.getWindowForTarget', { targetId: tab.id }).catch(() => null);
     if (!answer) return;
     const { width = 0, height = 0 } = answer.bounds;
-    const viewport = tab.viewport ?? settings.viewport;
-    const whole = displaySize(viewport);
-    const isSized = whole.width === width && whole.height === height;
+    const viewport = tab.viewport ?? viewportOf(tab, settings);
+    const whole = this.#deps.display.screenFor(viewport);
+    const isSized = whole?.width === width && whole.height === height;
     tab.window = { id: answer.windowId, width: isSized ? viewport.width : 0, height: isSized ? viewport.height : 0 };
-    if (!isSized) await Promise.all([...this.#sizeWindow(tab, viewport), this.send(viewportCommand(viewport, false), tab.sessionId)]);
+    await this.#sizeWindow(tab, viewport, settings);
   }
 
-  /** The viewport is to be set afterwards. */
-  #sizeWindow({ window, sessionId }: Tab, { width, height }: BrowserSettings['viewport']): Promise<void>[] {
-    if (!window || (window.width === width && window.height === height)) return [];
+  async #sizeWindow({ window, sessionId }: Tab, { width, height }: Viewport, settings: BrowserSettings): Promise<void> {
+    if (!window || (window.width === width && window.height === height)) return;
     Object.assign(window, { width, height });
-    return [
-      this.send(endEmulation, sessionId),
-      this.send(contentsCommand(window.id, { width, height })),
-      this.#sizeScreen(sessionId, displaySize({ width, height })),
-    ];
+    await Promise.all([this.send(contentsCommand(window.id, { width, height })), this.#sizeScreen(sessionId, settings)]);
+  }
+
+  /**
+   * The page has the size of its window from now on. When an emulation ends, Chromium gives a page the size back that it
+   * had before, unless its window was resized meanwhile.
+   */
+  releaseViewport(tab: Tab): void {
+    const { window, sessionId } = tab;
+    tab.viewport = null;
+    if (window) this.sendNoReply(contentsCommand(window.id, { width: window.width, height: window.height + 1 }));
+    this.sendNoReply(commandCall('Emulation.clearDeviceMetricsOverride', undefined), sessionId);
+    if (window) this.sendNoReply(contentsCommand(window.id, window));
   }
 
   /** The screen that pages see when a client has taken the emulation of one away. The browser has one for all. */
-  async #sizeScreen(sessionId: string, size: { width: number; height: number }): Promise<void> {
+  async #sizeScreen(sessionId: string, { viewport }: BrowserSettings): Promise<void> {
+    if (viewport === this.#screenViewport) return;
+    this.#screenViewport = viewport;
     const screens = await this.#connection.send('Emulation.getScreenInfos', undefined, { sessionId }).catch(() => null);
     const screenId = screens?.screenInfos?.[0]?.id;
-    if (screenId !== undefined) await this.send(commandCall('Emulation.updateScreen', { screenId, ...size }), sessionId);
+    if (screenId !== undefined)
+      await this.send(commandCall('Emulation.updateScreen', { screenId, ...this.#deps.display.screenFor(viewport) }), sessionId);
   }
 
   /** Failures are only logged: the target may close, or not support the command. */

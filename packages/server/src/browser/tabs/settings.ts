@@ -1,7 +1,6 @@
 /** Browser settings as DevTools commands. Pure: `preparation.ts` sends them. */
 import type { BrowserSettings, BrowserVersion } from '../model.ts';
 import type { Command, Params } from '../cdp/connection.ts';
-import { displaySize } from '../../runtime/runtime.ts';
 
 export type CommandCall = { [C in Command]: readonly [C, Params<C>] }[Command];
 
@@ -64,21 +63,16 @@ export const defaultSettings: BrowserSettings = {
   tabLimit: Infinity,
 };
 
-/** Sets the page size, and the screen size where there is no display. The window is sized separately. */
+/** Sets the page size, and that of the screen where there is no display: null. The window is sized separately. */
 export function viewportCommand(
   { width, height, device_scale_factor: deviceScaleFactor }: BrowserSettings['viewport'],
-  hasDisplay: boolean,
+  screen: { width: number; height: number } | null,
 ): CommandCall {
   const page = { width, height, deviceScaleFactor, mobile: false };
-  if (hasDisplay) return commandCall('Emulation.setDeviceMetricsOverride', page);
-  // A window is not larger than its screen.
-  const screen = displaySize({ width, height });
+  if (!screen) return commandCall('Emulation.setDeviceMetricsOverride', page);
   const emulated = { screenWidth: screen.width, screenHeight: screen.height, positionX: 0, positionY: 0 };
   return commandCall('Emulation.setDeviceMetricsOverride', { ...page, ...emulated });
 }
-
-/** When an emulation ends, a page has the size again that it had before, unless its window was resized meanwhile to another one. */
-export const endEmulation = commandCall('Emulation.clearDeviceMetricsOverride', undefined);
 
 /** Gives the page in a window this size. Chromium refuses it while the window is minimised or full screen. */
 export const contentsCommand = (windowId: number, { width, height }: { width: number; height: number }): CommandCall =>

@@ -15,6 +15,12 @@ const urlCharsMax = 8192;
 export type NetworkBuffers = Required<Pick<Protocol.Network.EnableRequest, 'maxTotalBufferSize' | 'maxResourceBufferSize'>>;
 export const noNetworkBuffers: Readonly<NetworkBuffers> = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
 
+/** What the opener of a window asks for; null where it leaves that to the browser. */
+export interface PopupSize {
+  width: number | null;
+  height: number | null;
+}
+
 export interface Tab {
   readonly id: string;
   readonly sessionId: string;
@@ -33,6 +39,8 @@ export interface Tab {
   /** Rank of its last activation among those of all tabs; 0 while it never was active. */
   activation: number;
   viewport: BrowserSettings['viewport'] | null;
+  /** Set if its opener asked for one. */
+  popupSize: PopupSize | null;
   /** With the size of its page outside of an emulation. Only where there is no display. */
   window: { id: number; width: number; height: number } | null;
   /** Answers this page's dialogs; without it they are dismissed. */
@@ -70,6 +78,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     failure: null,
     activation: 0,
     viewport: null,
+    popupSize: null,
     window: null,
     onDialog: null,
     onPausedDocument: null,

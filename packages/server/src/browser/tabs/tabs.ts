@@ -27,6 +27,7 @@ import {
 } from '../model.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
+import { PopupSizes } from './popup-sizes.ts';
 import { Preparation, resumeCommand, type HoldResume } from './preparation.ts';
 import { Prompts } from './prompts.ts';
 import { commandCall, allTargets, pagesOnly } from './settings.ts';
@@ -76,6 +77,7 @@ export class Tabs {
   readonly settings: TabSettings;
   readonly #opener: TabOpener;
   readonly #active: ActiveTab;
+  readonly #popupSizes = new PopupSizes();
   /** The browser context of the first tab, where the session's own tabs are. Clients may open others. */
   #ownContextId: string | undefined;
   #fresh: Promise<void> = Promise.resolve();
@@ -123,6 +125,7 @@ export class Tabs {
     connection.on('Page.frameStartedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'loading'));
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
     connection.on('Page.frameNavigated', ({ frame }, sessionId) => this.#onNavigated(frame, this.sessions.of(sessionId)));
+    connection.on('Page.windowOpen', (event, sessionId) => this.#onOpening(event, this.sessions.of(sessionId)));
     connection.on('Page.javascriptDialogOpening', (event, sessionId) => this.#dialogs.onOpened(event, this.sessions.of(sessionId)));
     connection.on('Page.javascriptDialogClosed', (_, sessionId) => this.#onDialogClosed(sessionId));
     connection.on('Fetch.requestPaused', (event, sessionId) => this.#onPaused(event, sessionId));
@@ -215,8 +218,7 @@ export class Tabs {
   releaseViewport({ targetId, windowId }: { targetId?: string | null; windowId?: unknown }): void {
     for (const tab of this.#publicTabs()) {
       if (tab.viewport === null || (tab.id !== targetId && (windowId === undefined || tab.window?.id !== windowId))) continue;
-      tab.viewport = null;
-      this.preparation.sendNoReply(commandCall('Emulation.clearDeviceMetricsOverride', undefined), tab.sessionId);
+      this.preparation.releaseViewport(tab);
     }
   }
 
@@ -357,11 +359,14 @@ export class Tabs {
 
   #add(sessionId: string, info: TargetInfo, isWaiting: boolean): void {
     const isPrivate = this.settings.isPrivate(info.browserContextId);
+    const opener = this.#tabs.get(info.openerId ?? '');
+    const popupSize = opener ? this.#popupSizes.take(opener, info) : null;
     if (this.#isOverLimit(info, isPrivate)) {
       this.#refuse(sessionId, info, { isWaiting, isPrivate });
       return;
     }
     const tab = createTab(sessionId, info, { isPrivate, createdAt: this.#deps.clock.now() });
+    tab.popupSize = popupSize;
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
@@ -408,6 +413,10 @@ export class Tabs {
 
   #continueResponse({ requestId }: Protocol.Fetch.RequestPausedEvent, sessionId: string | undefined): void {
     this.preparation.sendNoReply(commandCall('Fetch.continueResponse', { requestId }), sessionId);
+  }
+
+  #onOpening(event: Protocol.Page.WindowOpenEvent, opener: Tab | undefined): void {
+    if (opener) this.#popupSizes.onOpening(opener, event);
   }
 
   #onDialogClosed(sessionId: string | undefined): void {
