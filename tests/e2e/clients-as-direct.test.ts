@@ -101,6 +101,17 @@ const playwrightScripts: Record<string, PlaywrightScript> = {
     await page.goto(`data:text/html,${encodeURIComponent(text.slice(0, 200_000))}`);
     return [digest, await page.evaluate('location.href.length')];
   },
+  'a page crashes on request': async ({ context }, { url }) => {
+    const page = await context.newPage();
+    await page.goto(url);
+    const waiting = failureOf(page.waitForEvent('response'));
+    const crashed = page.waitForEvent('crash');
+    const going = failureOf(page.goto('chrome://crash'));
+    await crashed;
+    const results = [await going, await waiting, await failureOf(page.evaluate('1'))];
+    await page.close();
+    return results;
+  },
   'responses have the headers of the site': async ({ page }, { url }) => {
     const response = await page.goto(`${url}/keeps`);
     return (await response?.headersArray())?.map(({ name, value }) => `${name.toLowerCase()}: ${value}`).toSorted();
@@ -151,6 +162,16 @@ const puppeteerScripts: Record<string, PuppeteerScript> = {
     seen.push(await states(page));
     await other.close();
     return seen;
+  },
+  'a page crashes on request': async ({ browser }, { url }) => {
+    const page = await browser.newPage();
+    await page.goto(url);
+    const crashed = once(page as never, 'error');
+    const going = failureOf(page.goto('chrome://crash'));
+    const [error] = (await crashed) as [unknown];
+    const results = [String(error), await going];
+    await page.close();
+    return results;
   },
   'a link to a prerendered page navigates': async ({ page }, { url }) => {
     await page.goto(`${url}/prerender`);

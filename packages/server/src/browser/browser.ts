@@ -129,7 +129,8 @@ class AttachedBrowser implements Browser {
     });
     this.#multiplexer = new Multiplexer(this.#connection, {
       log,
-      ruleContext: () => ({
+      ruleContext: (pageId) => ({
+        pageId,
         downloadsPath,
         acceptDownloads: this.#tabs.settings.ofSession.acceptDownloads,
         uploadPath: (name) => this.#tabs.settings.ofSession.uploadPath?.(name) ?? null,

@@ -15,6 +15,7 @@ const context: RuleContext = {
   acceptDownloads: true,
   tabsFree: 1,
   contextsFree: 1,
+  pageId: null,
   uploadPath: (name) => uploads.get(name) ?? null,
 };
 const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
@@ -60,6 +61,24 @@ describe('the rules for clients', () => {
         assert.equal(kind(method, { url }), 'forward', url);
     });
   }
+
+  it('crash a page by the address for it, and nothing else by a like one', () => {
+    const go = (params: Record<string, unknown>, pageId: string | null): string => kind('Page.navigate', params, { pageId });
+    const url = 'chrome://crash';
+    assert.deepEqual([go({ url }, 'p'), go({ url, frameId: 'p' }, 'p')], ['crash', 'crash']);
+    assert.deepEqual([go({ url }, null), go({ url, frameId: 'f' }, 'p')], ['refuse', 'refuse']);
+    for (const other of [
+      'chrome://crash/',
+      'chrome://crashes',
+      'chrome://crash?x',
+      'chrome://kill',
+      'chrome://gpucrash',
+      'chrome://inducebrowsercrashforrealz',
+    ])
+      assert.equal(go({ url: other }, 'p'), 'refuse', other);
+    for (const method of ['Target.createTarget', 'Network.loadNetworkResource', 'Fetch.continueRequest'])
+      assert.equal(kind(method, { url }, { pageId: 'p' }), 'refuse', method);
+  });
 
   it('name every command of the protocol exactly once', async () => {
     const { domains } = (await protocolDocument()) as { domains: { domain: string; commands?: { name: string }[] }[] };

@@ -20,6 +20,8 @@ export interface RuleContext {
   tabsFree: number;
   /** How many more browser contexts may be created. */
   contextsFree: number;
+  /** The page that the command is for; null: a frame, a worker or the browser. */
+  pageId: string | null;
 }
 
 type RuleDecision =
@@ -28,7 +30,9 @@ type RuleDecision =
   /** `code` is that of JSON-RPC; default -32000, as the browser's own refusals. */
   | { kind: 'refuse'; message: string; code?: number }
   /** Answered here and never sent to the browser. */
-  | { kind: 'close' };
+  | { kind: 'close' }
+  /** Crashes the page in place of a navigation. */
+  | { kind: 'crash' };
 
 type Rule = (params: ClientParams, context: RuleContext) => RuleDecision;
 
@@ -53,6 +57,13 @@ const checkNavigation: Rule = ({ url }) => {
   return isBrowsable(address)
     ? forward
     : refuse('Cannot navigate to this URL: only http, https, data, blob and about:blank are available in this session');
+};
+
+/** Tests crash their pages by an address of the browser's own. It shows nothing, and they could send `Page.crash`. */
+const checkPageNavigation: Rule = (params, context) => {
+  const { url, frameId = context.pageId } = params;
+  const isCrash = url === 'chrome://crash' && context.pageId !== null && frameId === context.pageId;
+  return isCrash ? { kind: 'crash' } : checkNavigation(params, context);
 };
 
 const checkNewTarget: Rule = (params, context) => {
@@ -154,7 +165,7 @@ const rules = new Map<string, Rule>(
     'Browser.close': () => ({ kind: 'close' }),
     'Browser.setDownloadBehavior': rewriteDownloads,
     'Page.setDownloadBehavior': rewritePageDownloads,
-    'Page.navigate': checkNavigation,
+    'Page.navigate': checkPageNavigation,
     'Page.startScreenRecording': ({ captureArea }) =>
       captureArea === undefined || captureArea === 'target' ? forward : refuse('Only the page can be recorded in this session'),
     'Network.loadNetworkResource': checkNavigation,

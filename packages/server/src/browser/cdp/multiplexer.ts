@@ -40,7 +40,7 @@ const ownCommandId = -(2 ** 31);
 
 interface MultiplexerDeps {
   log: Log;
-  ruleContext(): RuleContext;
+  ruleContext(pageId: string | null): RuleContext;
   onActivity(): void;
   /** A client activated a page. */
   onActivate(targetId: string): void;
@@ -295,7 +295,8 @@ export class Multiplexer {
       this.#send(client, JSON.stringify({ id, error: { code: -32001, message: 'Session with given id not found.' } }));
       return undefined;
     }
-    const decision = applyRules(method, params, this.#deps.ruleContext());
+    const pageId = attachment.targetType === 'page' ? attachment.targetId : null;
+    const decision = applyRules(method, params, this.#deps.ruleContext(pageId));
     if (decision.kind === 'refuse') {
       this.#send(client, JSON.stringify({ id, error: { code: decision.code ?? -32000, message: decision.message }, sessionId }));
       return undefined;
@@ -306,6 +307,7 @@ export class Multiplexer {
       this.#disconnect(client, 'browser_close');
       return undefined;
     }
+    if (decision.kind === 'crash') return this.#crash(attachment, id);
     this.#trackCommand(attachment, { id, method, params });
     this.#contexts.onCommand(client, `${sessionId ?? client.sessionId} ${id}`, { method, params });
     // Serialized again from the checked values, so that the browser cannot read anything else.
@@ -321,6 +323,12 @@ export class Multiplexer {
     if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, { send, answer });
     else send();
     return attachment.backlog;
+  }
+
+  /** The browser's reply to a navigation to `chrome://crash`. That to its own command comes when the page is loaded again. */
+  #crash({ client, sessionId, targetId: frameId }: Attachment<Client>, id: number): undefined {
+    this.#send(client, JSON.stringify({ id, result: { frameId, errorText: 'net::ERR_ABORTED' }, sessionId }));
+    this.#connection.forward(JSON.stringify({ id: ownCommandId, method: 'Page.crash', params: {}, sessionId }));
   }
 
   /** To a client that closes its browser, nothing of its own stays open. */
