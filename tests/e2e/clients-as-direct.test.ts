@@ -101,6 +101,19 @@ const playwrightScripts: Record<string, PlaywrightScript> = {
     await page.goto(`data:text/html,${encodeURIComponent(text.slice(0, 200_000))}`);
     return [digest, await page.evaluate('location.href.length')];
   },
+  'a page without scroll bars, on request, is as wide as its viewport': async ({ page, context }, { url }) => {
+    const devtools = await context.newCDPSession(page);
+    await devtools.send('Emulation.setScrollbarsHidden', { hidden: true });
+    const widths: unknown[] = [];
+    for (const path of ['/', '/frame']) {
+      await page.goto(url + path);
+      await page.evaluate(() => (document.body.style.height = '3000px'));
+      widths.push(await page.evaluate(() => innerWidth - document.documentElement.clientWidth));
+    }
+    await devtools.send('Emulation.setScrollbarsHidden', { hidden: false });
+    await devtools.detach();
+    return widths;
+  },
   'a page crashes on request': async ({ context }, { url }) => {
     const page = await context.newPage();
     await page.goto(url);
