@@ -27,18 +27,31 @@ run_npm() {
   fi
 }
 
+# npm on an older one leaves out packages without a word.
+require_node() {
+  version=$("${npm_node_execpath:-node}" --version)
+  minor=${version#v*.}
+  case "${version%%.*}" in
+    v[0-9] | v1[0-9]) ;;
+    v20) if [ "${minor%%.*}" -ge 19 ]; then return 0; fi ;;
+    *) return 0 ;;
+  esac
+  echo "Node $version is too old: install Node 20.19 or newer. That of Debian 12 is older." >&2
+  exit 1
+}
+
 # The stamp lies in node_modules, so it goes when that goes, and an install that was cut short leaves none.
 install_npm_packages() {
   stamp=node_modules/.berth-lockfile
   if [ -x node_modules/.bin/node ] && sha256sum package-lock.json | cmp -s - "$stamp"; then return 0; fi
   echo 'Installing npm packages ...' >&2
+  require_node
   # The system's npm may run on an older Node than the packages ask for; they run on the pinned one.
   quietly run_npm ci --ignore-scripts --include=dev --include=optional --loglevel=error --no-audit --no-fund
-  # The npm of Debian 12 (9.2) leaves out the link to the pinned Node.
-  if [ ! -x node_modules/.bin/node ]; then
-    echo "npm $(run_npm --version) has not installed the pinned Node. Install Node 20 or newer with its own npm: those of Debian 12 are older." >&2
-    exit 1
-  fi
+  # npm 9 and 10, which Node 20 and 22 come with, leave out the link to the pinned Node.
+  for pinned in node_modules/node-linux-*/bin/node; do
+    [ -x node_modules/.bin/node ] || ln -s "../${pinned#node_modules/}" node_modules/.bin/node
+  done
   sha256sum package-lock.json >"$stamp"
 }
 

@@ -130,7 +130,7 @@ const isolatedUnitTests = filesOf(
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,hostile-text,operations}/*.test.ts',
-  'tests/serve.test.ts',
+  'tests/{serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests].includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
