@@ -30,6 +30,13 @@ const sharedMemoryBytes = 1024 ** 3;
 const profileBytes = 512 * 1024 ** 2;
 const temporaryBytes = 256 * 1024 ** 2;
 
+/**
+ * Where Chromium finds Yama, which the kernels of Debian and Ubuntu have, it asks
+ * the crash reporter for its number and ends with SIGTRAP if there is no answer.
+ * Hidden, Yama stays in force.
+ */
+const yamaPath = '/proc/sys/kernel/yama';
+
 export interface Command {
   program: string;
   args: string[];
@@ -126,7 +133,7 @@ function fileSystem(options: JailOptions): string[] {
     ...(chromiumFolder.startsWith('/usr/lib/') ? [] : ['--ro-bind', chromiumFolder, chromiumFolder]),
     // The crash reporter's two processes would run outside the machine's session, for reports that nobody reads.
     ...maskedCrashReporter(chromiumFolder),
-    ...['--proc', '/proc', ...devices, '--symlink', '/proc/self/fd', '/dev/fd'],
+    ...['--proc', '/proc', ...hiddenFolder(yamaPath), ...devices, '--symlink', '/proc/self/fd', '/dev/fd'],
     ...memory('/dev/shm', sharedMemoryBytes),
     ...memory('/tmp', temporaryBytes),
     ...memory('/home', profileBytes),
@@ -154,6 +161,11 @@ export function sameAsHost(path: string): string[] {
 function maskedCrashReporter(chromiumFolder: string): string[] {
   const reporter = `${chromiumFolder}/chrome_crashpad_handler`;
   return lstatSync(reporter, { throwIfNoEntry: false }) ? ['--ro-bind', '/dev/null', reporter] : [];
+}
+
+/** Covers a folder, where the host has it, with one that is empty and stays so. */
+export function hiddenFolder(path: string): string[] {
+  return lstatSync(path, { throwIfNoEntry: false }) ? ['--tmpfs', path, '--remount-ro', path] : [];
 }
 
 interface UnjailedOptions extends Omit<JailOptions, 'hostDownloadsPath' | 'hostUploadsPath'> {
