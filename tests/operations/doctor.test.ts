@@ -1,6 +1,6 @@
 /** The doctor on a host that works, beside a service that runs, and on one where nothing does. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -41,6 +41,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
       /^ok +node +24\.\d+\.\d+ on Linux/m,
       /^ok +chromium +Chromium \d+\.\S+ .*\(\/usr\/lib\/chromium\/chromium\)$/m,
       /^ok +machines +processes in jails$/m,
+      /^ok +browsers +start: headless, full_browser, shell$/m,
       /^ok +memory +[\d.]+ GB available of [\d.]+ GB, \d+ processors: about \d+ sessions$/m,
       /^ok +data +\S+\/new\/data can be created$/m,
       /^ok +database +PostgreSQL 18\S*, embedded; the first start creates the database$/m,
@@ -113,6 +114,21 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.ok(warnings.some((note) => note.startsWith('recordings: no ffmpeg that works at /nonexistent/ffmpeg')));
     assert.doesNotMatch(JSON.stringify(findings), /hidden/);
     assert.equal(existsSync('/proc/berth'), false);
+  });
+
+  it('starts a browser of each kind, and says why one does not start', async () => {
+    const chromium = join(folder, 'chromium');
+    // It runs here, and not in a jail, whose /tmp is its own.
+    writeFileSync(chromium, '#!/bin/sh\necho Chromium 1\n', { mode: 0o755 });
+    const { code, findings } = await diagnose({ BERTH_CHROMIUM: chromium, BERTH_DATA_DIR: join(folder, 'jails'), BERTH_PORT: '0' });
+    assert.equal(code, 1);
+    const problems = notesOf(findings, 'problem');
+    assert.deepEqual(
+      problems.map((note) => note.split(' does not start: ', 1)[0]),
+      ['browsers: headless', 'browsers: full_browser'],
+    );
+    assert.match(problems[0] ?? '', /: the browser exited at start: code 127; .*chromium: No such file or directory$/);
+    rmSync(chromium);
   });
 
   it('writes, reads and deletes an object where there is a bucket, and shows no credentials', async () => {

@@ -16,6 +16,7 @@ import {
   probeIsolation,
   processorsHere,
   programVersion,
+  startBrowsers,
 } from './runtime/diagnose.ts';
 import { createVideoEncoders } from './runtime/encoder/encoder.ts';
 import { createHostReader } from './runtime/runtime.ts';
@@ -38,7 +39,17 @@ export async function checkHost(config: Config): Promise<Finding[]> {
     checkIsolation(config),
     checkCgroups(),
   ]);
-  return [checkNode(), checkHeadlessShell(config), ...machines.flat(), checkMemory(config), checkOpenFiles(config), checkClock()];
+  // Not beside the others: their trials have time limits.
+  const browsers = await checkBrowsers(config);
+  return [
+    checkNode(),
+    checkHeadlessShell(config),
+    ...machines.flat(),
+    ...browsers,
+    checkMemory(config),
+    checkOpenFiles(config),
+    checkClock(),
+  ];
 }
 
 function checkNode(): Finding {
@@ -131,6 +142,18 @@ async function checkIsolation(config: Config): Promise<Finding[]> {
     ...('refused' in exposed ? [exposed.refused] : []),
     ...warnings.map((text) => (text === refusal ? problem('isolation', text) : warning('isolation', text))),
   ];
+}
+
+/** A jail can be built where Chromium still refuses to start in it. */
+async function checkBrowsers({ runtime, chromium, fetchChromium }: Config): Promise<Finding[]> {
+  if (runtime === 'qemu' || !canRun(chromium)) return [];
+  const shellPath = canRun(fetchChromium) ? fetchChromium : chromium;
+  const started = await attempt('browsers', () => startBrowsers({ chromiumPath: chromium, shellPath }));
+  if ('refused' in started) return [started.refused];
+  const failed = [...started.value].filter(([, why]) => why !== null);
+  if (failed.length === 0) return [ok('browsers', `start: ${[...started.value.keys()].join(', ')}`)];
+  const advice = 'Sessions of this kind are answered with no_capacity until it does.';
+  return failed.map(([kind, why]) => problem('browsers', `${kind} does not start: ${why}`, advice));
 }
 
 async function checkCgroups(): Promise<Finding> {
