@@ -142,9 +142,12 @@ export class WorkerClient {
   }
 }
 
+/** They ask for the request again; a worker that was frozen has not read what arrived meanwhile. */
+const retriedCodes: readonly (string | null)[] = ['idempotency_in_progress', 'request_timeout'];
+
 /** Whether the response needs no retry. */
 function isFinal({ status, code }: WorkerResponse): boolean {
-  return status < 500 && status !== 429 && code !== 'idempotency_in_progress';
+  return status < 500 && status !== 429 && !retriedCodes.includes(code);
 }
 
 function toResponse(answer: CallResult): WorkerResponse {
