@@ -147,7 +147,7 @@ async function checkIsolation(config: Config): Promise<Finding[]> {
 /** A jail can be built where Chromium still refuses to start in it. */
 async function checkBrowsers({ runtime, chromium, fetchChromium }: Config): Promise<Finding[]> {
   if (runtime === 'qemu' || !canRun(chromium)) return [];
-  const shellPath = canRun(fetchChromium) ? fetchChromium : chromium;
+  const shellPath = canRun(fetchChromium) ? fetchChromium : undefined;
   const started = await attempt('browsers', () => startBrowsers({ chromiumPath: chromium, shellPath }));
   if ('refused' in started) return [started.refused];
   const failed = [...started.value].filter(([, why]) => why !== null);

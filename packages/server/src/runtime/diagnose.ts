@@ -1,4 +1,4 @@
-/** What this host can do for machines, found out without starting a runtime. */
+/** What this host can do for machines, found out without the service. */
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
