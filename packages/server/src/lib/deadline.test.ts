@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
@@ -57,16 +55,4 @@ it('is free when its time is over, though it was part of others that never abort
     await sleep(5);
     collect();
   }
-});
-
-it('is what the service uses: nothing in it makes a signal by AbortSignal.timeout', () => {
-  const root = join(import.meta.dirname, '..');
-  // Scripts of pages run in a browser, and tests end.
-  const isOfService = (file: string): boolean => !/^page-scripts|testing|runtime-suite|\.(test|fixture)\.ts$/.test(file);
-  const files = globSync('**/*.ts', { cwd: root }).filter(isOfService);
-  assert.ok(files.length > 300, 'the files of the service');
-  assert.deepEqual(
-    files.filter((file) => readFileSync(join(root, file), 'utf8').includes('AbortSignal.timeout(')),
-    [],
-  );
 });

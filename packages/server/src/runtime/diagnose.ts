@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { promisify } from 'node:util';
+import { abortAfter } from '../lib/deadline.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import { controllers, findCgroupTrees, type Controller } from './host/cgroup-tree.ts';
@@ -58,7 +59,7 @@ async function startBrowser(runtime: Runtime, kind: VmKind): Promise<string | nu
   const acceptEgress = (connection: Duplex): void => void connection.destroy();
   try {
     const spec = { id: newId('vm'), kind, acceptEgress, priority: 'normal' } as const;
-    const vm = await runtime.boot(spec, { signal: AbortSignal.timeout(runtime.bootMsMax) });
+    const vm = await runtime.boot(spec, { signal: abortAfter(runtime.bootMsMax) });
     await vm.destroy();
     return null;
   } catch (error) {
