@@ -26,7 +26,7 @@ interface FlushDeps {
 }
 
 /** Rows in one transaction, which should hold its locks for milliseconds only. */
-const rowsMax = 300;
+const rowsMax = 500;
 /** Accrued charges of an open meter before it is charged, in millionths: a tenth of a credit, to limit journal entries. */
 const accruedMax = 100_000;
 /** Rows of meters are retained for these months; monthly sums of owners forever. */
