@@ -3,7 +3,7 @@
  * database and the hosts do is modelled: a row changes at once, and a machine boots in a second and a half.
  */
 import { LeaseView, leaseTiming, watchedMax } from '../../packages/server/src/fleet/testing.ts';
-import { hasRoom, rankWorkers, type Room } from '../../packages/server/src/placement/testing.ts';
+import { hasPlenty, hasRoom, rankWorkers, type Room } from '../../packages/server/src/placement/testing.ts';
 import { Events } from './events.ts';
 import { seeded } from '../../packages/server/src/lib/seeded.fixture.ts';
 
@@ -199,9 +199,10 @@ class Simulation {
     return Array.from({ length: filledFrom }, () => rooms[Math.floor(this.#random() * rooms.length)]!);
   }
 
-  /** As the statement does it: by the rows as they are now. */
+  /** As the statement does it: by the rows as they are now, or without a look at them where there is plenty of room. */
   #reserve(view: View, ranked: string[]): string[] {
-    const first = ranked.find((id) => hasRoom(this.#byId.get(id)!.room));
+    const expected = view.rooms.find(({ workerId }) => workerId === ranked[0]);
+    const first = expected && hasPlenty(expected) ? ranked[0] : ranked.find((id) => hasRoom(this.#byId.get(id)!.room));
     if (first === undefined) return ranked;
     const host = this.#byId.get(first)!;
     host.room = { ...host.room, reserved: host.room.reserved + 1 };

@@ -24,13 +24,15 @@ export interface StatementCosts {
 
 const operations = 200;
 const reads = 100;
-const watchMs = 8000;
+/** Processor time is counted in hundredths of a second. */
+const watchMs = 20_000;
+const settleMs = 5000;
 
 /** Of two workers in this process, with simulated machines. */
 export async function measureStatements(): Promise<StatementCosts> {
   const fleet = await startFleet({ workers: 2 });
   try {
-    await sleep(watchMs);
+    await sleep(settleMs);
     const idle = await during(fleet, () => sleep(watchMs));
     const ids: string[] = [];
     const creates = await during(fleet, async () => {
@@ -39,6 +41,7 @@ export async function measureStatements(): Promise<StatementCosts> {
         ids.push(body.session_id);
       }
     });
+    await sleep(settleMs);
     const loaded = await during(fleet, () => sleep(watchMs));
     const ends = await during(fleet, async () => {
       for (const session_id of ids) await fleet.call(0, endSession, { params: { session_id } });

@@ -14,6 +14,8 @@ const workersCount = 3;
 const sessionsCount = 1000;
 const atOnce = 20;
 const createsDefault = 200;
+/** Before what is counted, at each worker: code that has run a few times is compiled, and connections are open. */
+const warmUps = 20;
 /** Loops that start together have parted, and the database has written what the creates left. */
 const quietMs = 10_000;
 const watchMs = 30_000;
@@ -67,9 +69,11 @@ export async function fleetIdle(bench: Bench): Promise<Section> {
 /** Alternates, so that both meet the same host. */
 async function compareCreates(single: TestApp, fleet: TestFleet, runs: number): Promise<{ single: number[]; fleet: number[] }> {
   const ms = { single: [] as number[], fleet: [] as number[] };
-  for (let run = 0; run < runs; run += 1) {
-    ms.single.push(await timeCreate(single));
-    ms.fleet.push(await timeCreate(fleet.worker(run % workersCount)));
+  for (let run = -warmUps * workersCount; run < runs; run += 1) {
+    const once = { single: await timeCreate(single), fleet: await timeCreate(fleet.worker(Math.abs(run) % workersCount)) };
+    if (run < 0) continue;
+    ms.single.push(once.single);
+    ms.fleet.push(once.fleet);
   }
   return ms;
 }

@@ -137,6 +137,7 @@ export class App {
       ...(services.forwarding?.loops ?? []),
       ...(services.objects ? [services.objects.maintenance] : []),
       services.rates.exchange,
+      services.placement.reservations,
     ];
     const machines = [
       fleet.heartbeat,

@@ -45,7 +45,7 @@ function placementOf(workerId: string, { hasPeers = true, state = 'active', owne
     sessionsByWorker: () => Promise.resolve(new Map(Object.entries(owned))),
     ...own,
   });
-  return async (work: Partial<PlacementOf> = {}): Promise<readonly string[]> => {
+  const place = async (work: Partial<PlacementOf> = {}): Promise<readonly string[]> => {
     const { workerIds, isPinned } = await placement.candidates({
       work: 'session',
       owner: 'o',
@@ -56,6 +56,11 @@ function placementOf(workerId: string, { hasPeers = true, state = 'active', owne
     assert.equal(isPinned, pin !== undefined);
     return workerIds;
   };
+  const store = async (): Promise<void> => {
+    placement.reservations.nudge();
+    await placement.reservations.idle();
+  };
+  return Object.assign(place, { store });
 }
 
 const countFirsts = (candidates: readonly (readonly string[])[]): Record<string, number> => {
@@ -170,6 +175,32 @@ describe('where a session runs', () => {
     clock.advance(1000);
     await place();
     assert.deepEqual({ operations: operations.toSorted(), reads }, { operations: ['select', 'update', 'update'], reads: 2 });
+  });
+
+  it('is reserved later where there is plenty of room: without a statement, and counted by this worker at once', async () => {
+    for (const workerId of ['a', 'b']) await beat(database.store, { workerId, sessionsMax: 100 });
+    const place = placementOf('a');
+    await place();
+    const operations: string[] = [];
+    database.store.observe({ onConnection: () => undefined, onStatement: (operation) => operations.push(operation) });
+    const firsts = [await place(), await place(), await place()];
+    assert.deepEqual(operations, []);
+    assert.equal(Math.max(...Object.values(countFirsts(firsts))), 2);
+    // What is read again has them, though no row does.
+    clock.advance(1000);
+    await place();
+    assert.deepEqual(await reserved(), { a: 0, b: 0 });
+    const more = await times(5, () => place());
+    assert.equal(Math.max(...Object.values(countFirsts(more))), 3);
+    await place.store();
+    assert.deepEqual(await reserved(), { a: 5, b: 5 });
+    await place.store();
+    assert.deepEqual(await reserved(), { a: 5, b: 5 });
+    // From half of the room on, it is reserved before.
+    for (const workerId of ['a', 'b']) await beat(database.store, { workerId, sessionsMax: 100, sessions: 46 });
+    operations.length = 0;
+    await placementOf('a')();
+    assert.deepEqual(operations.filter((each) => each === 'update').length, 1);
   });
 
   it('is read beside the pin of the owner', { timeout: 10_000 }, async () => {

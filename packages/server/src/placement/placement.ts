@@ -2,11 +2,12 @@
 import { ServiceError, type WorkerState } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
+import { Loop } from '../lib/loop.ts';
 import { silentSecondsMax, type Fleet } from '../fleet/fleet.ts';
 import type { Store } from '../store/store.ts';
-import { hasRoom, rankWorkers, type Room } from './rank.ts';
+import { hasPlenty, hasRoom, rankWorkers, type Room } from './rank.ts';
 import { Recent } from './recent.ts';
-import { findWorker, listRooms, reserveRoom } from './store.ts';
+import { addReserved, findWorker, listRooms, reserveRoom } from './store.ts';
 
 export { Workers } from './workers.ts';
 export { rankWorkers, hasRoom, type PlacementRequest, type Room } from './rank.ts';
@@ -51,6 +52,8 @@ export interface Candidates {
 const rereadMs = 1000;
 const regionsMax = 1000;
 const ownersMax = 10_000;
+/** Reservations that nothing waits for are stored together after this time: the other workers' rows are older than that. */
+const storeMs = 100;
 
 /** What a choice is made by. */
 interface View {
@@ -65,20 +68,24 @@ export class Placement {
   readonly #rooms: Recent<Room[]>;
   /** By owner. */
   readonly #ownerSessions: Recent<Map<string, number>>;
+  /** Sessions by worker that no row counts yet. */
+  readonly #unstored = new Map<string, number>();
+  readonly reservations: Loop;
 
   constructor(deps: PlacementDeps) {
-    const { store, clock, sessionsByWorker } = deps;
+    const { clock, sessionsByWorker } = deps;
     this.#deps = deps;
     const recently = { clock, forMs: rereadMs };
-    this.#rooms = new Recent({ ...recently, max: regionsMax, read: (region) => listRooms(store, region, silentSecondsMax) });
+    this.#rooms = new Recent({ ...recently, max: regionsMax, read: (region) => this.#readRooms(region) });
     this.#ownerSessions = new Recent({ ...recently, max: ownersMax, read: async (owner) => new Map(await sessionsByWorker(owner)) });
+    this.reservations = new Loop('reservations', storeMs, () => this.#storeReservations());
   }
 
   /**
-   * For a session, room is reserved on the first. Only this worker's own id where it is alone, where no worker of the
-   * region lives, and where the database is unavailable: its own checks know the reason
-   * and say it to the caller. For a pinned owner only the worker that it is pinned to, whatever the region: that
-   * worker serves it by proxies, or says that it cannot.
+   * For a session, room is reserved on the first; where it has plenty, soon after: if it is full all the same, it says
+   * so, and the next one is asked. Only this worker's own id where it is alone, where no worker of the region lives,
+   * and where the database is unavailable: its own checks know the reason and say it to the caller. For a pinned owner
+   * only the worker that it is pinned to, whatever the region: that worker serves it by proxies, or says that it cannot.
    * @throws ServiceError no_capacity, draining, store_unavailable for a pinned owner
    */
   async candidates(work: PlacementOf): Promise<Candidates> {
@@ -124,13 +131,36 @@ export class Placement {
     if (!isSession && here && hasRoom(here)) return [workerId];
     const ranked = rankWorkers(view.rooms, { region, kind, ownerSessions: view.ownerSessions }, random);
     if (!isSession) return ranked;
-    const first = await this.#reserve(view, ranked);
+    const expected = view.rooms.find((room) => room.workerId === ranked[0]);
+    if (expected && hasPlenty(expected)) {
+      count(view, expected.workerId, 1);
+      this.#addUnstored(expected.workerId, 1);
+      return ranked;
+    }
+    const first = await this.#reserve(view, expected, ranked);
     return first === undefined ? ranked : [first, ...ranked.filter((id) => id !== first)];
   }
 
+  /** What fails is forgotten: it would be two heartbeats later. One row at a time, so that two workers never wait for each other. */
+  async #storeReservations(): Promise<void> {
+    for (const [workerId, count] of [...this.#unstored])
+      await addReserved(this.#deps.store, workerId, count).finally(() => this.#addUnstored(workerId, -count));
+  }
+
+  #addUnstored(workerId: string, sessions: number): void {
+    const unstored = (this.#unstored.get(workerId) ?? 0) + sessions;
+    if (unstored > 0) this.#unstored.set(workerId, unstored);
+    else this.#unstored.delete(workerId);
+  }
+
+  /** Rows that were read while reservations are being stored may have them twice: a worker looks fuller than it is, never emptier. */
+  async #readRooms(region: string): Promise<Room[]> {
+    const rooms = await listRooms(this.#deps.store, region, silentSecondsMax);
+    return rooms.map((room) => ({ ...room, reserved: room.reserved + (this.#unstored.get(room.workerId) ?? 0) }));
+  }
+
   /** Undefined: none has room by now. They are tried all the same. */
-  async #reserve(view: View, ranked: readonly string[]): Promise<string | undefined> {
-    const expected = view.rooms.find(({ workerId }) => workerId === ranked[0]);
+  async #reserve(view: View, expected: Room | undefined, ranked: readonly string[]): Promise<string | undefined> {
     if (!expected || !hasRoom(expected)) return undefined;
     // Before the statement, so that the next one of a burst sees it.
     count(view, expected.workerId, 1);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
+import { hasPlenty, hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
 import { seeded } from '../lib/seeded.fixture.ts';
 
 const roomOf = (workerId: string, room: Partial<Room> = {}): Room => ({
@@ -61,6 +61,13 @@ describe('the order of workers', () => {
     assert.deepEqual(rank([...full, roomOf('d', { sessions: 9 })]), ['d']);
     assert.deepEqual(rank(full).toSorted(), ['a', 'b', 'c']);
     assert.deepEqual(rank([roomOf('a', { isAdmitting: false })]), ['a']);
+  });
+
+  it('has plenty of room while half of it is free, and more than one burst takes', () => {
+    const plenty = (room: Partial<Room>): boolean => hasPlenty(roomOf('a', { sessionsMax: 100, ...room }));
+    assert.deepEqual([plenty({ sessions: 40, reserved: 10 }), plenty({ sessions: 40, reserved: 11 })], [true, false]);
+    assert.deepEqual([plenty({ machinesLeft: 16 }), plenty({ machinesLeft: 15 })], [true, false]);
+    assert.deepEqual([plenty({ sessions: 17, machinesLeft: 16 }), plenty({ isAdmitting: false })], [false, false]);
   });
 
   it('differs by chance alone among equals, and is the same for the same chance', () => {

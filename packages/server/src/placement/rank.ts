@@ -39,6 +39,8 @@ const candidatesMax = 4;
 const sampleMax = 16;
 /** All sessions of an owner on one worker count as much as this share of its room. */
 const spreadWeight = 0.2;
+/** A worker with fewer free places may be filled by one burst. */
+const plentyMin = 16;
 /** Busy processors count as much as this share of a worker's room. */
 const busyWeight = 0.5;
 
@@ -72,7 +74,13 @@ function classify(rooms: readonly Room[], { region, kind }: PlacementRequest): R
 /** Whether one more session fits, as far as its rows say. */
 export const hasRoom = (room: Room): boolean => room.isAdmitting && roomLeft(room) > room.reserved;
 
+/** Whether so much is free that a burst does not fill it before the rows are read again: half of all. */
+export const hasPlenty = (room: Room): boolean =>
+  room.isAdmitting && roomLeft(room) - room.reserved >= Math.max(plentyMin, capacityOf(room) / 2);
+
 const roomLeft = ({ sessions, sessionsMax, machinesLeft }: Room): number => Math.min(sessionsMax - sessions, machinesLeft ?? Infinity);
+
+const capacityOf = (room: Room): number => room.sessions + Math.max(0, roomLeft(room));
 
 /** Sessions that were placed since its report may have taken its warm machines. */
 const isWarm = ({ warm, reserved }: Room, kind: string): boolean => (warm[kind] ?? 0) > reserved;
@@ -88,7 +96,7 @@ function bestOf(rooms: readonly Room[], request: PlacementRequest, random: () =>
 }
 
 function loadOf(room: Room, { ownerSessions }: PlacementRequest, owned: number): number {
-  const capacity = room.sessions + Math.max(0, roomLeft(room));
+  const capacity = capacityOf(room);
   const used = capacity > 0 ? (room.sessions + room.reserved) / capacity : 1;
   return used + spreadWeight * ((ownerSessions.get(room.workerId) ?? 0) / owned) + (room.isBusy ? busyWeight : 0);
 }

@@ -109,6 +109,17 @@ export async function reserveRoom(
   return row?.worker_id;
 }
 
+/** Whatever room it has: for sessions that were placed already. */
+export async function addReserved(tables: Tables, workerId: string, count: number): Promise<void> {
+  await tables
+    .tables<PlacementTables>()
+    .updateTable('workers')
+    .set({ reserved_now: sql<number>`reserved_now + ${count}` })
+    .where('worker_id', '=', workerId)
+    .returning(withoutDisk.as('commit'))
+    .execute();
+}
+
 /** A worker as it reported last, and what its operator decided. */
 export interface WorkerRow extends ReportedRoom {
   url: string;

@@ -4,7 +4,7 @@ import { silentLog } from '../lib/log.ts';
 import { Placement, type PlacementDeps } from './placement.ts';
 
 export type { Placement } from './placement.ts';
-export { hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
+export { hasPlenty, hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
 export { listRooms } from './store.ts';
 
 /** Of a worker that has others beside it. */
