@@ -262,7 +262,7 @@ describe('where a fetch runs', () => {
     await beat(database.store, { workerId: 'b' });
     assert.deepEqual(await placementOf('a')({ work: 'fetch' }), ['a']);
     await beat(database.store, { workerId: 'a', admitting: false });
-    assert.deepEqual(await placementOf('a')({ work: 'fetch' }), ['b']);
+    assert.deepEqual(await placementOf('a')({ work: 'fetch' }), ['b', 'a']);
     assert.deepEqual(await reserved(), { a: 0, b: 0 });
   });
 });

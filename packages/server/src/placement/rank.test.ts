@@ -56,9 +56,11 @@ describe('the order of workers', () => {
     assert.deepEqual(rank(rooms, { a: 3 }), ['b', 'a', 'c']);
   });
 
-  it('has no full worker while another has room, and the least loaded ones otherwise', () => {
+  it('has full workers after those with room, the least loaded first, for their rows may count a session twice', () => {
     const full = [roomOf('a', { sessions: 10 }), roomOf('b', { sessions: 9, reserved: 1 }), roomOf('c', { machinesLeft: 0 })];
-    assert.deepEqual(rank([...full, roomOf('d', { sessions: 9 })]), ['d']);
+    const [first, ...others] = rank([...full, roomOf('d', { sessions: 9 })]);
+    assert.deepEqual([first, ...others.toSorted()], ['d', 'a', 'b', 'c']);
+    assert.deepEqual(rank([roomOf('e', { sessions: 12 }), roomOf('f', { sessions: 8, reserved: 2 }), roomOf('g')])[0], 'g');
     assert.deepEqual(rank(full).toSorted(), ['a', 'b', 'c']);
     assert.deepEqual(rank([roomOf('a', { isAdmitting: false })]), ['a']);
   });
@@ -106,7 +108,12 @@ describe('whatever the workers report', () => {
         assert.ok(ids.length <= 4);
         assert.ok(ranked.every((room) => serving.includes(room)));
         assert.equal(ids.length > 0, serving.length > 0);
-        if (serving.some(hasRoom)) assert.ok(ranked.every(hasRoom));
+        assert.equal(ranked.filter(hasRoom).length, Math.min(4, serving.filter(hasRoom).length));
+        assert.ok(
+          ranked.every((room, n) => n === 0 || !hasRoom(room) || hasRoom(ranked[n - 1] ?? room)),
+          'those with room first',
+        );
+        assert.equal(ids.length, Math.min(4, serving.length));
       }),
       runs,
     );

@@ -47,26 +47,30 @@ const busyWeight = 0.5;
 /**
  * Ids of workers in the order in which to try them: of the region, that run the
  * kind, with room; those with a warm machine first, then by room and by how
- * few sessions of the owner they have. Where none has room, the least loaded ones:
- * they know better than their last report. Empty where no worker serves the region and kind.
+ * few sessions of the owner they have. Then those without room, the least loaded first: their rows may
+ * count a session twice, and they know better. Empty where no worker serves the region and kind.
  */
 export function rankWorkers(rooms: readonly Room[], request: PlacementRequest, random: () => number): string[] {
-  const { serving, roomy, warm } = classify(rooms, request);
-  if (roomy.length === 0) return bestOf(sample(serving, sampleMax, random), request, random);
-  if (roomy.length <= sampleMax) return bestOf(roomy, request, random);
-  const sampled = new Set([...sample(warm, sampleMax / 2, random), ...sample(roomy, sampleMax, random)]);
-  return bestOf([...sampled].slice(0, sampleMax), request, random);
+  const { full, roomy, warm } = classify(rooms, request);
+  if (roomy.length > sampleMax) {
+    const sampled = new Set([...sample(warm, sampleMax / 2, random), ...sample(roomy, sampleMax, random)]);
+    return bestOf([...sampled].slice(0, sampleMax), request, random);
+  }
+  const best = bestOf(roomy, request, random);
+  if (best.length === candidatesMax) return best;
+  return [...best, ...bestOf(sample(full, sampleMax, random), request, random)].slice(0, candidatesMax);
 }
 
 /** One pass: there may be thousands, for each placement. */
-function classify(rooms: readonly Room[], { region, kind }: PlacementRequest): Record<'serving' | 'roomy' | 'warm', Room[]> {
-  const classes: Record<'serving' | 'roomy' | 'warm', Room[]> = { serving: [], roomy: [], warm: [] };
+function classify(rooms: readonly Room[], { region, kind }: PlacementRequest): Record<'full' | 'roomy' | 'warm', Room[]> {
+  const classes: Record<'full' | 'roomy' | 'warm', Room[]> = { full: [], roomy: [], warm: [] };
   for (const room of rooms) {
     if (!room.takesWork || room.region !== region || !room.kinds.includes(kind)) continue;
-    classes.serving.push(room);
-    if (!hasRoom(room)) continue;
-    classes.roomy.push(room);
-    if (isWarm(room, kind)) classes.warm.push(room);
+    if (!hasRoom(room)) classes.full.push(room);
+    else {
+      classes.roomy.push(room);
+      if (isWarm(room, kind)) classes.warm.push(room);
+    }
   }
   return classes;
 }
