@@ -250,6 +250,19 @@ describe('where a session runs', () => {
     await assert.rejects(place('pinned'), { code: 'store_unavailable' });
     await proxy.restore();
     assert.deepEqual((await place('o')).workerIds, ['b']);
+    // What could not be stored then is not stored later.
+    for (const workerId of ['c', 'd']) await beat(database.store, { workerId, sessionsMax: 1000 });
+    clock.advance(1000);
+    for (let n = 0; n < 4; n += 1) await place('o');
+    await proxy.cut();
+    placement.reservations.nudge();
+    await placement.reservations.idle();
+    assert.equal(placement.reservations.status.failures, 1);
+    await proxy.restore();
+    placement.reservations.nudge();
+    await placement.reservations.idle();
+    assert.equal(placement.reservations.status.failures, 0);
+    assert.deepEqual(await reserved(), { b: 1, c: 0, d: 0 });
     await cut.close();
     await proxy.close();
     rmSync(dataDir, { recursive: true });

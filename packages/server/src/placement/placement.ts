@@ -143,8 +143,12 @@ export class Placement {
 
   /** What fails is forgotten: it would be two heartbeats later. One row at a time, so that two workers never wait for each other. */
   async #storeReservations(): Promise<void> {
-    for (const [workerId, count] of [...this.#unstored])
-      await addReserved(this.#deps.store, workerId, count).finally(() => this.#addUnstored(workerId, -count));
+    const unstored = [...this.#unstored];
+    try {
+      for (const [workerId, count] of unstored) await addReserved(this.#deps.store, workerId, count);
+    } finally {
+      for (const [workerId, count] of unstored) this.#addUnstored(workerId, -count);
+    }
   }
 
   #addUnstored(workerId: string, sessions: number): void {
