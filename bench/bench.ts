@@ -20,6 +20,7 @@ import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
 import { cold } from './sections/cold.ts';
+import { covered } from './sections/covered.ts';
 import { content } from './sections/content.ts';
 import { conversions } from './sections/conversions.ts';
 import { fetches } from './sections/fetch.ts';
@@ -46,6 +47,7 @@ type Measure = (bench: Bench) => Promise<Section>;
 const sections: Record<string, Measure | Record<string, Measure>> = {
   lifecycle,
   cold,
+  covered,
   cdp: { calls: cdp, flood: cdpFlood },
   http,
   fetch: { pages: fetches, conversions },

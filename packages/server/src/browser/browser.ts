@@ -109,11 +109,12 @@ class AttachedBrowser implements Browser {
     this.#connection = new Connection(vm.cdp, { ...options, timeoutScale: new TimeoutScale(slowness) });
     const emit = (event: BrowserEvent): void => this.#emit(event);
     const isClientWatching = (targetId: string): boolean => this.#multiplexer.isWatching(targetId);
+    const isClientWaiting = (targetId: string): boolean => this.#multiplexer.isWaiting(targetId);
     const { downloadsPath } = vm;
     this.#display = new Display(vm, log);
     const onChanged = (): void => this.#tabsChanged();
     const holdResume = (target: PausedTarget, resume: () => void): void => this.#multiplexer.holdResume(target, resume);
-    const tabsDeps = { log, clock, downloadsPath, display: this.#display, isClientWatching, holdResume, emit, onChanged };
+    const tabsDeps = { log, clock, downloadsPath, display: this.#display, isClientWatching, isClientWaiting, holdResume, emit, onChanged };
     this.#tabs = new Tabs(this.#connection, tabsDeps);
     this.#screencast = new Screencast({ connection: this.#connection, front: () => this.#tabs.front });
     this.#console = new Console({
@@ -140,6 +141,8 @@ class AttachedBrowser implements Browser {
       onActivity: () => this.#touch(),
       onActivate: (targetId) => this.#tabs.activate(targetId),
       onWatching: (targetId) => this.#tabs.onClientWatching(targetId),
+      onOpened: (targetId) => this.#tabs.onClientOpened(targetId),
+      onDriving: (targetId) => this.#tabs.onClientDriving(targetId),
       onWindowChanged: (of) => this.#tabs.releaseViewport(of),
       onClientClosed: () => this.#tabs.onClientClosed(),
     });

@@ -70,6 +70,18 @@ export class Attachments<C> {
     return [...this.#bySession.values()].filter((each) => each.targetId === targetId);
   }
 
+  /** The page of a page's session, or of one that was attached from it; null for others. */
+  pageOf({ targetType, targetId, parent }: Attachment<C>): string | null {
+    if (targetType === 'page') return targetId;
+    const above = parent === null ? undefined : this.#bySession.get(parent);
+    return above ? this.pageOf(above) : null;
+  }
+
+  /** Of a page, its frames and its workers. */
+  ofPage(targetId: string): Attachment<C>[] {
+    return [...this.#bySession.values()].filter((each) => this.pageOf(each) === targetId);
+  }
+
   /**
    * The clients for which Chromium pauses a new target. Puppeteer attaches to the
    * tab of a page and from there to the page, and pauses both.

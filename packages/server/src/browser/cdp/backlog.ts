@@ -16,6 +16,10 @@ export class Backlog {
   #above = aboveMax;
   #room: (PromiseWithResolvers<void> & { timer: NodeJS.Timeout }) | null = null;
 
+  get isEmpty(): boolean {
+    return this.#unanswered === 0;
+  }
+
   onCommand(): void {
     this.#unanswered += 1;
   }

@@ -180,5 +180,13 @@ const names = (table: CommandTable): ReadonlySet<string> =>
     ),
   );
 
+/** Whoever sends one of these drives the page, and mostly waits for a frame of it. */
+export const drivingCommands = names({
+  Input: `
+    dispatchDragEvent dispatchKeyEvent dispatchMouseEvent dispatchTouchEvent emulateTouchFromMouseEvent imeSetComposition insertText
+    synthesizePinchGesture synthesizeScrollGesture synthesizeTapGesture`,
+  Page: 'captureScreenshot',
+  Runtime: 'callFunctionOn evaluate',
+});
 export const allowedCommands = names(allowed);
 export const refusedCommands = names(refused);

@@ -42,7 +42,15 @@ describe('a frame that navigates to one of the browser’s own', () => {
     const multiplexer = new Multiplexer(new Connection(ours, { log: silentLog, timeoutScale: new TimeoutScale() }), {
       log: silentLog,
       ruleContext: () => ({}) as never,
-      ...{ onWatching: nothing, onWindowChanged: nothing, onActivity: nothing, onActivate: nothing, onClientClosed: nothing },
+      ...{
+        onWatching: nothing,
+        onDriving: nothing,
+        onOpened: nothing,
+        onWindowChanged: nothing,
+        onActivity: nothing,
+        onActivate: nothing,
+        onClientClosed: nothing,
+      },
     });
     const send = (message: string | Buffer): boolean => heard.push(JSON.parse(message.toString()) as Message) > 0;
     const client = await multiplexer.connect({ send, onClose: nothing });

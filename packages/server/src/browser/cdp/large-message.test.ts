@@ -29,6 +29,8 @@ async function connect() {
     log: silentLog,
     ruleContext: () => ({}) as never,
     onWatching: () => {},
+    onDriving: () => {},
+    onOpened: () => {},
     onWindowChanged: () => {},
     onActivity: () => {},
     onActivate: () => {},

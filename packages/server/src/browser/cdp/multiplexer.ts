@@ -30,6 +30,7 @@ import {
   type Reply,
   type TargetInfo,
 } from './client-replies.ts';
+import { drivingCommands } from './client-commands.ts';
 import { applyRules, type RuleContext } from './client-rules.ts';
 import { Resumption, type Resume } from './resumption.ts';
 
@@ -46,6 +47,10 @@ interface MultiplexerDeps {
   onActivate(targetId: string): void;
   /** A client handles a page. */
   onWatching(targetId: string): void;
+  /** A client has opened a page in front. */
+  onOpened(targetId: string): void;
+  /** A client does something with a page. */
+  onDriving(targetId: string): void;
   /** A client sets the window of a page itself. */
   onWindowChanged(of: { targetId?: string | null; windowId?: unknown }): void;
   onClientClosed(): void;
@@ -109,6 +114,11 @@ export class Multiplexer {
   /** Whether a client has enabled the events of this page, and so handles its dialogs. */
   isWatching(targetId: string): boolean {
     return this.#attachments.ofTarget(targetId).some(({ isWatchingPage }) => isWatchingPage);
+  }
+
+  /** Whether a client waits for a reply of this page. */
+  isWaiting(targetId: string): boolean {
+    return this.#attachments.ofPage(targetId).some(({ backlog }) => !backlog.isEmpty);
   }
 
   /** Calls `resume` when every client that waits on the target has resumed it. */
@@ -315,6 +325,7 @@ export class Multiplexer {
     const checked = JSON.stringify({ id, method, params: checkedParams, sessionId: sessionId ?? client.sessionId });
     const message = texts?.fill(checked) ?? checked;
     attachment.backlog.onCommand();
+    if (drivingCommands.has(method)) this.#onDriving(attachment);
     const send = (): void => this.#connection.forward(message);
     const answer = (): void => {
       attachment.backlog.onReply();
@@ -323,6 +334,11 @@ export class Multiplexer {
     if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, { send, answer });
     else send();
     return attachment.backlog;
+  }
+
+  #onDriving(attachment: Attachment<Client>): void {
+    const pageId = this.#attachments.pageOf(attachment);
+    if (pageId !== null) this.#deps.onDriving(pageId);
   }
 
   /** The browser's reply to a navigation to `chrome://crash`. That to its own command comes when the page is loaded again. */
@@ -365,7 +381,7 @@ export class Multiplexer {
       replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || attachment.client.isForeign(info)));
     else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
     else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
-    else if (method === 'Target.createTarget') this.#countTab(attachment, id);
+    else if (method === 'Target.createTarget') this.#countTab(attachment, id, params);
     // A page that closes while it is paused leaves its opener paused.
     else if (method === 'Target.closeTarget' && typeof params['targetId'] === 'string') this.#resumption.release(params['targetId']);
     else if (method === 'Page.navigate') replies.onReply(id, (reply) => this.#withNetError(reply, params));
@@ -383,10 +399,12 @@ export class Multiplexer {
   }
 
   /** Tabs that clients open at the same time are counted before the browser has opened them. */
-  #countTab({ client, replies }: Attachment<Client>, id: number): void {
+  #countTab({ client, replies }: Attachment<Client>, id: number, { background }: ClientMessage['params']): void {
     client.openingTabs += 1;
     replies.onReply(id, (reply) => {
       client.openingTabs -= 1;
+      const targetId = reply.result?.['targetId'];
+      if (background !== true && typeof targetId === 'string') this.#deps.onOpened(targetId);
       return reply;
     });
   }

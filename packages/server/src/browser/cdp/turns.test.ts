@@ -68,6 +68,8 @@ const createMultiplexer = (pipe: Duplex, onActivity: () => void): Multiplexer =>
     log: silentLog,
     ruleContext: () => ({}) as never,
     onWatching: () => {},
+    onDriving: () => {},
+    onOpened: () => {},
     onWindowChanged: () => {},
     onActivity,
     onActivate: () => {},

@@ -50,7 +50,8 @@ export class Frames {
     this.timeoutScale = connection.timeoutScale;
     this.tab = tab;
     const toClosedError = (): Error => (tab.closed.signal.aborted ? (tab.closed.signal.reason as Error) : tabClosedError());
-    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, toClosedError });
+    const onCommand = (): void => tab.onDriven();
+    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, onCommand, toClosedError });
     const undo = this.#watch();
     const end = (): void => {
       for (const each of undo) each();
@@ -204,7 +205,8 @@ export class Frames {
 
   #adopt(frameId: string, id: string): void {
     const toClosedError = (): Error => new PageError('frame_detached', 'The frame is no longer in the page.');
-    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, toClosedError });
+    const onCommand = (): void => this.tab.onDriven();
+    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, onCommand, toClosedError });
     this.#children.set(frameId, session);
     this.#forgetDocument(frameId);
     // Required for `Page.frameNavigated`.

@@ -17,6 +17,8 @@ interface PageSessionDeps {
   id: string;
   /** The root frame of this session's process. */
   rootFrameId: string;
+  /** Called with each command that a caller waits for. */
+  onCommand(): void;
   /** The error for commands to the detached session. */
   toClosedError(): Error;
 }
@@ -25,14 +27,16 @@ export class PageSession {
   readonly id: string;
   readonly rootFrameId: string;
   readonly #connection: Connection;
+  readonly #onCommand: () => void;
   readonly #toClosedError: () => Error;
   #process = new AbortController();
   #crashed = false;
 
-  constructor({ connection, id, rootFrameId, toClosedError }: PageSessionDeps) {
+  constructor({ connection, id, rootFrameId, onCommand, toClosedError }: PageSessionDeps) {
     this.id = id;
     this.rootFrameId = rootFrameId;
     this.#connection = connection;
+    this.#onCommand = onCommand;
     this.#toClosedError = toClosedError;
   }
 
@@ -42,6 +46,7 @@ export class PageSession {
     if (this.#crashed) throw crashError();
     const timeoutMs = by.leftMs;
     if (timeoutMs === 0) throw timeoutError(by.timeoutMs);
+    this.#onCommand();
     const signal = AbortSignal.any([by.signal, this.#process.signal]);
     try {
       return await this.#connection.send(method, params, { sessionId: this.id, signal, timeoutMs });

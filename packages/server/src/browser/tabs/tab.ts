@@ -53,6 +53,9 @@ export interface Tab {
   isClients: boolean;
   /** Whether the page is visible and focused wherever the tab is. */
   isFocusEmulated: boolean;
+  /** Monotonic ms of the last command that drives it. */
+  drivenAtMs: number;
+  onDriven: () => void;
   /** Number of listeners that need network events. */
   networkWatchers: number;
   /** What the page's process keeps of requests and responses for `Network` commands. */
@@ -85,6 +88,8 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     showsBlankSites: false,
     isClients: false,
     isFocusEmulated: true,
+    drivenAtMs: 0,
+    onDriven: () => {},
     networkWatchers: 0,
     networkBuffers: noNetworkBuffers,
     ready: Promise.resolve(),

@@ -13,6 +13,7 @@ import { CommandTimeout, type Connection } from '../cdp/connection.ts';
 import { isHiddenAddress } from '../cdp/client-rules.ts';
 import type { PausedTarget } from '../cdp/multiplexer.ts';
 import { ActiveTab } from './active-tab.ts';
+import { Drawing } from './drawing.ts';
 import { Dialogs, TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 import type { Display } from '../screencast/display.ts';
 import {
@@ -57,6 +58,8 @@ interface TabsDeps {
   display: Display;
   /** Whether a customer's client handles this page's dialogs. */
   isClientWatching(targetId: string): boolean;
+  /** Whether a client waits for a reply of this page. */
+  isClientWaiting(targetId: string): boolean;
   /** Calls `resume` when every client that waits on the target is ready. */
   holdResume(target: PausedTarget, resume: () => void): void;
   emit(event: BrowserEvent): void;
@@ -77,6 +80,7 @@ export class Tabs {
   readonly settings: TabSettings;
   readonly #opener: TabOpener;
   readonly #active: ActiveTab;
+  readonly #drawing: Drawing;
   readonly #popupSizes = new PopupSizes();
   /** The browser context of the first tab, where the session's own tabs are. Clients may open others. */
   #ownContextId: string | undefined;
@@ -90,6 +94,12 @@ export class Tabs {
     const { preparation } = this;
     this.settings = new TabSettings({ preparation, display: options.display, publicTabs: () => this.#publicTabs() });
     this.#active = new ActiveTab({ preparation, display: options.display });
+    this.#drawing = new Drawing(connection, {
+      log: options.log,
+      display: options.display,
+      hasNeighbour: (tab) => this.#hasNeighbour(tab),
+      isAwaited: (targetId) => options.isClientWaiting(targetId),
+    });
     this.#opener = new TabOpener(connection, {
       find: (targetId) => this.#tabs.get(targetId),
       discard: (targetId) => this.#discard(targetId),
@@ -194,7 +204,19 @@ export class Tabs {
     const tab = this.get(tabId);
     tab.isClients = false;
     this.#active.updateFocus(tab);
+    tab.onDriven();
     return tab;
+  }
+
+  /** A DevTools client has opened the page in front. */
+  onClientOpened(targetId: string): void {
+    const tab = this.#tabs.get(targetId);
+    if (tab) this.#drawing.onFront(tab);
+  }
+
+  /** A DevTools client drives the page. */
+  onClientDriving(targetId: string): void {
+    this.#tabs.get(targetId)?.onDriven();
   }
 
   /** A DevTools client handles the page from now on. */
@@ -225,7 +247,9 @@ export class Tabs {
   /** Makes a tab the default of calls without a tab id. */
   activate(tabId: string): void {
     const tab = this.#tabs.get(tabId);
-    if (!tab || tab.isPrivate || this.#active.id === tabId) return;
+    if (!tab || tab.isPrivate) return;
+    this.#drawing.onFront(tab);
+    if (this.#active.id === tabId) return;
     const before = this.front;
     this.#active.set(tab);
     for (const each of [before ?? undefined, tab]) this.#active.updateFocus(each);
@@ -320,6 +344,12 @@ export class Tabs {
     return [...this.#tabs.values()].filter(({ isPrivate }) => !isPrivate);
   }
 
+  /** Each browser context has a window of its own. */
+  #hasNeighbour(tab: Tab): boolean {
+    for (const each of this.#tabs.values()) if (each !== tab && each.contextId === tab.contextId) return true;
+    return false;
+  }
+
   async #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timeoutMs = this.#connection.timeoutScale.ms(closeTimeoutMs);
@@ -332,6 +362,8 @@ export class Tabs {
   #onAttached({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent, parent: string | undefined): void {
     if (targetInfo.type === 'browser') return;
     if (targetInfo.type === 'page' && parent === undefined) {
+      // One that is known has been attached to once more, to be drawn.
+      if (this.#tabs.has(targetInfo.targetId)) return;
       this.#add(sessionId, targetInfo, waitingForDebugger);
       return;
     }
@@ -367,6 +399,8 @@ export class Tabs {
     }
     const tab = createTab(sessionId, info, { isPrivate, createdAt: this.#deps.clock.now() });
     tab.popupSize = popupSize;
+    this.#drawing.onOpened(tab);
+    tab.onDriven = () => this.#drawing.onDriven(tab);
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
@@ -435,6 +469,7 @@ export class Tabs {
     const tab = this.#tabs.get(targetId);
     if (!tab) return;
     this.#tabs.delete(targetId);
+    this.#drawing.onClosed(tab);
     this.prompts.remove(targetId);
     this.#onDetached(tab.sessionId);
     this.sessions.removeAll(tab);
