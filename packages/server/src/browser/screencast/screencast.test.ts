@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, DevtoolsClient, ScreencastAttachment, ScreencastDemand, ScreencastFrame } from '../browser.ts';
 import type { Page } from '../page/model.ts';
 import { readJpeg, type JpegInfo } from '../testing/images.ts';
-import { launch, settings, type Launched } from '../testing/launch.ts';
+import { launch, onCommand, settings, type Launched } from '../testing/launch.ts';
 import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
 
@@ -49,12 +49,10 @@ before(async () => {
   [launched, eye] = await Promise.all([launch(), launch()]);
   browser = launched.browser;
   eyePage = eye.browser.page(eye.browser.activeTab().tabId);
-  const write = launched.cdp.write.bind(launched.cdp);
-  launched.cdp.write = ((message: string) => {
+  onCommand(launched.cdp, (method, message) => {
     // Those by which covered pages are drawn show nothing to anybody.
-    if (!message.includes('"everyNthFrame"')) sent.push(/"method":"([^"]+)"/.exec(message)?.[1] ?? '');
-    return write(message);
-  }) as typeof launched.cdp.write;
+    if (!message.includes('"everyNthFrame"')) sent.push(method);
+  });
   launched.cdp.on('data', (chunk: Buffer) => (framesOnPipe += chunk.includes('Page.screencastFrame') ? 1 : 0));
 });
 after(async () => {

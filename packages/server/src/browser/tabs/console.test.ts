@@ -4,7 +4,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../lib/log.ts';
 import type { Browser, ConsoleEntry } from '../browser.ts';
 import { Connection } from '../cdp/connection.ts';
-import { launch, settings, type Launched } from '../testing/launch.ts';
+import { launch, onCommand, settings, type Launched } from '../testing/launch.ts';
 import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
 import { TimeoutScale } from '../timeout-scale.ts';
@@ -88,11 +88,7 @@ before(async () => {
   launched = await launch();
   browser = launched.browser;
   await browser.prepare(settings({ keepNetworkLog: true }));
-  const write = launched.cdp.write.bind(launched.cdp);
-  launched.cdp.write = ((message: string) => {
-    sent.push(/"method":"([^"]+)"/.exec(message)?.[1] ?? '');
-    return write(message);
-  }) as typeof launched.cdp.write;
+  onCommand(launched.cdp, (method) => void sent.push(method));
 });
 after(async () => {
   await launched.end();

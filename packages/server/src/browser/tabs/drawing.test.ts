@@ -1,15 +1,18 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { chromium, type Page } from 'playwright-core';
 import type { Browser } from '../browser.ts';
-import { launch, settings, type Launched } from '../testing/launch.ts';
+import { openBridge } from '../testing/bridge.ts';
+import { launch, onCommand, settings, type Launched } from '../testing/launch.ts';
 import { call, until } from '../testing/on-page.ts';
 import { openPages, type Pages } from '../testing/pages.ts';
 
 const replies = {
   '/moving': `<title>moving</title><style>@keyframes there { to { transform: translateX(900px) } }
     div { width: 200px; height: 200px; background: green; animation: there 1s infinite alternate linear }</style><div></div>
-    <script>frames_ = 0; const next = () => { frames_ += 1; requestAnimationFrame(next); }; next();</script>`,
+    <script>drawn = 0; const next = () => { drawn += 1; requestAnimationFrame(next); }; next();</script>`,
+  '/outer': `<title>outer</title><iframe src="{other}/moving"></iframe>`,
 };
 /** In a second. A covered page has one, after its first three. */
 const framesMin = 10;
@@ -18,108 +21,123 @@ let pages: Pages;
 let launched: Launched;
 let browser: Browser;
 let covered: string;
-let sent: string[] = [];
+let starts = 0;
+/** Sessions by which pages are drawn. */
+const drawing = new Set<string>();
+let cleanUps: (() => Promise<void>)[] = [];
 
 before(async () => {
   pages = await openPages(replies);
   launched = await launch();
   ({ browser } = launched);
   await browser.prepare(settings());
-  const write = launched.cdp.write.bind(launched.cdp);
-  launched.cdp.write = ((message: string) => {
-    sent.push(/"method":"([^"]+)"/.exec(message)?.[1] ?? '');
-    return write(message);
-  }) as typeof launched.cdp.write;
+  onCommand(launched.cdp, (method, message) => {
+    const sessionId = /"sessionId":"(\w+)"/.exec(message)?.[1] ?? '';
+    if (method === 'Page.startScreencast' && message.includes('"everyNthFrame"')) {
+      starts += 1;
+      drawing.add(sessionId);
+    } else if (method === 'Target.detachFromTarget') drawing.delete(sessionId);
+  });
 });
 after(async () => {
   await launched.end();
   await pages.close();
 });
+afterEach(async () => {
+  for (const cleanUp of cleanUps) await cleanUp();
+  cleanUps = [];
+});
 
-const go = (tabId: string, url = pages.url): Promise<unknown> =>
-  browser.navigate(tabId, { url: `${url}/moving`, waitUntil: 'load', timeoutMs: 20_000 }, call());
-const count = (method: string): number => sent.filter((each) => each === method).length;
-const isDrawn = (): boolean => count('Page.startScreencast') > count('Target.detachFromTarget');
+const isDrawn = (): boolean => drawing.size > 0;
+const go = (tabId: string, url = `${pages.url}/moving`): Promise<unknown> =>
+  browser.navigate(tabId, { url, waitUntil: 'load', timeoutMs: 20_000 }, call());
 const open = async (): Promise<string> => (await browser.openTab({ active: true, ...call() })).tabId;
-/** Of the covered page, in a second in which it is asked for nothing else. */
-const framesOf = async (read: () => Promise<number>): Promise<number> => {
-  const first = await read();
-  await sleep(1000);
-  return (await read()) - first;
+const closeOthers = async (): Promise<void> => {
+  for (const { tabId } of browser.tabs()) if (tabId !== covered) await browser.closeTab(tabId, call());
 };
-const readFrames = (): Promise<number> => browser.page(covered).evaluate<number>(covered, 'frames_', call());
+const readFrames = (): Promise<number> => browser.page(covered).evaluate<number>(covered, 'drawn', call());
+/** Of the covered page, in a second in which it is asked for nothing else. */
+const framesInASecond = async (): Promise<number> => {
+  const first = await readFrames();
+  await sleep(1000);
+  return (await readFrames()) - first;
+};
+const isFast = async (): Promise<boolean> => (await framesInASecond()) >= framesMin;
 
-/** A customer's client that is attached to the covered page. */
-async function customer() {
-  const waiting = new Map<number, (result: Record<string, unknown>) => void>();
-  let lastId = 0;
-  const client = await browser.connectClient({
-    send: (message) => {
-      const { id = 0, result } = JSON.parse(message.toString()) as { id?: number; result?: Record<string, unknown> };
-      waiting.get(id)?.(result ?? {});
-    },
-    onClose: () => {},
-  });
-  const ask = (method: string, params: object, sessionId?: unknown): Promise<Record<string, unknown>> => {
-    const id = ++lastId;
-    const reply = new Promise<Record<string, unknown>>((resolve) => waiting.set(id, resolve));
-    void client.receive(JSON.stringify({ id, method, params, ...(sessionId === undefined ? {} : { sessionId }) }));
-    return reply;
-  };
-  const { sessionId } = await ask('Target.attachToTarget', { targetId: covered, flatten: true });
-  const opened = async (): Promise<string> => String((await ask('Target.createTarget', { url: 'about:blank' }))['targetId']);
-  return { client, open: opened, ask: (method: string, params: object) => ask(method, params, sessionId) };
+/** A customer's Playwright, and its page of the covered tab. */
+async function customer(path = '/moving'): Promise<Page> {
+  const bridge = await openBridge(browser);
+  cleanUps.push(() => bridge.close());
+  const client = await chromium.connectOverCDP(bridge.url);
+  cleanUps.unshift(() => client.close());
+  const page = client
+    .contexts()[0]
+    ?.pages()
+    .find((each) => each.url().endsWith(path));
+  return page ?? assert.fail(`no page of ${path}`);
 }
 
 describe('a page behind another one', { timeout: 180_000 }, () => {
   beforeEach(async () => {
     covered = browser.activeTab().tabId;
-    for (const { tabId } of browser.tabs()) if (tabId !== covered) await browser.closeTab(tabId, call());
+    await closeOthers();
     await until(() => !isDrawn());
     await go(covered);
     await open();
-    sent = [];
+    starts = 0;
   });
 
   it('is drawn while it is driven, also when it moves to another site, and no longer', async () => {
-    await until(async () => (await framesOf(readFrames)) >= framesMin, 60_000);
-    await go(covered, pages.otherSite);
-    await until(async () => (await framesOf(readFrames)) >= framesMin, 60_000);
+    await until(isFast, 60_000);
+    await go(covered, `${pages.otherSite}/moving`);
+    await until(isFast, 60_000);
     assert.ok(isDrawn());
     await until(() => !isDrawn());
-    assert.deepEqual([count('Page.startScreencast'), count('Target.detachFromTarget')], [1, 1]);
+    assert.equal(starts, 1);
+    await readFrames();
+    await until(isDrawn);
   });
 
   it('is drawn for a client that drives it, as long as the client waits for a reply', async () => {
-    const { client, ask } = await customer();
-    await ask('Emulation.setFocusEmulationEnabled', { enabled: true });
-    assert.equal(isDrawn(), false, 'a client that only watches drives nothing');
-    const longMs = 8000;
-    const expression = `new Promise((done) => { const first = frames_; setTimeout(() => { const then = frames_;
-      setTimeout(() => done([then - first, frames_ - then]), ${longMs / 2}); }, ${longMs / 2}); })`;
+    const page = await customer();
+    await until(() => !isDrawn());
+    const halfMs = 4000;
+    const expression = `new Promise((done) => { const first = drawn; setTimeout(() => { const then = drawn;
+      setTimeout(() => done([then - first, drawn - then]), ${halfMs}); }, ${halfMs}); })`;
     await until(async () => {
-      const { result } = await ask('Runtime.evaluate', { expression, awaitPromise: true, returnByValue: true });
-      const [early = 0, late = 0] = (result as { value: number[] }).value;
-      return Math.min(early, late) >= (framesMin * longMs) / 2000;
+      const halves = await page.evaluate<number[]>(expression);
+      return Math.min(...halves) >= (framesMin * halfMs) / 1000;
     }, 60_000);
-    client.close();
     await until(() => !isDrawn());
   });
 
-  it('costs nothing for the one in front, by whomever it was brought there', async () => {
-    const driven = (): Promise<unknown> => browser.page(covered).evaluate(covered, '1', call());
-    covered = browser.activeTab().tabId;
-    await driven();
-    const { client, open: opened } = await customer();
-    covered = await opened();
-    await driven();
-    assert.equal(count('Page.startScreencast'), 0);
-    await browser.activateTab(browser.activeTab().tabId, call());
-    await driven();
-    await until(isDrawn);
-    await browser.activateTab(covered, call());
+  it('is drawn for a client that drives a frame of another process', async () => {
+    await go(covered, `${pages.url}/outer`);
+    const page = await customer('/outer');
     await until(() => !isDrawn());
-    client.close();
+    const [, frame] = page.frames();
+    await until(async () => {
+      const frames = await frame?.evaluate<number>(
+        'new Promise((done) => { const first = drawn; setTimeout(() => done(drawn - first), 1000); })',
+      );
+      return isDrawn() && (frames ?? 0) >= framesMin;
+    }, 60_000);
+  });
+
+  it('costs nothing for the one in front, by whomever it was brought there', async () => {
+    const page = await customer();
+    await until(() => !isDrawn());
+    starts = 0;
+    const opened = await page.context().newPage();
+    await opened.evaluate('1');
+    assert.equal(starts, 0);
+    await page.evaluate('1');
+    await until(isDrawn);
+    await page.bringToFront();
+    await page.evaluate('1');
+    await until(() => !isDrawn());
+    await browser.page(covered).evaluate(covered, '1', call());
+    assert.equal(starts, 1);
   });
 
   it('is not shown to the viewers of the tab in front, nor is its smallest image', async () => {
@@ -136,7 +154,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
         sizes.add(`${tabId} ${width} ${height} ${data.length > 1000}`);
       },
     });
-    await until(async () => frames > 5 && (await framesOf(readFrames)) >= framesMin, 60_000);
+    await until(async () => frames > 5 && (await isFast()), 60_000);
     detach();
     const { width, height } = settings().viewport;
     assert.deepEqual([...sizes], [`${front} ${width} ${height} true`]);
@@ -145,9 +163,10 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
 
 it('a page that has its window for itself is drawn anyway', { timeout: 60_000 }, async () => {
   covered = browser.activeTab().tabId;
-  for (const { tabId } of browser.tabs()) if (tabId !== covered) await browser.closeTab(tabId, call());
-  sent = [];
+  await closeOthers();
+  await until(() => !isDrawn());
+  starts = 0;
   await go(covered);
-  await until(async () => (await framesOf(readFrames)) >= framesMin, 60_000);
-  assert.equal(count('Target.attachToTarget'), 0);
+  await until(isFast, 60_000);
+  assert.equal(starts, 0);
 });

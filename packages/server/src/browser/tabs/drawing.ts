@@ -30,7 +30,8 @@ interface DrawingDeps {
 export class Drawing {
   readonly #connection: Connection;
   readonly #deps: DrawingDeps;
-  readonly #drawn = new Set<Tab>();
+  /** When they were last driven, in monotonic ms. */
+  readonly #drawn = new Map<Tab, number>();
   /** By browser context, each of which has a window. Not there where the browser, a page or a person may have chosen another. */
   readonly #fronts = new Map<string | undefined, Tab>();
 
@@ -55,10 +56,10 @@ export class Drawing {
 
   /** Somebody drives the page now. */
   onDriven(tab: Tab): void {
-    tab.drivenAtMs = systemClock.monotonicMs();
-    if (this.#drawn.has(tab) || !this.#mayBeCovered(tab)) return;
-    this.#drawn.add(tab);
-    void this.#draw(tab);
+    const isDrawn = this.#drawn.has(tab);
+    if (!isDrawn && !this.#mayBeCovered(tab)) return;
+    this.#drawn.set(tab, systemClock.monotonicMs());
+    if (!isDrawn) void this.#draw(tab);
   }
 
   #mayBeCovered(tab: Tab): boolean {
@@ -83,7 +84,7 @@ export class Drawing {
   async #untilLeft(tab: Tab): Promise<void> {
     const { signal } = tab.closed;
     while (this.#mayBeCovered(tab)) {
-      const leftMs = tab.drivenAtMs + lingerMs - systemClock.monotonicMs();
+      const leftMs = (this.#drawn.get(tab) ?? 0) + lingerMs - systemClock.monotonicMs();
       if (leftMs <= 0 && !this.#deps.isAwaited(tab.id)) return;
       await sleep(leftMs > 0 ? leftMs : lingerMs, undefined, { signal, ref: false });
     }

@@ -53,8 +53,7 @@ export interface Tab {
   isClients: boolean;
   /** Whether the page is visible and focused wherever the tab is. */
   isFocusEmulated: boolean;
-  /** Monotonic ms of the last command that drives it. */
-  drivenAtMs: number;
+  /** To be called with each command that drives the page. */
   onDriven: () => void;
   /** Number of listeners that need network events. */
   networkWatchers: number;
@@ -88,7 +87,6 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     showsBlankSites: false,
     isClients: false,
     isFocusEmulated: true,
-    drivenAtMs: 0,
     onDriven: () => {},
     networkWatchers: 0,
     networkBuffers: noNetworkBuffers,

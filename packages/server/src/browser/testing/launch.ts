@@ -92,4 +92,13 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
   return { browser, cdp, pid: child.pid ?? 0, downloadsPath, end };
 }
 
+/** Calls back for each command that is sent to the browser, with the whole message. */
+export function onCommand(cdp: Duplex, listener: (method: string, message: string) => void): void {
+  const write = cdp.write.bind(cdp);
+  cdp.write = ((message: string) => {
+    listener(/"method":"([^"]+)"/.exec(message)?.[1] ?? '', message);
+    return write(message);
+  }) as typeof cdp.write;
+}
+
 export const settings = (wanted: Partial<BrowserSettings> = {}): BrowserSettings => ({ ...defaultSettings, tabLimit: 10, ...wanted });
