@@ -424,6 +424,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.deepEqual(output, {
       urls: [{ url: 'https://apex.test/', lastmod: null }],
       sitemaps: [`${apex.url}/sitemap.xml`],
+      unread: [{ url: `${www.url}/sitemap.xml`, reason: 'another_origin', status_code: null }],
       truncated: true,
     });
     assert.deepEqual(warnings, ['sitemap_of_another_origin']);

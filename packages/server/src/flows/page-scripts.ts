@@ -4,6 +4,7 @@ import * as documents from '../page-scripts/documents.ts';
 import * as forms from '../page-scripts/forms.ts';
 import * as shared from '../page-scripts/natives.ts';
 import { scriptsOf } from '../page-scripts/page-scripts.ts';
+import * as sitemaps from '../page-scripts/sitemaps.ts';
 import * as structured from '../page-scripts/structured-data.ts';
 import * as vitals from '../page-scripts/vitals.ts';
 
@@ -12,4 +13,5 @@ export const flowScripts = {
   ...scriptsOf(forms, structured, shared),
   ...scriptsOf(cssPaths, shared),
   ...scriptsOf(documents, vitals),
+  ...scriptsOf(sitemaps),
 };

@@ -67,19 +67,6 @@ export async function sendRequest(
   }
 }
 
-/** Entries of a sitemap, or the sitemaps of an index. */
-export function parseSitemap(text: string, max: number): { urls: { url: string; lastmod: string | null }[]; sitemaps: string[] } {
-  const parsed = new DOMParser().parseFromString(text, 'application/xml');
-  const valueOf = (parent: Element, name: string): string | null =>
-    [...parent.children].find(({ localName }) => localName === name)?.textContent?.trim() ?? null;
-  const all = (name: string): Element[] => [...parsed.getElementsByTagNameNS('*', name)].slice(0, max);
-  const urls = all('url').flatMap((each) => {
-    const url = valueOf(each, 'loc');
-    return url === null ? [] : [{ url, lastmod: valueOf(each, 'lastmod') }];
-  });
-  return { urls, sitemaps: all('sitemap').flatMap((each) => valueOf(each, 'loc') ?? []) };
-}
-
 /** The template of the page's OpenSearch description, for results as a page; null where there is none that a script may read. */
 export async function readSearchTemplate(): Promise<string | null> {
   const link = document.querySelector<HTMLLinkElement>('link[rel~="search"][type="application/opensearchdescription+xml"]');
