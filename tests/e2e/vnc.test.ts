@@ -219,6 +219,27 @@ describe('the window of a headful browser', () => {
     raw.close();
   });
 
+  it('gives the keys of press steps to the page and not to the window', async () => {
+    await go('/blue');
+    const raw = await RawDevtools.open(client, session.session_id);
+    const pageSession = await raw.attach();
+    const evaluate = (expression: string) => raw.send('Runtime.evaluate', { expression, returnByValue: true }, pageSession);
+    await evaluate('globalThis.pressed = []; addEventListener("keydown", ({ key }) => pressed.push(key))');
+    const chords = ['Control+W', 'Control+T', 'Control+N', 'Control+Shift+W', 'Control+F4', 'Alt+F4', 'Control+R', 'F5', 'F11', 'F12'];
+    chords.push('Control+L', 'Control+P', 'Control+S', 'Control+F', 'Control+J', 'Control+U', 'Alt+ArrowLeft', 'Control+Tab');
+    const { body } = await client.call(runActions, { params: params(), body: { actions: [{ type: 'press', keys: chords }] } });
+    assert.equal(body.results[0]?.status, 'ok');
+    const last = chords.map((chord) => chord.split('+').at(-1)?.toLowerCase());
+    const { value } = ((await evaluate('pressed')).result?.['result'] ?? { value: [] }) as { value: string[] };
+    assert.deepEqual(
+      value.filter((key) => !['Control', 'Shift', 'Alt'].includes(key)).map((key) => key.toLowerCase()),
+      last.map((key) => key ?? ''),
+    );
+    const tabs = (await client.call(listTabs, { params: params() })).body;
+    assert.deepEqual([tabs.length, tabs[0]?.url], [1, `${site.url}/blue`]);
+    raw.close();
+  });
+
   it('is shown to two viewers and a phone, which are counted', async () => {
     await go('/moving');
     const phone = await watch({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });

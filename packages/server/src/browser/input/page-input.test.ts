@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from '../browser.ts';
 import { PageError, type Dialog, type Page } from '../page/model.ts';
 import { launch, type Launched } from '../testing/launch.ts';
@@ -42,6 +43,15 @@ const replies = {
   '/dialogframe': '<body style="margin:0"><iframe src="{other}/dialogs" style="width:300px;height:200px;border:0"></iframe>',
   '/frames': `<body style="margin:0"><iframe src="{other}/keys" style="width:300px;height:200px;border:0"></iframe>`,
 };
+
+const browserShortcuts = [
+  ...['W', 'T', 'N', 'R', 'L', 'P', 'S', 'D', 'J', 'U', 'F', 'H', 'O', 'G', 'F4', 'F5', 'Tab', 'PageDown', '1'].map(
+    (key) => `Control+${key}`,
+  ),
+  ...['W', 'T', 'N', 'R', 'I', 'J', 'C', 'Delete', 'Tab'].map((key) => `Control+Shift+${key}`),
+  ...['ArrowLeft', 'ArrowRight', 'Home', 'F4', 'D', 'F', 'E'].map((key) => `Alt+${key}`),
+  ...['F1', 'F3', 'F5', 'F6', 'F7', 'F10', 'F11', 'F12', 'Shift+F5', 'Shift+Escape', 'Meta+W', 'Meta+T', 'Meta+Q'],
+];
 
 let pages: Pages;
 let launched: Launched;
@@ -134,6 +144,25 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     await page.keyboard.up('Shift', call());
     await page.keyboard.press('Delete', call());
     assert.equal(await run('t.value'), 'one two\none ');
+  });
+
+  it('gives the page the keys that are shortcuts of a browser, and the browser none', async () => {
+    const address = page.url();
+    for (const keys of browserShortcuts) {
+      await run('seen.length = 0');
+      await page.keyboard.press(keys, call());
+      const down = ((await run('seen')) as string[]).filter((each) => each.startsWith('keydown')).at(-1);
+      const [, name] = down?.split(' ') ?? [];
+      assert.equal(name?.toLowerCase(), keys.split('+').at(-1)?.toLowerCase(), keys);
+    }
+    // A tab that closes or opens does so within this time.
+    await sleep(300);
+    assert.deepEqual(
+      browser.tabs().map(({ url }) => url),
+      [address],
+    );
+    // Nothing was reloaded either: the page still has what it has seen.
+    assert.equal(await run('seen.length > 0'), true);
   });
 
   it('knows no other keys, and leaves none down', async () => {

@@ -236,12 +236,12 @@ class TabKeyboard implements Keyboard {
     return { ...this.#event(key), type: 'keyUp' };
   }
 
+  /** Without a native key code: with one, the key is a shortcut of the browser's window before it is one of the page. */
   #event({ key, code, keyCode, location }: Key): Omit<Params<'Input.dispatchKeyEvent'>, 'type'> {
     return {
       key,
       code,
       windowsVirtualKeyCode: keyCode,
-      nativeVirtualKeyCode: keyCode,
       location,
       isKeypad: location === 3,
       modifiers: bitsOf(this.#held),

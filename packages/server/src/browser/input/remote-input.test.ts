@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { TabNotFound, type Browser } from '../browser.ts';
 import { PageError, type Page } from '../page/model.ts';
 import { launch, type Launched } from '../testing/launch.ts';
@@ -148,6 +149,30 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     await strike('ArrowLeft', 'ArrowLeft');
     await strike('ArrowRight', 'ArrowRight', control | shift);
     assert.equal(await remoteInput.selection(), 'one');
+  });
+
+  it('gives the page the shortcuts of a browser, and the browser none', async () => {
+    const [ctrl, alt] = [control, 1];
+    const strokes: [string, string, number][] = [
+      ...[...'wtnrlpsdju'].map((letter): [string, string, number] => [letter, `Key${letter.toUpperCase()}`, ctrl]),
+      ...['W', 'N', 'T'].map((letter): [string, string, number] => [letter, `Key${letter}`, ctrl | shift]),
+      ...['F5', 'F11', 'F12', 'F1'].map((name): [string, string, number] => [name, name, 0]),
+      ...[['F4', 'F4', alt] as const, ['ArrowLeft', 'ArrowLeft', alt] as const, ['Tab', 'Tab', ctrl] as const].map(
+        ([name, code, modifiers]): [string, string, number] => [name, code, modifiers],
+      ),
+    ];
+    for (const stroke of strokes) await strike(...stroke);
+    // A tab that closes or opens does so within this time.
+    await sleep(300);
+    assert.deepEqual(
+      browser.tabs().map(({ url }) => url),
+      [`${pages.url}/keys`],
+    );
+    const downs = (await run<string[]>('seen')).filter((each) => each.startsWith('keydown'));
+    assert.deepEqual(
+      downs.map((each) => each.split(' ')[1]),
+      strokes.map(([name]) => name),
+    );
   });
 
   it('shows a composition, commits it, and cancels it', async () => {

@@ -100,7 +100,6 @@ describe('a remote key', () => {
       location: 0,
       isKeypad: false,
       windowsVirtualKeyCode: 65,
-      nativeVirtualKeyCode: 65,
     });
     assert.equal(toKeyEventParams({ ...down('a', 'KeyA'), repeat: true })?.autoRepeat, true);
   });

@@ -174,6 +174,7 @@ export function toKeyEventParams({ action, key, code, modifiers, repeat, locatio
   const isAltGrText = !isNamed && isAltGrCharacter(key, code, modifiers);
   // A character typed with AltGr or Option must not look like a shortcut to the page.
   const eventModifiers = isAltGrText ? modifiers & ~(bits.alt | bits.control) : modifiers;
+  // Without a native key code: with one, the key is a shortcut of the browser's window before it is one of the page.
   const event = {
     key,
     code,
@@ -181,7 +182,6 @@ export function toKeyEventParams({ action, key, code, modifiers, repeat, locatio
     location,
     isKeypad: location === 3,
     windowsVirtualKeyCode: keyCode,
-    nativeVirtualKeyCode: keyCode,
   };
   if (action === 'up') return { ...event, type: 'keyUp' };
   const text = (eventModifiers & (bits.alt | bits.control | bits.meta)) !== 0 ? '' : isNamed ? (findKey(key)?.text ?? '') : key;
