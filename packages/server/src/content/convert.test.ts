@@ -83,6 +83,36 @@ describe('text', () => {
     );
   });
 
+  it('keeps numbers and names what they are where they have superscripts and subscripts', async () => {
+    assert.equal(await text('<p>10<sup>6</sup> cells, CO<sub>2</sub>, x<sup>n+1</sup>, 5 m<sup>−2</sup>'), '10⁶ cells, CO₂, xⁿ⁺¹, 5 m⁻²');
+    assert.equal(
+      await text('a claim.<sup>12</sup> the 1<sup>st</sup>, Acme<sup>TM</sup>, it<sup><a href="#c">[3]</a></sup>'),
+      'a claim.¹² the 1st, AcmeTM, it[3]',
+    );
+    assert.equal(await text('2<span style="vertical-align: super">8</span> = 256, x<sub>i</sub>'), '2⁸ = 256, x_i');
+  });
+
+  it('keeps apart what inline styles display apart', async () => {
+    assert.equal(await text('<div style="display:flex"><span>Price</span><b>49 EUR</b></div>'), 'Price\n49 EUR');
+    assert.equal(
+      await text('<p><span style="display: block">Street 1</span><span style="display:block">10115 Berlin</span>'),
+      'Street 1\n10115 Berlin',
+    );
+    assert.equal(await text('<p>Total<span style="float:right">7</span>, <b style="display:inline-block">bo</b>ld'), 'Total 7, bold');
+  });
+
+  it('keeps the lines of preformatted text, however they are marked up', async () => {
+    assert.equal(
+      await text('<p style="white-space: pre-line">a  b\n  c</p><p style="white-space:pre-wrap">d\n  e</p>'),
+      'a b\nc\n\nd\n  e',
+    );
+    assert.equal(await text('<pre><div>a</div><div>  b</div></pre>'), 'a\n  b');
+    assert.equal(
+      await text('<pre><span style="display:block">a</span>\n<span style="display:block">  b\n</span><i>c</i>\n</pre>d'),
+      'a\n  b\nc\n\nd',
+    );
+  });
+
   it('omits what is not displayed', async () => {
     assert.equal(
       await text('a<script>b</script><p hidden>c</p><p style="display:none">d</p><svg><title>e</title></svg><!-- f --><iframe>g</iframe>'),

@@ -16,6 +16,7 @@ import {
   baseOf,
 } from './dom.ts';
 import { extractFields } from './extract.ts';
+import { markLayout } from './layout.ts';
 import { findMainContent } from './main-content.ts';
 import { toMarkdown } from './markdown.ts';
 import { readMetadata, titleOf } from './metadata.ts';
@@ -39,6 +40,7 @@ export default function convert({ started, ...options }: ConversionTask): Conten
   if (options.formats.includes('metadata')) result.page = readMetadata(page.$, page.base, warnings);
   if (options.extract) result.json = extractFields(page.$, options.extract.fields, { base: page.base, warnings });
   const formats = new Set(options.formats.filter((format) => format !== 'metadata'));
+  if (formats.has('markdown') || formats.has('text')) markLayout(page.$.root()[0] as Parent);
   if (formats.size > 0) addFormats(result, formats, { page, selection: narrow(page, options, warnings), warnings });
   return { ...result, warnings: warnings.toArray() };
 }

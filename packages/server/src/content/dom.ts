@@ -19,8 +19,16 @@ export function parse(html: string): CheerioAPI {
   return $;
 }
 
-/** The HTML of all that an element or a document holds. */
-export const innerHtml = (parent: Parent): string => serialize(parent, { treeAdapter });
+/** Of attributes that this service adds to a page for its own use. */
+export const markPrefix = 'data-berth-';
+
+const unmarked: typeof treeAdapter = {
+  ...treeAdapter,
+  getAttrList: (element) => treeAdapter.getAttrList(element).filter(({ name }) => !name.startsWith(markPrefix)),
+};
+
+/** The HTML of all that an element or a document holds, without marks. */
+export const innerHtml = (parent: Parent): string => serialize(parent, { treeAdapter: unmarked });
 
 export const isElement = (node: Node): node is Element => 'attribs' in node;
 export const isText = (node: Node): node is Extract<Node, { nodeType: 3 }> => node.nodeType === 3;

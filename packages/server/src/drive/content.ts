@@ -23,8 +23,8 @@ export interface PageSnapshot {
 }
 
 /** @throws PageError */
-export async function takeSnapshot(page: Page, signal: AbortSignal): Promise<PageSnapshot> {
-  const options = { visibleOnly: false, maxBytes: htmlBytesMax };
+export async function takeSnapshot(page: Page, format: PageContent['format'], signal: AbortSignal): Promise<PageSnapshot> {
+  const options = { visibleOnly: format === 'markdown' || format === 'text', maxBytes: htmlBytesMax };
   const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
   await untilQuiet(page, { leftMs: timeoutMs / 4, signal });
   const snapshot = await page.call<Snapshot>(page.mainFrame(), snapshotScript, [options], { signal, timeoutMs, maxBytes: answerBytesMax });

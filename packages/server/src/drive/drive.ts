@@ -124,7 +124,7 @@ export class Drive {
     const finish = (page: PageSnapshot): Promise<PageContent> =>
       convertSnapshot(this.#deps.content.for(target.owner), page, { options, signal: target.signal });
     return runAction(this.#deps, target, { name: 'content', finish }, ({ browser }, signal) =>
-      takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), signal),
+      takeSnapshot(browser.page(tabIdOf(browser, options.tabId)), options.format, signal),
     );
   }
 

@@ -152,8 +152,7 @@ export class Browse {
     if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
     if (whole.truncated) result.warnings.push('html_truncated');
     result.title = whole.title || result.title;
-    const text = request.formats.includes('text') && !whole.hasShadow ? whole.text : null;
-    const source = { url: result.finalUrl, html: whole.html, visible, text };
+    const source = { url: result.finalUrl, html: whole.html, visible };
     await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs });
   }
 

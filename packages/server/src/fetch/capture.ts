@@ -23,7 +23,7 @@ const snapshotMsMax = 10_000;
 const readSource = whenQuiet(`(options, visibleToo) => {
   const take = ${snapshotScript};
   const whole = take({ ...options, visibleOnly: false });
-  const visible = visibleToo ? take({ ...options, text: false, visibleOnly: true }) : null;
+  const visible = visibleToo ? take({ ...options, visibleOnly: true }) : null;
   return { probe: ${pageProbeObject('whole.html')}, whole, visible };
 }`);
 
@@ -45,7 +45,7 @@ export async function readPageSnapshot(
   request: FetchRequest,
   { signal, leftMs, quiet }: ReadLimits,
 ): Promise<PageSnapshot | null> {
-  const options = { maxBytes: limits.htmlBytesMax, text: request.formats.includes('text') };
+  const options = { maxBytes: limits.htmlBytesMax };
   const readMs = page.timeoutScale.ms(snapshotMsMax, leftMs / 2);
   const timeoutMs = Math.max(1, Math.min((quiet?.withinMs ?? 0) + readMs, leftMs));
   const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };

@@ -10,8 +10,6 @@ export interface PageSource {
   html: string;
   /** Without hidden elements; null when no browser rendered the page. */
   visible: { html: string } | null;
-  /** As a visitor reads it; null when no browser rendered the page. */
-  text: string | null;
 }
 
 /** Formats of the visible part, and formats of the whole document. */
@@ -43,10 +41,7 @@ export async function convertPage(target: ConvertTarget, source: PageSource, wit
   const { request, result } = target;
   const { url } = source;
   const wanted = new Set<ContentFormat>(request.formats.filter((format): format is ContentFormat => isContentFormat(format)));
-  if (wantsWholePage(request)) {
-    if (wanted.delete('html')) result.html = source.html;
-    if (source.text !== null && wanted.delete('text')) result.text = source.text;
-  }
+  if (wantsWholePage(request) && wanted.delete('html')) result.html = source.html;
   const pick = (formats: readonly ContentFormat[]): ContentFormat[] => formats.filter((format) => wanted.has(format));
   await Promise.all([
     convertPart(target, { ...(source.visible ?? source), url, formats: pick(visibleFormats), extract: null }, within),

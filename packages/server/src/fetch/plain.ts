@@ -55,7 +55,7 @@ export async function readResponse(
   if (reason) return { page, needsBrowser: reason };
   page.title = outline.title;
   if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
-  const source = { url, html, visible: null, text: null };
+  const source = { url, html, visible: null };
   await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
   return { page, needsBrowser: null };
 }

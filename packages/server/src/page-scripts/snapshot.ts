@@ -9,38 +9,25 @@
  */
 
 export interface SnapshotOptions {
-  /** Omits what the page's styles hide. */
+  /** Omits what the page's styles hide, and marks what they display otherwise than its tag says: the HTML is for reading. */
   visibleOnly: boolean;
   /** Limit of the HTML in UTF-8. */
   maxBytes: number;
-  /** Default true; false saves a layout of the whole page. */
-  text?: boolean;
 }
 
 export interface Snapshot {
   /** The flat tree: open shadow roots are inlined in their hosts, and slots are filled. */
   html: string;
   title: string;
-  /** The visible text, at most 100 000 characters. */
-  text: string;
   /** The page exceeded `maxBytes`; the HTML is still well-formed. */
   truncated: boolean;
-  /** Whether the page has open shadow roots, whose text `text` omits. */
-  hasShadow: boolean;
 }
 
 export function takeSnapshot(options: SnapshotOptions): Snapshot {
   const page = natives();
-  const hasShadow = hasShadowRoots(page);
-  const plain = options.visibleOnly || hasShadow ? null : plainHtml(page, options.maxBytes);
+  const plain = options.visibleOnly || hasShadowRoots(page) ? null : plainHtml(page, options.maxBytes);
   const { html, truncated } = plain === null ? serialize(page, options) : { html: plain, truncated: false };
-  return {
-    html,
-    title: page.title(document) ?? '',
-    text: options.text === false ? '' : readText(page),
-    truncated,
-    hasShadow,
-  };
+  return { html, title: page.title(document) ?? '', truncated };
 }
 
 type Getter<Value> = (from: unknown) => Value;
@@ -61,7 +48,6 @@ export function natives() {
     assignedSlot: getter<HTMLSlotElement | null>(Element.prototype, 'assignedSlot'),
     textSlot: getter<HTMLSlotElement | null>(Text.prototype, 'assignedSlot'),
     content: getter<DocumentFragment>(HTMLTemplateElement.prototype, 'content'),
-    innerText: getter<string>(HTMLElement.prototype, 'innerText'),
     textContent: getter<string | null>(Node.prototype, 'textContent'),
     body: getter<HTMLElement | null>(Document.prototype, 'body'),
     root: getter<Element | null>(Document.prototype, 'documentElement'),
@@ -93,6 +79,10 @@ interface Level {
   end: string;
   isRaw: boolean;
   isHidden: boolean;
+  /** How it displays its children: `flex`, `inline-grid`. */
+  display: string;
+  /** What happens to the white space of its text, as the conversion knows it: `normal`, `pre` or `lines`. */
+  space: string;
 }
 
 export function hasShadowRoots(page: Natives): boolean {
@@ -122,7 +112,8 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
   const output = limitedOutput(options.maxBytes);
   const root = page.root(document);
   if (page.doctype(document)) output.add('<!DOCTYPE html>', '');
-  const levels: Level[] = [{ nodes: root ? [root] : [], next: 0, end: '', isRaw: false, isHidden: false }];
+  const outermost = { end: '', isRaw: false, isHidden: false, display: 'block', space: 'normal' };
+  const levels: Level[] = [{ ...outermost, nodes: root ? [root] : [], next: 0 }];
   for (let level = levels.at(-1); level && !output.full(); level = levels.at(-1)) {
     const node = level.nodes[level.next];
     level.next += 1;
@@ -130,7 +121,7 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
       output.close(level.end);
       levels.pop();
     } else if (page.type(node) === 1) {
-      const inner = openElement(page, node as Element, options, output);
+      const inner = openElement(page, node as Element, level, { options, output });
       if (inner) levels.push(inner);
     } else if (page.type(node) === 3 && !level.isHidden) {
       const { data } = node as Text;
@@ -149,8 +140,8 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
 export function openElement(
   page: Natives,
   element: Element,
-  options: SnapshotOptions,
-  output: ReturnType<typeof limitedOutput>,
+  around: Level,
+  { options, output }: { options: SnapshotOptions; output: ReturnType<typeof limitedOutput> },
 ): Level | null {
   const isHtml = page.namespace(element) === 'http://www.w3.org/1999/xhtml';
   const name = isHtml ? page.localName(element) : page.tagName(element);
@@ -159,9 +150,10 @@ export function openElement(
   const visibility = options.visibleOnly ? visibilityOf(name, element) : 'shown';
   if (visibility === 'none') return null;
   const nodes = childrenOf(page, name, element, options);
-  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: visibility === 'hidden' };
+  const { display, space, marks } = options.visibleOnly ? layoutOf(page, name, element, around) : { ...around, marks: null };
+  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: visibility === 'hidden', display, space };
   if (visibility === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
-  const tag = `<${name}${attributesOf(page, name, element)}>`;
+  const tag = `<${name}${attributesOf(page, element, marks)}>`;
   const isVoid =
     isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
   const end = isVoid ? '' : `</${name}>`;
@@ -184,6 +176,73 @@ export function visibilityOf(name: string, element: Element): 'shown' | 'hidden'
   return visibility === 'hidden' || visibility === 'collapse' ? 'hidden' : 'shown';
 }
 
+/** How an element is displayed. `marks`: what its tag does not say, in the words that the conversion reads. */
+export function layoutOf(
+  page: Natives,
+  name: string,
+  element: Element,
+  around: Level,
+): { display: string; space: string; marks: string[] } {
+  const isRendered =
+    element instanceof HTMLElement &&
+    !/^(head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot|w?br|input|select|option|optgroup)$/.test(
+      name,
+    );
+  if (!isRendered) return { display: around.display, space: around.space, marks: [] };
+  const style = getComputedStyle(element);
+  const { display } = style;
+  const space = spaceOf(style);
+  // The mark of the root says that styles were read.
+  const marks = name === 'html' ? ['computed'] : [];
+  const place = isInitial(page, element, style) ? '' : placeOf(name, style, around);
+  if (place !== '') marks.push(place);
+  if (space !== (/^(pre|textarea|listing|xmp|plaintext)$/.test(name) ? 'pre' : around.space)) {
+    const isCode = space === 'pre' && !display.startsWith('inline') && /mono|courier|consolas|menlo/i.test(style.fontFamily.slice(0, 200));
+    marks.push(isCode ? 'code' : `space-${space}`);
+  }
+  if (/^(super|sub)$/.test(style.verticalAlign) && !/^su[bp]$/.test(name)) marks.push(style.verticalAlign === 'sub' ? 'sub' : 'sup');
+  return { display: display === 'contents' ? around.display : display, space, marks };
+}
+
+/** What happens to white space: `normal`, `pre`, or `lines` where only line ends stay. Older browsers have one property for it. */
+export function spaceOf({ whiteSpaceCollapse, whiteSpace }: CSSStyleDeclaration): string {
+  const value = whiteSpaceCollapse || whiteSpace;
+  if (/preserve-breaks|pre-line/.test(value)) return 'lines';
+  return /^(pre|break-spaces)/.test(value) ? 'pre' : 'normal';
+}
+
+/** Whether an element is the large first letter of a paragraph. */
+export function isInitial(page: Natives, element: Element, { cssFloat }: CSSStyleDeclaration): boolean {
+  if (cssFloat === 'none') return false;
+  const [first, ...others] = page.children(element);
+  return first !== undefined && others.length === 0 && page.type(first) === 3 && (first as Text).data.trim().length <= 2;
+}
+
+/** `block`, `inline`, or `gap` for what stands apart in its line; '' where the tag says it. */
+export function placeOf(name: string, style: CSSStyleDeclaration, { display: outer }: Level): string {
+  const { display, position, cssFloat } = style;
+  if (/^(address|article|aside|center|div|fieldset|figcaption|figure|footer|form|header|hgroup|main|nav|p|search|section)$/.test(name))
+    return display === 'inline' || display === 'contents' ? 'inline' : '';
+  // Structure is more than its display: a list in one line is a list.
+  if (
+    /^(html|body|blockquote|d[dlt]|details|dialog|dir|h[1-6]|hr|legend|li|listing|menu|[ou]l|optgroup|option|plaintext|pre|summary|xmp)$/.test(
+      name,
+    ) ||
+    /^(table|caption|thead|tbody|tfoot|tr|td|th|textarea)$/.test(name)
+  )
+    return '';
+  if (/^(inline|ruby|contents|math|none)/.test(display)) return marginOf(style);
+  const isBesideText = cssFloat !== 'none' || position === 'absolute' || position === 'fixed' || /^inline-(flex|grid)$/.test(outer);
+  return isBesideText || display === 'table-cell' ? 'gap' : 'block';
+}
+
+/** Margins as wide as a blank keep words apart as one. */
+export function marginOf({ marginLeft, marginRight, fontSize }: CSSStyleDeclaration): string {
+  const blank = parseFloat(fontSize) / 4;
+  const [isBefore, isAfter] = [parseFloat(marginLeft) >= blank, parseFloat(marginRight) >= blank];
+  return isBefore && isAfter ? 'gap' : isBefore ? 'gap-before' : isAfter ? 'gap-after' : '';
+}
+
 /** The children in the flat tree. */
 export function childrenOf(page: Natives, name: string, element: Element, options: SnapshotOptions): Node[] {
   if (element instanceof HTMLTemplateElement) return [...page.children(page.content(element))];
@@ -200,8 +259,8 @@ export function childrenOf(page: Natives, name: string, element: Element, option
   return assigned.length > 0 ? assigned : own;
 }
 
-/** Attributes with the current form values; a password keeps its original attribute. */
-export function attributesOf(page: Natives, name: string, element: Element): string {
+/** Attributes with the current form values; a password keeps its original attribute. With `marks`, no mark is the page's own. */
+export function attributesOf(page: Natives, element: Element, marks: string[] | null): string {
   const values = new Map(page.attributeNames(element).map((attribute) => [attribute, page.attribute(element, attribute)]));
   const setFlag = (attribute: string, on: boolean): void => void (on ? values.set(attribute, '') : values.delete(attribute));
   if (element instanceof HTMLInputElement) {
@@ -211,6 +270,8 @@ export function attributesOf(page: Natives, name: string, element: Element): str
       values.set('value', page.inputValue(element));
   }
   if (element instanceof HTMLOptionElement) setFlag('selected', page.selected(element));
+  if (marks) values.delete('data-berth-layout');
+  if (marks && marks.length > 0) values.set('data-berth-layout', marks.join(' '));
   let text = '';
   for (const [attribute, value] of values) text += ` ${attribute}="${escapeText(value).replace(/"/g, '&quot;')}"`;
   return text;
@@ -253,10 +314,4 @@ export function limitedOutput(maxBytes: number) {
     full: (): boolean => isFull,
     toString: (): string => parts.join(''),
   };
-}
-
-export function readText(page: Natives): string {
-  const body = page.body(document);
-  const text = body ? page.innerText(body) : page.textContent(page.root(document) ?? document);
-  return (text ?? '').slice(0, 100_000).replace(/[\ud800-\udbff]$/, '');
 }

@@ -31,7 +31,7 @@ export async function readSnapshot(
   const itemLimits = { itemsMax: limits.storageItemsMax, charsMax: limits.storageCharsMax };
   try {
     const frame = page.mainFrame();
-    const htmlOptions = { visibleOnly: false, text: false, maxBytes: limits.snapshotHtmlCharsMax };
+    const htmlOptions = { visibleOnly: false, maxBytes: limits.snapshotHtmlCharsMax };
     const whole = await page.call<Snapshot>(frame, snapshotScript, [htmlOptions], options);
     const read = await page.call<InspectedDocument>(frame, inspectSource, [itemLimits], options);
     const { links, ...document } = read;

@@ -5,13 +5,7 @@ export class Pending {
   resolve: (result: Json) => void = () => {};
 }
 
-const snapshotOf = ({ html, title }: FakePage): Json => ({
-  html,
-  title,
-  text: title,
-  truncated: false,
-  hasShadow: false,
-});
+const snapshotOf = ({ html, title }: FakePage): Json => ({ html, title, truncated: false });
 const pageProbeOf = ({ html, title, url }: FakePage): Json => ({
   probe: { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 1000, title },
   html,
