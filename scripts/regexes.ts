@@ -16,7 +16,7 @@ const accepted: Readonly<Record<string, string>> = {
   'new RegExp(withoutProperties(parsed), parsed.flags)': "A caller's pattern is only compiled in the worker. It runs in the page.",
   'new RegExp(escape, flags)': 'One property of characters.',
   '/\\b[a-z][a-z\\d+.-]{1,20}:\\/\\/[^\\s"\'<>`]+/gi': 'recheck runs out of time. A scheme has at most 21 characters, and the text 4,000.',
-  "new RegExp( `(?<![\\\\p{L}\\\\p{N}])(?<sign>[-−+])?\\\\s?\\\\p{Sc}?\\\\s?(?<digits>${digitGroups})(?<power>e[-+]?\\\\d{1,3})?`, 'iu', )":
+  "/(?<![\\p{L}\\p{N}]|\\p{N}[.,])(?<sign>[-−+])?\\s?(?<before>\\p{Sc}|[A-Z]{1,2}\\$|Rs\\.?|kr\\.?|[A-Z]{3})?\\s?(?<inner>[-−+])?(?<digits>\\d+(?:['’\\s](?=\\d{3}(?!\\d))\\d{3})*(?:[.,]\\d+)*|[.,]\\d+)(?<power>[eE][-+]?\\d{1,3})?(?<end>[.,](?=[-–—]))?/u":
     'At most 10,000 characters, and nothing behind a number makes the search go on.',
   'new RegExp(turnstileKeyInAddress)': 'At most 40 characters behind each slash of the address of a frame.',
   "new RegExp(`(?:${notableNames.join('|')})(?![\\\\w-])`, 'iy')": 'Sticky, and an alternative of words.',

@@ -116,6 +116,20 @@ describe('a page', () => {
   });
 });
 
+describe('the format json', () => {
+  it('says that a page needs fields to extract', async () => {
+    const url = site.sequence('/no-fields', html(page('<p>Here</p>')));
+    for (const mode of ['http', 'auto', 'browser'] as const) {
+      const reply = await plainly(url, { formats: ['json'], mode });
+      assert.deepEqual([reply.json, reply.warnings], [null, ['json_needs_extract']], mode);
+    }
+    const file = await plainly(site.sequence('/no-json', bytes('a,b', 'text/csv')), { formats: ['json'] });
+    assert.deepEqual([file.json, file.warnings], [null, ['json_needs_extract']]);
+    const given = await plainly(site.sequence('/json-null', bytes('{}', 'application/json')), { formats: ['json'] });
+    assert.deepEqual([given.json, given.warnings], [{}, []]);
+  });
+});
+
 describe('a response that is not a page', () => {
   it('has no body for HEAD and 204', async () => {
     const url = site.sequence('/empty', html(page('Here')));

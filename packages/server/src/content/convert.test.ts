@@ -211,6 +211,45 @@ describe('metadata', () => {
     assert.equal((await page('<head><script>"<body>"</script><title>after</title></head><body>')).title, 'after');
   });
 
+  it('reads JSON-LD in comments and CDATA sections, and with what browsers forgive', async () => {
+    const blocks = [
+      '<!-- {"a":1} -->',
+      '<!--\n{"a":1}\n//-->',
+      '//<![CDATA[\n{"a":1}\n//]]>',
+      '// <![CDATA[ {"a":1} // ]]>',
+      '/* <![CDATA[ */ {"a":1} /* ]]> */',
+      '<![CDATA[{"a":1}]]>',
+      '{"a":1,}',
+      '{"a":1 , \n } ;',
+      '/* a note */ {"a": 1 // one\n }',
+    ];
+    for (const block of blocks) {
+      const { page: result, warnings } = await metadataOf(`<script type="application/ld+json">${block}</script>`);
+      assert.deepEqual([result?.json_ld, warnings], [[{ a: 1 }], []], block);
+    }
+    const kept = '{"url":"https://a.example/*x*/","list":["a, ]","<!--b-->",],"quote":"\\\\\\",}",}';
+    const { page: result } = await metadataOf(`<script type="application/ld+json">${kept}</script>`);
+    assert.deepEqual(result?.json_ld, [{ url: 'https://a.example/*x*/', list: ['a, ]', '<!--b-->'], quote: '\\",}' }]);
+    const { warnings } = await metadataOf(
+      '<script type="application/ld+json">{"a":1,,}</script><script type="application/ld+json">/*</script>',
+    );
+    assert.deepEqual(warnings, ['json_ld_invalid']);
+  });
+
+  it('has absolute addresses in what the page says to social networks', async () => {
+    const metas =
+      '<base href="/shop/"><meta property="og:image" content="i.png"><meta property="og:url" content="/a"><meta name="twitter:image:src" content="//cdn.example/t.png">' +
+      '<meta property="og:video:secure_url" content="https://v.example/v"><meta property="og:image:alt" content="i.png"><meta property="og:title" content="/a">';
+    assert.deepEqual((await metadataOf(metas)).page?.open_graph, {
+      'og:image': 'https://www.shop.example/shop/i.png',
+      'og:url': 'https://www.shop.example/a',
+      'twitter:image:src': 'https://cdn.example/t.png',
+      'og:video:secure_url': 'https://v.example/v',
+      'og:image:alt': 'i.png',
+      'og:title': '/a',
+    });
+  });
+
   it('skips JSON that is nested too deep', async () => {
     const { page: result, warnings } = await metadataOf(
       `<script type="application/ld+json">${'['.repeat(5000)}${']'.repeat(5000)}</script>`,

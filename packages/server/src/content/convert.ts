@@ -15,12 +15,14 @@ import {
   type Element,
   baseOf,
 } from './dom.ts';
+import { linkEmbeds, markEmbeds } from './embeds.ts';
 import { extractFields } from './extract.ts';
 import { markLayout } from './layout.ts';
 import { findMainContent } from './main-content.ts';
 import { toMarkdown } from './markdown.ts';
 import { readMetadata, titleOf } from './metadata.ts';
 import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './model.ts';
+import { readNoscriptPictures } from './pictures.ts';
 import { readTables } from './tables.ts';
 import { textOf } from './text.ts';
 import { getDomain } from 'tldts';
@@ -41,6 +43,10 @@ export default function convert({ started, ...options }: ConversionTask): Conten
   if (options.extract) result.json = extractFields(page.$, options.extract.fields, { base: page.base, warnings });
   const formats = new Set(options.formats.filter((format) => format !== 'metadata'));
   if (formats.has('markdown') || formats.has('text')) markLayout(page.$.root()[0] as Parent);
+  if (formats.has('markdown')) {
+    readNoscriptPictures(page.$);
+    markEmbeds(page.$.root()[0] as Parent);
+  }
   if (formats.size > 0) addFormats(result, formats, { page, selection: narrow(page, options, warnings), warnings });
   return { ...result, warnings: warnings.toArray() };
 }
@@ -64,8 +70,11 @@ function addFormats(
   // Tables in closed panels and links in hidden menus count.
   if (formats.has('links')) result.links = readLinks(selection.$, page, warnings);
   if (formats.has('markdown') || formats.has('text')) dropHidden(root);
-  if (formats.has('markdown')) result.markdown = toMarkdown(root, page.base, warnings);
   if (formats.has('text')) result.text = textOf(root);
+  if (formats.has('markdown')) {
+    linkEmbeds(root);
+    result.markdown = toMarkdown(root, page.base, warnings);
+  }
   if (formats.has('tables')) result.tables = readTables(selection.$, warnings);
 }
 

@@ -1,7 +1,7 @@
 /** Parses a page and removes what no reader sees. */
 // Cheerio's own entry with parse5 loads an HTTP client, half of a thread's start.
 import { load, type CheerioAPI } from 'cheerio/slim';
-import { parse as parseDocument, serialize } from 'parse5';
+import { html as htmlNames, parse as parseDocument, serialize } from 'parse5';
 import { adapter as treeAdapter } from 'parse5-htmlparser2-tree-adapter';
 
 type Document = ReturnType<CheerioAPI['root']>[number];
@@ -53,6 +53,14 @@ export function elementsNamed($: CheerioAPI, ...names: string[]): Element[] {
   };
   for (const root of $.root().toArray()) collect(root);
   return elements;
+}
+
+/** An element of HTML that holds the text. */
+export function createElement(name: string, attributes: Readonly<Record<string, string>>, text: string): Element {
+  const element = treeAdapter.createElement(name, htmlNames.NS.HTML, []);
+  Object.assign(element.attribs, attributes);
+  if (text !== '') treeAdapter.insertText(element, text);
+  return element;
 }
 
 export const webSchemes: ReadonlySet<string> = new Set(['http:', 'https:']);

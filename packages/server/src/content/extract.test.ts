@@ -9,9 +9,11 @@ const html =
   `<time datetime="2024-03-05T10:00:00+02:00">5 March</time>
   <ul><li>1<li>two<li>3</ul><input type=checkbox checked><span class=flag>Yes</span><div class=in><p>a</p><p>b</p></div>`;
 
-async function extract(fields: Record<string, ExtractField>): Promise<{ json: Record<string, unknown> | undefined; warnings: string[] }> {
+type Extracted = { json: Record<string, unknown> | undefined; warnings: string[] };
+
+async function extract(fields: Record<string, ExtractField>, source = html): Promise<Extracted> {
   const { json, warnings } = convert({
-    html,
+    html: source,
     url: 'https://shop.example/x/',
     formats: [],
     onlyMainContent: false,
@@ -22,10 +24,10 @@ async function extract(fields: Record<string, ExtractField>): Promise<{ json: Re
   return { json, warnings };
 }
 
-/** The value of a paragraph with this text. */
-async function read(type: NonNullable<ExtractField['type']>, text: string): Promise<unknown> {
+/** The value of a paragraph with this text, in a page of the language. */
+async function read(type: NonNullable<ExtractField['type']>, text: string, language = ''): Promise<unknown> {
   const { json } = convert({
-    html: `<p>${text}</p>`,
+    html: `<html lang="${language}"><p>${text}</p>`,
     url: 'https://shop.example/',
     formats: [],
     onlyMainContent: false,
@@ -100,6 +102,70 @@ describe('extraction', () => {
       ['.5', 0.5],
       ['none', null],
       ['', null],
+    ];
+    for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
+  });
+
+  it('reads a separator before three digits as the language of the page writes it', async () => {
+    const numbers: [string, string, number | null][] = [
+      ['en', '1,600', 1600],
+      ['en-GB', '1.600', 1.6],
+      ['de', '1.600', 1600],
+      ['de-AT', '1,600', 1.6],
+      ['pt_BR', '12.345', 12345],
+      ['fr', '1.600', 1600],
+      ['de-CH', '1.600', 1.6],
+      ['es-MX', '1,600', 1600],
+      ['unknown language', '1.600', 1.6],
+      ['de', '0.125', 0.125],
+      ['de', '1.5', 1.5],
+      ['en', '1.234.567,89', 1234567.89],
+    ];
+    for (const [language, text, value] of numbers) assert.equal(await read('number', text, language), value, `${language} ${text}`);
+  });
+
+  it('reads a number in the language of the closest element that declares one', async () => {
+    const source = '<html lang="en"><p>1.600</p><div lang="de"><div><p>1.600</p></div><p lang="en">1.600</p></div>';
+    const { json } = await extract({ each: { selector: 'p', type: 'number', list: true } }, source);
+    assert.deepEqual(json, { each: [1.6, 1600, 1.6] });
+  });
+
+  it('reads an amount of money with thousands, wherever its currency stands', async () => {
+    const amounts: [string, string, number | null][] = [
+      ['en', '1.299 €', 1299],
+      ['de', '1.299 €', 1299],
+      ['de', '1,299 €', 1299],
+      ['en', '€ 0,89', 0.89],
+      ['', '1.299,– €', 1299],
+      ['de-CH', '1’299.–', 1299],
+      ['', "CHF 1'299.–", 1299],
+      ['en', 'EUR1.299,00', 1299],
+      ['en', 'US$1,299', 1299],
+      ['', '-EUR 5', -5],
+      ['', '$-5.50', -5.5],
+      ['pl', '1 299,00 zł', 1299],
+      ['sv', '10 000 kr', 10_000],
+      ['en-IN', '₹12,34,567.50', 1_234_567.5],
+      ['en-IN', 'Rs.1,00,000', 100_000],
+      ['en', '12.345.678', 12_345_678],
+      ['en', '$3.499', 3.499],
+    ];
+    for (const [language, text, value] of amounts) assert.equal(await read('number', text, language), value, `${language} ${text}`);
+  });
+
+  it('reads numbers with blanks of any width and with the digits of any script', async () => {
+    const numbers: [string, number | null][] = [
+      ['1\u00a0299,00', 1299],
+      ['1\u202f222\u202f333,50', 1_222_333.5],
+      ['1\u2009000', 1000],
+      ['٣٫٥', 3.5],
+      ['١٬٢٣٤٫٥٦ ر.س', 1234.56],
+      ['١٫٢٣٤', 1.234],
+      ['\u200f۱۲۳', 123],
+      ['१२,३४,५६७', 1_234_567],
+      ['１２３', 123],
+      ['SKU123', null],
+      ['v2.5', null],
     ];
     for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
   });

@@ -1,5 +1,6 @@
-import type { CheerioAPI, Element } from './dom.ts';
+import type { CheerioAPI, Element, Parent } from './dom.ts';
 import { innerHtml, resolveUrl } from './dom.ts';
+import { pageLanguageOf } from './metadata.ts';
 import type { ExtractField, Warnings } from './model.ts';
 import { textOf } from './text.ts';
 import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
@@ -22,12 +23,15 @@ class FieldReader {
   readonly #$: CheerioAPI;
   readonly #base: string | null;
   readonly #warnings: Warnings;
+  /** Of the page, where its elements declare none. */
+  readonly #language: string | null;
   #charsLeft = charsMax;
 
   constructor($: CheerioAPI, base: string | null, warnings: Warnings) {
     this.#$ = $;
     this.#base = base;
     this.#warnings = warnings;
+    this.#language = pageLanguageOf($);
   }
 
   read(name: string, field: ExtractField): unknown {
@@ -45,7 +49,7 @@ class FieldReader {
     }
     const source = this.#source(field, element);
     if (source === null) return field.type === 'boolean' ? false : null;
-    const value = this.#convert(field, source);
+    const value = this.#convert(field, source, element);
     this.#charsLeft -= typeof value === 'string' ? value.length : 0;
     if (value === null) this.#warnings.add(`extract_failed:${name}`);
     return value;
@@ -63,10 +67,10 @@ class FieldReader {
     return textOf(element);
   }
 
-  #convert({ attr, type = 'text' }: ExtractField, source: string): unknown {
+  #convert({ attr, type = 'text' }: ExtractField, source: string, element: Element): unknown {
     switch (type) {
       case 'number':
-        return toNumber(source);
+        return toNumber(source, languageOf(element) ?? this.#language);
       case 'date':
         return toDate(source);
       case 'url':
@@ -80,6 +84,15 @@ class FieldReader {
         return attr !== undefined && addressAttributes.has(attr.toLowerCase()) ? (resolveUrl(source, this.#base) ?? source) : source.trim();
     }
   }
+}
+
+/** As the closest element around it declares it. */
+function languageOf(element: Element): string | null {
+  for (let at: Parent | null = element; at !== null && 'attribs' in at; at = at.parent as Parent | null) {
+    const language = at.attribs['lang'] || at.attribs['xml:lang'];
+    if (language) return language;
+  }
+  return null;
 }
 
 const addressAttributes = new Set(['href', 'src', 'action', 'formaction', 'poster', 'cite', 'data', 'background']);

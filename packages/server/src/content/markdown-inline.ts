@@ -1,5 +1,6 @@
 /** Text, emphasis, links, images and code within a block of Markdown. */
 import { collapse, isElement, isText, resolveUrl, textIn, type Element, type Node } from './dom.ts';
+import { isPixel, pictureSource } from './pictures.ts';
 
 export type LineBreaks = 'lines' | 'spaces' | 'tags';
 
@@ -200,48 +201,13 @@ function selectedOf(element: Element): string {
   return shown ? escapeText(collapse(textIn(shown))) : '';
 }
 
-const lazySources = ['data-src', 'data-original', 'data-lazy-src', 'data-lazy', 'data-hi-res-src', 'data-url', 'data-image'];
-const lazySourceSets = ['srcset', 'data-srcset', 'data-lazy-srcset'];
-/** What stands in the place of a picture until it is loaded. */
-const placeholder = /^(?:data:|about:)|(?:blank|spacer|placeholder|transparent|pixel|1x1|loading)[\w-]{0,20}\.(?:gif|png|svg|jpe?g|webp)/i;
-const isPlaceholder = (address: string): boolean => placeholder.test(address.slice(0, 2000));
-
 /** '' without an address. */
 function imageOf(element: Element, base: string | null): string {
   const { attribs } = element;
-  if (attribs['width'] === '1' || attribs['height'] === '1') return '';
-  const address = addressOf(sourceOf(element), base);
+  if (isPixel(element)) return '';
+  const address = addressOf(pictureSource(element), base);
   const alt = collapse(attribs['alt'] ?? '').replace(/[[\]\\]/g, '\\$&');
   return address === null ? escapeText(alt) : `![${alt}](${address})`;
-}
-
-function sourceOf(element: Element): string | undefined {
-  const { attribs } = element;
-  const src = attribs['src']?.trim() ?? '';
-  if (src !== '' && !isPlaceholder(src)) return src;
-  const sets = [element, ...sourcesBeside(element)];
-  const real =
-    lazySources.map((name) => attribs[name]?.trim() ?? '').find((value) => value !== '' && !isPlaceholder(value)) ??
-    sets.flatMap((one) => lazySourceSets.map((name) => largestOf(one.attribs[name]))).find((value) => value !== '');
-  return real ?? (src.startsWith('data:') ? undefined : src);
-}
-
-const sourcesBeside = ({ parent }: Element): Element[] =>
-  parent !== null && 'name' in parent && parent.name === 'picture'
-    ? parent.children.filter(isElement).filter(({ name }) => name === 'source')
-    : [];
-
-const sourceSetCharsMax = 20_000;
-
-/** The address of the largest picture in a `srcset`, or ''. */
-function largestOf(set: string | undefined): string {
-  let [largest, size] = ['', -1];
-  for (const candidate of (set ?? '').slice(0, sourceSetCharsMax).split(/,\s+|,(?=https?:|\/)/)) {
-    const [address = '', descriptor = '1x'] = candidate.trim().split(/\s+/);
-    const own = Number.parseFloat(descriptor);
-    if (address !== '' && !isPlaceholder(address) && own > size) [largest, size] = [address.replace(/,$/, ''), own];
-  }
-  return largest;
 }
 
 const isSpace = (letter: string | undefined): boolean => letter === undefined || /\s/.test(letter);

@@ -32,7 +32,7 @@ export function readMetadata($: CheerioAPI, base: string | null, warnings: Warni
     canonical: linkHref($, base, 'canonical'),
     favicon:
       linkHref($, base, 'icon') ?? linkHref($, base, 'apple-touch-icon') ?? (base === null ? null : resolveUrl('/favicon.ico', base)),
-    open_graph: Object.fromEntries([...metas].filter(([name]) => /^(og|twitter):/.test(name)).slice(0, openGraphMax)),
+    open_graph: readOpenGraph(metas, base),
     json_ld: readJsonLd($, warnings),
   };
 }
@@ -47,6 +47,17 @@ function readMetas($: CheerioAPI): Map<string, string> {
   }
   return metas;
 }
+
+const openGraphAddress =
+  /^(?:og:(?:url|(?:image|video|audio)(?::(?:url|secure_url))?)|twitter:(?:url|image(?::src|[0-3])?|player(?::stream)?))$/;
+
+/** Addresses become absolute. */
+function readOpenGraph(metas: Map<string, string>, base: string | null): Record<string, string> {
+  const own = [...metas].filter(([name]) => /^(og|twitter):/.test(name)).slice(0, openGraphMax);
+  return Object.fromEntries(own.map(([name, value]) => [name, openGraphAddress.test(name) ? (resolveUrl(value, base) ?? value) : value]));
+}
+
+export const pageLanguageOf = ($: CheerioAPI): string | null => languageOf($, readMetas($));
 
 function languageOf($: CheerioAPI, metas: Map<string, string>): string | null {
   const language = $('html').attr('lang') || $('html').attr('xml:lang') || metas.get('content-language') || metas.get('og:locale');
@@ -80,19 +91,64 @@ function readJsonLd($: CheerioAPI, warnings: Warnings): unknown[] {
   return blocks;
 }
 
-/** Undefined for invalid JSON. Accepts a comment or CDATA section around it, and raw line ends in strings. */
+/** Undefined for invalid JSON. Accepts what generators of pages leave in it: see `toStrictJson`. */
 function parseBlock(source: string): unknown {
   const content = withoutTrailing(source.trim(), ';').trimEnd();
-  const bare = content.replace(/^(<!--|(\/\/\s*)?<!\[CDATA\[)/, '').replace(/(-->|(\/\/\s*)?\]\]>)$/, '');
-  for (const candidate of [bare, bare.replace(/[\n\r\t]+/g, ' ')]) {
+  for (const toJson of [(text: string) => text, toStrictJson]) {
     try {
-      const block: unknown = JSON.parse(candidate);
+      const block: unknown = JSON.parse(toJson(content));
       return isShallow(block) ? block : undefined;
     } catch {
       continue;
     }
   }
   return undefined;
+}
+
+/** What stands around the JSON or in it, and where it ends. Null: where it begins. */
+const jsonWrappers: readonly (readonly [start: string, end: string | null])[] = [
+  ['<!--', null],
+  ['-->', null],
+  ['<![CDATA[', null],
+  [']]>', null],
+  ['/*', '*/'],
+  ['//', '\n'],
+];
+
+/** JSON without comments and CDATA sections around or in it, without trailing commas and raw line ends in strings. Linear. */
+function toStrictJson(source: string): string {
+  const parts: string[] = [];
+  let comma = '';
+  for (let at = 0; at < source.length;) {
+    const letter = source[at] ?? '';
+    const wrapper = '<-]/'.includes(letter) ? jsonWrappers.find(([start]) => source.startsWith(start, at)) : undefined;
+    const end = wrapper ? endOfWrapper(source, at, wrapper) : letter === '"' ? endOfString(source, at) : at + 1;
+    const part = wrapper ? '' : source.slice(at, end);
+    at = end;
+    if (letter === ',') {
+      comma = part;
+      continue;
+    }
+    if (part.trim() !== '') {
+      if (letter !== '}' && letter !== ']' && letter !== ';') parts.push(comma);
+      comma = '';
+    }
+    parts.push(letter === '"' ? part.replace(/[\n\r\t]+/g, ' ') : part);
+  }
+  return withoutTrailing(parts.join('').trim(), ';').trim();
+}
+
+/** `// ]]>` and `//-->` end a wrapper of the whole, and are no comment to the end of the line. */
+function endOfWrapper(source: string, at: number, [start, end]: readonly [start: string, end: string | null]): number {
+  if (start === '//' && /^\/\/[ \t]{0,20}(?:<!|\]\]>|-->)/.test(source.slice(at, at + 30))) return at + start.length;
+  const found = end === null ? at : source.indexOf(end, at + start.length);
+  return found < 0 ? source.length : found + (end ?? start).length;
+}
+
+function endOfString(source: string, at: number): number {
+  let end = at + 1;
+  while (end < source.length && source[end] !== '"') end += source[end] === '\\' ? 2 : 1;
+  return end + 1;
 }
 
 function isShallow(block: unknown): boolean {

@@ -1,38 +1,100 @@
 /** Converts text to typed values. Null when it is ambiguous or invalid: a guess would be worse. */
 import { resolveUrl } from './dom.ts';
 
-const digitGroups = /\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+/.source;
-const firstNumber = new RegExp(
-  `(?<![\\p{L}\\p{N}])(?<sign>[-−+])?\\s?\\p{Sc}?\\s?(?<digits>${digitGroups})(?<power>e[-+]?\\d{1,3})?`,
-  'iu',
-);
+const firstNumber =
+  /(?<![\p{L}\p{N}]|\p{N}[.,])(?<sign>[-−+])?\s?(?<before>\p{Sc}|[A-Z]{1,2}\$|Rs\.?|kr\.?|[A-Z]{3})?\s?(?<inner>[-−+])?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>[eE][-+]?\d{1,3})?(?<end>[.,](?=[-–—]))?/u;
+/** What stands behind it. */
+const currencyBehind = /^[.,]?[-–—]?\s?(\p{Sc}|(?:kr|zł|Kč|Ft|lei|[A-Z]{3})(?![\p{L}\p{N}]))/u;
+const currencyCodes: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
+/** "SKU12" is no amount of money. */
+const isCurrency = (sign: string | undefined): boolean => sign !== undefined && (!/^[A-Z]{3}$/.test(sign) || currencyCodes.has(sign));
 
 /**
- * The first number in the text, with the separators of any country:
- * "1.234,56 €" and "$1,234.56" are both 1234.56.
+ * The first number in the text, with the separators and digits of any country:
+ * "1.234,56 €", "$1,234.56" and "١٬٢٣٤٫٥٦" are all 1234.56.
  *
  * With two kinds of separator the last one is the decimal one; one that occurs
- * twice groups thousands. A single one is the decimal one, except a comma before
- * exactly three digits, which groups thousands.
+ * twice groups thousands. A single one before exactly three digits is ambiguous.
+ * It is the decimal one if the language writes it so, except in an amount of
+ * money, which has two decimals. Without a language a comma groups thousands,
+ * and a point does in front of a currency, which is written behind the number
+ * where the comma is the decimal separator. Any other single one is the decimal one.
  */
-export function toNumber(text: string): number | null {
-  const match = firstNumber.exec(text.slice(0, 10_000));
+export function toNumber(text: string, language: string | null = null): number | null {
+  const { plain, decimalMark } = withPlainDigits(text.slice(0, 10_000));
+  const match = firstNumber.exec(plain);
   if (!match?.groups) return null;
-  const digits = (match.groups['digits'] ?? '').replace(/['’\s]/g, '');
-  const value = Number(`${withPoint(digits)}${match.groups['power'] ?? ''}`);
+  const { digits = '', power = '', sign, inner = sign, end, before } = match.groups;
+  if (before !== undefined && !isCurrency(before) && /^[A-Z]{3}[-−+]?[\d.,]/.test(match[0].trim())) return null;
+  const isBehind = isCurrency(currencyBehind.exec(plain.slice(match.index + match[0].length - (end?.length ?? 0)).slice(0, 20))?.[1]);
+  const convention: Convention = {
+    decimalMark: decimalMark ?? end ?? decimalMarkOf(language),
+    isMoney: isCurrency(before) || isBehind,
+    isBehind: isBehind && decimalMark === null,
+  };
+  const value = Number(`${withPoint(digits.replace(/['’\s]/g, ''), convention)}${power}`);
   if (!Number.isFinite(value)) return null;
-  return match.groups['sign'] === '-' || match.groups['sign'] === '−' ? -value : value;
+  return inner === '-' || inner === '−' ? -value : value;
 }
 
-function withPoint(digits: string): string {
+interface Convention {
+  /** Of the language; null when that is unknown. */
+  decimalMark: string | null;
+  isMoney: boolean;
+  /** The currency is written behind the number. */
+  isBehind: boolean;
+}
+
+function withPoint(digits: string, convention: Convention): string {
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
   if (last < 0) return digits;
   const mark = digits[last] ?? '';
   const marks = new Set(digits.replace(/\d/g, ''));
   const occursOnce = digits.indexOf(mark) === last;
-  const groupsThousands = !occursOnce || (marks.size === 1 && mark === ',' && /^[1-9]\d{0,2},\d{3}$/.test(digits));
+  const isAmbiguous = marks.size === 1 && /^[1-9]\d{0,2}[.,]\d{3}$/.test(digits);
+  const groupsThousands = !occursOnce || (isAmbiguous && doesGroup(mark, convention));
   const whole = digits.slice(0, last).replace(/[.,]/g, '');
   return groupsThousands ? digits.replace(/[.,]/g, '') : `${whole}.${digits.slice(last + 1)}`;
+}
+
+function doesGroup(mark: string, { decimalMark, isMoney, isBehind }: Convention): boolean {
+  if (decimalMark !== null && decimalMark !== mark) return true;
+  return mark === ',' ? decimalMark === null || isMoney : isBehind;
+}
+
+/** A language's decimal separator, as Unicode's locale data have it. Null for an unknown language. */
+function decimalMarkOf(language: string | null): string | null {
+  const tag = (language ?? '').trim().slice(0, 35).replace(/_/g, '-');
+  try {
+    const [known] = Intl.NumberFormat.supportedLocalesOf(tag);
+    if (known === undefined) return null;
+    const parts = new Intl.NumberFormat(known, { numberingSystem: 'latn' }).formatToParts(0.5);
+    return parts.find(({ type }) => type === 'decimal')?.value ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** The digits of any script as those of ASCII, without marks of the writing direction. Arabic has a decimal separator of its own. */
+function withPlainDigits(text: string): { plain: string; decimalMark: '.' | null } {
+  const decimalMark = text.includes('\u066b') ? '.' : null;
+  if (!/[\u061c\u066b\u066c\u200e\u200f\u202a-\u202e\u2066-\u2069]|[^\0-\x7f](?<=\p{Nd})/u.test(text)) return { plain: text, decimalMark };
+  const plain = text
+    .replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[^\0-\x7f](?<=\p{Nd})/gu, toAsciiDigit)
+    .replace(/\u066b/g, '.')
+    .replace(/\u066c/g, '’');
+  return { plain, decimalMark };
+}
+
+/** Unicode has the digits of each script in a row, from zero to nine. */
+function toAsciiDigit(digit: string): string {
+  const code = digit.codePointAt(0) ?? 0;
+  // The only rows that touch are those of mathematical letters.
+  if (code >= 0x1d7ce && code <= 0x1d7ff) return String((code - 0x1d7ce) % 10);
+  let value = 0;
+  while (value < 9 && /^\p{Nd}$/u.test(String.fromCodePoint(code - value - 1))) value += 1;
+  return String(value);
 }
 
 /**

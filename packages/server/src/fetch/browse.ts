@@ -11,7 +11,7 @@ import { addPdf, addScreenshot, type PageSnapshot } from './capture.ts';
 import { readCompletePage, waitForRequests } from './complete.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
-import { addBody, addJsonBody, createPageResult, toBytes, type Body, type PageResult } from './result.ts';
+import { addBody, addJsonBody, createPageResult, toBytes, warnOfNoJson, type Body, type PageResult } from './result.ts';
 
 export interface BrowseOptions {
   request: FetchRequest;
@@ -56,6 +56,7 @@ export class Browse {
     if (outcome.timedOut) result.warnings.push('load_timed_out');
     if (outcome.body) await addUnrendered(request, outcome, outcome.body, result);
     else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
+    warnOfNoJson(result, request);
     if (formats.includes('har')) {
       const network = page.network();
       const { log } = await toHar(network, { title: result.finalUrl, startedAt: network.since });

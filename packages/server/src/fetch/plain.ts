@@ -8,7 +8,7 @@ import { section } from '../lib/sections.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
 import { needsBrowser, type BrowserReason } from './needs-browser.ts';
-import { addBody, createPageResult, toBytes, type PageResult } from './result.ts';
+import { addBody, createPageResult, toBytes, warnOfNoJson, type PageResult } from './result.ts';
 
 export interface PlainResult {
   page: PageResult;
@@ -48,6 +48,7 @@ export async function readResponse(
   page.warnings.push(...warnings);
   if (kind !== 'html') {
     if (body.length > 0) await addBody(page, { data: body, truncated }, request);
+    warnOfNoJson(page, request);
     return { page, needsBrowser: blocked ? 'blocked' : null };
   }
   const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
@@ -57,6 +58,7 @@ export async function readResponse(
   if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
   const source = { url, html, visible: null };
   await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
+  warnOfNoJson(page, request);
   return { page, needsBrowser: null };
 }
 

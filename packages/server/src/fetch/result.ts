@@ -71,6 +71,12 @@ export async function addJsonBody(result: PageResult, { data }: Body): Promise<v
   await addJson(result, (await decodeBody(data, result.contentType)).text);
 }
 
+/** A page is no JSON: without fields to extract, there is nothing that the format could return. */
+export function warnOfNoJson(result: PageResult, { formats, extract }: Pick<FetchRequest, 'formats' | 'extract'>): void {
+  const isExplained = result.warnings.some((warning) => warning.startsWith('json_'));
+  if (formats.includes('json') && extract === null && result.json === null && !isExplained) result.warnings.push('json_needs_extract');
+}
+
 async function addJson(result: PageResult, text: string): Promise<void> {
   const isWithin = text.length <= jsonCharsMax && section('json', () => isJsonWithin(text, jsonBounds));
   if (!isWithin) result.warnings.push('json_too_large');

@@ -126,12 +126,37 @@ export function fillSelection(element: HTMLSelectElement, value: string): 'done'
   return 'missing' in chosen ? { problem: `it has ${chosen.missing}` } : 'problem' in chosen ? chosen : 'done';
 }
 
+/** A refused value leaves the field as it was. */
 export function setValue(page: Natives, element: HTMLInputElement, value: string): 'done' | { problem: string } {
+  const before = page.inputValue(element);
   page.setInputValue(element, value);
-  if (page.inputValue(element) !== value.trim().toLowerCase() && page.inputValue(element) !== value.trim())
-    return { problem: `the field takes no such value; it made "${page.inputValue(element)}" of it` };
+  const made = page.inputValue(element);
+  if (made !== value.trim().toLowerCase() && made !== value.trim() && !isSameMoment(page.inputType(element), value.trim(), made)) {
+    page.setInputValue(element, before);
+    return { problem: `the field takes ${formOf(page.inputType(element))}, and its value is still "${before.slice(0, 100)}"` };
+  }
   dispatchChange(page, element);
   return 'done';
+}
+
+/** Browsers write a moment in one form, whichever of several it was given in. */
+export function isSameMoment(type: string, given: string, made: string): boolean {
+  const moment = (text: string): string => text.replace(' ', 'T').replace(/(T\d\d:\d\d):00(?:\.0+)?$/, '$1');
+  return type === 'datetime-local' && made !== '' && moment(given) === moment(made);
+}
+
+/** The values that an input of the type takes, with an example. */
+export function formOf(type: string): string {
+  const forms: Record<string, string> = {
+    date: 'a day as 2026-11-30',
+    'datetime-local': 'a moment as 2026-11-30T18:45',
+    month: 'a month as 2026-11',
+    week: 'a week as 2026-W48',
+    time: 'a time as 18:45',
+    color: 'a color as #ff8800',
+    range: 'a number within its limits and steps',
+  };
+  return forms[type] ?? 'another value';
 }
 
 export function dispatchChange(page: Natives, element: Element): void {

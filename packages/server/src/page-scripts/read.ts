@@ -114,6 +114,13 @@ export function stateOf(element: Element): ElementState {
   };
 }
 
+/** The language that the document declares; '' without one. */
+export function documentLanguage(): string {
+  const page = natives();
+  const root = page.root(document);
+  return (root && (page.attribute(root, 'lang') ?? page.attribute(root, 'xml:lang')))?.slice(0, 100) ?? '';
+}
+
 /** The visible text of the page. */
 export function pageText(): string {
   const page = natives();

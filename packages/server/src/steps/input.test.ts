@@ -99,6 +99,32 @@ it('fills fields of every kind and fires their events', async () => {
   assert.deepEqual(summarize(results.slice(11)), ['fill error not_actionable', 'fill error not_actionable']);
 });
 
+it('leaves a field as it was when it refuses a value, and says which values it takes', async () => {
+  const fields: [type: string, value: string, refused: string, says: RegExp][] = [
+    ['date', '2026-11-21', '21.11.2026', /takes a day as 2026-11-30, and its value is still "2026-11-21"/],
+    ['time', '10:30', '10.30 Uhr', /takes a time as 18:45/],
+    ['datetime-local', '2026-11-21T10:30', 'tomorrow', /takes a moment as/],
+    ['month', '2026-11', 'November', /takes a month as/],
+    ['week', '2026-W47', '47', /takes a week as/],
+    ['color', '#102030', 'red', /takes a color as/],
+    ['range', '30', '500', /takes a number within its limits/],
+  ];
+  const page = fields.map(([type, value]) => `<input type="${type}" value="${value}">`).join('');
+  const { results, outputs } = await runInPage(`${page}<script>seen=[];oninput=(e)=>seen.push(e.target.type)</script>`, [
+    ...fields.map(([type, , value]) => ({ type: 'fill', selectors: [`[type="${type}"]`], value, on_error: 'continue' })),
+    evaluate('[[...document.querySelectorAll("input")].map((input) => input.value), seen]'),
+    { type: 'fill', selectors: ['[type="datetime-local"]'], value: '2026-12-01 09:00:00' },
+    { type: 'fill', selectors: ['[type="date"]'], value: '' },
+    evaluate('[...document.querySelectorAll("[type=date], [type=datetime-local]")].map((input) => input.value)'),
+  ]);
+  for (const [index, [type, , , says]] of fields.entries()) {
+    assert.equal(results[index]?.error?.code, 'not_actionable', type);
+    assert.match(results[index]?.error?.message ?? '', says);
+  }
+  assert.deepEqual(outputs[fields.length], [fields.map(([, value]) => value), []]);
+  assert.deepEqual(outputs.at(-1), ['', '2026-12-01T09:00']);
+});
+
 it('types key by key and presses chords', async () => {
   const { results, outputs } = await runInPage(
     '<form action="/two"><input id=t name=q value=a><script>keys=[];onkeydown=(e)=>keys.push(e.key)</script></form>',

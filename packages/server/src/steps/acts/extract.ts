@@ -68,7 +68,13 @@ async function readRows(attempt: Attempt, step: StepOf<'extract'>, fields: Recor
   );
   const absent = Object.keys(fields).filter((name) => rows.every((row) => row[name] === null));
   for (const name of absent) attempt.warn(`No match for the field ${name}.`);
-  return rows.map((row) => toTypedRow(row, fields));
+  const language = Object.values(fields).some(({ as }) => as === 'number') ? await languageOf(attempt) : '';
+  return rows.map((row) => toTypedRow(row, fields, language));
+}
+
+/** Numbers are read as it writes them. */
+async function languageOf(attempt: Attempt): Promise<string> {
+  return attempt.page.call<string>((await attempt.root()).frameId, scripts.documentLanguage, [], attempt.call());
 }
 
 const isEmpty = (row: Record<string, ReadValue | ReadValue[]> | undefined): boolean =>
@@ -134,17 +140,17 @@ async function readField(attempt: Attempt, root: Root, field: StepExtractField &
   return field.list ? values : (values[0] ?? null);
 }
 
-const toTypedRow = (row: Row, fields: Record<string, StepExtractField>): Extracted =>
+const toTypedRow = (row: Row, fields: Record<string, StepExtractField>, language: string): Extracted =>
   Object.fromEntries(
     Object.entries(row).map(([name, value]) => {
       const as = fields[name]?.as ?? 'text';
-      return [name, Array.isArray(value) ? value.map((item) => toType(item, as)) : toType(value, as)];
+      return [name, Array.isArray(value) ? value.map((item) => toType(item, as, language)) : toType(value, as, language)];
     }),
   );
 
-function toType(value: ReadValue, as: StepExtractField['as']): unknown {
+function toType(value: ReadValue, as: StepExtractField['as'], language: string): unknown {
   if (value === null) return null;
-  if (as === 'number') return toNumber(value);
+  if (as === 'number') return toNumber(value, language);
   if (as === 'date') return toDate(value);
   return as === 'boolean' ? toBoolean(value) : value;
 }
