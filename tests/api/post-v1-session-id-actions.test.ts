@@ -47,6 +47,19 @@ describe('200', () => {
       done.results.map(({ status, error }) => [status, error?.code]),
       [['error', 'navigation_failed']],
     );
+    assert.deepEqual([done.status, done.failed_index], ['error', 0]);
+  });
+
+  it('says whether a step failed, and which was the first', async () => {
+    const fails = { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' };
+    const wait = { type: 'wait', ms: 1 };
+    const outcome = async (actions: object[]) => {
+      const { body: done } = await run(actions, { stop_on_error: false });
+      return [done.status, done.failed_index];
+    };
+    assert.deepEqual(await outcome([wait]), ['ok', null]);
+    assert.deepEqual(await outcome([wait, fails, fails]), ['error', 1]);
+    assert.deepEqual(await outcome([{ ...fails, optional: true }, wait]), ['ok', null]);
   });
 
   it('continues after a failed step when requested', async () => {

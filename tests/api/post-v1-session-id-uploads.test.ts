@@ -57,6 +57,16 @@ describe('201', () => {
     assert.equal(file.bytes, 12 * 1024 * 1024);
   });
 
+  it('accepts a file of twelve megabytes as a form, and refuses a larger one in bytes', async () => {
+    const largest = new Uint8Array(12 * 1024 * 1024);
+    assert.equal((await sendForm([['file', new File([largest], 'largest.bin')]])).status, 201);
+    for (const extraBytes of [1, 5 * 1024 * 1024]) {
+      const { status, body: refusal } = await sendForm([['file', new File([largest, new Uint8Array(extraBytes)], 'larger.bin')]]);
+      assert.deepEqual([status, refusal['code']], [413, 'body_too_large']);
+      assert.match(String(refusal['detail']), /larger than 126?\d{6} bytes/);
+    }
+  });
+
   it('accepts the file as a form, under its own name or a given one', async () => {
     const bytes = Buffer.from([0, 1, 13, 10, 255, ...Buffer.from('\r\n--x--\r\n')]);
     const named = await sendForm([['file', new File([bytes], 'photo é.jpg')]]);

@@ -4,7 +4,7 @@ import { boundedRecord, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
 import { PathId, Timestamp, queryBool, queryInt, sessionParams } from './fields.ts';
-import { parseSelector } from './step-fields.ts';
+import { checkSelector } from './step-fields.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
 
@@ -48,6 +48,8 @@ export type RunActionsRequest = z.infer<typeof RunActionsRequest>;
 
 export const ActionsResult = z
   .object({
+    status: z.enum(['ok', 'error']).describe('`ok` if no step failed; an optional step that failed counts as skipped.'),
+    failed_index: z.int().nullable().describe('Position of the first step that failed, from 0; null if none did.'),
     results: z.array(StepResult).describe('Results of the steps that ran, in order.'),
     final_url: z.string().describe('URL of the tab after the last step.'),
     tab_id: z.string().describe('Id of the tab in which the steps ran.'),
@@ -92,10 +94,7 @@ export const ScreenshotRequest = z
     quality: Quality,
     full_page: z.boolean().default(false).describe('Whether to capture the full page instead of the visible area. Default: `false`.'),
     selector: boundedString(1, 2000)
-      .refine((text) => parseSelector(text) !== null, {
-        error: 'Input should be a selector of the step language',
-        params: { type: 'selector' },
-      })
+      .check(checkSelector)
       .optional()
       .describe('Selector of a single element to capture: CSS, or any selector of the step language.'),
     scroll_first: z
@@ -377,7 +376,7 @@ export const uploadFile = endpoint({
   auth: 'bearer',
   params: sessionParams,
   body: UploadRequest,
-  multipart: { bytes: 'data_base64', name: 'name' },
+  multipart: { bytes: 'data_base64', name: 'name', bytesMax: uploadBytesMax },
   reply: UploadedFile,
   status: 201,
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'upload_limit_reached', 'no_capacity', 'store_unavailable'],

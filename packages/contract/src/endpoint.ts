@@ -57,10 +57,10 @@ export interface Endpoint<P extends Shape = Shape, Q extends Shape = Shape, B ex
    */
   exactTextFields?: readonly string[];
   /**
-   * Also accepts the body as `multipart/form-data` with a part `file`. Its bytes fill the field `bytes` in base64, and
+   * Also accepts the body as `multipart/form-data` with a part `file` of at most `bytesMax` bytes. Its bytes fill the field `bytes` in base64, and
    * its name fills the field `name`, unless the form has a part of that name.
    */
-  multipart?: { bytes: string; name: string };
+  multipart?: { bytes: string; name: string; bytesMax: number };
   /** Passes the body to the handler as raw bytes, for example to verify a signature. Excludes `body`. */
   rawBody?: 'json' | 'form';
   reply?: R;

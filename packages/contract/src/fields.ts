@@ -5,6 +5,7 @@ import { boundedString } from './bounds.ts';
 export interface ValidationIssueParams {
   type: string;
   ctx?: Record<string, unknown>;
+  hint?: string | undefined;
 }
 
 const issueParams = (type: string, ctx: Record<string, unknown> = {}): { params: ValidationIssueParams } => ({ params: { type, ctx } });

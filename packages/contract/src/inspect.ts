@@ -14,7 +14,7 @@ import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, workErrors } from
 import { WorkProfile } from './profiles.ts';
 import { Metadata, ProxyRequest, SessionKind } from './session-request.ts';
 import { Steps } from './steps.ts';
-import { StorageState } from './storage-state.ts';
+import { StorageStateRequest } from './storage-state.ts';
 
 /** Parts of the report that a request may choose. */
 export const inspectSections = [
@@ -88,7 +88,7 @@ export const InspectRequest = z
     proxy: ProxyRequest.nullable().default(null).describe('Proxy for the inspection. Default: null, the region’s egress.'),
     kind: SessionKind.default('headless').describe('Kind of browser. Default: `headless`.'),
     profile: WorkProfile,
-    storage_state: StorageState.nullable()
+    storage_state: StorageStateRequest.nullable()
       .default(null)
       .describe('Cookies and local storage to begin with, in Playwright’s format. Default: null, none.'),
     actions: Steps.default([]).describe(

@@ -4,7 +4,7 @@ import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { captchaProviders } from './captcha.ts';
 import { BrowsableUrl, Locale, Timezone, connectionHeaders } from './fields.ts';
 import { ProfileRequest } from './profiles.ts';
-import { StorageState } from './storage-state.ts';
+import { StorageStateRequest } from './storage-state.ts';
 
 export const resourceTypes = ['image', 'media', 'font', 'stylesheet', 'websocket'] as const;
 
@@ -196,7 +196,7 @@ export const CreateSessionRequest = z
       ),
     accept_downloads: z.boolean().default(true).describe('Whether pages may download files. Default: `true`.'),
     ignore_https_errors: z.boolean().default(false).describe('Whether to load pages with invalid TLS certificates. Default: `false`.'),
-    storage_state: StorageState.nullable()
+    storage_state: StorageStateRequest.nullable()
       .default(null)
       .describe(
         'Cookies and local storage to restore before the first page loads, in Playwright’s format, at most 4 MiB. ' +

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { boundedList, boundedString } from './bounds.ts';
 import { BrowsableUrl } from './fields.ts';
+import { selectorHint } from './selector-hint.ts';
 import { parseTemplate } from './step-template.ts';
 
 export const selectorKinds = ['css', 'xpath', 'text', 'aria', 'label', 'placeholder', 'testid', 'pierce'] as const;
@@ -41,10 +42,16 @@ export const templated = (min: number, max: number) =>
   });
 
 const selectorForms = 'a CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/';
-const SelectorText = templated(1, 2000).refine((text) => parseSelector(text) !== null, {
-  error: `Input should be ${selectorForms}`,
-  params: { type: 'selector' },
-});
+const notASelector = `Input should be ${selectorForms}`;
+
+/** Refuses selectors of no known form, and those that only other tools understand. */
+export const checkSelector = ({ value, issues }: z.core.ParsePayload<string>): void => {
+  const parsed = parseSelector(value);
+  const hint = parsed && parsed.kind !== 'css' ? undefined : selectorHint(value);
+  if (parsed && hint === undefined) return;
+  issues.push({ code: 'custom', message: notASelector, input: value, params: { type: 'selector', hint } });
+};
+const SelectorText = templated(1, 2000).check(checkSelector);
 
 export const Selector = z.union([SelectorText, boundedList(SelectorText, 8).min(1)]).meta({
   id: 'Selector',

@@ -1,6 +1,7 @@
 /** Cookies and local storage in Playwright's format. */
 import { z } from 'zod';
 import { boundedList, boundedString } from './bounds.ts';
+import { WebUrl } from './fields.ts';
 
 /** In a request, as JSON. */
 export const storageStateBytesMax = 4 * 1024 * 1024;
@@ -43,6 +44,50 @@ export const StoredCookie = CookieFields.check((context) => {
     });
 }).meta({ id: 'StoredCookie' });
 export type StoredCookie = z.infer<typeof StoredCookie>;
+
+/** A cookie as Playwright's `addCookies` takes it: with a `url`, or with a `domain`; what is left out has Playwright's default. */
+const CookieRequest = CookieFields.extend({
+  url: WebUrl.optional().describe(
+    'URL that the cookie is for, instead of `domain` and `path`: its host, and its path up to the last slash.',
+  ),
+  domain: CookieFields.shape.domain.optional().describe('Domain of the cookie, 1 to 256 characters. Required without `url`.'),
+  path: CookieFields.shape.path.optional().describe('Path of the cookie, which begins with `/`, 1 to 1024 characters. Default: `/`.'),
+  expires: CookieFields.shape.expires.default(-1).describe('Expiry time in Unix seconds. Default: -1, a session cookie.'),
+  httpOnly: CookieFields.shape.httpOnly.default(false).describe('Whether the cookie is hidden from JavaScript. Default: `false`.'),
+  secure: CookieFields.shape.secure
+    .optional()
+    .describe('Whether the cookie is sent over HTTPS only. Default: whether `url` is an HTTPS one.'),
+})
+  .check(({ value, issues }) => {
+    const { url, domain, path } = value;
+    if (url === undefined && domain === undefined)
+      issues.push({ code: 'custom', message: 'One of url, domain is required', input: value, params: { type: 'missing' } });
+    for (const name of url === undefined ? [] : (['domain', 'path'] as const))
+      if ((name === 'domain' ? domain : path) !== undefined)
+        issues.push({
+          code: 'custom',
+          message: `Only one of url, ${name} may be given`,
+          path: [name],
+          input: value[name],
+          params: { type: 'value_error' },
+        });
+  })
+  .transform(({ url, ...cookie }) => ({ ...cookie, ...scopeOf(url, cookie) }))
+  .pipe(StoredCookie)
+  .meta({ id: 'CookieRequest' });
+
+interface CookieScope {
+  domain?: string | undefined;
+  path?: string | undefined;
+  secure?: boolean | undefined;
+}
+
+function scopeOf(url: string | undefined, { domain = '', path = '/', secure }: CookieScope) {
+  const address = url === undefined ? null : URL.parse(url);
+  if (!address) return { domain, path, secure: secure ?? false };
+  const { hostname, pathname, protocol } = address;
+  return { domain: hostname, path: pathname.slice(0, pathname.lastIndexOf('/') + 1), secure: secure ?? protocol === 'https:' };
+}
 
 type CookieIssue = [field: keyof z.infer<typeof CookieFields>, message: string];
 
@@ -88,23 +133,34 @@ const StoredItem = z.strictObject({
   value: boundedString(0, itemCharsMax).describe('Value of the item, at most 5242880 characters, any of UTF-16.'),
 });
 
+const originFields = {
+  origins: boundedList(
+    z.strictObject({
+      origin: boundedString(0, 2048)
+        .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text, {
+          error: 'Input should be an origin such as https://example.com',
+          params: { type: 'url_parsing' },
+        })
+        .describe('Origin of the storage, such as `https://example.com`.'),
+      localStorage: boundedList(StoredItem, itemsMax).default([]).describe('Items in local storage, at most 5000. Default: none.'),
+    }),
+    originsMax,
+  )
+    .default([])
+    .describe('Local storage by origin, at most 200 origins. Default: none.'),
+};
+
 export const StorageState = z
   .strictObject({
     cookies: boundedList(StoredCookie, cookiesMax).default([]).describe('Cookies, at most 3000. Default: none.'),
-    origins: boundedList(
-      z.strictObject({
-        origin: boundedString(0, 2048)
-          .refine((text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text, {
-            error: 'Input should be an origin such as https://example.com',
-            params: { type: 'url_parsing' },
-          })
-          .describe('Origin of the storage, such as `https://example.com`.'),
-        localStorage: boundedList(StoredItem, itemsMax).default([]).describe('Items in local storage, at most 5000. Default: none.'),
-      }),
-      originsMax,
-    )
-      .default([])
-      .describe('Local storage by origin, at most 200 origins. Default: none.'),
+    ...originFields,
   })
   .meta({ id: 'StorageState' });
 export type StorageState = z.infer<typeof StorageState>;
+
+export const StorageStateRequest = z
+  .strictObject({
+    cookies: boundedList(CookieRequest, cookiesMax).default([]).describe('Cookies, at most 3000. Default: none.'),
+    ...originFields,
+  })
+  .meta({ id: 'StorageStateRequest' });

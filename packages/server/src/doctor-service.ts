@@ -38,7 +38,7 @@ export async function checkService(config: Config): Promise<Finding[]> {
 function checkSettings(config: Config): Finding[] {
   const problems = settingsProblems(config).map((text) => problem('settings', text));
   const billing = billingSettings(config);
-  const warnings = [...exposureWarnings(config), ...(billing.isConfigured ? billingRisks(billing) : [])];
+  const warnings = [...exposureWarnings(config), ...billingRisks(billing)];
   const findings = [...problems, ...warnings.map((text) => warning('settings', text))];
   return findings.length > 0 ? findings : [ok('settings', 'valid, and none contradicts another')];
 }

@@ -124,7 +124,7 @@ export function mountRoutes(mount: MountDeps): Http {
 function mountNumbers(http: Http, { deps, services, metrics, loops }: MountDeps): void {
   const { config, clock } = deps;
   const { fleet, sessions, jobs, credits, selfHeal, gate, disk, owners, metering, billing, prices } = services;
-  const warnings = (): string[] => [...billing.risks(), ...exposureWarnings(config)];
+  const warnings = (): string[] => [...billing.warnings(), ...exposureWarnings(config)];
   const counted = { fleet, sessions, jobs, credits, selfHeal, gate, disk, metrics: metrics, loops: loops };
   mountOpsAdmin(http, {
     overviews: new Overviews({ version: apiVersion, clock, warnings, ...counted }),

@@ -8,6 +8,7 @@ import type { Config } from './config.ts';
 import { openDataDir } from './data-dir.ts';
 import { assertStrongSecrets, secretWarnings } from './exposure.ts';
 import { BoundPort } from './http/port.ts';
+import { adminKeyPrefix } from './lib/credential-prefixes.ts';
 import { canRun } from './lib/can-run.ts';
 import { systemClock } from './lib/clock.ts';
 import { createLog, openTerminal, type Log } from './lib/log.ts';
@@ -27,7 +28,7 @@ interface Running {
   app?: App;
 }
 
-const newAdminKey = (): string => `brt_admin_${randomBytes(32).toString('hex')}`;
+const newAdminKey = (): string => `${adminKeyPrefix}${randomBytes(32).toString('hex')}`;
 const print = (lines: readonly string[]): boolean => process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
 async function start(config: Config, running: Running): Promise<void> {

@@ -42,9 +42,9 @@ export interface BillingDeps extends BillingSettings {
   log: Log;
 }
 
-/** What is insecure or without effect, also where nothing of billing is set. */
-export function billingRisks({ stripe, unsignedEvents }: BillingSettings): string[] {
-  if (stripe.webhookSecret !== null) return [];
+/** What is insecure or without effect. Where nothing of billing is set, no plan is for sale, and nothing is. */
+export function billingRisks({ stripe, unsignedEvents, isConfigured }: BillingSettings): string[] {
+  if (!isConfigured || stripe.webhookSecret !== null) return [];
   if (unsignedEvents === 'accept')
     return [
       'Billing events are accepted WITHOUT A SIGNATURE: anyone who can reach this service can assign any plan to any owner. ' +
@@ -86,10 +86,6 @@ export class Billing {
 
   /** Warnings for the operator, logged at start. */
   warnings(): string[] {
-    return this.#deps.isConfigured ? this.risks() : [];
-  }
-
-  risks(): string[] {
     return billingRisks(this.#deps);
   }
 

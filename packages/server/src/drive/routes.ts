@@ -65,7 +65,16 @@ function mountNavigation(routes: Routes, drive: Drive): void {
 function mountPages(routes: Routes, drive: Drive): void {
   routes.on(runActions, async (call) => {
     const { results, vars, finalUrl, tabId, durationMs } = await drive.runActions(targetOf(call), call.body);
-    return { results, vars, final_url: finalUrl, tab_id: tabId, duration_ms: durationMs };
+    const failed = results.find(({ status }) => status === 'error');
+    return {
+      status: failed ? ('error' as const) : ('ok' as const),
+      failed_index: failed?.index ?? null,
+      results,
+      vars,
+      final_url: finalUrl,
+      tab_id: tabId,
+      duration_ms: durationMs,
+    };
   });
   routes.on(screenshot, (call) => drive.screenshot(targetOf(call), call.body));
   routes.on(pdf, async (call) => {

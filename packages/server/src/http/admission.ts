@@ -3,6 +3,7 @@ import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterRes, type RateLimiter, type Rates } from '../rates/rates.ts';
 import type { Credentials, Guards, Principal } from './call.ts';
+import { credentialHint } from './credential-hints.ts';
 import type { Exchange } from './exchange.ts';
 import { networkOf } from './peer.ts';
 import type { Peers } from './peer.ts';
@@ -54,8 +55,9 @@ export class Admission {
     try {
       return await this.#options.guards[endpoint.auth](this.#credentialsOf(endpoint, request, raw));
     } catch (error) {
-      if (error instanceof ServiceError && (error.status === 401 || error.status === 403)) await this.#countFailure(request);
-      throw error;
+      if (!(error instanceof ServiceError) || (error.status !== 401 && error.status !== 403)) throw error;
+      await this.#countFailure(request);
+      throw withHint(error, credentialHint(endpoint, request));
     }
   }
 
@@ -90,6 +92,9 @@ export class Admission {
     }
   }
 }
+
+const withHint = (error: ServiceError, hint: string | undefined): ServiceError =>
+  hint === undefined ? error : new ServiceError(error.code, hint, { cause: error, details: error.details });
 
 const missingKey = ({ auth }: Endpoint): ServiceError => {
   const orToken = auth === 'connect' ? ', or a connect token as `?token=`' : '';

@@ -12,14 +12,14 @@ export interface BodyTask {
   formType?: string;
 }
 
-export type BodyResult = { ok: true; pieces: Piece[]; digest?: Uint8Array } | Extract<Parsed, { ok: false }>;
+export type BodyResult = { ok: true; pieces: Piece[]; digest?: Uint8Array; isTooLarge?: boolean } | Extract<Parsed, { ok: false }>;
 
 export default async function parse({ bytes, endpointId, formType }: BodyTask): Promise<BodyResult> {
   const endpoint = endpoints.find(({ id }) => id === endpointId);
   if (!endpoint) throw new Error(`no endpoint ${endpointId} in the contract`);
   if (formType !== undefined) {
-    const { body, digest } = await parseFileForm(endpoint, formType, bytes);
-    return body.ok ? { ok: true, pieces: toPieces(body.value), digest } : body;
+    const { body, digest, isTooLarge } = await parseFileForm(endpoint, formType, bytes);
+    return body.ok ? { ok: true, pieces: toPieces(body.value ?? null), digest, isTooLarge } : body;
   }
   const parsed = parseJsonBody(endpoint, Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   return parsed.ok ? { ok: true, pieces: toPieces(parsed.value) } : parsed;

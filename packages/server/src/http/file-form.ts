@@ -10,23 +10,28 @@ const filePart = 'file';
 export const isMultipart = ({ headers }: IncomingMessage): boolean => /^multipart\/form-data *;/i.test(headers['content-type'] ?? '');
 
 export interface ParsedForm {
+  /** Whether the file has more bytes than the endpoint accepts. */
+  isTooLarge: boolean;
   /** The body that the form stands for. */
   body: Parsed;
   /** Of the fields and the file, by which two forms are compared: each has another boundary. */
   digest: Uint8Array;
 }
 
+const noBody: Parsed = { ok: true, value: undefined };
 const notAFileForm = { type: 'value_error', msg: 'Input should be a form with one file, in the part `file`' };
 
 /** Fails for a malformed form, and for one without exactly one file in the part `file`. */
 export async function parseFileForm({ multipart, body: schema = noFields }: Endpoint, type: string, form: Uint8Array): Promise<ParsedForm> {
   const file = multipart && (await readFile(type, form, multipart));
-  if (!multipart || !file) return { body: failed(validationIssue(['body'], notAFileForm, {})), digest: new Uint8Array() };
+  if (!multipart || !file)
+    return { body: failed(validationIssue(['body'], notAFileForm, {})), digest: new Uint8Array(), isTooLarge: false };
+  if (file.data.length > multipart.bytesMax) return { body: noBody, digest: new Uint8Array(), isTooLarge: true };
   const { value, data, fields } = file;
   const { [multipart.bytes]: _, ...texts } = value;
   const issues = unstorable('body', texts);
   const digest = hash('sha256', Buffer.concat([Buffer.from(JSON.stringify(fields)), hash('sha256', data, 'buffer')]), 'buffer');
-  return { body: issues.length > 0 ? failed(...issues) : parsePart('body', schema, value), digest };
+  return { body: issues.length > 0 ? failed(...issues) : parsePart('body', schema, value), digest, isTooLarge: false };
 }
 
 interface FileForm {

@@ -17,5 +17,7 @@ export function parseJsonBody({ body: schema, exactTextFields }: Endpoint, bytes
   }
   if ('forbiddenKey' in reading) return failed(validationIssue(['body', ...reading.forbiddenKey], extraForbidden));
   // Invalid JSON may contain secrets that no field name marks, so none of it is shown.
-  return failed(validationIssue(['body'], { type: 'json_invalid', msg: 'JSON decode error', ctx: { error: reading.problem } }, {}));
+  const { problem, position } = { position: undefined, ...reading };
+  const msg = `JSON decode error${position ? ` at line ${position.line}, column ${position.column}` : ''}: ${problem}`;
+  return failed(validationIssue(['body'], { type: 'json_invalid', msg, ctx: { error: problem, ...position } }, {}));
 }

@@ -3,10 +3,19 @@
  * first one is lost), `__proto__` as a key (prototype pollution on merge) and
  * unlimited nesting (stack overflow in later recursion).
  */
+import { printParseErrorCode, visit, type ParseErrorCode } from 'jsonc-parser';
 import { closingQuote, isJsonWithin } from '../lib/json-bounds.ts';
 import { isStorableText } from '../lib/text.ts';
 
-type JsonParseResult = { ok: true; value: unknown } | { ok: false; problem: string } | { ok: false; forbiddenKey: string[] };
+/** A place in the text, both numbers from 1. */
+interface TextPosition {
+  line: number;
+  column: number;
+}
+type JsonParseResult =
+  | { ok: true; value: unknown }
+  | { ok: false; problem: string; position?: TextPosition | undefined }
+  | { ok: false; forbiddenKey: string[] };
 
 /** Deeper than any valid request, and far below the stack limit of a recursive reader. */
 const depthMax = 64;
@@ -22,10 +31,10 @@ export function parseJson(text: string, exactTextFields: readonly string[] = [])
   try {
     value = JSON.parse(text);
   } catch {
-    return { ok: false, problem: 'not valid JSON' };
+    return { ok: false, ...describeSyntaxError(text) };
   }
-  const problem = checkKeys(text);
-  if (problem !== null) return { ok: false, problem };
+  const keyProblem = checkKeys(text);
+  if (keyProblem) return { ok: false, problem: keyProblem.problem, position: positionOf(text, keyProblem.at) };
   // Only these spellings can produce a key or string that needs the slower check.
   if (text.includes('__proto__') || text.includes('constructor') || text.includes('\\u')) {
     const forbiddenKey = findForbiddenKey(value, []);
@@ -36,6 +45,45 @@ export function parseJson(text: string, exactTextFields: readonly string[] = [])
   return { ok: true, value };
 }
 
+/** What was expected at the first error. JSON.parse names a place for some errors only, and quotes the text for others. */
+const syntaxProblems: Readonly<Record<string, string>> = {
+  InvalidSymbol: 'not a value or a name of JSON: texts and names need double quotes',
+  InvalidNumberFormat: 'not a number of JSON',
+  PropertyNameExpected: 'a name in double quotes is expected',
+  ValueExpected: 'a value is expected',
+  ColonExpected: 'a colon is expected',
+  CommaExpected: 'a comma is expected',
+  CloseBraceExpected: 'a closing brace is expected',
+  CloseBracketExpected: 'a closing bracket is expected',
+  EndOfFileExpected: 'the text goes on after the end of the JSON',
+  InvalidCommentToken: 'comments are not part of JSON',
+  UnexpectedEndOfComment: 'comments are not part of JSON',
+  UnexpectedEndOfString: 'this string does not end on its line',
+  UnexpectedEndOfNumber: 'this number is not complete',
+  InvalidUnicode: 'this string has an escape that is not valid',
+  InvalidEscapeCharacter: 'this string has an escape that is not valid',
+  InvalidCharacter: 'this string has a control character that needs an escape',
+};
+
+function describeSyntaxError(text: string): { problem: string; position?: TextPosition } {
+  let first: { problem: string; position: TextPosition } | undefined;
+  const onError = (code: ParseErrorCode, _offset: number, _length: number, line: number, column: number): void => {
+    first ??= { problem: syntaxProblems[printParseErrorCode(code)] ?? 'not valid JSON', position: { line: line + 1, column: column + 1 } };
+  };
+  visit(text, { onError }, { disallowComments: true, allowTrailingComma: false });
+  return first ?? { problem: 'not valid JSON' };
+}
+
+function positionOf(text: string, at: number): TextPosition {
+  const before = text.slice(0, at);
+  return { line: before.split('\n').length, column: at - before.lastIndexOf('\n') };
+}
+
+interface KeyProblem {
+  problem: string;
+  at: number;
+}
+
 const quote = 0x22;
 const comma = 0x2c;
 const openObject = 0x7b;
@@ -44,7 +92,7 @@ const openArray = 0x5b;
 const closeArray = 0x5d;
 
 /** One pass over valid JSON. */
-function checkKeys(text: string): string | null {
+function checkKeys(text: string): KeyProblem | null {
   /** Of each open object and array; most have no keys. */
   const keys: (Set<string> | 'object' | 'array')[] = [];
   let expectsKey = false;
@@ -53,7 +101,7 @@ function checkKeys(text: string): string | null {
     if (code === quote) {
       const end = closingQuote(text, at);
       const problem = expectsKey ? addKey(keys, keyText(text.slice(at, end + 1))) : null;
-      if (problem !== null) return problem;
+      if (problem !== null) return { problem, at };
       expectsKey = false;
       at = end;
     } else if (code === openObject || code === openArray) {

@@ -15,6 +15,16 @@ export interface KnownPath {
   methods: readonly string[];
 }
 
+/** Longer ones are no typing errors. */
+const similarSegmentsMax = 8;
+const otherNumber = (word: string): string => (word.endsWith('s') ? word.slice(0, -1) : `${word}s`);
+
+function segmentsOfTarget(target: string): string[] {
+  const [address = ''] = target.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1);
+  const path = decodeURI(address);
+  return segmentsOf(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
+}
+
 const newJunction = (): Junction => ({ literals: new Map() });
 const segmentsOf = (path: string): string[] => path.slice(1).split('/');
 const isOpen = (segment: string | undefined): boolean => segment?.startsWith(':') === true;
@@ -43,10 +53,20 @@ export class KnownPaths {
 
   /** Undefined where no path matches. Of several the one that the router prefers. `target`: of a request, which the router could read. */
   methodsAt(target: string): readonly string[] | undefined {
-    const [address = ''] = target.replace(/^https?:\/\/[^/?]*/i, '').split(/[?#]/, 1);
-    const path = decodeURI(address);
-    const segments = segmentsOf(path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path);
-    return this.#methods.get(find(this.#root, segments, 0) ?? '');
+    return this.#methods.get(find(this.#root, segmentsOfTarget(target), 0) ?? '');
+  }
+
+  /** A path with the method that `target` most likely means: with `/v1`, or with one segment in the other number. */
+  similarTo(target: string, method: string): string | undefined {
+    const segments = segmentsOfTarget(target).filter((segment) => segment !== 'api');
+    if (segments.length > similarSegmentsMax) return undefined;
+    const versioned = segments[0] === 'v1' ? segments : ['v1', ...segments];
+    const variants = [versioned, ...versioned.map((segment, at) => versioned.toSpliced(at, 1, otherNumber(segment)))];
+    for (const variant of variants) {
+      const path = find(this.#root, variant, 0);
+      if (path !== undefined && !path.endsWith('*') && withHead(this.#methods.get(path) ?? []).includes(method)) return path;
+    }
+    return undefined;
   }
 
   /** Paths that also match a less exact one, with the methods that only that has: the router would take the request to it. */

@@ -31,6 +31,13 @@ const idleMsMax = 30_000;
 const heapMbMax = 512;
 const retrySeconds = 1;
 
+function fileTooLarge({ multipart }: Endpoint): ServiceError {
+  const limit = multipart?.bytesMax ?? 0;
+  return new ServiceError('body_too_large', `The file is larger than ${limit} bytes. Send a smaller one.`, {
+    details: { limit_bytes: limit },
+  });
+}
+
 const inContract = new Set(endpoints);
 
 const isLarge = ({ headers }: IncomingMessage): boolean =>
@@ -62,15 +69,17 @@ export class LargeBodies {
     return result.ok ? { ok: true, value: await fromPieces(result.pieces) } : result;
   }
 
-  /** The same of a form with a file; `bytes` stand for it. @throws ServiceError rate_limited */
+  /** The same of a form with a file; `bytes` stand for it. @throws ServiceError rate_limited, body_too_large */
   async parseForm(endpoint: Endpoint, exchange: Exchange, form: Buffer): Promise<{ body: Parsed; bytes: Buffer }> {
     const formType = exchange.request.headers['content-type'] ?? '';
     if (form.length <= smallBodyBytesMax || !inContract.has(endpoint)) {
-      const { body, digest } = await parseFileForm(endpoint, formType, form);
+      const { body, digest, isTooLarge } = await parseFileForm(endpoint, formType, form);
+      if (isTooLarge) throw fileTooLarge(endpoint);
       return { body, bytes: Buffer.from(digest) };
     }
     const task = { bytes: form, endpointId: endpoint.id, formType };
     const result = await inTurn(this.#parsing, exchange, () => this.#pool().run(task));
+    if (result.ok && result.isTooLarge === true) throw fileTooLarge(endpoint);
     const body = result.ok ? { ok: true as const, value: await fromPieces(result.pieces) } : result;
     return { body, bytes: Buffer.from((result.ok && result.digest) || []) };
   }

@@ -125,7 +125,7 @@ class FastifyHttp implements Http {
     app.addHook('onRequest', (request, reply, done) => this.#open(request as unknown as Incoming, reply, done));
     app.setErrorHandler((error, request, reply) => this.#answerFailure(error, request as unknown as Incoming, reply));
     app.setNotFoundHandler((request) => {
-      throw routeNotFound((request as unknown as Incoming).exchange);
+      throw routeNotFound((request as unknown as Incoming).exchange, undefined);
     });
     this.#listen(app.server);
     return app;
@@ -425,7 +425,7 @@ class FastifyHttp implements Http {
   #notFound(exchange: Exchange, reply: FastifyReply): ServiceError {
     const { request, target } = exchange;
     const methods = this.#rejectable.includes(request.method ?? '') ? this.#paths.methodsAt(target) : undefined;
-    if (!methods) return routeNotFound(exchange);
+    if (!methods) return routeNotFound(exchange, this.#paths.similarTo(target, request.method ?? ''));
     const allow = withHead(methods);
     reply.header('allow', allow.join(', '));
     return new ServiceError('method_not_allowed', `Method not allowed. Allowed: ${allow.join(', ')}.`, { details: { allow } });
@@ -480,8 +480,10 @@ function nameOpenPath({ path }: Endpoint, params: Record<string, string>): void 
   params[/\{(\w+)\}$/.exec(path)?.[1] ?? ''] = rest;
 }
 
-const routeNotFound = ({ request, path }: Exchange): ServiceError =>
-  new ServiceError('route_not_found', `Not found: no endpoint matches ${request.method} ${path.slice(0, shownPathMax)}. See /docs.`);
+function routeNotFound({ request: { method }, path }: Exchange, similar: string | undefined): ServiceError {
+  const meant = similar === undefined ? 'See /docs.' : `Did you mean ${method} ${similar.replace(/:(\w+)/g, '{$1}')}?`;
+  return new ServiceError('route_not_found', `Not found: no endpoint matches ${method} ${path.slice(0, shownPathMax)}. ${meant}`);
+}
 
 /** The client's own id is used where it is harmless in logs and headers. */
 function requestIdOf({ headers }: IncomingMessage): string {

@@ -44,12 +44,20 @@ export async function validate(endpoint: Endpoint, exchange: Exchange, raw: RawR
     return undefined;
   }
   const { request, response } = exchange;
-  const limits = { ...bodies.limits, bytesMax: endpoint.bodyLimitBytes ?? bodies.limits.bytesMax };
+  const limits = { ...bodies.limits, bytesMax: bodyBytesMax(endpoint, request, bodies.limits) };
   checkHead(endpoint, request, limits);
   const read = (): Promise<Buffer | null> => (hasBody(request) ? readBody(request, response, limits) : Promise.resolve(null));
   const { body, bytes } = await bodies.large.take(exchange, async () => parse(endpoint, exchange, await read(), bodies.large));
   fill(exchange, endpoint, raw, body);
   return bytes;
+}
+
+/** The boundaries and the other fields of a form. */
+const formOverheadBytesMax = 64 * 1024;
+
+function bodyBytesMax(endpoint: Endpoint, request: IncomingMessage, limits: BodyLimits): number {
+  const { multipart, bodyLimitBytes = limits.bytesMax } = endpoint;
+  return multipart && takesForm(endpoint, request) ? multipart.bytesMax + formOverheadBytesMax : bodyLimitBytes;
 }
 
 /** What can be said of a body before it is read. */

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { CreateSessionRequest, ValidationIssue, ListSessionsQuery, NavigateRequest, endpoints } from '@berth/contract';
+import {
+  CreateSessionRequest,
+  FetchRequest,
+  ListSessionsQuery,
+  NavigateRequest,
+  RunActionsRequest,
+  ValidationIssue,
+  endpoints,
+} from '@berth/contract';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { parsePart } from './validation-issues.ts';
@@ -99,7 +107,7 @@ test('reports a bound between two fields together with an unknown key', () => {
 
 test('hints at the field that is meant and at a missing scheme, and otherwise gives no hint', () => {
   const hints = (schema: z.ZodType, value: unknown): (string | undefined)[] => faultsOf(schema, value).map(({ hint }) => hint);
-  assert.deepEqual(hints(CreateSessionRequest, { timeout: 30, viewport: { width: 800, height: 600, scale_factor: 2 }, ttl: 1 }), [
+  assert.deepEqual(hints(CreateSessionRequest, { timeout: 30, viewport: { width: 800, height: 600, scale_factor: 2 }, colour: 1 }), [
     'Did you mean `device_scale_factor`?',
     'Did you mean `timeout_seconds`?',
     undefined,
@@ -117,6 +125,115 @@ test('hints at the field that is meant and at a missing scheme, and otherwise gi
     ['', undefined],
   ] as const)
     assert.deepEqual(hints(NavigateRequest, { url }), [hint], url);
+});
+
+test('hints at the words of other tools, and writes a value in the type that its field has', () => {
+  const hintsOf = (schema: z.ZodType, value: unknown): string[] => faultsOf(schema, value).flatMap(({ hint }) => hint ?? []);
+  const url = 'https://example.com/';
+  const cases: [z.ZodType, object, string][] = [
+    [CreateSessionRequest, { profile: 'shop' }, 'Write `{"name":"shop"}`.'],
+    [CreateSessionRequest, { profile: true }, 'Write an object: `{…}`.'],
+    [CreateSessionRequest, { captcha: 'detect' }, 'Write `{"mode":"detect"}`.'],
+    [CreateSessionRequest, { block_resources: 'image' }, 'Write `["image"]`.'],
+    [CreateSessionRequest, { metadata: 'prices' }, 'Write `{"job":"prices"}`.'],
+    [CreateSessionRequest, { timeout_seconds: '60' }, 'Write `60`, without quotes.'],
+    [CreateSessionRequest, { record: 'true' }, 'Write `true`, without quotes.'],
+    [CreateSessionRequest, { name: 7 }, 'Write `"7"`.'],
+    [CreateSessionRequest, { kind: 'headed' }, 'Did you mean `full_browser`?'],
+    [CreateSessionRequest, { kind: 'headles' }, 'Did you mean `headless`?'],
+    [CreateSessionRequest, { headers: {} }, 'Did you mean `extra_headers`?'],
+    [FetchRequest, { url, formats: ['md'] }, 'Did you mean `markdown`?'],
+    [FetchRequest, { url, formats: 'text' }, 'Write `["text"]`.'],
+    [FetchRequest, { url, wait_for: '#list' }, 'Write `{"selector":"#list"}`.'],
+    [NavigateRequest, { url, wait_until: 'networkidle2' }, 'Did you mean `networkidle`?'],
+    [RunActionsRequest, { steps: [{ type: 'goto', url }] }, 'Did you mean `actions`?'],
+    [RunActionsRequest, { actions: [{ type: 'goto', url }] }, 'Did you mean `navigate`?'],
+    [RunActionsRequest, { actions: [{ type: 'fill', selectors: ['#q'], text: 'tea' }] }, 'Did you mean `value`?'],
+    [RunActionsRequest, { actions: [{ type: 'click', selectors: '#buy' }] }, 'Write `["#buy"]`.'],
+    [RunActionsRequest, { actions: [{ type: 'click', selector: '#buy' }] }, 'Did you mean `selectors`?'],
+    [RunActionsRequest, { actions: [{ type: 'wait', sleep: 5 }] }, 'Did you mean `ms`?'],
+  ];
+  for (const [schema, value, hint] of cases)
+    assert.ok(hintsOf(schema, value).includes(hint), `${hint}: ${hintsOf(schema, value).join(' ')}`);
+  for (const { msg } of faultsOf(CreateSessionRequest, { profile: 'shop', viewport: [], metadata: 'x' }))
+    assert.doesNotMatch(msg, /dictionary/);
+});
+
+test('hints show nothing that the issue hides', () => {
+  const proxy = 'http://user:hunter2@proxy.example:3128';
+  for (const value of [{ proxy }, { extra_headers: 'authorization: hunter2' }, { storage_state: 'hunter2' }])
+    for (const { hint } of faultsOf(CreateSessionRequest, value)) assert.doesNotMatch(hint ?? '', /hunter2/);
+});
+
+test('selectors of other tools are refused with the same in the step language', () => {
+  for (const [selector, hint] of [
+    ['text=Go', 'Write `text/Go`.'],
+    ['text="Add to basket"', 'Write `text/Add to basket`.'],
+    ['button:has-text("Buy now")', 'Write `text/Buy now`.'],
+    ['a:contains(More)', 'Write `text/More`.'],
+    ['role=button[name="Go"]', 'Write `aria/Go[role="button"]`.'],
+    ["getByRole('link', { name: 'Home' })", 'Write `aria/Home[role="link"]`.'],
+    ["page.getByText('Go')", 'Write `text/Go`.'],
+    ['data-testid=total', 'Write `testid/total`.'],
+    ['id=main', 'Write `#main`.'],
+    ['css=.price', 'Write `.price`.'],
+    ['xpath=//a', 'Write `xpath///a`.'],
+    ['iframe#card >> input', 'Write a list: `["iframe#card","input"]`.'],
+    ['my-menu >>> button', 'Write a list: `["my-menu","button"]`.'],
+    ['.item:visible', 'Leave out the last pseudo-class, which is not CSS: the first visible match is used.'],
+  ] as const) {
+    const issues = faultsOf(RunActionsRequest, { actions: [{ type: 'click', selectors: [selector] }] });
+    assert.deepEqual(
+      issues.map(({ type, hint: given }) => [type, given]),
+      [['selector', hint]],
+      selector,
+    );
+  }
+  for (const selector of ['text/a >> b', '[title="a >> b"]', 'a[href*=":visible"]', 'li:first-child', 'aria/text=Go', '[data-x="text=Go"]'])
+    assert.deepEqual(faultsOf(RunActionsRequest, { actions: [{ type: 'click', selectors: [selector] }] }), [], selector);
+});
+
+test('a cookie has a URL or a domain, and the defaults of Playwright', () => {
+  const cookiesOf = (cookie: object): unknown =>
+    CreateSessionRequest.parse({ storage_state: { cookies: [{ name: 'a', value: 'b', ...cookie }] } }).storage_state?.cookies[0];
+  const common = { name: 'a', value: 'b', expires: -1, httpOnly: false };
+  assert.deepEqual(cookiesOf({ url: 'https://shop.example/basket/items' }), {
+    ...common,
+    domain: 'shop.example',
+    path: '/basket/',
+    secure: true,
+  });
+  assert.deepEqual(cookiesOf({ url: 'http://shop.example' }), { ...common, domain: 'shop.example', path: '/', secure: false });
+  assert.deepEqual(cookiesOf({ domain: '.shop.example' }), { ...common, domain: '.shop.example', path: '/', secure: false });
+  const issues = (cookie: object) =>
+    faultsOf(CreateSessionRequest, { storage_state: { cookies: [{ name: 'a', value: 'b', ...cookie }] } }).map(
+      ({ loc, type }) => `${loc.slice(4).join('.')} ${type}`,
+    );
+  assert.deepEqual(issues({}), [' missing']);
+  assert.deepEqual(issues({ url: 'https://a.example/', domain: 'a.example' }), ['domain value_error']);
+  assert.deepEqual(issues({ url: 'https://a.example/', path: '/' }), ['path value_error']);
+  assert.deepEqual(issues({ url: 'file:///etc' }), ['url url_scheme']);
+});
+
+test('malformed JSON is reported with its place and what was expected there, and nothing of its text', () => {
+  for (const [text, position, problem] of [
+    ['{"a": 1,\n "b": tru}', [2, 7], /double quotes/],
+    ["{'a': 1}", [1, 2], /double quotes/],
+    ['{"a": 1,}', [1, 9], /a name in double quotes/],
+    ['{"a": 1 "b": 2}', [1, 9], /a comma/],
+    ['{"a" 1}', [1, 6], /a colon/],
+    ['{"a": [1, 2', [1, 12], /a closing bracket/],
+    ['{"hunter2": "x', [1, 13], /does not end/],
+    ['{} hunter2', [1, 4], /double quotes/],
+    ['// hunter2\n{}', [1, 1], /comments/],
+    ['{"a": 1,\n\n"b": {"c": 1, "c": 2}}', [3, 15], /same key twice/],
+  ] as const) {
+    const reading = parseJson(text);
+    assert.ok(!reading.ok && 'problem' in reading, text);
+    assert.deepEqual([reading.position?.line, reading.position?.column], position, text);
+    assert.match(reading.problem, problem, text);
+    assert.doesNotMatch(reading.problem, /hunter2/);
+  }
 });
 
 test('gives no secret back and no more input than helps', () => {

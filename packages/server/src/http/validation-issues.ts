@@ -2,7 +2,7 @@ import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@be
 import { z } from 'zod';
 import { withoutSecrets } from '../lib/log.ts';
 import { isStorableText } from '../lib/text.ts';
-import { nameHint, urlHint } from './hints.ts';
+import { literalHint, nameHint, typeHint, urlHint } from './hints.ts';
 
 /** The part of a request with the issue: the first element of its `loc`. */
 export type RequestPart = 'body' | 'query' | 'path' | 'header';
@@ -65,7 +65,20 @@ function toValidationIssues(part: RequestPart, issue: Issue, whole: unknown): Va
   const description = isMissing(issue) ? missing : describeIssue(issue);
   // A missing field has no value: the object that lacks it is shown, as in pydantic.
   const input = description.type === 'missing' ? at(whole, (issue.path ?? []).slice(0, -1)) : issue.input;
-  return [validationIssue(loc, { ...description, hint: urlHint(description.type, input) }, input)];
+  return [
+    validationIssue(
+      loc,
+      { ...description, hint: description.hint ?? hintOf(issue, description.type, redactInput(input, loc.map(String))) },
+      input,
+    ),
+  ];
+}
+
+/** `shown`: the input without secrets, so that the hint has none either. */
+function hintOf(issue: Issue, type: string, shown: unknown): string | undefined {
+  if (issue.code === 'invalid_value') return literalHint(shown, issue.values.map(String));
+  if (issue.code === 'invalid_type') return typeHint(type, shown, 'inst' in issue ? issue.inst : undefined);
+  return urlHint(type, shown);
 }
 
 /** The fields of an object's schema. */
@@ -120,8 +133,8 @@ const byExpected: Record<string, IssueDescription> = {
   number: { type: 'float_parsing', msg: 'Input should be a valid number' },
   boolean: { type: 'bool_parsing', msg: 'Input should be a valid boolean' },
   array: { type: 'list_type', msg: 'Input should be a valid list' },
-  object: { type: 'dict_type', msg: 'Input should be a valid dictionary' },
-  record: { type: 'dict_type', msg: 'Input should be a valid dictionary' },
+  object: { type: 'dict_type', msg: 'Input should be a valid object' },
+  record: { type: 'dict_type', msg: 'Input should be a valid object' },
 };
 
 function describeType(issue: Extract<Issue, { code: 'invalid_type' }>): IssueDescription {
@@ -178,7 +191,7 @@ export function describeLiterals(values: readonly string[]): IssueDescription {
 function describeCustom(issue: Extract<Issue, { code: 'custom' }>): IssueDescription {
   const params = issue.params as Partial<ValidationIssueParams> | undefined;
   const { message } = z.core.util.finalizeIssue(issue as z.core.$ZodRawIssue, undefined, z.config());
-  return { type: params?.type ?? 'value_error', msg: message, ctx: params?.ctx ?? {} };
+  return { type: params?.type ?? 'value_error', msg: message, ctx: params?.ctx ?? {}, hint: params?.hint };
 }
 
 const secretName = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|key|.*api[-_]?key|x-admin-key|username|value)$/i;

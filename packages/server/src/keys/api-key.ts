@@ -1,15 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Key } from '@berth/contract';
+import { apiKeyPrefix, type connectTokenPrefix } from '../lib/credential-prefixes.ts';
 
 /**
  * The prefix, 32 random bytes as 43 characters of base 62, and the CRC-32 of all
  * before it as 6 more. By the checksum, secret scanners recognise a key with
  * certainty, and a mistyped key is refused without a query.
  */
-export const keyPrefix = 'brt_live_';
-export const connectTokenPrefix = 'brt_connect_';
-type Prefix = typeof keyPrefix | typeof connectTokenPrefix;
+type Prefix = typeof apiKeyPrefix | typeof connectTokenPrefix;
 const pattern = /^[0-9A-Za-z]{49}$/;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -21,13 +20,13 @@ function base62(value: bigint, length: number): string {
 
 const checksum = (text: string): string => base62(BigInt(crc32(text)), 6);
 
-export function newRawKey(prefix: Prefix = keyPrefix): string {
+export function newRawKey(prefix: Prefix = apiKeyPrefix): string {
   const body = prefix + base62(BigInt(`0x${randomBytes(32).toString('hex')}`), 43);
   return body + checksum(body);
 }
 
 /** Whether a text has the form and checksum of a key. */
-export const isWellFormed = (raw: string, prefix: Prefix = keyPrefix): boolean =>
+export const isWellFormed = (raw: string, prefix: Prefix = apiKeyPrefix): boolean =>
   raw.startsWith(prefix) && pattern.test(raw.slice(prefix.length)) && checksum(raw.slice(0, -6)) === raw.slice(-6);
 
 /** A fast hash is sufficient: a key has 256 random bits. */
@@ -53,7 +52,7 @@ export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Dat
 export const toKey = (key: ApiKey, now: Date): Key => ({
   key_id: key.keyId,
   name: key.name,
-  prefix: keyPrefix,
+  prefix: apiKeyPrefix,
   last4: key.last4,
   owner: key.owner,
   created_at: key.createdAt.toISOString(),

@@ -1,5 +1,6 @@
 import type { ConnectTokenResponse } from '@berth/contract';
-import { connectTokenPrefix, keyStatus, type ApiKey } from './api-key.ts';
+import { connectTokenPrefix } from '../lib/credential-prefixes.ts';
+import { keyStatus, type ApiKey } from './api-key.ts';
 
 export interface ConnectToken {
   tokenId: string;

@@ -10,7 +10,8 @@ import type { Clock } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Store, Tables } from '../store/store.ts';
-import { connectTokenPrefix, digestOf, isWellFormed, keyPrefix, newRawKey } from './api-key.ts';
+import { apiKeyPrefix, connectTokenPrefix } from '../lib/credential-prefixes.ts';
+import { digestOf, isWellFormed, newRawKey } from './api-key.ts';
 import { connectTokenStatus, type ConnectToken } from './connect-token.ts';
 import {
   deleteConnectTokens,
@@ -137,7 +138,7 @@ export class ConnectTokens {
 export const invalidConnectToken = (raw: string): ServiceError =>
   new ServiceError(
     'invalid_connect_token',
-    raw.startsWith(keyPrefix)
+    raw.startsWith(apiKeyPrefix)
       ? 'API keys are not accepted in URLs, which end up in logs and histories. Send the key as `Authorization: Bearer`, or create a connect token with `POST /v1/connect-tokens`.'
       : 'The token is invalid, expired or revoked. Create one with `POST /v1/connect-tokens`, or get one for a session with `GET …/connect`.',
   );

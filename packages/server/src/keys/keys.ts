@@ -24,7 +24,7 @@ import {
   type KeySelector,
 } from './store.ts';
 
-export { connectTokenPrefix, isWellFormed, keyPrefix, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
+export { isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
 export { ConnectTokens, invalidConnectToken } from './connect-tokens.ts';
 
 /**

@@ -21,7 +21,7 @@ type StepInput = Record<string, unknown>;
 export function importRecorder(recording: unknown, loc: readonly string[] = ['body', 'recording']): Step[] {
   const recorded = isObject(recording) ? recording['steps'] : undefined;
   if (!isObject(recording))
-    throw new ValidationError([validationIssue(loc, { type: 'dict_type', msg: 'Input should be a valid dictionary' }, recording)]);
+    throw new ValidationError([validationIssue(loc, { type: 'dict_type', msg: 'Input should be a valid object' }, recording)]);
   if (recorded === undefined) throw new ValidationError([validationIssue([...loc, 'steps'], missing, recording)]);
   if (!Array.isArray(recorded))
     throw new ValidationError([validationIssue([...loc, 'steps'], { type: 'list_type', msg: 'Input should be a valid list' }, recorded)]);
@@ -78,7 +78,7 @@ class RecordingImporter {
   }
 
   add(recorded: unknown, index: number): void {
-    if (!isObject(recorded)) return this.#addIssue([index], { type: 'dict_type', msg: 'Input should be a valid dictionary' }, recorded);
+    if (!isObject(recorded)) return this.#addIssue([index], { type: 'dict_type', msg: 'Input should be a valid object' }, recorded);
     const input = this.#write(recorded, index);
     if (input === null) return;
     const step = { ...input, ...this.#common(recorded, index) };

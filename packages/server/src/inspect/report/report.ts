@@ -48,7 +48,7 @@ function createSections(input: ReportInput, { include, capture_bodies: bodies }:
   const wants = (section: InspectSection): boolean => include.includes(section);
   const wantsApi = wants('api') || wants('openapi') || wants('client');
   const api =
-    wantsApi || wants('auth')
+    wantsApi || wants('auth') || wants('automation')
       ? createApi(input, { openapi: wants('openapi'), client: wants('client'), samples: bodies === 'samples' })
       : null;
   return {
@@ -60,7 +60,7 @@ function createSections(input: ReportInput, { include, capture_bodies: bodies }:
     cookies: when('cookies', createCookies),
     security: when('security', createSecurity),
     seo: when('seo', createSeo),
-    automation: when('automation', createAutomation),
+    automation: when('automation', (from) => createAutomation(from, api?.section.endpoints)),
     har: when('har', ({ capture }) => ({ log: { ...capture.har.log } })),
   };
 }

@@ -1,5 +1,5 @@
 /** What somebody who automates this site needs to know. */
-import type { InspectAutomation } from '@berth/contract';
+import type { ApiEndpoint, InspectAutomation } from '@berth/contract';
 import { classify } from '../../../block-detection/block-detection.ts';
 import { isObject } from '../auth/credentials.ts';
 import type { Exchange, ReportInput } from '../exchange.ts';
@@ -18,7 +18,8 @@ type AntiAutomation = InspectAutomation['anti_automation'][number];
 const framesMax = 20;
 const partsMax = 20;
 
-export function createAutomation(input: ReportInput): InspectAutomation {
+/** `endpoints`: those of the site's API, whose lists may be paged where its pages show no link. */
+export function createAutomation(input: ReportInput, endpoints: readonly ApiEndpoint[] = []): InspectAutomation {
   const pages = readPages(input);
   const [page] = pages;
   const selectors = page ? contentSelectors(page.tree) : [];
@@ -30,7 +31,7 @@ export function createAutomation(input: ReportInput): InspectAutomation {
     wait_for: mode === 'http' || !page ? null : waitFor(page, selectors),
     content_selectors: selectors,
     infinite_scroll: scrollsForever(input, pages),
-    pagination: readPagination(input),
+    pagination: readPagination(input) ?? pagedEndpoint(endpoints),
     consent_banner: readConsentBanner(pages),
     iframes: pages.flatMap((each) => framesOf(each, input.site)).slice(0, framesMax),
     shadow_dom: pages.some(({ tree }) =>
@@ -39,6 +40,11 @@ export function createAutomation(input: ReportInput): InspectAutomation {
     anti_automation: protections,
     robots_note: robotsNote(input),
   };
+}
+
+function pagedEndpoint(endpoints: readonly ApiEndpoint[]): InspectAutomation['pagination'] {
+  const param = endpoints.find(({ pagination }) => pagination !== null && pagination.params.length > 0)?.pagination?.params[0];
+  return param === undefined ? null : { selector: null, param };
 }
 
 interface Recommendation {

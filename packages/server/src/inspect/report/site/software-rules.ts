@@ -43,7 +43,7 @@ export const softwareRules: readonly TechnologyRule[] = [
     headers: { 'x-powered-by': /phusion passenger/i, 'x-runtime': /^\d+\.\d{4,}/ },
     implies: ['Ruby'],
   },
-  { name: 'Django', category: 'framework', cookies: /^(?:csrftoken|django_language)$/, implies: ['Python'] },
+  { name: 'Django', category: 'framework', cookies: /^django_language$/, globals: ['django'], implies: ['Python'] },
   { name: 'Flask', category: 'framework', headers: { server: /^werkzeug/i }, implies: ['Python'] },
   { name: 'Spring', category: 'framework', headers: { 'x-application-context': any }, implies: ['Java'] },
   {

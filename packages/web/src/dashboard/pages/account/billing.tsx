@@ -105,7 +105,7 @@ const orUnlimited = (value: number | null, text: (value: number) => string): str
 
 const PlanLimits = ({ plan: { concurrency_limit: sessions, max_session_seconds: seconds, limits } }: { plan: Plan }) => (
   <ul class="plan-limits">
-    <li>Sessions at once: {orUnlimited(sessions, numberText)}</li>
+    <li>Sessions at once: {sessions === null ? 'as many as the service runs' : numberText(sessions)}</li>
     <li>Longest session: {durationText(seconds * 1000)}</li>
     <li>Actions a month: {orUnlimited(limits.actions, numberText)}</li>
     <li>Traffic a month: {orUnlimited(limits.egress_bytes, sizeText)}</li>

@@ -29,6 +29,17 @@ describe('usage of a month', () => {
     assert.equal(at('2026-02-01T12:00:00Z')['actions']?.forecast, null);
     assert.equal(at('2026-03-05T00:00:00Z')['actions']?.forecast, 500);
   });
+
+  it('is forecast from the first day with usage, where the days of the whole month are known', () => {
+    const none = { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 };
+    const days = Array.from({ length: 20 }, (_, index) => ({ day: `2026-02-${String(index + 1).padStart(2, '0')}`, ...none }));
+    days[14] = { day: '2026-02-15', ...none, actions: 500 };
+    const forecast = (known: typeof days, time: string) =>
+      usageByAxis({ ...usage, days: known }, Date.parse(time)).find(({ axis }) => axis === 'actions')?.forecast;
+    assert.equal(forecast(days, '2026-02-22T00:00:00Z'), 1000);
+    assert.equal(forecast(days, '2026-02-15T12:00:00Z'), null);
+    assert.equal(forecast(days.slice(10), '2026-02-15T00:00:00Z'), 1000);
+  });
 });
 
 describe('usage of days', () => {

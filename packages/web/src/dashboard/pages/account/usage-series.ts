@@ -27,14 +27,14 @@ export interface AxisUsage {
   limit: number | null;
   /** 0 to 1 and more; null without a limit. */
   share: number | null;
-  /** What the month comes to if it goes on as so far; null in its first day, which says too little. */
+  /** What the month comes to if it goes on as since the first use in it; null for the day after that, which says too little. */
   forecast: number | null;
 }
 
 const dayLengthMs = 86_400_000;
 
-export function usageByAxis({ usage, limits, month, resets_at: resetsAt }: UsageResponse, nowMs: number): AxisUsage[] {
-  const startMs = Date.parse(`${month}-01T00:00:00.000Z`);
+export function usageByAxis({ usage, limits, month, resets_at: resetsAt, days = [] }: UsageResponse, nowMs: number): AxisUsage[] {
+  const startMs = firstUseMs(month, days);
   const elapsedMs = nowMs - startMs;
   const lengthMs = Date.parse(resetsAt) - startMs;
   return axes.map((axis) => {
@@ -48,6 +48,14 @@ export function usageByAxis({ usage, limits, month, resets_at: resetsAt }: Usage
       forecast: elapsedMs < dayLengthMs ? null : Math.round((used * lengthMs) / Math.min(elapsedMs, lengthMs)),
     };
   });
+}
+
+/** The start of the month, or the first day of it with any usage: an owner who came later has used nothing before. */
+function firstUseMs(month: string, days: readonly UsageDay[]): number {
+  const first = days.find((day) => day.day.startsWith(month) && axes.some((axis) => day[axis] > 0));
+  const covered = days[0]?.day ?? '';
+  // Days before the list may have had usage.
+  return Date.parse(`${first !== undefined && covered <= `${month}-01` ? first.day : `${month}-01`}T00:00:00.000Z`);
 }
 
 /** When to warn: before calls are refused. */

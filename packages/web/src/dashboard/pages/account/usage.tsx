@@ -25,7 +25,7 @@ const valueTexts: Record<Axis, (value: number) => string> = {
 };
 
 export default function UsagePage() {
-  const live = useLive((signal) => call('getUsage', { signal }), { everyMs: refreshMs });
+  const live = useLive((signal) => call('getUsage', { query: { days: 31 }, signal }), { everyMs: refreshMs });
   return (
     <div class="page">
       <div class="page-head">

@@ -84,7 +84,11 @@ const planColumns: readonly Column<PlanResponse>[] = [
     ),
   },
   { title: 'Owners', cell: ({ owners }) => numberText(owners), isNumber: true },
-  { title: 'Sessions at once', cell: (plan) => limitText(plan.concurrency_limit), isNumber: true },
+  {
+    title: 'Sessions at once',
+    cell: (plan) => (plan.concurrency_limit === null ? 'as many as run' : numberText(plan.concurrency_limit)),
+    isNumber: true,
+  },
   { title: 'Actions', cell: ({ limits }) => limitText(limits.actions), isNumber: true, isMinor: true },
   { title: 'Traffic', cell: ({ limits }) => limitText(limits.egress_bytes, sizeText), isNumber: true, isMinor: true },
   {

@@ -1,0 +1,5 @@
+/** How the secrets of this service begin, so that one in the wrong place is recognised by its prefix alone. */
+export const apiKeyPrefix = 'brt_live_';
+export const connectTokenPrefix = 'brt_connect_';
+/** Made by the service; an operator's own admin key has none. */
+export const adminKeyPrefix = 'brt_admin_';
