@@ -1,14 +1,17 @@
 /** How long work holds up the event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { yardstickMs } from '../yardstick.ts';
 
-/** Bounds of the whole corpus: all tenants of a worker share its event loop. */
-export const delayBounds = { p999Ms: 50, maxMs: 200 };
+/** Bounds of the whole corpus, in yardsticks: all tenants of a worker share its event loop. */
+export const delayBounds = { p999: 5, max: 20 };
 
 export interface LoopDelay {
-  /** Of turns of the loop, by processor time of the main thread: what a busy host takes is not the work's. */
-  samplesMs: number[];
-  maxMs: number;
+  /** Of turns of the loop, by processor time of the main thread in yardsticks: what a busy host takes is not the work's. */
+  samples: number[];
+  max: number;
+  /** What one is on this machine, for reports. */
+  yardstickMs: number;
   /** By the clock, as monitorEventLoopDelay has it. */
   wallMaxMs: number;
 }
@@ -18,6 +21,7 @@ const sampleMs = 5;
 /** Samples the loop while the work runs. */
 export async function measureDelay(work: () => Promise<unknown>): Promise<LoopDelay> {
   const samplesMs: number[] = [];
+  const unitBefore = yardstickMs();
   let before = process.threadCpuUsage();
   const timer = setInterval(() => {
     const { user, system } = process.threadCpuUsage(before);
@@ -34,7 +38,9 @@ export async function measureDelay(work: () => Promise<unknown>): Promise<LoopDe
     wall.disable();
     clearInterval(timer);
   }
-  return { samplesMs, maxMs: Math.max(0, ...samplesMs), wallMaxMs: wall.max / 1e6 };
+  const unit = Math.max(unitBefore, yardstickMs());
+  const samples = samplesMs.map((ms) => ms / unit);
+  return { samples, max: Math.max(0, ...samples), yardstickMs: unit, wallMaxMs: wall.max / 1e6 };
 }
 
 /** Of what takes longer than the lower bound: a collection of garbage, or a neighbour of the core, may have fallen into one. */
@@ -45,15 +51,18 @@ const waitMs = 200;
 /** The same, as the shortest of several measures where the first is above the lower bound. */
 export async function measureLeastDelay(work: () => Promise<unknown>): Promise<LoopDelay> {
   let least = await measureDelay(work);
-  for (let n = 1; n < measuresMax && least.maxMs > delayBounds.p999Ms; n += 1) {
+  for (let n = 1; n < measuresMax && least.max > delayBounds.p999; n += 1) {
     await sleep(n * waitMs);
     const next = await measureDelay(work);
-    if (next.maxMs < least.maxMs) least = next;
+    if (next.max < least.max) least = next;
   }
   return least;
 }
 
-export function p999Of(samplesMs: readonly number[]): number {
-  const sorted = samplesMs.toSorted((a, b) => a - b);
+export const describeDelay = ({ max, yardstickMs: unit, wallMaxMs }: LoopDelay): string =>
+  `${max.toFixed(1)} yardsticks of ${unit.toFixed(0)} ms at most, ${wallMaxMs.toFixed(0)} ms by the clock`;
+
+export function p999Of(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.ceil(sorted.length * 0.999) - 1] ?? 0;
 }

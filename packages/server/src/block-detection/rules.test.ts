@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exchanges, type Exchange } from '../../../../tests/corpus/corpus.ts';
+import { yardsticksOf } from '../../../../tests/yardstick.ts';
 import { captchaMarks } from './captcha-marks.ts';
 import { rules } from './rules.ts';
 import { classify, type PageInfo } from './block-detection.ts';
@@ -61,8 +62,8 @@ describe('a page of the corpus', () => {
   });
 });
 
-/** Linear work takes milliseconds, anything else hours. */
-const classifyMsMax = 1000;
+/** Linear work takes one or two, anything else hours. */
+const yardsticksMax = 100;
 
 describe('hostile pages', () => {
   const units = [
@@ -100,30 +101,28 @@ describe('hostile pages', () => {
     ]),
   ];
 
-  const assertInTime = (html: string, status: number): void => {
-    const before = process.threadCpuUsage();
-    classify(page(html, status));
-    const { user, system } = process.threadCpuUsage(before);
-    assert.ok((user + system) / 1000 < classifyMsMax, html.slice(0, 80));
+  const assertInTime = async (html: string, status: number): Promise<void> => {
+    const yardsticks = await yardsticksOf(() => classify(page(html, status)));
+    assert.ok(yardsticks < yardsticksMax, `${yardsticks} yardsticks: ${html.slice(0, 80)}`);
   };
 
-  it('of broken markup are read in linear time', () => {
-    for (const unit of units) assertInTime(fill(unit), 403);
-    for (const unit of units) assertInTime(fill(unit, '<p>x'), 200);
+  it('of broken markup are read in linear time', async () => {
+    for (const unit of units) await assertInTime(fill(unit), 403);
+    for (const unit of units) await assertInTime(fill(unit, '<p>x'), 200);
   });
 
-  it('of half a mark over and over are read in linear time', () => {
-    for (const word of words) assertInTime(fill(word, '<p>'), 403);
+  it('of half a mark over and over are read in linear time', async () => {
+    for (const word of words) await assertInTime(fill(word, '<p>'), 403);
   });
 
-  it('of marks in tags and scripts are read in linear time', () => {
-    assertInTime(fill(needles.map((needle) => `<div id="${needle}" class="${needle}" src="${needle}">`).join('')), 403);
-    assertInTime(fill(needles.map((needle) => `<script>${needle} =</script>`).join('')), 403);
+  it('of marks in tags and scripts are read in linear time', async () => {
+    await assertInTime(fill(needles.map((needle) => `<div id="${needle}" class="${needle}" src="${needle}">`).join('')), 403);
+    await assertInTime(fill(needles.map((needle) => `<script>${needle} =</script>`).join('')), 403);
     for (const needle of needles) {
-      assertInTime(fill(`${needle} = `, '<script>', '</script>'), 403);
-      assertInTime(fill(`${needle}="`, `<div ${needle} `, '>'), 403);
-      assertInTime(fill('x', `<iframe src="https://${needle}`, '">'), 403);
-      assertInTime(fill('a.', `<iframe src="https://`, `${needle}">`), 403);
+      await assertInTime(fill(`${needle} = `, '<script>', '</script>'), 403);
+      await assertInTime(fill(`${needle}="`, `<div ${needle} `, '>'), 403);
+      await assertInTime(fill('x', `<iframe src="https://${needle}`, '">'), 403);
+      await assertInTime(fill('a.', `<iframe src="https://`, `${needle}">`), 403);
     }
   });
 

@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import sniffEncoding from 'html-encoding-sniffer';
 import { section } from '../lib/sections.ts';
-import { nextTurn, TurnBudget } from '../lib/turn-budget.ts';
+import { nextTurn, SliceSize, TurnBudget } from '../lib/turn-budget.ts';
 
 interface DecodedBody {
   text: string;
@@ -55,7 +55,7 @@ function isMostlyNotUtf8(bytes: Buffer): boolean {
   return broken > whole;
 }
 
-/** Decoded at once. */
+/** Decoded at once: invalid Shift JIS takes some milliseconds for so much, most text a tenth of that. */
 const sliceBytes = 256 * 1024;
 /** Of all bodies together, so that many at once take no longer turns than one. */
 const turn = new TurnBudget();
@@ -65,9 +65,12 @@ async function decode(bytes: Buffer, encoding: string): Promise<DecodedBody> {
   // Most pages. It is copied a few times faster than it is decoded.
   if (decoder.encoding === 'utf-8' && isAscii(bytes)) return { text: bytes.toString('latin1'), encoding: 'utf-8' };
   const parts: string[] = [];
-  for (let at = 0; at < bytes.length; at += sliceBytes) {
+  const slice = new SliceSize({ first: sliceBytes, max: sliceBytes });
+  for (let at = 0; at < bytes.length;) {
     while (turn.isSpent()) await nextTurn();
-    parts.push(section('decode', () => decoder.decode(bytes.subarray(at, at + sliceBytes), { stream: true })));
+    const from = at;
+    const decodeSlice = (size: number): string => decoder.decode(bytes.subarray(from, (at = from + size)), { stream: true });
+    parts.push(section('decode', () => slice.next(decodeSlice)));
   }
   parts.push(decoder.decode());
   return { text: parts.join(''), encoding: decoder.encoding };

@@ -5,9 +5,9 @@
  * in each and bounded: what exceeds a bound is ignored, as the RFC allows for
  * all behind the first 500 KiB. Both pause for other work every few milliseconds.
  */
-import { setImmediate as pause } from 'node:timers/promises';
 import { findBytes } from '../lib/find-bytes.ts';
 import { section } from '../lib/sections.ts';
+import { inTurns, nextTurn, SliceSize } from '../lib/turn-budget.ts';
 
 export const robotsLimits = {
   /** Of the rules for this crawler and of those for all, each. */
@@ -18,9 +18,10 @@ export const robotsLimits = {
   pathCharsMax: 8192,
 } as const;
 
-/** Characters that are read, and rules that are searched for, between two pauses. */
+/** Characters that are read between two pauses, in about a millisecond. */
 const pauseChars = 32 * 1024;
-const pauseSearches = 50;
+/** Rules that are searched for between two looks at the clock. */
+const searchesAtOnce = 5;
 
 interface Rule {
   /** Canonical, without the final `$`. */
@@ -42,10 +43,11 @@ export function parseRobotsAtOnce(text: string, agent: string): RobotsRules {
 /** Reads the groups of `agent`, or those of `*` where none names it. */
 export async function parseRobots(text: string, agent: string): Promise<RobotsRules> {
   const reader = new Reader(agent);
+  const slice = new SliceSize({ first: pauseChars });
   for (let at = 0; at < text.length;) {
     const from = at;
-    at = section('robots', () => reader.read(text, from, from + pauseChars));
-    await pause();
+    at = section('robots', () => slice.next((chars) => reader.read(text, from, from + chars)));
+    await nextTurn();
   }
   return new RobotsRules(reader.rules);
 }
@@ -61,13 +63,8 @@ export class RobotsRules {
     this.bytes = rules.reduce((sum, { pattern }) => sum + pattern.length + ruleBytes, ruleBytes);
   }
 
-  async allows(url: string): Promise<boolean> {
-    const search = this.#search(url);
-    for (;;) {
-      const { done, value } = search.next();
-      if (done) return value;
-      await pause();
-    }
+  allows(url: string): Promise<boolean> {
+    return inTurns(this.#search(url));
   }
 
   /** Without pauses, for a thread of its own. */
@@ -79,7 +76,7 @@ export class RobotsRules {
     }
   }
 
-  /** Yields where it has worked for as long as a turn of the event loop may take. */
+  /** Yields where it may pause. */
   *#search(url: string): Generator<void, boolean> {
     const { pathname, search } = new URL(url);
     if (pathname === '/robots.txt') return true;
@@ -91,7 +88,7 @@ export class RobotsRules {
       if (star === -1 && (isAnchored ? path === pattern : path.startsWith(pattern))) return isAllowed;
       if (star === -1 || !path.startsWith(pattern.slice(0, star))) continue;
       searches += 1;
-      if (searches % pauseSearches === 0) yield;
+      if (searches % searchesAtOnce === 0) yield;
       if (section('robots', () => hasParts(bytes, pattern.slice(star + 1).split('*'), { from: star, isAnchored }))) return isAllowed;
     }
     return true;

@@ -1,10 +1,10 @@
 /** Network traffic as HAR 1.2 without bodies, and without credentials unless they are asked for. */
-import { setImmediate as pause } from 'node:timers/promises';
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
 import { section } from '../lib/sections.ts';
 import { toStorableText } from '../lib/text.ts';
+import { nextTurn, TurnBudget } from '../lib/turn-budget.ts';
 
 export interface HarPage {
   title: string;
@@ -18,8 +18,8 @@ const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|creden
 /** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
-/** Entries between two pauses for other work: each may hold 800 KB of headers. */
-const pauseEntries = 10;
+/** Of a turn, for one HAR. An entry may hold 800 KB of headers. */
+const turnMs = 1;
 
 type Traffic = Omit<NetworkEntries, 'withoutHeaders'> & Partial<Pick<NetworkEntries, 'withoutHeaders'>>;
 
@@ -30,9 +30,10 @@ export async function toHar({ entries, dropped, withoutHeaders = 0 }: Traffic, p
     ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
   ].join(' ');
   const converted: Entry[] = [];
+  const turn = new TurnBudget(turnMs);
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
     converted.push(section('har', () => toHarEntry(entry)));
-    if (converted.length % pauseEntries === 0) await pause();
+    if (turn.isSpent()) await nextTurn();
   }
   return {
     log: {

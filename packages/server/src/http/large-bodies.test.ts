@@ -5,6 +5,7 @@ import { connect, type Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { createSession, fetchPage, uploadFile, type Endpoint } from '@berth/contract';
 import { measureLeastDelay } from '../../../../tests/hostile-text/delay.ts';
+import { yardsticksOf } from '../../../../tests/yardstick.ts';
 import { parseFileForm } from './file-form.ts';
 import { parseJsonBody } from './json-body.ts';
 import { smallBodyBytesMax } from './large-bodies.ts';
@@ -128,17 +129,12 @@ test('a refused one gets the reply of a small one', async (t) => {
 test('the event loop runs while some are parsed', async (t) => {
   const { post } = await start(t);
   const body = `{"url":"${url}","headers":[${Array(20).fill(manyKeys).join(',')}]}`;
-  const cpuMs = (work: NodeJS.CpuUsage): number => (work.user + work.system) / 1000;
-  const before = process.threadCpuUsage();
-  parseJsonBody(fetchPage, Buffer.from(body));
-  const parseMs = cpuMs(process.threadCpuUsage(before));
+  const parsed = await yardsticksOf(() => parseJsonBody(fetchPage, Buffer.from(body)));
   // The first starts the thread.
   await post('/v1/fetch', body);
-  const start0 = process.threadCpuUsage();
-  assert.equal((await post('/v1/fetch', body)).status, 422);
-  const mainMs = cpuMs(process.threadCpuUsage(start0));
-  t.diagnostic(`${parseMs.toFixed(0)} ms to parse, ${mainMs.toFixed(0)} ms of the main thread`);
-  assert.ok(mainMs < parseMs / 2);
+  const main = await yardsticksOf(async () => assert.equal((await post('/v1/fetch', body)).status, 422));
+  t.diagnostic(`${parsed.toFixed(1)} yardsticks to parse, ${main.toFixed(1)} of the main thread`);
+  assert.ok(main < parsed / 2);
 });
 
 test('the event loop runs while forms with files are taken apart', async (t) => {
@@ -147,16 +143,13 @@ test('the event loop runs while forms with files are taken apart', async (t) => 
   const type = 'multipart/form-data; boundary=b';
   const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.bin"\r\ncontent-type: application/octet-stream\r\n\r\n';
   const form = Buffer.concat([Buffer.from(head), data, Buffer.from('\r\n--b--\r\n')]);
-  const before = process.threadCpuUsage();
-  await parseFileForm(uploadFile, type, form);
-  const { user, system } = process.threadCpuUsage(before);
+  const parsed = await yardsticksOf(() => parseFileForm(uploadFile, type, form));
   const headers = { ...auth, 'content-type': type };
   const send = (): Promise<Response> => fetch(`${origin}/v1/session/ses_a/uploads`, { method: 'POST', headers, body: form });
   // The first starts the thread.
   assert.equal((await send()).status, 201);
-  const parseMs = (user + system) / 1000;
-  const { maxMs } = await measureLeastDelay(send);
-  t.diagnostic(`${Math.round(parseMs)} ms to take one apart, at most ${Math.round(maxMs)} ms of the main thread in one turn`);
-  assert.ok(maxMs < parseMs);
+  const { max } = await measureLeastDelay(send);
+  t.diagnostic(`${parsed.toFixed(1)} yardsticks to take one apart, at most ${max.toFixed(1)} of the main thread in one turn`);
+  assert.ok(max < parsed);
   assert.deepEqual(bodies.at(-1), { name: 'a.bin', data_base64: data.toString('base64') });
 });

@@ -3,6 +3,9 @@
 /** Some dozens of small messages: long beside what a turn itself costs, short beside what a caller notices. */
 const turnMsDefault = 0.25;
 
+/** What one work in turns takes of each: all of it together is a few of them. */
+const workMs = 1;
+
 let turn = 0;
 let isEndScheduled = false;
 
@@ -53,11 +56,35 @@ export class TurnBudget {
   }
 }
 
+/**
+ * How much of a work is done at once. It follows from how long the last part took: a slow processor, or a busy one, does less at
+ * a time, so that the turns of others do not become longer.
+ */
+export class SliceSize {
+  readonly #bounds: { min: number; max: number };
+  readonly #ms: number;
+  #size: number;
+
+  /** `first`: what takes so many milliseconds on a usual processor. */
+  constructor({ first, min = Math.ceil(first / 64), max = 4 * first }: { first: number; min?: number; max?: number }, ms = workMs) {
+    this.#bounds = { min, max };
+    this.#ms = ms;
+    this.#size = first;
+  }
+
+  /** Does a part of the present size. */
+  next<T>(work: (size: number) => T): T {
+    const startedMs = performance.now();
+    const result = work(this.#size);
+    // At most twice as much the next time: a part may have been an easy one.
+    const factor = Math.min(2, this.#ms / Math.max(performance.now() - startedMs, this.#ms / 2));
+    this.#size = Math.round(Math.min(this.#bounds.max, Math.max(this.#bounds.min, this.#size * factor)));
+    return result;
+  }
+}
+
 /** Resolves in the next turn, after all sources have had theirs. */
 export const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
-
-/** What one work in turns takes of each: all of it together is a few of them. */
-const workMs = 1;
 
 /** Runs work that may pause at each `yield`, over as many turns as it takes. */
 export async function inTurns<T>(work: Generator<void, T>): Promise<T> {

@@ -1,13 +1,15 @@
 /** Closes the HLS playlist of a video whose encoder has exited, so that it plays to its last complete segment. */
-import { setImmediate as pause } from 'node:timers/promises';
+import { nextTurn, TurnBudget } from '../lib/turn-budget.ts';
 import { listSizes, readText, replaceFile } from './folder.ts';
 
 export const playlistName = 'video.m3u8';
 
 /** Enough for a day in segments of one second. */
 const bytesMax = 3.5 * 1024 * 1024;
-/** Lines between two pauses for other work. */
-const pauseLines = 20_000;
+/** Lines between two looks at the clock. */
+const linesAtOnce = 500;
+/** Of a turn, for one playlist. */
+const turnMs = 1;
 const endTag = '#EXT-X-ENDLIST';
 
 export interface ClosedPlaylist {
@@ -19,15 +21,19 @@ export interface ClosedPlaylist {
 
 /** Returns null when no listed segment exists. Ends before the first missing one. */
 export async function closePlaylist(text: string, sizes: ReadonlyMap<string, number>): Promise<ClosedPlaylist | null> {
-  const retained: string[] = [];
-  let [seconds, pendingSeconds, segments, completeLines, lines] = [0, 0, 0, 0, 0];
+  /** Lines since the last segment, which are left out where none follows. */
+  let pending: string[] = [];
+  let complete: string[] = [];
+  const parts: string[] = [];
+  let [seconds, pendingSeconds, segments, lines] = [0, 0, 0, 0];
   let [isCut, isEnded] = [false, false];
+  const turn = new TurnBudget(turnMs);
   for (const line of linesOf(text)) {
     lines += 1;
-    if (lines % pauseLines === 0) await pause();
+    if (lines % linesAtOnce === 0 && turn.isSpent()) await nextTurn();
     isEnded ||= line === endTag;
     if (line === '' || line === endTag) continue;
-    retained.push(line);
+    pending.push(line);
     if (line.startsWith('#EXTINF:')) pendingSeconds = Number.parseFloat(line.slice('#EXTINF:'.length)) || 0;
     if (line.startsWith('#')) continue;
     if (!sizes.get(line)) {
@@ -36,11 +42,15 @@ export async function closePlaylist(text: string, sizes: ReadonlyMap<string, num
     }
     seconds += pendingSeconds;
     segments += 1;
-    completeLines = retained.length;
+    for (const each of pending) complete.push(each);
+    pending = [];
+    if (complete.length < linesAtOnce) continue;
+    parts.push(complete.join('\n'));
+    complete = [];
   }
   if (segments === 0) return null;
   const wasComplete = !isCut && isEnded;
-  return { text: `${[...retained.slice(0, completeLines), endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
+  return { text: `${[...parts, ...complete, endTag].join('\n')}\n`, durationMs: Math.round(seconds * 1000), wasComplete };
 }
 
 function* linesOf(text: string): Generator<string> {
@@ -61,9 +71,10 @@ export async function segmentsOf(folder: string): Promise<string[]> {
   const sizes = await listSizes(folder);
   const segments: string[] = [];
   let lines = 0;
+  const turn = new TurnBudget(turnMs);
   for (const line of linesOf(text)) {
     lines += 1;
-    if (lines % pauseLines === 0) await pause();
+    if (lines % linesAtOnce === 0 && turn.isSpent()) await nextTurn();
     if (segmentPattern.test(line) && (sizes.get(line) ?? 0) > 0) segments.push(line);
   }
   return segments;

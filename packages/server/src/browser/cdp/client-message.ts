@@ -2,7 +2,7 @@
 import type { LongTexts } from './long-texts.ts';
 
 /** The browser's own parser stops at 300, and its error then has no id. */
-const paramsDepthMax = 200;
+export const paramsDepthMax = 200;
 
 export interface ClientMessage {
   id: number;
@@ -27,6 +27,11 @@ export function parseMessage(raw: string | Buffer): ClientMessage | MessageError
   } catch {
     return { code: -32700, message: 'JSON: the message cannot be parsed' };
   }
+  return toMessage(value);
+}
+
+/** The same of JSON that is parsed. */
+export function toMessage(value: unknown): ClientMessage | MessageError {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { code: -32600, message: 'Message must be an object' };
   const { id, method, params, sessionId, ...others } = value as Record<string, unknown>;
   if (typeof id !== 'number' || !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)

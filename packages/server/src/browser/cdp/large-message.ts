@@ -1,9 +1,11 @@
 /**
  * A large message of a client, read over several turns of the event loop. Its long texts, such as a script or a file, are
- * taken out of it and pass to the browser as the client wrote them; what is left is small enough to be parsed in one turn.
+ * taken out of it and pass to the browser as the client wrote them; what is left is parsed and written again in turns.
  */
-import { nextTurn } from '../../lib/turn-budget.ts';
-import { idAtHead, parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
+import { parseInParts } from '../../lib/json-parse.ts';
+import { toJsonText } from '../../lib/json-text.ts';
+import { inTurns, nextTurn, SliceSize } from '../../lib/turn-budget.ts';
+import { idAtHead, paramsDepthMax, toMessage, type ClientMessage, type MessageError } from './client-message.ts';
 import { addressNames } from './client-rules.ts';
 import { LongTexts } from './long-texts.ts';
 
@@ -11,7 +13,7 @@ import { LongTexts } from './long-texts.ts';
 export const largeBytesMin = 256 * 1024;
 /** A shorter text is cheaper to parse than to take out. */
 const longTextBytesMin = 4096;
-/** Of what is left; to parse it takes some fifty milliseconds. */
+/** Of what is left, which is held as values. */
 const restBytesMax = 16 * 1024 * 1024;
 /** A large argument is better passed as text: an object for each value takes a hundred times the bytes, and seconds. */
 const valuesMax = 200_000;
@@ -19,6 +21,8 @@ const valuesMax = 200_000;
 const addressBytesMax = 4 * 1024 * 1024;
 /** Read in a turn, in about a millisecond. */
 const sliceBytes = 1024 * 1024;
+/** A message is two levels deeper than its params. */
+const depthMax = paramsDepthMax + 2;
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -32,13 +36,36 @@ export async function parseLargeMessage(received: string | Buffer): Promise<Clie
   const raw = typeof received === 'string' ? Buffer.from(received) : received;
   const texts = new LongTexts();
   const reader = new Reader(raw, texts);
+  const slice = new SliceSize({ first: sliceBytes });
   while (!reader.isDone) {
-    const message = reader.read(sliceBytes);
+    const message = slice.next((bytes) => reader.read(bytes));
     if (message !== null) return { id: idAtHead(raw), code: message === notJson ? -32700 : -32600, message };
     if (!reader.isDone) await nextTurn();
   }
-  const message = parseMessage(reader.rest());
-  return 'code' in message ? message : withAddresses({ ...message, texts }, texts);
+  const message = await parseRest(reader.rest());
+  if ('code' in message) return message;
+  for (const value of Object.values(message.params)) await writeAhead(value, texts);
+  return withAddresses({ ...message, texts }, texts);
+}
+
+async function parseRest(rest: Buffer): Promise<ClientMessage | MessageError> {
+  try {
+    return toMessage(await inTurns(parseInParts(rest, depthMax)));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return { code: -32700, message: notJson };
+  }
+}
+
+/**
+ * Writes a list or an object of params again in turns, with its long texts. The browser gets that as long as rules leave the
+ * value as it is: a copy of it is written from what it has.
+ */
+async function writeAhead(value: unknown, texts: LongTexts): Promise<void> {
+  if (typeof value !== 'object' || value === null) return;
+  const json = (await toJsonText(value)).slice(0, -1);
+  const mark = texts.addParts(await inTurns(texts.fillInParts(json)));
+  Object.defineProperty(value, 'toJSON', { value: () => mark });
 }
 
 const notJson = 'JSON: the message cannot be parsed';

@@ -1,0 +1,67 @@
+/**
+ * What tests measure time with. Milliseconds say how fast a machine is, so bounded work is counted; where it cannot be,
+ * its time is compared with that of a fixed piece of work, which the same process does in the same run.
+ */
+import assert from 'node:assert/strict';
+
+const rows = JSON.stringify(Array.from({ length: 6000 }, (_, id) => ({ id, name: `Bread "${id}"`, tags: ['a', 'b'], price: id / 3 })));
+const runs = 5;
+let checksum = 0;
+
+/** Parsing, short-lived values, strings and single characters, as in the work that is compared with it. Some ten milliseconds. */
+function fixedWork(): void {
+  const text = JSON.stringify(JSON.parse(rows));
+  for (let at = 0; at < text.length; at += 1) checksum = (checksum * 31 + text.charCodeAt(at)) | 0;
+}
+
+const processorMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+
+/** Processor time of this thread for one yardstick now. Over several runs, as the system counts in steps of four milliseconds. */
+export function yardstickMs(): number {
+  const startMs = processorMs();
+  for (let run = 0; run < runs; run += 1) fixedWork();
+  return (processorMs() - startMs) / runs;
+}
+
+// The first runs are slower: they are compiled.
+yardstickMs();
+
+/** A neighbour that takes caches and clock rate slows what comes within a second of it alike. */
+const validMs = 1000;
+let recent = { ms: 0, atMs: -Infinity };
+
+function recentYardstickMs(): number {
+  if (performance.now() - recent.atMs > validMs) recent = { ms: yardstickMs(), atMs: performance.now() };
+  return recent.ms;
+}
+
+/** Processor time of this thread that work takes, in yardsticks. */
+export async function yardsticksOf(work: () => unknown): Promise<number> {
+  const before = recentYardstickMs();
+  const startMs = processorMs();
+  await work();
+  const tookMs = processorMs() - startMs;
+  return tookMs / Math.max(before, recentYardstickMs());
+}
+
+/** A yardstick by the clock on two idle cores. A machine on which it takes longer gets as much more time. */
+const idleClockMs = 10;
+/** By the clock it is timed for so long: a processor that has a share stands still for a tenth of a second at a time. */
+const clockSampleMs = 1000;
+
+/**
+ * Asserts that what began at `sinceMs`, by `performance.now()`, has not waited for a timeout: it took less than `ms`, or a machine
+ * that is as much slower than an idle one explains the rest.
+ */
+export function assertPrompt(sinceMs: number, ms: number, what = 'it took as long as a timeout'): void {
+  const tookMs = performance.now() - sinceMs;
+  if (tookMs < ms) return;
+  const startMs = performance.now();
+  let count = 0;
+  for (; performance.now() - startMs < clockSampleMs; count += 1) fixedWork();
+  const slowness = (performance.now() - startMs) / count / idleClockMs;
+  assert.ok(tookMs < ms * Math.max(1, slowness), `${what}: ${Math.round(tookMs)} ms, on a machine ${slowness.toFixed(1)} times as slow`);
+}
