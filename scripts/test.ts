@@ -4,27 +4,31 @@
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
  *     node scripts/test.ts all      the same, the ledger under faults, and the end-to-end tests with real browsers
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
+ *     node scripts/test.ts nightly  end-to-end tests on virtual machines that `microvm` leaves out
  */
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/src/store/test-store.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
+import { clockSlowness } from '../tests/yardstick.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const bin = resolve(root, 'node_modules/.bin');
 const node = resolve(bin, 'node');
 
+/** Limits are for two cores of the usual speed. A slower machine gets as much more time, and no more than four times as much. */
+const slowness = Math.min(4, clockSlowness());
 /** A test that waits this long waits for ever. */
-const testTimeoutMs = 120_000;
+const testTimeoutMs = 120_000 * slowness;
 /** Files that one process runs: enough to share what they import, few enough that a fault is found soon. */
 const batchSize = 20;
 /** Of files that start browsers. */
 const smallBatchSize = 3;
 /** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
-const batchTimeoutMs = 300_000;
+const batchTimeoutMs = 300_000 * slowness;
 /** A file that runs alone may take this long; a single one takes two minutes. */
-const fileTimeoutMs = 600_000;
+const fileTimeoutMs = 600_000 * slowness;
 /** For two cores, as all of it waits at times: for files, for browsers, for the timeouts that a test proves. */
 const lanes = 3;
 /** They start first, the longest at the head, so that all lanes of their step end at about the same time. */
@@ -189,26 +193,30 @@ const slowSteps = (): Step[] => [
 ];
 
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
-const machineTimeouts = { testMs: 600_000, stepMs: 1_500_000 };
+const machineTimeouts = { testMs: 600_000 * slowness, stepMs: 1_500_000 * slowness };
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? resolve(root, 'data/images');
+const machineImages: Step = {
+  name: 'machine image and templates',
+  // Services that start at the same time would build the same templates.
+  commands: [
+    [node, 'images/image.ts'],
+    [node, 'packages/server/src/template-main.ts'],
+  ],
+  env: { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir },
+};
 const machineSteps: Step[] = [
-  {
-    name: 'machine image and templates',
-    // Services that start at the same time would build the same templates.
-    commands: [
-      [node, 'images/image.ts'],
-      [node, 'packages/server/src/template-main.ts'],
-    ],
-    env: { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir },
-  },
+  machineImages,
   onMachines('virtual machines', [
     // All end-to-end tests run on processes. These run here once more: they are what two processors emulate in time.
     'tests/e2e/connect.test.ts',
     'tests/microvm/story.microvm.ts',
-    'tests/e2e/egress.test.ts',
-    'tests/e2e/vnc.test.ts',
     ...filesOf('{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
   ]),
+];
+/** Their promises are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
+const nightlyMachineSteps: Step[] = [
+  machineImages,
+  onMachines('more on virtual machines', ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts']),
 ];
 
 /** The service and its tools know no variables of tests, and refuse to start with one. */
@@ -263,8 +271,8 @@ function batched(name: string, files: string[], atOnce: number, size = batchSize
 }
 
 async function main(scope: string | undefined): Promise<number> {
-  if (scope !== 'check' && scope !== 'microvm' && scope !== 'all') {
-    console.error('usage: node scripts/test.ts check|all|microvm');
+  if (scope !== 'check' && scope !== 'microvm' && scope !== 'nightly' && scope !== 'all') {
+    console.error('usage: node scripts/test.ts check|all|microvm|nightly');
     return 2;
   }
   const run = new TestRun(root);
@@ -274,7 +282,7 @@ async function main(scope: string | undefined): Promise<number> {
   try {
     if (server) process.env[testDatabaseVariable] = server.url;
     await createTemplate(process.env[testDatabaseVariable] ?? '');
-    if (scope !== 'microvm') {
+    if (scope === 'check' || scope === 'all') {
       await run.steps(staticChecks, lanes);
       await run.steps(quickSteps(), 1);
     }
@@ -283,6 +291,7 @@ async function main(scope: string | undefined): Promise<number> {
       if (run.exitCode === 0) recordFixtures(root, fixtureTests);
     }
     if (scope === 'microvm') await run.steps(machineSteps, 1);
+    if (scope === 'nightly') await run.steps(nightlyMachineSteps, 1);
   } finally {
     await server?.stop();
   }

@@ -52,6 +52,14 @@ const idleClockMs = 10;
 /** By the clock it is timed for so long: a processor that has a share stands still for a tenth of a second at a time. */
 const clockSampleMs = 1000;
 
+/** How many times slower this machine is now, by the clock, than two idle cores; 1 for a faster one. Takes a second. */
+export function clockSlowness(): number {
+  const startMs = performance.now();
+  let count = 0;
+  for (; performance.now() - startMs < clockSampleMs; count += 1) fixedWork();
+  return Math.max(1, (performance.now() - startMs) / count / idleClockMs);
+}
+
 /**
  * Asserts that what began at `sinceMs`, by `performance.now()`, has not waited for a timeout: it took less than `ms`, or a machine
  * that is as much slower than an idle one explains the rest.
@@ -59,9 +67,6 @@ const clockSampleMs = 1000;
 export function assertPrompt(sinceMs: number, ms: number, what = 'it took as long as a timeout'): void {
   const tookMs = performance.now() - sinceMs;
   if (tookMs < ms) return;
-  const startMs = performance.now();
-  let count = 0;
-  for (; performance.now() - startMs < clockSampleMs; count += 1) fixedWork();
-  const slowness = (performance.now() - startMs) / count / idleClockMs;
-  assert.ok(tookMs < ms * Math.max(1, slowness), `${what}: ${Math.round(tookMs)} ms, on a machine ${slowness.toFixed(1)} times as slow`);
+  const slowness = clockSlowness();
+  assert.ok(tookMs < ms * slowness, `${what}: ${Math.round(tookMs)} ms, on a machine ${slowness.toFixed(1)} times as slow`);
 }

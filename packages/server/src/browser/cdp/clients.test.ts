@@ -65,6 +65,30 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     assert.equal(launched.browser.tabs()[0]?.url, `${site.url}/`);
   });
 
+  it('gets an error for a screenshot that is too large, and goes on', async () => {
+    const browser = await connect();
+    const page = browser.contexts()[0]!.pages()[0]!;
+    await page.goto(site.url);
+    const client = await page.context().newCDPSession(page);
+    // What repeats after 64 rows is as incompressible as what never repeats.
+    await page.evaluate(`(() => {
+      const create = (width, height) => Object.assign(document.createElement('canvas'), { width, height });
+      const [tile, canvas] = [create(4096, 64), document.body.appendChild(create(4096, 4800))];
+      const noise = new ImageData(4096, 64);
+      for (let i = 0; i < noise.data.length; i += 65536) crypto.getRandomValues(noise.data.subarray(i, i + 65536));
+      for (let i = 3; i < noise.data.length; i += 4) noise.data[i] = 255;
+      tile.getContext('2d').putImageData(noise, 0, 0);
+      const context = canvas.getContext('2d');
+      context.fillStyle = context.createPattern(tile, 'repeat');
+      context.fillRect(0, 0, 4096, 4800);
+    })()`);
+    const options = { captureBeyondViewport: true, clip: { x: 0, y: 0, width: 4096, height: 4800, scale: 1 } };
+    await assert.rejects(client.send('Page.captureScreenshot', options), /larger than 67108864 bytes.*lower scale.*JPEG/);
+    assert.ok((await client.send('Page.captureScreenshot', { ...options, format: 'jpeg', quality: 20 })).data.length > 100_000);
+    assert.equal(await page.evaluate('1 + 1'), 2);
+    await browser.close();
+  });
+
   it('sees popups and new contexts, and leaves the settings on them', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;

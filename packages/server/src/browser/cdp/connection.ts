@@ -2,12 +2,14 @@
 import type { Duplex } from 'node:stream';
 import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d.ts';
 import type { Log } from '../../lib/log.ts';
-import { section } from '../../lib/sections.ts';
+import { currentCaller, runFor, section, type Caller } from '../../lib/sections.ts';
 import { mayBeUnstorable, toStorableValue } from '../../lib/text.ts';
 import { BrowserClosed } from '../model.ts';
 import { PageError } from '../page/model.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
+import { idAtHead } from './client-message.ts';
 import { GateTraces, type RemoteAddressOf } from './gate-traces.ts';
+import { dataOf } from './large-reply.ts';
 import { NetErrors, type EgressFailureOf } from './net-errors.ts';
 import { Pipe } from './pipe.ts';
 
@@ -58,11 +60,16 @@ interface SendOptions {
   timeoutMs?: number | undefined;
 }
 
+/** Smaller ones are parsed within milliseconds. */
+const largeReplyBytesMin = 1024 * 1024;
+
 interface Pending {
   method: string;
   resolve(result: unknown): void;
   reject(error: Error): void;
   sessionId: string | undefined;
+  /** For whom its reply is read. */
+  caller: Readonly<Caller> | undefined;
 }
 
 interface Incoming {
@@ -137,6 +144,7 @@ export class Connection {
     this.#pending.set(id, {
       method,
       sessionId,
+      caller: currentCaller(),
       reject: fail,
       resolve: (result) => {
         cleanUp();
@@ -195,6 +203,23 @@ export class Connection {
       this.onForeign(sessionId, frame);
       return;
     }
+    if (frame.length > largeReplyBytesMin) this.#takeLarge(frame, sessionId);
+    else this.#take(frame, sessionId);
+  }
+
+  /** Whoever asked for a large reply is who the event loop is held up for. */
+  #takeLarge(frame: Buffer, sessionId: string | undefined): void {
+    const pending = this.#pending.get(idAtHead(frame) ?? -1);
+    const take = (): void => {
+      const data = pending?.method === 'Page.captureScreenshot' ? dataOf(frame) : null;
+      if (data) pending?.resolve({ data });
+      else this.#take(frame, sessionId);
+    };
+    if (pending?.caller) runFor(pending.caller, take);
+    else take();
+  }
+
+  #take(frame: Buffer, sessionId: string | undefined): void {
     let message: Incoming;
     try {
       message = parseMessage(frame);

@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { TurnBudget } from '../../lib/turn-budget.ts';
+import { LargeReply, replyBytesMax } from './large-reply.ts';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
 const frameBytesMax = 256 * 1024 * 1024;
@@ -22,10 +23,13 @@ export class FrameTooLong extends Error {}
 /**
  * Splits a byte stream into messages. Chunks of a message are held as they
  * arrive and joined once at its end, so a message of megabytes is copied once.
+ * A reply that is too large is not held: an error comes in its place.
  */
 export class FrameSplitter {
   #pieces: Buffer[] = [];
   #heldBytes = 0;
+  /** The reply that is being skipped. */
+  #skipped: LargeReply | null = null;
   readonly maxBytes: number;
 
   constructor(maxBytes: number = frameBytesMax) {
@@ -38,30 +42,45 @@ export class FrameSplitter {
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
       const piece = chunk.subarray(start, end);
       start = end + 1;
-      this.#assertRoomFor(piece.length);
-      const frame = this.#pieces.length === 0 ? piece : this.#join(piece);
+      const frame = this.#end(piece);
       if (frame.length > 0) onFrame(frame);
     }
-    if (start === chunk.length) return;
-    const rest = start === 0 ? chunk : chunk.subarray(start);
-    this.#assertRoomFor(rest.length);
-    this.#pieces.push(rest);
-    this.#heldBytes += rest.length;
+    if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
+  }
+
+  #end(piece: Buffer): Buffer {
+    if (this.#pieces.length === 0 && !this.#skipped) {
+      this.#assertRoomFor(piece.length);
+      return piece;
+    }
+    this.#hold(piece);
+    const frame = this.#skipped?.toError() ?? Buffer.concat(this.#pieces, this.#heldBytes);
+    this.#forget();
+    return frame;
+  }
+
+  #hold(piece: Buffer): void {
+    if (!this.#skipped && this.#heldBytes + piece.length > replyBytesMax) this.#skipped = LargeReply.from(this.#pieces[0] ?? piece);
+    if (this.#skipped) {
+      this.#pieces = [];
+      this.#skipped.skip(piece);
+      return;
+    }
+    this.#assertRoomFor(piece.length);
+    this.#pieces.push(piece);
+    this.#heldBytes += piece.length;
+  }
+
+  #forget(): void {
+    this.#pieces = [];
+    this.#heldBytes = 0;
+    this.#skipped = null;
   }
 
   #assertRoomFor(moreBytes: number): void {
     if (Math.max(this.#heldBytes, this.#pieces.length * pieceBytesMin) + moreBytes <= this.maxBytes) return;
-    this.#pieces = [];
-    this.#heldBytes = 0;
+    this.#forget();
     throw new FrameTooLong(`a message is longer than ${this.maxBytes} bytes`);
-  }
-
-  #join(last: Buffer): Buffer {
-    this.#pieces.push(last);
-    const frame = Buffer.concat(this.#pieces, this.#heldBytes + last.length);
-    this.#pieces = [];
-    this.#heldBytes = 0;
-    return frame;
   }
 }
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
+import { delayBounds, describeDelay, measureDelay } from '../../../../../tests/hostile-text/delay.ts';
 import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOptions } from './model.ts';
 import { launch, type Launched } from '../testing/launch.ts';
 import { elementIn } from '../testing/on-page.ts';
@@ -146,11 +147,30 @@ describe('a screenshot', { timeout: 180_000 }, () => {
 
   it('is too large when it is noise of 4096 × 16384 pixels, and the browser stays', async () => {
     await go('/large-noise');
-    await assert.rejects(
-      page.screenshot({ format: 'png', fullPage: true, scrollFirst: false }, { ...limits(24 * 1024 ** 2), timeoutMs: 30_000 }),
-      (error) => error instanceof PageError && error.reason === 'too_large',
+    const delay = await measureDelay(() =>
+      assert.rejects(
+        page.screenshot(
+          { format: 'png', fullPage: true, scrollFirst: false },
+          { signal: AbortSignal.timeout(100_000), timeoutMs: 90_000, maxBytes: 24 * 1024 ** 2 },
+        ),
+        (error) => error instanceof PageError && error.reason === 'too_large' && /JPEG/.test(error.message),
+      ),
     );
+    assert.ok(delay.max <= delayBounds.max, describeDelay(delay));
     assert.equal(await page.call(page.mainFrame(), '() => document.querySelectorAll("canvas").length', [], call()), 8);
+    await go('/clear');
+  });
+
+  it('of noise that fits holds up nobody while it arrives and is decoded', async () => {
+    await go('/large-noise');
+    await page.setViewport({ width: 2400, height: 2400, device_scale_factor: 1 }, call());
+    let shot: Screenshot | undefined;
+    const delay = await measureDelay(async () => (shot = await screenshot()));
+    assert.deepEqual([shot?.width, shot?.tiles.length], [2400, 1]);
+    const data = shot?.tiles[0]?.data ?? Buffer.alloc(0);
+    assert.ok(data.length > 16 * 1024 ** 2 && data.subarray(-8, -4).toString() === 'IEND', `${data.length} bytes`);
+    assert.ok(delay.max <= delayBounds.max, describeDelay(delay));
+    await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
     await go('/clear');
   });
 

@@ -1,5 +1,6 @@
 /** Screenshots of a page: the viewport, the full page, or one element. */
 import { ProtocolError, type Command, type Params, type Result } from '../cdp/connection.ts';
+import { replyTooLargeCode } from '../cdp/large-reply.ts';
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';
 import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './model.ts';
@@ -7,13 +8,11 @@ import { Deadline } from '../../lib/deadline.ts';
 import type { PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 import { systemClock } from '../../lib/clock.ts';
+import { inTurns, SliceSize } from '../../lib/turn-budget.ts';
 
 /** Chromium cannot draw a larger surface and repeats or blanks what is beyond; WebP sizes have 14 bits. */
 const heightPxMax = { png: 16_384, jpeg: 16_384, webp: 16_383 } as const;
-/**
- * A tile of 1280 px width and full height. Noise does not compress: as PNG in base64 it takes 107 MiB of a DevTools message,
- * and a browser with a longer message than the pipe allows is ended.
- */
+/** A tile of 1280 px width and full height. */
 const tilePixelsMax = 20 * 1024 * 1024;
 /** A longer page is of no use as an image. */
 const tilesMax = 24;
@@ -106,9 +105,8 @@ export class Capture {
     let bytes = 0;
     for (let top = 0; top < height; top += tileHeight) {
       const part = { x: area.x, y: area.y + top, width, height: Math.min(tileHeight, height - top) };
-      const data = await this.#take(options, needsClip ? part : null, by);
+      const data = await this.#take(options, needsClip ? part : null, { by, maxBytes: maxBytes - bytes });
       bytes += data.length;
-      if (bytes > maxBytes) throw new PageError('too_large', 'The screenshot is too large. Capture a smaller area or use a lower quality.');
       tiles.push({ data, width: Math.round(width * scale), height: Math.round(part.height * scale), y: Math.round(top * scale) });
     }
     return {
@@ -121,24 +119,49 @@ export class Capture {
   }
 
   /** Without a clip the browser captures the viewport and needs no new layout. */
-  async #take({ format, quality }: ScreenshotOptions, clip: Box | null, by: Deadline): Promise<Buffer> {
+  async #take(
+    { format, quality }: ScreenshotOptions,
+    clip: Box | null,
+    { by, maxBytes }: { by: Deadline; maxBytes: number },
+  ): Promise<Buffer> {
     const params: Params<'Page.captureScreenshot'> = { format };
     if (quality !== undefined && format !== 'png') params.quality = quality;
     if (clip) Object.assign(params, { clip: { ...clip, scale: 1 }, captureBeyondViewport: true });
-    const { data } = await this.#send('Page.captureScreenshot', params, by);
-    if (typeof data !== 'string' || data.length === 0) throw new PageError('not_possible', 'The browser could not capture a screenshot.');
-    return Buffer.from(data, 'base64');
+    // A large one comes as bytes.
+    const { data }: { data: string | Buffer } = await this.#send('Page.captureScreenshot', params, by);
+    if (data.length === 0) throw new PageError('not_possible', 'The browser could not capture a screenshot.');
+    if (base64Bytes(data) > maxBytes) throw tooLarge();
+    return typeof data === 'string' ? Buffer.from(data, 'base64') : inTurns(decodeBase64(data));
   }
 
   async #send<C extends Command>(method: C, params: Params<C>, by: Deadline): Promise<Result<C>> {
     try {
       return await this.#frames.main.send(method, params, by);
     } catch (error) {
-      if (error instanceof ProtocolError)
-        throw new PageError('not_possible', 'The browser could not capture a screenshot.', { cause: error });
-      throw error;
+      if (!(error instanceof ProtocolError)) throw error;
+      if (error.code === replyTooLargeCode) throw tooLarge(error);
+      throw new PageError('not_possible', 'The browser could not capture a screenshot.', { cause: error });
     }
   }
+}
+
+const tooLarge = (cause?: unknown): PageError =>
+  new PageError('too_large', 'The screenshot is too large. Capture a smaller area, or use JPEG with a lower quality.', { cause });
+
+/** Of a file in base64, at least. */
+const base64Bytes = ({ length }: { length: number }): number => (length / 4) * 3 - 2;
+/** Decoded at once, in about a millisecond; four characters are three bytes. */
+const decodedQuartets = 256 * 1024;
+
+function* decodeBase64(text: Buffer): Generator<void, Buffer> {
+  const slice = new SliceSize({ first: decodedQuartets });
+  const parts: Buffer[] = [];
+  for (let at = 0; at < text.length;) {
+    const from = at;
+    parts.push(slice.next((quartets) => Buffer.from(text.toString('latin1', from, (at = from + 4 * quartets)), 'base64')));
+    yield;
+  }
+  return Buffer.concat(parts);
 }
 
 /** In CSS px; ends at a device pixel if such a height is near. */
