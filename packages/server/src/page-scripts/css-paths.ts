@@ -21,3 +21,22 @@ export function cssPathsOf(...elements: Element[]): (string | null)[] {
     return steps.join(' > ');
   });
 }
+
+/** A selector for each shadow tree that the element is in, from the document inwards: together they match it alone. */
+export function selectorChainOf(element: Element): string[] {
+  const page = natives();
+  const root = page.rootOf(element);
+  const steps: string[] = [];
+  for (let at: Node | null = element; at && page.type(at) === 1; at = page.parent(at)) {
+    const id = page.attribute(at as Element, 'id');
+    const byId = id === null || id === '' ? null : `#${CSS.escape(id)}`;
+    const isOnly = byId !== null && page.all(root, byId).length === 1;
+    let nth = 1;
+    for (let before = page.previous(at); before; before = page.previous(before)) if (page.type(before) === 1) nth += 1;
+    steps.unshift(isOnly ? byId : `${CSS.escape(page.name(at))}:nth-child(${nth})`);
+    if (isOnly) break;
+  }
+  const isInside = root instanceof ShadowRoot;
+  const path = steps.join(' > ');
+  return isInside ? [...selectorChainOf(page.host(root)), path.startsWith('#') ? path : `:host > ${path}`] : [path];
+}

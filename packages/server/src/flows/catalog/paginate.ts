@@ -2,9 +2,12 @@ import { createHash } from 'node:crypto';
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { nextTurn } from '../../lib/turn-budget.ts';
+import type { NextPage, PageWords } from '../../page-scripts/pagination.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { FieldSpec, Url, literal, selectorsInput, toStepField } from '../inputs.ts';
+import { flowScripts } from '../page-scripts.ts';
+import { moreWords, nextPageWords, nextWords, previousWords } from '../read/words.ts';
 
 const item = z.strictObject({
   selectors: selectorsInput('The items:'),
@@ -13,21 +16,22 @@ const item = z.strictObject({
     .describe('Values of each item, by name. Default: its text and first link.'),
 });
 
-const nextLinks = [
-  'a[rel~="next"]',
-  'link[rel~="next"]',
-  '[aria-label*="pagination" i] a[aria-label*="next" i]',
-  'a[aria-label^="next" i]',
-  '.pagination .next a',
-  'a.next',
-];
 const nextMsMax = 3000;
 const itemsMax = 10_000;
+const words = { next: nextWords, nextPage: nextPageWords, more: moreWords, previous: previousWords } satisfies PageWords;
+/** Between readings of a list that a script draws after a click: 8 seconds in all, as a visitor would wait. */
+const itemPausesMs = [0, 250, 500, 750, 1000, 1500, 2000, 2000];
+/** Between searches for the next page, which a script may draw after its list, or enable again. */
+const nextPausesMs = [0, 300, 700];
+/** A click, two readings of the list, and one to spare. */
+const stepsPerPage = 5;
 
 const inputs = z.strictObject({
   url: Url,
   item,
-  next: selectorsInput('The link or button to the next page. Default: found by `rel=next` and the usual labels.').optional(),
+  next: selectorsInput(
+    'The link or button to the next page. Default: found by `rel=next`, the usual labels in 22 languages, symbols such as `›`, the number after the current page, or a button that loads more.',
+  ).optional(),
   page_param: boundedString(1, 50)
     .optional()
     .describe('Query parameter with the number of the page, from 1, where pages are addressed by one. Default: none.'),
@@ -42,7 +46,7 @@ export const paginate = defineFlow({
   name: 'paginate',
   title: 'Collect items of several pages',
   description: 'Reads the items of a list, follows it to its next pages, and returns all items without duplicates.',
-  version: '1',
+  version: '2',
   category: 'extraction',
   inputs,
   output: z.object({
@@ -59,11 +63,12 @@ export const paginate = defineFlow({
   run: async (run, request) => {
     await run.open(request.url);
     const known = new Set<string>();
+    const opened = new Set([withoutHash(run.url())]);
     const items: Record<string, unknown>[] = [];
     const end = (pages: number, stop_reason: (typeof stopReasons)[number]) => ({ items, pages, stop_reason, final_url: run.url() });
-    for (let pages = 1; ; pages += 1) {
-      const rows = await readItems(run, request, pages === 1);
-      const fresh = await withoutKnown(rows, known);
+    for (let pages = 1, reachedBy: ReachedBy = 'opened'; ; pages += 1) {
+      const isFirst = pages === 1;
+      const { rows, fresh } = await readFresh(run, request, { known, isFirst, isDrawn: reachedBy === 'clicked' });
       for (const { row, chars } of fresh) {
         if (items.length >= itemsMax) run.warn('limit_reached');
         if (items.length >= itemsMax || !run.collect(chars)) return end(pages, 'budget');
@@ -72,17 +77,38 @@ export const paginate = defineFlow({
       if (rows.length === 0) return end(pages, 'empty');
       if (fresh.length === 0 && request.stop_when_repeat) return end(pages - 1, 'repeat');
       if (pages >= request.max_pages) return end(pages, 'max_pages');
-      if (run.isNearEnd(3)) return end(pages, 'budget');
-      if (!(await openNext(run, request, pages + 1))) return end(pages, 'no_next');
+      if (run.isNearEnd(stepsPerPage)) return end(pages, 'budget');
+      reachedBy = await openNext(run, request, { page: pages + 1, opened });
+      if (reachedBy === null) return end(pages, 'no_next');
     }
   },
 });
 
+/** How the next page was reached: null when there is none. */
+type ReachedBy = 'opened' | 'clicked' | null;
+
+/** After a click a script may draw the list at any time: it is read until it has a row that is not known, and stays the same. */
+async function readFresh(run: FlowRun, request: Inputs, page: { known: Set<string>; isFirst: boolean; isDrawn: boolean }) {
+  let rows = await readItems(run, request, page.isFirst);
+  let fresh = await withoutKnown(rows, page.known);
+  for (const pauseMs of page.isDrawn ? itemPausesMs : []) {
+    if (run.isNearEnd(1)) break;
+    await run.sleep(pauseMs);
+    const again = await readItems(run, request, false);
+    const isSame = again.length === rows.length;
+    rows = again;
+    fresh = await withoutKnown(rows, page.known);
+    if (fresh.length > 0 && isSame) break;
+  }
+  for (const { hash } of fresh) page.known.add(hash);
+  return { rows, fresh };
+}
+
 /** Rows between two pauses for other work: one may have a hundred kilobytes. */
 const rowsAtOnce = 100;
 
-/** The rows that are not known by their hash, which they are then. */
-async function withoutKnown(rows: readonly Record<string, unknown>[], known: Set<string>) {
+/** The rows that are not known by their hash. */
+async function withoutKnown(rows: readonly Record<string, unknown>[], known: ReadonlySet<string>) {
   const fresh: { row: Record<string, unknown>; hash: string; chars: number }[] = [];
   for (const [index, row] of rows.entries()) {
     if (index % rowsAtOnce === rowsAtOnce - 1) await nextTurn();
@@ -90,7 +116,6 @@ async function withoutKnown(rows: readonly Record<string, unknown>[], known: Set
     const hash = createHash('sha256').update(text).digest('base64');
     if (!known.has(hash)) fresh.push({ row, hash, chars: text.length });
   }
-  for (const { hash } of fresh) known.add(hash);
   return fresh;
 }
 
@@ -110,29 +135,54 @@ async function readItems(run: FlowRun, { item: { selectors, fields } }: Inputs, 
   return (vars['rows'] ?? []) as Record<string, unknown>[];
 }
 
-/** Returns false when there is no further page. */
-async function openNext(run: FlowRun, { url, next, page_param: name }: Inputs, page: number): Promise<boolean> {
+async function openNext(run: FlowRun, request: Inputs, { page, opened }: { page: number; opened: Set<string> }): Promise<ReachedBy> {
+  const { url, next, page_param: name } = request;
   if (name !== undefined) {
     const address = new URL(url);
     address.searchParams.set(name, String(page));
     await run.open(address.href);
-    return true;
+    return 'opened';
   }
-  const selectors = next ? literal(next) : nextLinks;
-  const before = run.url();
-  const { vars } = await run.run([
-    { type: 'extract', selectors, attribute: 'href', as: 'url', save_as: 'href', optional: true, timeout_ms: nextMsMax },
-  ]);
-  const { href } = vars;
-  if (typeof href === 'string' && /^https?:/.test(href)) {
-    if (href === before) return false;
-    await run.open(href);
-    return true;
+  const target = next ? await givenNext(run, literal(next)) : await searchNext(run);
+  if (target.kind === 'click') return (await clickNext(run, target.selectors)) ? 'clicked' : null;
+  // The link of the last page may lead to itself, or to the first one.
+  if (target.kind !== 'open' || opened.has(withoutHash(target.url))) return null;
+  opened.add(withoutHash(target.url));
+  await run.open(target.url);
+  opened.add(withoutHash(run.url()));
+  return 'opened';
+}
+
+type Target = { kind: 'open'; url: string } | { kind: 'click'; selectors: unknown } | { kind: 'none' };
+
+async function givenNext(run: FlowRun, selectors: unknown): Promise<Target> {
+  const read = { type: 'extract', selectors, attribute: 'href', save_as: 'href', optional: true, timeout_ms: nextMsMax };
+  const { href } = (await run.run([read])).vars;
+  const url = typeof href === 'string' && !/^(?:#|$)/.test(href.trim()) ? URL.parse(href.trim(), run.url()) : null;
+  return url && /^https?:$/.test(url.protocol) ? { kind: 'open', url: url.href } : { kind: 'click', selectors };
+}
+
+async function searchNext(run: FlowRun): Promise<Target> {
+  for (const pauseMs of nextPausesMs) {
+    if (run.isNearEnd(1)) break;
+    await run.sleep(pauseMs);
+    const result = await run.act('find_next', () => run.call<NextPage>(flowScripts.findNextPage, [words]));
+    if (result.kind === 'open') return result;
+    if (result.kind === 'click') return { kind: 'click', selectors: [literal(result.selector)] };
+    if (result.kind === 'last') break;
   }
-  if (!next) return false;
+  return { kind: 'none' };
+}
+
+async function clickNext(run: FlowRun, selectors: unknown): Promise<boolean> {
   const { results } = await run.run([
     { type: 'click', selectors, optional: true, timeout_ms: nextMsMax },
     { type: 'wait', network_idle: true, optional: true, timeout_ms: 5000 },
   ]);
   return results[0]?.status === 'ok';
 }
+
+const withoutHash = (url: string): string => {
+  const [address = ''] = url.split('#');
+  return address;
+};
