@@ -67,6 +67,33 @@ export async function sendRequest(
   }
 }
 
+export interface CrawledDocument {
+  contentType: string;
+  /** Without a scheme other than http and https, in document order, each once. */
+  links: string[];
+  /** As the page states it. */
+  canonical: string | null;
+}
+
+/** The links of the whole page, menus and open shadow trees included. */
+export function readLinks(max: number): CrawledDocument {
+  const links = new Set<string>();
+  const add = (href: string | null): void => {
+    const address = href === null ? null : URL.parse(href.trim(), document.baseURI);
+    if (address && /^https?:$/.test(address.protocol) && address.href.length <= 8192) links.add(address.href);
+  };
+  const walk = (root: Document | ShadowRoot): void => {
+    for (const link of root.querySelectorAll('a[href], area[href]')) {
+      if (links.size >= max) return;
+      add(link.getAttribute('href'));
+    }
+    for (const each of root.querySelectorAll('*')) if (each.shadowRoot) walk(each.shadowRoot);
+  };
+  walk(document);
+  const canonical = document.querySelector('link[rel~="canonical" i][href]')?.getAttribute('href') ?? null;
+  return { contentType: document.contentType, links: [...links], canonical: URL.parse(canonical ?? '', document.baseURI)?.href ?? null };
+}
+
 /** The template of the page's OpenSearch description, for results as a page; null where there is none that a script may read. */
 export async function readSearchTemplate(): Promise<string | null> {
   const link = document.querySelector<HTMLLinkElement>('link[rel~="search"][type="application/opensearchdescription+xml"]');

@@ -1,14 +1,25 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
+import { NavigationError, PageError } from '../../browser/browser.ts';
 import { isUnsafeLink } from '../../content/content.ts';
+import type { CrawledDocument } from '../../page-scripts/documents.ts';
 import { FlowFailed } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url } from '../inputs.ts';
+import { flowScripts } from '../page-scripts.ts';
+import { isFileType, isFileUrl } from '../read/media-type.ts';
+import { pageIdentity, withoutFragment } from '../read/page-identity.ts';
 import { convertPage } from '../read/structured-data.ts';
 
 const queueMax = 5000;
+/** As long as a step of its own may take. */
+const openMsMax = 30_000;
+/** Of one page. */
+const linksMax = 5000;
+/** Of files that are listed. */
+const filesMax = 1000;
 /** At most: robots.txt of two origins, the page, its content, and one to spare. */
 const stepsPerPage = 5;
 
@@ -46,7 +57,7 @@ const output = z.object({
         url: z.string().describe('URL of the page, after redirects.'),
         title: z.string().describe('Title of the page.'),
         depth: z.int().describe('Links away from the first page.'),
-        links: z.int().describe('Number of its links.'),
+        links: z.int().describe('Number of its links, those of menus included.'),
         markdown: z.string().nullable().describe('Main content; null unless requested.'),
         error: z.string().nullable().describe('Why the page could not be read; null otherwise.'),
       }),
@@ -54,6 +65,10 @@ const output = z.object({
     .describe('Pages, in the order in which they were read.'),
   disallowed: z.int().describe('Number of URLs that were left out because robots.txt disallows them.'),
   skipped: z.int().describe('Number of links that were left alone because they sign out, delete or change something, such as `/logout`.'),
+  files: z.array(z.string()).describe('Links to files, such as PDFs and archives, which are no pages and are not read; at most 1000.'),
+  duplicates: z
+    .int()
+    .describe('Number of URLs that were read and turned out to be a page that is listed already, by a redirect or `rel=canonical`.'),
   stop_reason: z.enum(['done', 'max_pages', 'budget']).describe('Why it ended.'),
 });
 
@@ -61,8 +76,8 @@ export const crawl = defineFlow({
   name: 'crawl',
   title: 'Crawl a site',
   description:
-    'Follows the links of a site, breadth first, and returns its pages as Markdown. Respects robots.txt, and leaves links alone that sign out, delete or change something.',
-  version: '2',
+    'Follows the links of a site, those of its menus included, breadth first, and returns its pages as Markdown, each once. Respects robots.txt, and leaves links alone that sign out, delete or change something.',
+  version: '3',
   category: 'crawling',
   inputs,
   output,
@@ -80,12 +95,17 @@ class Crawl {
   readonly #run: FlowRun;
   readonly #request: z.infer<typeof inputs>;
   readonly #queue: Queued[] = [];
+  /** Identities of URLs that were queued, read or left alone. */
   readonly #seen = new Set<string>();
+  /** Titles of the listed pages, by the identity that each states. */
+  readonly #titles = new Map<string, string>();
+  readonly #files = new Set<string>();
   /** Whose robots.txt was asked for. */
   readonly #origins = new Set<string>();
   readonly #pages: CrawledPage[] = [];
   #disallowed = 0;
   #skipped = 0;
+  #duplicates = 0;
   /** Of the first page, after its redirects; null before that. */
   #host: string | null = null;
 
@@ -96,7 +116,7 @@ class Crawl {
 
   async run(): Promise<z.infer<typeof output>> {
     const { url, max_pages: max, delay_ms: delayMs } = this.#request;
-    this.#add({ url: withoutHash(url), depth: 0 });
+    this.#add({ url: withoutFragment(url), depth: 0 });
     for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       if (this.#pages.length >= max) return this.#result('max_pages');
       if (this.#run.isNearEnd(stepsPerPage)) return this.#result('budget');
@@ -108,26 +128,38 @@ class Crawl {
   }
 
   #result(reason: z.infer<typeof output>['stop_reason']): z.infer<typeof output> {
-    return { pages: this.#pages, disallowed: this.#disallowed, skipped: this.#skipped, stop_reason: reason };
+    return {
+      pages: this.#pages,
+      disallowed: this.#disallowed,
+      skipped: this.#skipped,
+      files: [...this.#files],
+      duplicates: this.#duplicates,
+      stop_reason: reason,
+    };
   }
 
   #add(next: Queued): void {
-    this.#seen.add(next.url);
+    this.#seen.add(pageIdentity(next.url));
     this.#queue.push(next);
   }
 
   /** The first page decides on which host the crawl stays, because it may redirect to another one. False when the output is full. */
   async #visit(next: Queued): Promise<boolean> {
     const { depth: depthMax, same_host: sameHost } = this.#request;
-    const { page, links } = await readPage(this.#run, next, this.#request.markdown);
+    const { page, links, canonical, isFile } = await readPage(this.#run, next, this.#request.markdown);
+    if (isFile) {
+      this.#addFile(page.url);
+      return true;
+    }
     if (page.error !== null) {
       if (this.#host === null) throw new FlowFailed('navigation_failed', page.error, { retryable: true });
       this.#pages.push(page);
       return true;
     }
     const { host } = new URL(page.url);
-    if (page.url !== next.url && !(await this.#isWantedTarget(page.url, host))) return true;
+    if (pageIdentity(page.url) !== pageIdentity(next.url) && !(await this.#isWantedTarget(page.url, host))) return true;
     this.#host ??= host;
+    if (this.#isListed(page, canonical)) return true;
     if (!this.#run.collect(page.title.length + (page.markdown?.length ?? 0))) return false;
     this.#pages.push(page);
     if (next.depth < depthMax) await this.#addLinks(links, { ...this.#request, host: sameHost ? this.#host : null }, next.depth + 1);
@@ -136,21 +168,44 @@ class Crawl {
 
   async #addLinks(links: readonly string[], scope: Scope, depth: number): Promise<void> {
     const turn = new TurnBudget();
-    for (const url of links.map(withoutHash)) {
+    for (const url of links.map(withoutFragment)) {
       if (turn.isSpent()) await nextTurn();
-      if (this.#seen.has(url) || this.#queue.length >= queueMax || !isWanted(url, scope)) continue;
-      if (isUnsafeLink(url)) {
-        this.#seen.add(url);
-        this.#skipped += 1;
-      } else this.#add({ url, depth });
+      const identity = pageIdentity(url);
+      if (this.#seen.has(identity) || this.#queue.length >= queueMax || !isWanted(url, scope)) continue;
+      this.#seen.add(identity);
+      if (isUnsafeLink(url)) this.#skipped += 1;
+      else if (isFileUrl(new URL(url))) this.#addFile(url);
+      else this.#queue.push({ url, depth });
     }
+  }
+
+  #addFile(url: string): void {
+    if (this.#files.size < filesMax) this.#files.add(url);
+    else this.#run.warn('limit_reached');
+  }
+
+  /** Whether the page states the identity of one that is listed. Sites state a wrong one for many pages: then their titles differ. */
+  #isListed(page: CrawledPage, canonical: string | null): boolean {
+    const stated = canonical !== null && URL.parse(canonical)?.host === new URL(page.url).host ? canonical : page.url;
+    const identity = pageIdentity(stated);
+    if (this.#titles.get(identity) === page.title) {
+      this.#duplicates += 1;
+      return true;
+    }
+    this.#titles.set(identity, page.title);
+    return false;
   }
 
   /** Whether what a page redirected to is another page of the crawl. */
   async #isWantedTarget(url: string, host: string): Promise<boolean> {
     const isFirst = this.#host === null;
-    if (!isFirst && (this.#seen.has(url) || (this.#request.same_host && host !== this.#host))) return false;
-    this.#seen.add(url);
+    if (!isFirst && this.#request.same_host && host !== this.#host) return false;
+    const identity = pageIdentity(url);
+    if (!isFirst && this.#seen.has(identity)) {
+      this.#duplicates += 1;
+      return false;
+    }
+    this.#seen.add(identity);
     return this.#isAllowed(url);
   }
 
@@ -172,24 +227,42 @@ class Crawl {
   }
 }
 
-async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean): Promise<{ page: CrawledPage; links: string[] }> {
+interface PageRead {
+  page: CrawledPage;
+  links: string[];
+  canonical: string | null;
+  isFile: boolean;
+}
+
+async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean): Promise<PageRead> {
+  const withoutContent = { url, depth, title: '', links: 0, markdown: null, error: null };
   try {
-    await run.open(url, 'domcontentloaded');
-    const content = await convertPage(run, ['links', 'markdown'], { onlyMainContent: true });
-    const links = (content.links ?? []).map((link) => link.url);
-    const page = {
-      url: withoutHash(run.url()),
-      depth,
-      title: content.title,
-      links: links.length,
-      markdown: markdown ? (content.markdown ?? '') : null,
-      error: null,
-    };
-    return { page, links };
+    if (!(await openPage(run, url))) return { page: withoutContent, links: [], canonical: null, isFile: true };
+    const { contentType, links, canonical } = await run.call<CrawledDocument>(flowScripts.readLinks, [linksMax]);
+    const finalUrl = withoutFragment(run.url());
+    if (isFileType(contentType)) return { page: { ...withoutContent, url: finalUrl }, links: [], canonical: null, isFile: true };
+    const content = await convertPage(run, ['markdown'], { onlyMainContent: true });
+    const text = markdown ? (content.markdown ?? '') : null;
+    const page = { ...withoutContent, url: finalUrl, title: content.title, links: links.length, markdown: text };
+    return { page, links, canonical, isFile: false };
   } catch (error) {
-    if (!(error instanceof FlowFailed)) throw error;
-    return { page: { url, depth, title: '', links: 0, markdown: null, error: error.message }, links: [] };
+    if (!(error instanceof FlowFailed || error instanceof PageError)) throw error;
+    return { page: { ...withoutContent, error: error.message }, links: [], canonical: null, isFile: false };
   }
+}
+
+/** False for a file, which the browser downloads. @throws FlowFailed */
+function openPage(run: FlowRun, url: string): Promise<boolean> {
+  return run.act('navigate', async () => {
+    try {
+      await run.navigate({ url, waitUntil: 'domcontentloaded', timeoutMs: Math.max(1, Math.min(openMsMax, run.leftMs)) });
+      return true;
+    } catch (error) {
+      if (!(error instanceof NavigationError)) throw error;
+      if (error.reason === 'download') return false;
+      throw new FlowFailed(error.reason === 'timeout' ? 'timeout' : 'navigation_failed', error.message, { retryable: true });
+    }
+  });
 }
 
 /** `host`: null for any. */
@@ -216,11 +289,4 @@ export function matches(pattern: string, text: string): boolean {
     from = at + part.length;
   }
   return from <= text.length - last.length;
-}
-
-function withoutHash(url: string): string {
-  const address = URL.parse(url);
-  if (!address) return url;
-  address.hash = '';
-  return address.href;
 }

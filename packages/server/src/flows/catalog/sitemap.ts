@@ -75,8 +75,11 @@ async function namesInRobots(run: FlowRun, origin: string): Promise<string[]> {
   const { status, text } = await run.act('read_file', () => run.call<TextReply>(flowScripts.fetchText, [robotsUrl, robotsCharsMax, 'GET']));
   // The pages of sites without the file may have such lines, too.
   if (status !== 200) return [];
-  const lines = text.matchAll(/^[ \t]*sitemap[ \t]*:[ \t]*(\S{1,2000})/gim);
-  return [...lines].flatMap(([, address = '']) => URL.parse(address, robotsUrl)?.href ?? []);
+  return text.split(/[\r\n]/).flatMap((line) => {
+    const [name = '', ...value] = line.split(':');
+    const [address = ''] = value.join(':').trim().split(/\s/, 1);
+    return name.trim().toLowerCase() === 'sitemap' && address !== '' ? (URL.parse(address, robotsUrl)?.href ?? []) : [];
+  });
 }
 
 class SitemapRead {
