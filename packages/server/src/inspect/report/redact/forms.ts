@@ -192,6 +192,41 @@ function scanWebhooks(text: string, report: ReportHit): void {
   }
 }
 
+/** `Bearer x` and its like, under any name and in any sentence; what follows has letters and digits. */
+const credentials =
+  /(?<![\w-])(?:bearer|basic|token|jwt|apikey)(?:[ \t]?[ \t:]|%20|\\?u0020)[ \t]{0,4}(?=[\w.~+/=-]{0,400}\d)(?=[\w.~+/=-]{0,400}[A-Za-z])([\w.~+/=-]{8,4096})/gi;
+/** `curl -u user:password`. */
+const userOption = /\s(?:-u|--user)[ =]{1,4}["']?[^\s:"']{1,100}:([^\s"']{4,400})/g;
+/** As of chat servers. */
+const oauthPass = /\boauth:([\w.-]{16,400})/g;
+
+function scanCredentials(text: string, report: ReportHit): void {
+  for (const { 0: whole, 1: value = '', index } of text.matchAll(credentials)) {
+    const start = index + whole.length - value.length;
+    const isBasic = /^basic/i.test(whole);
+    if (/^\d{4}-\d\d-\d\d/.test(value) || (value.length < 12 && !/^bearer/i.test(whole))) continue;
+    report({ start, end: start + value.length, value, kind: isBasic ? 'password' : 'token', name: null, by: 'form' });
+    if (isBasic) reportBasic(value, start, report);
+  }
+  if (text.includes('-u')) for (const match of text.matchAll(userOption)) reportEnd(match, 'password', report);
+  if (text.includes('oauth:')) for (const match of text.matchAll(oauthPass)) reportEnd(match, 'token', report);
+}
+
+function reportEnd({ 0: whole, 1: value = '', index }: RegExpExecArray, kind: SecretKind, report: ReportHit): void {
+  const end = index + whole.length;
+  report({ start: end - value.length, end, value, kind, name: null, by: 'form' });
+}
+
+/** User and password of basic authentication are secrets by themselves, too. */
+export function reportBasic(credentials: string, at: number, report: ReportHit): void {
+  const text = Buffer.from(credentials, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (colon < 0) return;
+  const range = { start: at, end: at, name: 'authorization', by: 'name' as const };
+  if (colon > 0) report({ ...range, value: text.slice(0, colon), kind: 'username' });
+  if (colon + 1 < text.length) report({ ...range, value: text.slice(colon + 1), kind: 'password' });
+}
+
 /** All forms at once. */
 export function scanForms(text: string, report: ReportHit): void {
   if (text.length < 6) return;
@@ -207,4 +242,5 @@ export function scanForms(text: string, report: ReportHit): void {
   scanIbans(text, report);
   scanPhones(text, report);
   scanWebhooks(text, report);
+  scanCredentials(text, report);
 }

@@ -1,25 +1,32 @@
 /** Secrets in headers and cookies. */
 import { readAttributes } from './attributes.ts';
-import { scanForms } from './forms.ts';
+import { reportBasic, scanForms } from './forms.ts';
 import { decoded, shifted, type ReportHit } from './hit.ts';
-import { isLiteral, isPlausible, kindOfName } from './names.ts';
+import { isLiteral, isPlausible, isStrong, kindOfName, schemeCharsOf } from './names.ts';
 import { isOpaque, isUuid } from './opaque.ts';
-import { scanText } from './texts.ts';
+import { scanAssignments, scanInside, scanKey, scanText, scanUrlWords, within } from './texts.ts';
 import { jsonInBase64, scanUrl } from './urls.ts';
 
 /** Headers that browsers, servers and networks write, without credentials. */
 const ordinary = new Set(
   (
-    'accept accept-encoding accept-language accept-ranges age allow alt-svc cache-control connection content-encoding content-language ' +
-    'content-length content-range content-security-policy content-security-policy-report-only content-type cross-origin-embedder-policy ' +
+    'accept accept-encoding accept-language accept-ranges age allow cache-control connection content-encoding content-language ' +
+    'content-length content-range content-type cross-origin-embedder-policy ' +
     'cross-origin-opener-policy cross-origin-resource-policy date dnt etag expires host if-match if-modified-since if-none-match keep-alive ' +
-    'last-modified nel permissions-policy pragma priority range referrer-policy report-to retry-after sec-ch-ua sec-ch-ua-mobile ' +
+    'last-modified permissions-policy pragma priority range referrer-policy retry-after sec-ch-ua sec-ch-ua-mobile ' +
     'sec-ch-ua-platform sec-fetch-dest sec-fetch-mode sec-fetch-site sec-fetch-user sec-websocket-accept sec-websocket-extensions ' +
-    'sec-websocket-key sec-websocket-version server server-timing strict-transport-security te timing-allow-origin trailer ' +
-    'transfer-encoding upgrade upgrade-insecure-requests user-agent vary via x-content-type-options x-frame-options x-powered-by ' +
-    'x-request-id x-trace-id traceparent tracestate x-amz-cf-id x-amz-request-id x-amz-id-2 cf-ray x-cache access-control-allow-origin ' +
+    'sec-websocket-key sec-websocket-version server strict-transport-security te timing-allow-origin trailer ' +
+    'transfer-encoding upgrade upgrade-insecure-requests user-agent vary x-content-type-options x-frame-options x-powered-by ' +
+    'x-request-id x-trace-id traceparent tracestate x-amz-cf-id x-amz-request-id x-amz-id-2 cf-ray x-cache ' +
     'access-control-allow-headers access-control-allow-methods access-control-expose-headers access-control-max-age ' +
     'access-control-request-headers access-control-request-method'
+  ).split(' '),
+);
+/** Headers of rules and addresses: a parameter in one may be a credential, other random text in them is none. */
+const policies = new Set(
+  (
+    'content-security-policy content-security-policy-report-only x-content-security-policy x-webkit-csp report-to reporting-endpoints nel ' +
+    'expect-ct server-timing via alt-svc access-control-allow-origin link sourcemap x-sourcemap'
   ).split(' '),
 );
 const urlHeaders = new Set(['location', 'referer', 'content-location', 'origin', 'refresh', 'x-original-url']);
@@ -30,24 +37,49 @@ export function scanHeader(name: string, value: string, isRequest: boolean, repo
   if (lower === 'cookie') return scanCookies(value, report);
   if (lower === 'set-cookie') return scanSetCookies(value, report);
   if (lower === 'authorization' || lower === 'proxy-authorization') return scanAuthorization(lower, value, report);
+  if (policies.has(lower)) return scanPolicy(value, report);
+  if (lower === 'refresh') return scanUrlWords(value, report);
+  if (lower === 'sec-websocket-protocol') return scanProtocols(value, report);
   if (urlHeaders.has(lower)) {
     scanForms(value, report);
     return scanUrl(
       value,
       () => report,
-      () => {},
+      (inner, range) => scanInside(inner, within(value, range, report)),
     );
   }
-  if (lower === 'link' || lower === 'www-authenticate') return scanText(value, 'text', report);
+  if (lower === 'www-authenticate') return scanText(value, 'text', report);
   scanCustom(lower, value, isRequest, report);
+}
+
+function scanPolicy(value: string, report: ReportHit): void {
+  if (!/[?=@{]|:\/\//.test(value)) return;
+  if (/^\s*[[{]/.test(value)) return scanText(value, 'json', report);
+  scanAssignments(value, false, report);
+  scanUrlWords(value, report);
+}
+
+/** Browsers can send a credential of a WebSocket only as one of its protocols: `bearer, x`. */
+function scanProtocols(value: string, report: ReportHit): void {
+  let start = 0;
+  let before = '';
+  for (const part of value.split(',')) {
+    const protocol = part.trim();
+    const kind = kindOfName(before);
+    const at = { start: start + part.indexOf(protocol), end: start + part.indexOf(protocol) + protocol.length, value: protocol };
+    if (kind && isPlausible(kind, protocol)) report({ ...at, kind, name: 'sec-websocket-protocol', by: 'name' });
+    else scanKey(protocol, shifted(report, at.start));
+    before = protocol;
+    start += part.length + 1;
+  }
 }
 
 function scanCustom(name: string, value: string, isRequest: boolean, report: ReportHit): void {
   const kind = kindOfName(name);
-  const scheme = /^(?:Bearer|Basic|Token)\s+/i.exec(value);
-  const start = scheme?.[0].length ?? 0;
+  const start = schemeCharsOf(value, kind);
   const whole = { start, end: value.length, value: value.slice(start), name };
   if (kind && isPlausible(kind, whole.value)) return report({ ...whole, kind, by: 'name' });
+  if (start > 0 && isStrong(whole.value) && whole.value.length >= 8) return report({ ...whole, kind: 'token', by: 'form' });
   if (isRequest && isOpaque(value) && !isUuid(value)) return report({ ...whole, kind: 'token', by: 'form' });
   if (jsonInBase64(value) !== null) scanText(`{"value":"${value}"}`, 'json', shifted(report, -10));
   else scanText(value, 'text', report);
@@ -59,19 +91,9 @@ function scanAuthorization(name: string, value: string, report: ReportHit): void
   const start = scheme.length + gap.length;
   if (isLiteral(credentials)) return;
   if (/^(?:AWS4|Digest|Signature|OAuth|Hawk)/i.test(scheme)) return scanParameters(credentials, name, shifted(report, start));
-  if (scheme.toLowerCase() === 'basic') scanBasic(credentials, start, report);
+  if (scheme.toLowerCase() === 'basic') reportBasic(credentials, start, report);
   const kind = scheme.toLowerCase() === 'basic' ? 'password' : /^eyJ[\w-]+[.]/.test(credentials) ? 'jwt' : 'token';
   report({ start, end: value.length, value: credentials, kind, name, by: 'name' });
-}
-
-/** User and password of basic authentication are secrets by themselves, too. */
-function scanBasic(credentials: string, start: number, report: ReportHit): void {
-  const text = Buffer.from(credentials, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  if (colon < 0) return;
-  const range = { start, end: start, name: 'authorization', by: 'name' as const };
-  if (colon > 0) report({ ...range, value: text.slice(0, colon), kind: 'username' });
-  if (colon + 1 < text.length) report({ ...range, value: text.slice(colon + 1), kind: 'password' });
 }
 
 const publicParameters = new Set([
@@ -106,7 +128,10 @@ export function scanCookies(text: string, report: ReportHit): void {
 function scanSetCookies(text: string, report: ReportHit): void {
   let start = 0;
   for (const line of text.split('\n')) {
-    scanCookie(line.split(';', 1)[0] ?? '', shifted(report, start));
+    const pair = line.split(';', 1)[0] ?? '';
+    scanCookie(pair, shifted(report, start));
+    const attributes = line.slice(pair.length);
+    if (/;\s*path=.{12}/i.test(attributes)) scanUrlWords(attributes.replaceAll('=', ' '), shifted(report, start + pair.length));
     start += line.length + 1;
   }
 }
@@ -116,6 +141,7 @@ function scanCookie(pair: string, report: ReportHit): void {
   if (equals < 0) return;
   const name = pair.slice(0, equals).trim();
   const raw = pair.slice(equals + 1);
+  scanKey(name, shifted(report, pair.indexOf(name)));
   const start = equals + 1 + (raw.length - raw.trimStart().length);
   const value = raw.trim().replace(/^"(.*)"$/s, '$1');
   if (value === '') return;

@@ -9,7 +9,7 @@ import { scanHeader, scanCookieValue } from './headers.ts';
 import type { Hit, ReportHit } from './hit.ts';
 import { scanForms } from './forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
-import { scanText } from './texts.ts';
+import { scanInside, scanKey, scanText, within } from './texts.ts';
 import { scanPairs, scanUrl } from './urls.ts';
 import { mapCapture, type Source, type TextVisitor } from './walk.ts';
 
@@ -43,7 +43,7 @@ const headerPositions = new Set<SecretPosition>(['request_header', 'response_hea
 
 function collector(table: SecretTable, spans: Spans, redactions: Redactions): TextVisitor {
   return (text, source) => {
-    if (source.reading === 'none' || source.reading === 'style' || text === '') return text;
+    if (source.reading === 'none' || text === '') return text;
     const key = keyOf(source);
     const texts = spans.get(key) ?? new Map<string, Int32Array>();
     spans.set(key, texts);
@@ -76,13 +76,14 @@ function scan(text: string, source: Source, report: (hit: Hit, position: SecretP
     return scanUrl(
       text,
       (part) => (isRequest ? (hit) => report(hit, urlPositions[part]) : here),
-      (value) => scanInside(value, here),
+      (value, range) => scanInside(value, within(text, range, here)),
     );
   }
   if (reading === 'request_header' || reading === 'response_header') {
     const cookies = name === 'cookie' ? 'request_cookie' : name === 'set-cookie' ? 'set_cookie' : position;
     return scanHeader(name ?? '', text, reading === 'request_header', (hit) => report(hit, cookies));
   }
+  if (reading === 'key') return scanKey(text, here);
   if (reading === 'cookie') return scanCookieValue(name ?? '', text, here);
   if (reading === 'value') return scanNamed(name ?? '', text, here);
   if (reading !== 'none') scanText(text, reading, here);
@@ -96,10 +97,6 @@ function scanNamed(name: string, value: string, report: ReportHit): void {
     (hit) => report({ ...hit, start: 0, end: value.length }),
     () => scanInside(value, report),
   );
-}
-
-function scanInside(value: string, report: ReportHit): void {
-  scanText(value, /^\s*[[{]/.test(value) ? 'json' : 'text', report);
 }
 
 interface Span {

@@ -1,20 +1,20 @@
 /** Secrets in texts of every kind: bodies, messages, documents, scripts, console lines. */
-import { readAttributes } from './attributes.ts';
+import type { SecretKind } from '../secret.ts';
 import { scanForms } from './forms.ts';
-import { shifted, type ReportHit } from './hit.ts';
-import { readJson, unescaped } from './json.ts';
-import { isPlausible, kindOfName, normalized } from './names.ts';
+import { decoded, shifted, type ReportHit } from './hit.ts';
+import { readJson, unescaped, type JsonScalar } from './json.ts';
+import { labelAttributes, readMarkup, type MarkupElement, type MarkupText, type NamedText } from './markup.ts';
+import { isPlausible, isStrong, kindOfName, normalized, schemeCharsOf } from './names.ts';
 import { isOpaque } from './opaque.ts';
 import { isHarmlessName, jsonInBase64, scanPairs, scanUrl } from './urls.ts';
 
 export type TextFormat = 'json' | 'form' | 'multipart' | 'html' | 'xml' | 'script' | 'style' | 'text';
 
-/** Values nested in values, such as JSON in a string of JSON, are read to this depth. */
-const nestingMax = 3;
+/** Values nested in values, such as JSON in a string of JSON, are read to this depth: there, each quote has 65,535 escapes before it. */
+const nestingMax = 16;
 const opaqueWordsCharsMax = 200_000;
 
 export function scanText(text: string, format: TextFormat, report: ReportHit, nesting = 0): void {
-  if (format === 'style') return;
   if (format !== 'form' && format !== 'multipart') scanForms(text, report);
   scanByFormat(text, format, report, nesting);
 }
@@ -24,20 +24,26 @@ function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesti
   if (format === 'json') return scanJsonText(text, report, nesting);
   if (format === 'form') return scanPairs(text, report, nested(text, report, nesting));
   if (format === 'multipart') return scanMultipart(text, report, nesting);
+  if (format === 'style') return scanStyle(text, report, nesting);
   scanUrls(text, report, nesting);
   scanAssignments(text, format === 'script', report);
-  if (format === 'html') scanMarkup(text, report, nesting);
-  if (format === 'xml') scanElements(text, report);
-  if (format === 'text' && text.length <= opaqueWordsCharsMax) scanOpaqueWords(text, report);
+  if (format === 'html' || format === 'xml') scanMarkup(text, format === 'xml', report, nesting);
+  if (format !== 'text') return;
+  scanTable(text, report);
+  if (text.length <= opaqueWordsCharsMax) scanOpaqueWords(text, report);
 }
 
 /** What a text without a declared type holds. */
 export function formatOf(text: string): TextFormat {
   const start = text.slice(0, 200).trimStart();
-  if (/^[[{]/.test(start)) return 'json';
-  if (start.startsWith('<')) return /^<!doctype html|^<html/i.test(start) ? 'html' : 'xml';
+  if (isJson(start)) return 'json';
+  if (start.startsWith('<'))
+    return /^<(?:!doctype html|[a-z][\da-z]{0,12}[\s>])/i.test(start) && !/^<(?:root|xml|soap)/i.test(start) ? 'html' : 'xml';
   return /^[\w.[\]%-]{1,80}=[^\s]*$/.test(text.slice(0, 4000)) ? 'form' : 'text';
 }
+
+/** An object or a list of JSON begins, and neither a literal of a script nor a section of settings. */
+export const isJson = (start: string): boolean => /^[[{]\s*(?:["[{}\]\d-]|true|false|null|$)/.test(start);
 
 interface Range {
   start: number;
@@ -57,10 +63,15 @@ function nested(text: string, report: ReportHit, nesting: number, isScanned = fa
   };
 }
 
-/** Where a value stands verbatim in an encoded one; an empty range where it does not. */
+/** Where a value stands in an encoded one: verbatim or escaped, else the whole of it. */
 function locate(text: string, { start, end }: Range, value: string): Range {
-  const at = text.slice(start, end).lastIndexOf(value);
-  return at < 0 || value === '' ? { start, end: start } : { start: start + at, end: start + at + value.length };
+  if (value === '') return { start, end: start };
+  const within = text.slice(start, end);
+  for (const form of [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value.toWellFormed())]) {
+    const at = within.lastIndexOf(form);
+    if (at >= 0) return { start: start + at, end: start + at + form.length };
+  }
+  return { start, end };
 }
 
 /** One value: a URL, JSON, base64 of JSON, pairs, or text. */
@@ -68,16 +79,14 @@ function scanValue(value: string, report: ReportHit, nesting: number, isScanned:
   const json = jsonInBase64(value);
   if (json !== null) return scanBase64(value, json, report, nesting);
   if (!isScanned) scanForms(value, report);
-  if (/^[[{]/.test(value)) return scanByFormat(value, 'json', report, nesting);
-  if (/^(?:[a-z][a-z\d+.-]{0,20}:)?\/\/?[^\s]+$/i.test(value)) {
-    return scanUrl(
-      value,
-      () => report,
-      () => {},
-    );
-  }
-  scanByFormat(value, formatOf(value) === 'html' ? 'html' : 'text', report, nesting);
+  if (isUrl(value)) return scanUrl(value, () => report, nested(value, report, nesting));
+  scanByFormat(value, formatOf(value), report, nesting);
 }
+
+const isUrl = (value: string): boolean => /^(?:(?:[a-z][a-z\d+.-]{0,20}:)?\/\/?\S+|[\w%./~-]{1,200}\?[^\s"'<>]{3,})$/i.test(value);
+
+/** A value of a parameter or of the storage. */
+export const scanInside = (value: string, report: ReportHit): void => scanValue(value, report, 0, false);
 
 /** Base64 of JSON is a secret as a whole if there is one in it, unlike a cursor. */
 function scanBase64(value: string, json: string, report: ReportHit, nesting: number): void {
@@ -94,8 +103,8 @@ function scanBase64(value: string, json: string, report: ReportHit, nesting: num
   if (holdsSecret) report({ start: 0, end: value.length, value, kind: 'token', name: null, by: 'form' });
 }
 
-/** What may hold more than itself: escapes, pairs, JSON, URLs with parameters, sentences that name a code. */
-const compound = /[\\={%]|: ?\S|:\/\/| is /;
+/** What may hold more than itself: escapes, pairs, JSON, markup, URLs with parameters, sentences that name a code. */
+const compound = /[\\={%<?]|[:：] ?\S|:\/\/| is /;
 const timestamp = /^[\d:.TZ +-]+$/;
 const compoundCharsMin = 6;
 /** Values without a secret that come again are not read again. */
@@ -110,13 +119,18 @@ function scanJsonText(text: string, report: ReportHit, nesting: number): void {
     report(hit);
   };
   const scanNested = nested(text, counted, nesting, true);
-  readJson(text, ({ name, start, end, isString }) => {
+  const scalar = (at: JsonScalar): void => {
+    const { name, nearName, start, end, isString } = at;
     if (end === start) return;
-    if (!isString) return scanNumber(text, { name, start, end }, report);
+    if (!isString) return scanNumber(text, at, report);
     const raw = text.slice(start, end);
     const value = unescaped(raw);
     const kind = name === null ? null : kindOfName(name);
-    if (kind && isPlausible(kind, value)) report({ start, end, value, kind, name, by: 'name' });
+    if (kind && scanNamed(value, { kind, name, raw, start, end }, report)) return;
+    if (kind === 'cookie' || kind === 'csrf_token' || name === 'cookie') scanCookieLine(value, { start, end }, counted);
+    const nearKind = kind === null && nearName !== null && isStrong(value) ? kindOfName(nearName) : null;
+    if (nearKind && !timestamp.test(value) && isPlausible(nearKind, value))
+      report({ start, end, value, kind: nearKind, name: nearName, by: 'name' });
     else if (isOpaque(value) && !isHarmlessName(name ?? '') && !isContent(value))
       report({ start, end, value, kind: 'token', name, by: 'form' });
     else if (value.startsWith('ey') || (value.length >= compoundCharsMin && compound.test(raw) && !timestamp.test(value))) {
@@ -125,7 +139,55 @@ function scanJsonText(text: string, report: ReportHit, nesting: number): void {
       scanNested(value, { start, end });
       if (hits === before && raw.length <= quietCharsMax && quiet.size < quietMax) quiet.add(raw);
     }
-  });
+  };
+  readJson(text, { scalar, key: (start, end) => scanKey(text.slice(start, end), shifted(report, start)) });
+}
+
+/** A value that its name gives away, whole or behind its scheme. @returns whether it did */
+function scanNamed(
+  value: string,
+  { kind, name, raw, start, end }: Range & { kind: SecretKind; name: string | null; raw: string },
+  report: ReportHit,
+): boolean {
+  const skip = kind === 'password' ? 0 : schemeCharsOf(value, kind);
+  const credential = value.slice(skip);
+  if (!isPlausible(kind, credential)) return false;
+  const from = raw.length === value.length ? start + skip : start;
+  report({ start: from, end, value: credential, kind, name, by: 'name' });
+  return true;
+}
+
+/** `Set-Cookie` and `Cookie` among the values of JSON: their values are secrets as those of the headers are. */
+function scanCookieLine(value: string, range: Range, report: ReportHit): void {
+  if (!/^[\w!#$%&'*.^`|~+-]{1,100}=[^\s;]{6,}(?:;|$)/.test(value)) return;
+  for (const part of value.split(';', 50)) {
+    const cookie = part.slice(part.indexOf('=') + 1).trim();
+    if (part.includes('=') && cookie.length >= 12 && /\d/.test(cookie) && !cookie.includes(' '))
+      report({
+        start: range.start,
+        end: range.start,
+        value: cookie,
+        kind: 'cookie',
+        name: part.slice(0, part.indexOf('=')).trim(),
+        by: 'name',
+      });
+  }
+}
+
+/** Parts of names between separators. */
+const keyPart = /[^_.:/[\]$]{20,}/g;
+
+/** A key, or the name of a parameter, a cookie or a header, that was drawn at random, or holds what was. */
+export function scanKey(key: string, report: ReportHit): void {
+  if (key.length < 6) return;
+  scanForms(key, report);
+  let hasRandomPart = false;
+  for (const { 0: part, index } of key.matchAll(keyPart))
+    if (isOpaque(part)) {
+      hasRandomPart = true;
+      report({ start: index, end: index + part.length, value: part, kind: 'token', name: null, by: 'form' });
+    }
+  if (!hasRandomPart && isOpaque(key)) report({ start: 0, end: key.length, value: key, kind: 'token', name: null, by: 'form' });
 }
 
 /** Integrity values and embedded files are content. */
@@ -134,7 +196,7 @@ const isContent = (value: string): boolean => /^(?:sha\d{3}-|data:)/.test(value)
 const numericKinds = new Set(['otp', 'password', 'card', 'phone']);
 const numberDigitsMin = 3;
 
-function scanNumber(text: string, { name, start, end }: Range & { name: string | null }, report: ReportHit): void {
+function scanNumber(text: string, { name, start, end }: JsonScalar, report: ReportHit): void {
   const value = text.slice(start, end);
   const kind = name === null ? null : kindOfName(name);
   if (kind && numericKinds.has(kind) && value.length >= numberDigitsMin && /^\d+$/.test(value))
@@ -143,11 +205,12 @@ function scanNumber(text: string, { name, start, end }: Range & { name: string |
 
 const partsMax = 2000;
 
-/** Fields of a multipart body: each part has a name in its header. */
+/** Fields of a multipart body: each part has a name in its header. What precedes the first part is none. */
 function scanMultipart(text: string, report: ReportHit, nesting: number): void {
-  const boundary = /^--[^\r\n]{1,200}/.exec(text)?.[0];
-  if (!boundary) return scanText(text, 'text', report, nesting);
-  let start = 0;
+  const match = /(?:^|\n)(--[^\r\n]{1,200})\r?\n/.exec(text.slice(0, preambleCharsMax));
+  const boundary = match?.[1];
+  if (!match || !boundary) return scanText(text, 'text', report, nesting);
+  let start = match.index + match[0].indexOf(boundary);
   for (let parts = 0; parts < partsMax && start >= 0; parts += 1) {
     const next = text.indexOf(boundary, start + boundary.length);
     const end = next < 0 ? text.length : next;
@@ -156,13 +219,24 @@ function scanMultipart(text: string, report: ReportHit, nesting: number): void {
   }
 }
 
+const preambleCharsMax = 4000;
+
+/** `name="a"`, `NAME=a` and `name*=UTF-8''a` of a part. */
+function partName(head: string): string {
+  const [, extended, quoted, bare = ''] =
+    /[;\s]name(?:\*\s{0,4}=\s{0,4}[\w-]{0,20}'[\w-]{0,20}'([^\s;]{1,400})|\s{0,4}=\s{0,4}(?:"([^"]{1,400})"|([^\s;"]{1,400})))/i.exec(
+      head,
+    ) ?? [];
+  return extended === undefined ? (quoted ?? bare.replace(/^'(.*)'$/, '$1')) : decoded(extended, false);
+}
+
 function scanPart(text: string, { start, end }: Range, report: ReportHit, nesting: number): void {
   const headEnd = /\r?\n\r?\n/.exec(text.slice(start, Math.min(end, start + 4000)));
   if (!headEnd) return;
   const head = text.slice(start, start + headEnd.index);
   const from = start + headEnd.index + headEnd[0].length;
   const value = text.slice(from, end).replace(/\r?\n$/, '');
-  const name = /\bname="([^"]{1,200})"/.exec(head)?.[1] ?? '';
+  const name = partName(head);
   const kind = kindOfName(name);
   if (kind && isPlausible(kind, value)) report({ start: from, end: from + value.length, value, kind, name, by: 'name' });
   else scanText(value, formatOf(value), shifted(report, from), nesting + 1);
@@ -180,24 +254,26 @@ function scanUrls(text: string, report: ReportHit, nesting: number): void {
     urlEnd.lastIndex = mark + 3;
     const end = Math.min(urlEnd.exec(text)?.index ?? text.length, mark + urlCharsMax);
     done = end;
-    scanUrl(
-      text.slice(start, end).replaceAll('&amp;', '&    ').replaceAll('&    ', '&'),
-      () => shifted(report, start),
-      () => {},
-    );
-    if (nesting > nestingMax) return;
+    const at: ReportHit = shifted(report, start);
+    scanUrl(text.slice(start, end), () => at, nested(text.slice(start, end), at, nesting));
   }
 }
 
 const secretWords =
-  /token|secret|passw|passphrase|passcode|pwd|api[_-]?key|access[_-]?key|private[_-]?key|csrf|xsrf|jwt|bearer|basic|auth|credential|session|sess?id|sid|signature|sig|verifier|otp|recovery|backup|seed|pin|code|samlresponse|samlrequest|cookie|webhook|phone|cvc|cvv|iban/gi;
-const wordCharsMax = 64;
+  /token|secret|passw|passphrase|passcode|pwd|api[_-]?key|access[_-]?key|private[_-]?key|csrf|xsrf|jwt|bearer|basic|auth|credential|session|sess?id|sid|signature|sig|verifier|otp|recovery|backup|seed|pin|code|samlresponse|samlrequest|cookie|webhook|phone|cvc|cvv|iban|kennwort|contrase|senha|mot_?de_?passe|mdp|wachtwoord|has[łl]o|heslo|parola|ifre|salasana|l[öo]senord|adgangskode|geheim|segredo|clave|chave|jeton|schl[üu]ssel|парол|токен|секрет|密[码碼钥鑰]|令牌|パスワード|トークン|비밀번호|토큰|كلمة/gi;
+/** A name may be the path of a nested field. */
+const wordCharsMax = 256;
 const valueCharsMax = 8192;
 const isWordChar = (code: number): boolean =>
-  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95 || code === 45;
+  (code >= 48 && code <= 57) ||
+  (code >= 65 && code <= 90) ||
+  (code >= 97 && code <= 122) ||
+  code === 95 ||
+  code === 45 ||
+  (code >= 0xc0 && code <= 0xd7ff && !(code >= 0x2000 && code <= 0x303f));
 
 /** `token: x`, `"apiKey":"x"`, `password=x` and `Bearer x` in a text of any kind. */
-function scanAssignments(text: string, isScript: boolean, report: ReportHit): void {
+export function scanAssignments(text: string, isScript: boolean, report: ReportHit): void {
   let done = 0;
   for (const { index } of text.matchAll(secretWords)) {
     if (index < done) continue;
@@ -220,7 +296,11 @@ function scanAssignments(text: string, isScript: boolean, report: ReportHit): vo
 function kindOfAssignment(name: string, value: string, isScript: boolean): ReturnType<typeof kindOfName> {
   const compact = normalized(name);
   const kind =
-    compact === 'bearer' || compact === 'basic' ? 'token' : compact === 'code' || compact === 'codes' ? codeKind(value) : kindOfName(name);
+    compact === 'bearer' || compact === 'basic' || compact === 'authorization'
+      ? 'token'
+      : compact === 'code' || compact === 'codes'
+        ? codeKind(value)
+        : kindOfName(name);
   if (!kind || !isPlausible(kind, value)) return null;
   if (/^[\w$]+[.(]/.test(value) && !/\d/.test(value)) return null;
   const isStrong = value.length >= 6 && /\d/.test(value) && /[A-Za-z+\d]/.test(value);
@@ -233,11 +313,13 @@ const codeKind = (value: string): 'otp' | 'oauth_code' | null => (/^\d{6,8}$/.te
 
 /** Where the value stands that is assigned to the word before `from`. */
 function valueAfter(text: string, from: number, name: string): Range | null {
-  const operator = /^\\?["'\]]{0,2}\s{0,8}(?:(?:=>|[:=]|\bis:?\s)\s{0,8}(?:\\?["'`])?|,\s{0,8}\\?["'`])/.exec(text.slice(from, from + 32));
-  const scheme = /^(?:bearer|basic|token)$/i.test(name) ? /^(?:\s{1,4}|%20)/.exec(text.slice(from, from + 8)) : null;
-  const lead = operator ?? scheme;
+  const after = text.slice(from, from + 80);
+  const operator = assignment.exec(after);
+  const option = name.startsWith('--') ? /^ {1,4}(?=[^\s-])/.exec(after) : null;
+  const scheme = /^(?:bearer|basic|token)$/i.test(name) ? /^(?:\s{1,4}|%20)/.exec(after) : null;
+  const lead = operator ?? option ?? scheme;
   if (!lead) return null;
-  const word = /^(?:Bearer|Basic|Token)(?:\s|%20)/.exec(text.slice(from + lead[0].length, from + lead[0].length + 12));
+  const word = valueScheme.exec(text.slice(from + lead[0].length, from + lead[0].length + 24));
   const start = from + lead[0].length + (word?.[0].length ?? 0);
   const quote = /["'`]$/.exec(lead[0])?.[0];
   const stop = quote ? new Set([quote, '\n']) : plainStops;
@@ -248,7 +330,12 @@ function valueAfter(text: string, from: number, name: string): Range | null {
   return end > start ? { start, end } : null;
 }
 
-const plainStops = new Set([' ', '\t', '\n', '\r', '"', "'", '`', '<', '>', '&', ';', ',', ')', '}', ']', '|', '\\']);
+/** `:`, `=`, `=>`, `is`, the comma of a call or a list, and an object that holds the value, with the quotes around them. */
+const assignment =
+  /^\\{0,7}["'\]]{0,2}\s{0,8}(?:(?:=>|[:=：]|(?:is|lautet|ist|est|es|è|é|jest):?\s)\s{0,8}(?:\{\s{0,8}\\{0,7}["']?(?:value|val|raw|text)\\{0,7}["']?\s{0,4}:\s{0,8})?(?:\\{0,7}["'`])?|,\s{0,8}\\{0,7}["'`])/;
+const valueScheme = /^(?:bearer|basic|token|jwt|apikey|digest|custom|key)(?:\s{1,3}|%20)/i;
+
+const plainStops = new Set([' ', '\t', '\n', '\r', '"', "'", '`', '<', '>', '&', ';', ',', ')', '}', ']', '|', '\\', '。', '，', '\u0000']);
 
 const words = /(?<![\w.~+/=%:|-])[\w.~+/=%:|-]{20,}/g;
 
@@ -262,21 +349,16 @@ function scanOpaqueWords(text: string, report: ReportHit): void {
   }
 }
 
-const tags = /<(input|meta|a|form|img|link|script|iframe|div|body|html|button)\b([^<>]{1,8000})>/gi;
-const urlAttributes = new Set(['href', 'src', 'action', 'content']);
 const recoveryHeading = /(?:recovery|backup)[ -]codes?/gi;
 const recoveryCode = /(?<![\w-])(?=[\w-]{0,11}\d)[A-Za-z\d]{4,8}(?:-[A-Za-z\d]{4,8}){1,5}(?![\w-])/g;
 const recoveryChars = 3000;
 
-/** Attributes of elements: hidden fields, meta elements, data attributes and links; and lists of recovery codes. */
-function scanMarkup(text: string, report: ReportHit, nesting: number): void {
-  for (const { 0: tag, 2: body = '', index } of text.matchAll(tags)) {
-    const from = index + tag.length - 1 - body.length;
-    const values = new Map<string, Range & { value: string }>();
-    for (const { name, value, start, end } of readAttributes(body, /[\s"'>]/))
-      values.set(name.toLowerCase(), { start: from + start, end: from + end, value: fromEntities(value) });
-    scanAttributes(values, text, report, nesting);
-  }
+/** Attributes and texts of elements, and lists of recovery codes. */
+function scanMarkup(text: string, isXml: boolean, report: ReportHit, nesting: number): void {
+  readMarkup(text, isXml, {
+    element: (element) => scanAttributes(element, text, report, nesting),
+    text: (at) => scanElementText(at, text, report, nesting),
+  });
   let last = -recoveryChars;
   for (const { index } of text.matchAll(recoveryHeading)) {
     if (index < last + recoveryChars) continue;
@@ -288,61 +370,181 @@ function scanMarkup(text: string, report: ReportHit, nesting: number): void {
   }
 }
 
-function scanAttributes(values: ReadonlyMap<string, Range & { value: string }>, text: string, report: ReportHit, nesting: number): void {
-  const label = (values.get('name') ?? values.get('property') ?? values.get('id'))?.value ?? '';
-  const type = values.get('type')?.value.toLowerCase() ?? '';
-  for (const [name, { start, end, value }] of values) {
+/** `<Password>x</…>`, `<key>password</key><string>x</string>`, `<textarea name="token">x</…>`, cells below or beside a heading. */
+function scanElementText(
+  { value, start, end, element, name, nearName }: NamedText,
+  text: string,
+  report: ReportHit,
+  nesting: number,
+): void {
+  const tag = element?.tag.toLowerCase();
+  if (tag === 'style') return scanStyle(value, within(text, { start, end }, report), nesting);
+  if (tag === 'script') return scanScript(element, { value, start, end }, text, report, nesting);
+  const kind = name === null ? null : kindOfName(name);
+  const isOwnName = kind !== null && (element?.tag === name || tag === 'textarea' || tag === 'output');
+  if (kind && (isOwnName || isStrong(value)) && scanNamed(value, { kind, name, raw: text.slice(start, end), start, end }, report)) return;
+  const near = nearName === null || !isStrong(value) ? null : kindOfName(nearName);
+  if (near && isPlausible(near, value)) return report({ start, end, value, kind: near, name: nearName, by: 'name' });
+  // What entities or CDATA hide from those who read the text itself.
+  if (value.length !== end - start || tag === 'textarea') nested(text, report, nesting)(value, { start, end });
+}
+
+function scanScript(
+  element: MarkupElement | null,
+  { value, start, end }: MarkupText,
+  text: string,
+  report: ReportHit,
+  nesting: number,
+): void {
+  const isData = /json/i.test(element?.attributes.get('type')?.value ?? '') || isJson(value.slice(0, 200));
+  if (isData) scanByFormat(value, 'json', within(text, { start, end }, report), nesting + 1);
+}
+
+/** Hits of a decoded part at where they stand in the text. */
+export function within(text: string, range: Range, report: ReportHit): ReportHit {
+  return (hit) => {
+    const isVerbatim = text.startsWith(hit.value, range.start + hit.start) && hit.end - hit.start === hit.value.length;
+    report(
+      isVerbatim ? { ...hit, start: range.start + hit.start, end: range.start + hit.end } : { ...hit, ...locate(text, range, hit.value) },
+    );
+  };
+}
+
+/** Fields whose value is a caption or a choice. */
+const captions = new Set(['submit', 'reset', 'checkbox', 'radio', 'image', 'range', 'color', 'date', 'month', 'week', 'time']);
+/** Attributes whose value is for people or for styles, and the nonce, which the response shows to everybody who reads it. */
+const plainAttributes = new Set(
+  'class title alt placeholder aria-label aria-describedby aria-labelledby for rel type nonce integrity crossorigin lang dir role d points autocomplete'.split(
+    ' ',
+  ),
+);
+
+function scanAttributes(element: MarkupElement, text: string, report: ReportHit, nesting: number): void {
+  const { attributes } = element;
+  const type = attributes.get('type')?.value.toLowerCase() ?? '';
+  const label = element.label ?? attributes.get('name')?.value ?? attributes.get('id')?.value ?? '';
+  for (const [name, at] of attributes) {
+    if (at.value.length < 2 || plainAttributes.has(name)) continue;
     const isField = name === 'value' || name === 'content';
+    if (isField && captions.has(type)) continue;
     const kind = kindOfName(isField ? label : name) ?? (name === 'value' && type === 'password' ? 'password' : null);
-    if (kind && (isField || name.startsWith('data-')) && isPlausible(kind, value))
-      report({ start, end, value, kind, name: label || name, by: 'name' });
-    else if ((isField ? type === 'hidden' || name === 'content' : name.startsWith('data-')) && isOpaque(value) && !isHarmlessName(label))
-      report({ start, end, value, kind: 'token', name: label || name, by: 'form' });
-    else if (urlAttributes.has(name) && value.length >= 6)
-      scanUrl(
-        value,
-        () => inRange(text, { start, end }, report),
-        () => {},
-      );
-    else if (value.length >= 20 && nesting < nestingMax && /^[[{]|^ey/.test(value)) nested(text, report, nesting)(value, { start, end });
+    if (
+      kind &&
+      !isName(name) &&
+      scanNamed(at.value, { ...at, kind, name: isField ? label : name, raw: text.slice(at.start, at.end) }, report)
+    )
+      continue;
+    const isRandom = (isField ? type === 'hidden' || name === 'content' : name.startsWith('data-')) && isOpaque(at.value);
+    if (isRandom && publicName.test(name)) continue;
+    if (isRandom && !isHarmlessName(label)) report({ ...at, kind: 'token', name: label || name, by: 'form' });
+    else scanAttribute(name, at, text, report, nesting);
   }
 }
 
-/** Hits of a decoded attribute at where they stand in the text. */
-const inRange =
-  (text: string, range: Range, report: ReportHit): ReportHit =>
-  (hit) =>
-    report({ ...hit, ...locate(text, range, hit.value) });
+/** Keys that a page shows to everybody, as those of captchas. */
+const publicName = /site-?key$/;
+const isName = (attribute: string): boolean => (labelAttributes as readonly string[]).includes(attribute);
 
-const entities: Readonly<Record<string, string>> = {
-  amp: '&',
-  quot: '"',
-  lt: '<',
-  gt: '>',
-  apos: "'",
-  '#39': "'",
-  '#x27': "'",
-  '#34': '"',
-  '#x2F': '/',
-  '#43': '+',
-  '#x3D': '=',
-};
-
-function fromEntities(text: string): string {
-  return text.includes('&')
-    ? text.replaceAll(/&(#?\w{1,6});/g, (whole, name: string) => (Object.hasOwn(entities, name) ? (entities[name] ?? whole) : whole))
-    : text;
+/** What an attribute holds: styles, scripts, markup, addresses, JSON. */
+function scanAttribute(name: string, at: MarkupText, text: string, report: ReportHit, nesting: number): void {
+  const { value } = at;
+  if (value.length < 6 || nesting >= nestingMax) return;
+  const inner = within(text, at, report);
+  if (name === 'style') return scanStyle(value, inner, nesting + 1);
+  if (name.startsWith('on')) return scanAssignments(value, true, inner);
+  if (name === 'srcdoc') return scanByFormat(value, 'html', inner, nesting + 1);
+  if (name === 'srcset' || name === 'imagesrcset' || name === 'ping') return scanUrlWords(value, inner);
+  if (name === 'content' && /^\d{0,6};? ?url=/i.test(value)) return scanUrlWords(value, inner);
+  if (urlAttributes.has(name) || /^(?:[./]|[a-z]{2,8}:\/\/)|^[\w./-]{0,100}\?/.test(value))
+    return scanUrl(value, () => inner, nested(text, report, nesting));
+  if (/^[[{]|^ey/.test(value)) nested(text, report, nesting)(value, at);
 }
 
-const elements = /<([\w:.-]{1,64})(?:\s[^<>]{0,400})?>([^<>]{1,8000})<\//g;
+const urlAttributes = new Set([
+  'href',
+  'src',
+  'action',
+  'content',
+  'formaction',
+  'poster',
+  'xlink:href',
+  'data',
+  'cite',
+  'background',
+  'manifest',
+]);
 
-/** `<wsse:Password>x</…>` in XML. */
-function scanElements(text: string, report: ReportHit): void {
-  for (const match of text.matchAll(elements)) {
-    const [whole, tag = '', value = ''] = match;
-    const name = tag.slice(tag.indexOf(':') + 1);
-    const kind = kindOfName(name);
-    const start = match.index + whole.length - 2 - value.length;
-    if (kind && isPlausible(kind, value)) report({ start, end: start + value.length, value, kind, name, by: 'name' });
+/** Addresses between blanks, commas, semicolons, quotes and brackets. */
+export function scanUrlWords(text: string, report: ReportHit): void {
+  for (const { 0: word, index } of text.matchAll(urlWord)) {
+    if (!/[/?]/.test(word)) continue;
+    const skip = /^url=/i.test(word) ? 4 : 0;
+    scanUrl(
+      word.slice(skip),
+      () => shifted(report, index + skip),
+      () => {},
+    );
   }
+}
+
+const urlWord = /[^\s,;"'<>()]{6,}/g;
+const styleUrl = /url\(\s{0,8}["']?([^"')\s]{2,8192})|@import\s{1,8}["']([^"']{2,8192})/gi;
+
+/** Addresses in a style sheet, and assignments in its comments. */
+function scanStyle(text: string, report: ReportHit, nesting: number): void {
+  for (const match of text.matchAll(styleUrl)) {
+    const url = match[1] ?? match[2] ?? '';
+    if (url.startsWith('data:')) continue;
+    const start = match.index + match[0].length - url.length;
+    scanUrl(url, () => shifted(report, start), nested(url, shifted(report, start), nesting));
+  }
+  for (let start = text.indexOf('/*'); start >= 0; start = text.indexOf('/*', start)) {
+    const close = text.indexOf('*/', start + 2);
+    const end = close < 0 ? text.length : close;
+    scanAssignments(text.slice(start, end), false, shifted(report, start));
+    start = end;
+  }
+}
+
+/** Columns of a table whose first row names them: separated by commas, semicolons, tabs or, as in Markdown, bars. */
+function scanTable(text: string, report: ReportHit): void {
+  const headEnd = text.indexOf('\n');
+  if (headEnd < 3 || headEnd > tableHeadCharsMax) return;
+  const head = text.slice(0, headEnd);
+  const separator = ['|', '\t', ';', ','].find((one) => head.includes(one));
+  if (separator === undefined) return;
+  const kinds = cellsOf(head, 0, separator).map(({ value }) => (value.length <= 60 ? kindOfName(value) : null));
+  if (kinds.every((kind) => kind === null)) return;
+  let start = headEnd + 1;
+  for (let rows = 0; rows < tableRowsMax && start < text.length; rows += 1) {
+    const lineEnd = text.indexOf('\n', start);
+    const end = lineEnd < 0 ? text.length : lineEnd;
+    const row = cellsOf(text.slice(start, Math.min(end, start + tableRowCharsMax)), start, separator);
+    if (row.length === kinds.length)
+      for (const [i, cell] of row.entries()) {
+        const kind = kinds[i];
+        if (kind && isStrong(cell.value) && isPlausible(kind, cell.value)) report({ ...cell, kind, name: null, by: 'name' });
+      }
+    start = end + 1;
+  }
+}
+
+const tableHeadCharsMax = 4000;
+const tableRowsMax = 100_000;
+const tableRowCharsMax = 20_000;
+
+function cellsOf(line: string, offset: number, separator: string): MarkupText[] {
+  const cells: MarkupText[] = [];
+  let from = 0;
+  while (from <= line.length) {
+    const quoteEnd = line[from] === '"' ? line.indexOf('"', from + 1) : -1;
+    const next = line.indexOf(separator, Math.max(from, quoteEnd));
+    const to = next < 0 ? line.length : next;
+    const raw = line.slice(from, to);
+    const value = raw.trim().replace(/^"([^"]*)"$/, '$1');
+    const start = offset + from + Math.max(0, raw.indexOf(value));
+    cells.push({ value, start, end: start + value.length });
+    from = to + 1;
+  }
+  return cells;
 }

@@ -1,7 +1,7 @@
 /** Secrets in URLs: user information, path segments, query and fragment. */
 import type { SecretKind } from '../secret.ts';
 import { decoded, shifted, type ReportHit } from './hit.ts';
-import { isPlausible, kindOfName, normalized } from './names.ts';
+import { isPlausible, kindOfName, normalized, schemeCharsOf } from './names.ts';
 import { isOpaque, isTokenLike, readBase64 } from './opaque.ts';
 
 /** Parameters of paging and of content: random text in them is no credential. */
@@ -15,7 +15,9 @@ export function isHarmlessName(name: string): boolean {
 }
 
 interface Pair {
+  /** Empty where a value stands alone, as in `?x`. */
   name: string;
+  nameStart: number;
   value: string;
   /** Of the encoded value in the text. */
   start: number;
@@ -23,16 +25,24 @@ interface Pair {
 }
 
 const pairsMax = 20_000;
+/** A longer text before an equals sign is no name. */
+const nameCharsMax = 2000;
 
 /** `a=1&b=2` with where each value stands. */
 export function readPairs(text: string, separator = /[&;]/g): Pair[] {
   const pairs: Pair[] = [];
   let from = 0;
   const push = (to: number): void => {
-    const equals = text.indexOf('=', from);
-    if (equals < 0 || equals >= to) return;
+    const nameChars = text.slice(from, Math.min(to, from + nameCharsMax)).indexOf('=');
+    // Without a name, or with a name alone.
+    if (nameChars < 0) {
+      if (to > from) pairs.push({ name: '', nameStart: from, value: decoded(text.slice(from, to), true), start: from, end: to });
+      return;
+    }
+    const equals = from + nameChars;
     pairs.push({
       name: decoded(text.slice(from, equals), true),
+      nameStart: from,
       value: decoded(text.slice(equals + 1, to), true),
       start: equals + 1,
       end: to,
@@ -52,17 +62,33 @@ const oauthNames = new Set(['state', 'clientid', 'redirecturi', 'granttype', 're
 /** Secrets of parameters. `scanValue` reads further into a value that is none. */
 export function scanPairs(text: string, report: ReportHit, scanValue: (value: string, pair: Pair) => void): void {
   const pairs = readPairs(text);
-  const isOauth = pairs.filter(({ name }) => oauthNames.has(normalized(name))).length > 0;
+  const isOauth = pairs.some(({ name }) => oauthNames.has(normalized(name)));
   for (const pair of pairs) {
+    const { name, value, start, end } = pair;
+    if (name.length >= 20) scanName(text, pair, report);
     const kind = kindOfPair(pair, isOauth);
-    if (kind) report({ start: pair.start, end: pair.end, value: pair.value, kind, name: pair.name, by: 'name' });
-    else scanValue(pair.value, pair);
+    const skip = kind ? schemeCharsOf(value, null) : 0;
+    if (kind)
+      report({ start: text.startsWith(value, start) ? start + skip : start, end, value: value.slice(skip), kind, name, by: 'name' });
+    else scanValue(value, pair);
+  }
+}
+
+/** Parts of the name of a parameter, as in `filter[a]`. */
+const namePart = /[^\s[\].:$]{20,}/g;
+
+/** The name of a parameter, or a part of it, that was drawn at random. */
+function scanName(text: string, { name, nameStart, start }: Pair, report: ReportHit): void {
+  for (const [part] of name.matchAll(namePart)) {
+    const at = text.slice(nameStart, start).indexOf(part);
+    const range = at < 0 ? { start: nameStart, end: start - 1 } : { start: nameStart + at, end: nameStart + at + part.length };
+    if (isOpaque(part)) report({ ...range, value: part, kind: 'token', name: null, by: 'form' });
   }
 }
 
 function kindOfPair({ name, value }: Pair, isOauth: boolean): SecretKind | null {
   const kind = kindOfName(name);
-  if (kind && isPlausible(kind, value)) return kind;
+  if (kind && isPlausible(kind, value.slice(schemeCharsOf(value, null)))) return kind;
   const compact = normalized(name);
   if (compact === 'code' && (isTokenLike(value) || (isOauth && value.length >= 10 && /\d|[a-z][A-Z]/.test(value)))) return 'oauth_code';
   if ((compact === 'state' || compact === 'nonce') && value.length >= 8 && /\d/.test(value) && !value.includes('/')) return 'csrf_token';
@@ -107,7 +133,7 @@ export interface UrlPart {
 /**
  * Secrets of an absolute or relative URL. `scanValue` reads further into values of parameters.
  */
-export function scanUrl(url: string, report: (part: UrlPart['part']) => ReportHit, scanValue: (value: string) => void): void {
+export function scanUrl(url: string, report: (part: UrlPart['part']) => ReportHit, scanValue: ScanValue): void {
   const hashAt = url.indexOf('#');
   const beforeHash = hashAt < 0 ? url : url.slice(0, hashAt);
   const queryAt = beforeHash.indexOf('?');
@@ -119,9 +145,17 @@ export function scanUrl(url: string, report: (part: UrlPart['part']) => ReportHi
   if (schemeAt >= 0) scanUserinfo(hierarchy.slice(authorityAt, pathAt), shifted(report('userinfo'), authorityAt));
   if (hierarchy.startsWith('data:') || hierarchy.startsWith('blob:')) return;
   scanPath(hierarchy.slice(pathAt), shifted(report('path'), pathAt));
-  if (queryAt >= 0) scanPairs(beforeHash.slice(queryAt + 1), shifted(report('query'), queryAt + 1), scanValue);
-  if (hashAt >= 0) scanFragment(url.slice(hashAt + 1), shifted(report('fragment'), hashAt + 1), scanValue);
+  if (queryAt >= 0) scanPairs(beforeHash.slice(queryAt + 1), shifted(report('query'), queryAt + 1), movedBy(queryAt + 1, scanValue));
+  if (hashAt >= 0) scanFragment(url.slice(hashAt + 1), shifted(report('fragment'), hashAt + 1), movedBy(hashAt + 1, scanValue));
 }
+
+/** Reads further into a decoded value, which stands there encoded. */
+type ScanValue = (value: string, range: { start: number; end: number }) => void;
+
+const movedBy =
+  (offset: number, scanValue: ScanValue): ScanValue =>
+  (value, { start, end }) =>
+    scanValue(value, { start: start + offset, end: end + offset });
 
 function scanUserinfo(authority: string, report: ReportHit): void {
   const at = authority.lastIndexOf('@');
@@ -143,11 +177,11 @@ function scanUserinfo(authority: string, report: ReportHit): void {
   }
 }
 
-function scanFragment(fragment: string, report: ReportHit, scanValue: (value: string) => void): void {
+function scanFragment(fragment: string, report: ReportHit, scanValue: ScanValue): void {
   const queryAt = fragment.indexOf('?');
   const pairsAt = queryAt < 0 ? 0 : queryAt + 1;
   const isQuery = fragment.includes('=', pairsAt) && !/^[\w+/-]+={1,2}$/.test(fragment);
-  if (isQuery) scanPairs(fragment.slice(pairsAt), shifted(report, pairsAt), scanValue);
+  if (isQuery) scanPairs(fragment.slice(pairsAt), shifted(report, pairsAt), movedBy(pairsAt, scanValue));
   const route = isQuery ? fragment.slice(0, queryAt < 0 ? 0 : queryAt) : fragment;
   if (route.includes('/')) scanPath(route, report);
   else if (isOpaque(route)) report({ start: 0, end: route.length, value: route, kind: 'token', name: null, by: 'form' });

@@ -5,7 +5,7 @@ import type { SecretPosition } from '../secret.ts';
 import { formatOf, type TextFormat } from './texts.ts';
 
 /** How a text is read for secrets. `value`: of the parameter or field `name`. */
-export type Reading = TextFormat | 'url' | 'request_header' | 'response_header' | 'cookie' | 'value' | 'none';
+export type Reading = TextFormat | 'url' | 'request_header' | 'response_header' | 'cookie' | 'value' | 'key' | 'none';
 
 export interface Source {
   reading: Reading;
@@ -27,7 +27,7 @@ export function mapCapture(capture: Capture, visit: TextVisitor): Capture {
     pages: capture.pages.map((page) => mapPage(page, visit)),
     cookies: capture.cookies.map((cookie) => ({
       ...cookie,
-      name: visit(cookie.name, { ...source, reading: 'none' }),
+      name: visit(cookie.name, { ...source, position: 'cookie_jar', reading: 'key' }),
       path: visit(cookie.path, { ...source, reading: 'url' }),
       value: visit(cookie.value, { ...source, position: 'cookie_jar', name: cookie.name, reading: 'cookie' }),
     })),
@@ -45,13 +45,16 @@ function mapPage(page: PageSnapshot, visit: TextVisitor): PageSnapshot {
   const url = (value: string): string => visit(value, { ...source, position: 'other', reading: 'url' });
   const text = (value: string, position: SecretPosition): string => visit(value, { ...source, position, reading: 'text' });
   const items = (list: StorageItem[], position: SecretPosition): StorageItem[] =>
-    list.map(({ key, value }) => ({ key: text(key, position), value: visit(value, { ...source, position, name: key, reading: 'value' }) }));
+    list.map(({ key, value }) => ({
+      key: visit(key, { ...source, position, reading: 'key' }),
+      value: visit(value, { ...source, position, name: key, reading: 'value' }),
+    }));
   return {
     ...page,
     url: url(page.url),
     title: text(page.title, 'page_html'),
     html: visit(page.html, { ...source, reading: 'html' }),
-    dataBlobs: page.dataBlobs.map((blob) => ({ ...blob, keys: blob.keys.map((key) => text(key, 'page_html')) })),
+    dataBlobs: page.dataBlobs.map((blob) => ({ ...blob, keys: blob.keys.map((key) => visit(key, { ...source, reading: 'key' })) })),
     localStorage: items(page.localStorage, 'local_storage'),
     sessionStorage: items(page.sessionStorage, 'session_storage'),
     vitals: { ...page.vitals, lcpElement: page.vitals.lcpElement && text(page.vitals.lcpElement, 'page_html') },
@@ -106,19 +109,24 @@ function mapEntry(entry: Entry, entryIndex: number, visit: TextVisitor): Entry {
 }
 
 /** Socket.IO puts digits before its JSON. */
-const readingOfMessage = (text: string): Reading => (/^\d{0,6}\s?[[{]/.test(text.slice(0, 10)) ? 'json' : formatOf(text));
+const readingOfMessage = (text: string): Reading =>
+  /^(?:\d{0,6}(?:\/[\w/-]{0,40},)?\s?|a)(?=[[{])/.test(text.slice(0, 60)) ? 'json' : formatOf(text);
 
 type At = (position: SecretPosition, reading: Reading, name?: string | null) => Source;
 
 function mapHeaders(headers: readonly Header[], visit: TextVisitor, sourceOf: (name: string) => Source): Header[] {
   return headers.map(({ name, value }) => ({
-    name: visit(name, { ...sourceOf(name), reading: 'none' }),
+    name: visit(name, { ...sourceOf(name), reading: 'key' }),
     value: visit(value, sourceOf(name)),
   }));
 }
 
 const mapCookies = (cookies: readonly Cookie[], visit: TextVisitor, sourceOf: (name: string) => Source): Cookie[] =>
-  cookies.map((cookie) => ({ ...cookie, value: visit(cookie.value, sourceOf(cookie.name)) }));
+  cookies.map((cookie) => ({
+    ...cookie,
+    name: visit(cookie.name, { ...sourceOf(cookie.name), reading: 'key' }),
+    value: visit(cookie.value, sourceOf(cookie.name)),
+  }));
 
 function mapRequest(request: Request, at: At, visit: TextVisitor): Request {
   return {
@@ -128,7 +136,7 @@ function mapRequest(request: Request, at: At, visit: TextVisitor): Request {
     headers: mapHeaders(request.headers, visit, (name) => at('request_header', 'request_header', name.toLowerCase())),
     cookies: mapCookies(request.cookies, visit, (name) => at('request_cookie', 'cookie', name)),
     queryString: request.queryString.map(({ name, value }) => ({
-      name: visit(name, at('url_query', 'none')),
+      name: visit(name, at('url_query', 'key')),
       value: visit(value, at('url_query', 'value', name)),
     })),
     ...(request.postData && { postData: mapPostData(request.postData, at, visit) }),
@@ -176,7 +184,7 @@ function bodyReading(mimeType: string, body: string): Reading {
   if (type.includes('css')) return 'style';
   if (type.includes('javascript') || type.includes('ecmascript')) return 'script';
   if (type.includes('html')) return 'html';
-  if (type.includes('json')) return 'json';
+  if (type.includes('json')) return /^\s*(?:\)\]\}'|[[{"\d\w-])/.test(body.slice(0, 200)) ? 'json' : 'text';
   if (type.includes('x-www-form-urlencoded')) return 'form';
   if (type.startsWith('multipart/')) return 'multipart';
   return type.includes('xml') ? 'xml' : formatOf(body);

@@ -1,0 +1,260 @@
+/** Reads attributes and texts of HTML and XML with where they stand, and what around a text says what it is. */
+import { Tokenizer } from 'htmlparser2';
+import { kindOfName } from './names.ts';
+
+export interface MarkupText {
+  /** Decoded, without the blanks around it. */
+  value: string;
+  /** As it stands in the markup. */
+  start: number;
+  end: number;
+}
+
+export interface MarkupElement {
+  /** Lower case in HTML, without its prefix. */
+  tag: string;
+  attributes: Map<string, MarkupText>;
+  /** What its attributes call its value; of an option, what its list is called. */
+  label: string | null;
+}
+
+export interface NamedText extends MarkupText {
+  /** The element it stands in. */
+  element: MarkupElement | null;
+  /** What the element, its attributes or those around it call it. */
+  name: string | null;
+  /** What a key, a heading or a label before it calls it. */
+  nearName: string | null;
+}
+
+export interface MarkupVisitor {
+  element(element: MarkupElement): void;
+  text(text: NamedText): void;
+}
+
+/** Elements without an end in HTML. */
+const empty = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
+/** Elements of XML that say nothing about their text. */
+const neutral = new Set(
+  'value val string text data content item element literal plain option span code kbd samp b strong em i p div'.split(' '),
+);
+/** Elements whose text names what follows them. */
+const naming = new Set('key name dt th label b strong field param parameter attribute header'.split(' '));
+/** Elements whose text may be named by an element before it. */
+const namedByNeighbour = new Set(
+  'value val string text data content dd td code kbd samp output input span pre tt literal integer'.split(' '),
+);
+const cells = new Set(['td', 'th']);
+export const labelAttributes = [
+  'name',
+  'property',
+  'key',
+  'id',
+  'data-name',
+  'data-field',
+  'data-key',
+  'itemprop',
+  'field',
+  'autocomplete',
+  'aria-label',
+  'placeholder',
+] as const;
+
+/** Deeper elements count as in the last of these. */
+const depthMax = 256;
+const nameCharsMax = 200;
+const columnsMax = 64;
+/** Of the texts between two tags, so that what is joined is bounded. */
+const textCharsMax = 200_000;
+
+export function readMarkup(text: string, isXml: boolean, visitor: MarkupVisitor): void {
+  const reading = new MarkupReading(text, isXml, visitor);
+  const tokenizer = new Tokenizer({ xmlMode: isXml, decodeEntities: true }, reading);
+  tokenizer.write(text);
+  tokenizer.end();
+  reading.finish();
+}
+
+/** Receives what the tokenizer finds. */
+class MarkupReading {
+  readonly #text: string;
+  readonly #isXml: boolean;
+  readonly #visitor: MarkupVisitor;
+  readonly #open: MarkupElement[] = [];
+  #tag = '';
+  #attributes = new Map<string, MarkupText>();
+  #attribute = '';
+  #piece: { parts: string[]; start: number; end: number; chars: number } | null = null;
+  /** The text of the last element that names what follows. */
+  #heading: string | null = null;
+  /** Of the table around: heads of its columns, and the column of the current cell. */
+  #columns: string[] = [];
+  #column = -1;
+
+  constructor(text: string, isXml: boolean, visitor: MarkupVisitor) {
+    this.#text = text;
+    this.#isXml = isXml;
+    this.#visitor = visitor;
+  }
+
+  finish(): void {
+    this.#endText();
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.#endText();
+    this.#tag = this.#text.slice(start, end);
+    this.#attributes = new Map();
+  }
+
+  onattribname(start: number, end: number): void {
+    this.#attribute = this.#text.slice(start, Math.min(end, start + nameCharsMax)).toLowerCase();
+    this.#piece = { parts: [], start: end, end, chars: 0 };
+  }
+
+  onattribdata(start: number, end: number): void {
+    const piece = this.#piece;
+    if (!piece) return;
+    if (piece.parts.length === 0) piece.start = start;
+    piece.parts.push(this.#text.slice(start, end));
+    piece.end = end;
+  }
+
+  onattribentity(codepoint: number): void {
+    const piece = this.#piece;
+    if (!piece) return;
+    if (piece.parts.length === 0) piece.start = this.#text.indexOf('&', piece.end);
+    piece.parts.push(String.fromCodePoint(codepoint));
+  }
+
+  onattribend(quote: number, end: number): void {
+    const piece = this.#piece;
+    this.#piece = null;
+    if (!piece || quote === 0 || this.#attributes.has(this.#attribute)) return;
+    this.#attributes.set(this.#attribute, { value: piece.parts.join(''), start: piece.start, end });
+  }
+
+  onopentagend(): void {
+    this.#begin(!this.#isXml && empty.has(this.#tag.toLowerCase()));
+  }
+
+  onselfclosingtag(): void {
+    this.#begin(this.#isXml || empty.has(this.#tag.toLowerCase()));
+  }
+
+  #begin(isEmpty: boolean): void {
+    const local = this.#tag.slice(this.#tag.indexOf(':') + 1);
+    const tag = this.#isXml ? local : local.toLowerCase();
+    const inherited = tag === 'option' || tag === 'optgroup' ? (this.#open.at(-1)?.label ?? null) : null;
+    const element = { tag, attributes: this.#attributes, label: labelOf(this.#attributes) ?? inherited };
+    this.#visitor.element(element);
+    if (isEmpty) return;
+    this.#enter(tag.toLowerCase());
+    if (this.#open.length < depthMax) this.#open.push(element);
+  }
+
+  #enter(tag: string): void {
+    if (tag === 'table') this.#columns = [];
+    if (tag === 'tr') this.#column = -1;
+    if (cells.has(tag)) this.#column += 1;
+  }
+
+  onclosetag(start: number, end: number): void {
+    this.#endText();
+    const tag = this.#text.slice(start, end).toLowerCase();
+    const local = tag.slice(tag.indexOf(':') + 1);
+    // The nearest one of this name, if it is near: unclosed elements lie between.
+    const at = this.#open.findLastIndex((open, i) => open.tag.toLowerCase() === local && this.#open.length - i <= unclosedMax);
+    if (at >= 0) this.#open.length = at;
+    if (namedByNeighbour.has(local) || local === 'tr' || local === 'p') this.#heading = null;
+  }
+
+  ontext(start: number, end: number): void {
+    const piece = (this.#piece ??= { parts: [], start, end, chars: 0 });
+    if (piece.chars > textCharsMax) return;
+    piece.parts.push(this.#text.slice(start, end));
+    piece.chars += end - start;
+    piece.end = end;
+  }
+
+  ontextentity(codepoint: number, end: number): void {
+    const piece = (this.#piece ??= { parts: [], start: this.#text.lastIndexOf('&', end - 1), end, chars: 0 });
+    piece.parts.push(String.fromCodePoint(codepoint));
+    piece.end = end;
+  }
+
+  oncdata(start: number, end: number, offset: number): void {
+    this.ontext(start, end - offset);
+  }
+
+  oncomment(): void {
+    this.#endText();
+  }
+
+  ondeclaration(): void {
+    this.#endText();
+  }
+
+  onprocessinginstruction(): void {
+    this.#endText();
+  }
+
+  onend(): void {
+    this.#endText();
+  }
+
+  #endText(): void {
+    const piece = this.#piece;
+    this.#piece = null;
+    if (!piece) return;
+    const raw = piece.parts.join('');
+    const value = raw.trim();
+    if (value === '') return;
+    const verbatim = raw.length === piece.end - piece.start;
+    const lead = verbatim ? raw.length - raw.trimStart().length : 0;
+    const start = piece.start + lead;
+    const end = verbatim ? start + value.length : piece.end;
+    const element = this.#open.at(-1) ?? null;
+    this.#visitor.text({ value, start, end, element, name: this.#name(), nearName: this.#nearName() });
+    this.#remember(value);
+  }
+
+  /** By the element, its attributes, or what is around a neutral one. */
+  #name(): string | null {
+    for (let i = this.#open.length - 1; i >= Math.max(0, this.#open.length - neutralMax); i -= 1) {
+      const { tag, label } = this.#open[i] as MarkupElement;
+      const isNaming = naming.has(tag.toLowerCase());
+      if (!isNaming && kindOfName(tag) !== null) return tag;
+      if (!isNaming && label !== null) return label;
+      if (!neutral.has(tag.toLowerCase())) return null;
+    }
+    return null;
+  }
+
+  #nearName(): string | null {
+    const near = this.#open.slice(-neutralMax).map(({ tag }) => tag.toLowerCase());
+    if (!near.some((tag) => namedByNeighbour.has(tag))) return null;
+    if (this.#heading !== null) return this.#heading;
+    const column = near.includes('td') ? this.#columns[this.#column] : undefined;
+    return column ?? null;
+  }
+
+  #remember(value: string): void {
+    const tag = this.#open.at(-1)?.tag.toLowerCase() ?? '';
+    if (tag === 'th' && this.#column >= 0 && this.#column < columnsMax) this.#columns[this.#column] = value.slice(0, nameCharsMax);
+    if (naming.has(tag)) this.#heading = value.length <= nameCharsMax && kindOfName(value) !== null ? value : null;
+  }
+}
+
+const neutralMax = 3;
+/** Of elements that a closing tag closes with its own. */
+const unclosedMax = 16;
+
+/** What the attributes of an element call its value. */
+function labelOf(attributes: ReadonlyMap<string, MarkupText>): string | null {
+  for (const attribute of labelAttributes) {
+    const value = attributes.get(attribute)?.value;
+    if (value !== undefined && value.length <= nameCharsMax && kindOfName(value) !== null) return value;
+  }
+  return null;
+}
