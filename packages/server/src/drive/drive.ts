@@ -178,16 +178,17 @@ export class Drive {
   }
 
   async har(target: Target): Promise<Har> {
-    const { machine } = await this.#ready(target);
+    const { machine, session } = await this.#ready(target);
     const log = machine.browser.networkLog();
     const tabs = machine.browser.tabs();
-    return toHar(log, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
+    const mask = session.events.secrets.mask.bind(session.events.secrets);
+    return toHar({ ...log, mask }, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
   }
 
   /** Not queued behind drive calls. */
   async console(target: Target, afterId: number): Promise<ConsoleLineResponse[]> {
-    const { machine } = await this.#ready(target);
-    return this.#consoles.after(machine.browser, afterId);
+    const { machine, session } = await this.#ready(target);
+    return session.events.secrets.mask(await this.#consoles.after(machine.browser, afterId));
   }
 
   #ready({ owner, sessionId, signal }: Target): Promise<RunningSession> {

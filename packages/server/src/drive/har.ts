@@ -21,10 +21,13 @@ const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-cont
 /** Of a turn, for one HAR. An entry may hold 800 KB of headers. */
 const turnMs = 1;
 
-type Traffic = Omit<NetworkEntries, 'withoutHeaders'> & Partial<Pick<NetworkEntries, 'withoutHeaders'>>;
+interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {
+  /** Replaces what the session knows as secrets, before anything else does. */
+  mask?: <T>(value: T) => T;
+}
 
 /** All entries belong to one page, because the requesting document of each is not known. */
-export async function toHar({ entries, dropped, withoutHeaders = 0 }: Traffic, page: HarPage): Promise<Har> {
+export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (value) => value }: Traffic, page: HarPage): Promise<Har> {
   const comment = [
     ...(dropped > 0 ? [`${dropped} requests were dropped.`] : []),
     ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
@@ -32,14 +35,14 @@ export async function toHar({ entries, dropped, withoutHeaders = 0 }: Traffic, p
   const converted: Entry[] = [];
   const turn = new TurnBudget(turnMs);
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
-    converted.push(section('har', () => toHarEntry(entry)));
+    converted.push(section('har', () => toHarEntry(mask(entry))));
     if (turn.isSpent()) await nextTurn();
   }
   return {
     log: {
       version: '1.2',
       creator: { name: 'Berth', version: apiVersion },
-      pages: [{ id: pageId, title: redactCredentials(page.title), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
+      pages: [{ id: pageId, title: redactCredentials(mask(page.title)), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
       entries: converted,
       ...(comment === '' ? {} : { comment }),
     },

@@ -1,5 +1,6 @@
 /** Secrets among the inputs of a run: kept apart from them, and removed from everything that is returned. */
 import type { z } from 'zod';
+import { formsOf } from '../lib/secret-forms.ts';
 import { TextFinder } from '../lib/text-finder.ts';
 import { inTurns } from '../lib/turn-budget.ts';
 
@@ -115,16 +116,3 @@ class Redaction {
     if (this.#chars > resultCharsMax) throw new ResultTooLarge();
   }
 }
-
-function formsOf(text: string): string[] {
-  const whole = encodeURIComponent(text.toWellFormed());
-  // As a browser writes it in the query and in the path.
-  const url = URL.parse(`http://x.test/${text}?${text}`);
-  const inUrl = url ? [url.search.slice(1), url.pathname.slice(1)] : [];
-  return [...new Set([text, whole, whole.replaceAll('%20', '+'), ...inUrl, escapeHtml(text)])].filter(
-    (form) => form.length >= secretCharsMin,
-  );
-}
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');

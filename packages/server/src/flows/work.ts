@@ -147,6 +147,7 @@ export class FlowWork {
     const { sessions } = this.#deps;
     return sessions.withBrowser(this.#spec.machine.owner, sessionId, { signal: callerSignal }, (machine, signal, session) => {
       const { tabId } = machine.browser.activeTab();
+      session.events.secrets.add(this.#spec.secrets);
       const stepContext = createStepContext({ ...this.#deps, machine, session }, tabId);
       const bytes = (): number => session.meter.totals().egress_bytes;
       return work({ sessionId, machine, session, signal, stepContext, bytes });

@@ -64,6 +64,18 @@ describe('a recorder', () => {
     assert.equal(linesOf(folder).length, 7);
   });
 
+  it('records nothing of a secret that the session knows, wherever the page shows it', async (test) => {
+    const { recorder, browser, events, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
+    const secret = 'Quay&Street 77';
+    events.secrets.add({ password: secret });
+    browser.log(`welcome, your password is ${secret}`);
+    const inPath = `https://shop.test/hello/${encodeURIComponent(secret)}/x`;
+    browser.entries.push(entryOf({ url: inPath, status: 500, responseHeaders: { 'x-echo': secret } }));
+    await recorder.finish();
+    for (const name of ['events.ndjson', 'har.json', 'recording.json']) assert.doesNotMatch(textOf(folder, name), /Quay|Street/, name);
+    assert.match(textOf(folder, 'events.ndjson'), /your password is \{\{secret[.]password\}\}/);
+  });
+
   it('asks for frames as the encoder takes them, holds the first until it is there, and leaves out what has not changed', async (test) => {
     const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     assert.deepEqual(browser.demand, { maxWidth: 1280, maxHeight: 720, quality: 70, framesPerSecond: 8 });

@@ -34,7 +34,7 @@ export interface RecorderDeps {
   record: RecordingRecord;
   folder: string;
   browser: Pick<Browser, 'attachScreencast' | 'onConsole' | 'networkLog' | 'tabs'>;
-  events: Pick<LiveSession['events'], 'subscribe'>;
+  events: Pick<LiveSession['events'], 'subscribe' | 'secrets'>;
   /** null: still frames instead of a video. */
   encoders: Pick<VideoEncoders, 'start' | 'framesPerSecond'> | null;
   limits: RecordingLimits;
@@ -90,7 +90,8 @@ export class Recorder {
     this.#startMs = clock.monotonicMs();
     createFolder(folder);
     writeInitialInfo(folder, record);
-    this.#timeline = new Timeline(join(folder, timelineName), { clock, zeroMs: () => this.#frameTrack.zeroMs });
+    const mask = events.secrets.mask.bind(events.secrets);
+    this.#timeline = new Timeline(join(folder, timelineName), { clock, zeroMs: () => this.#frameTrack.zeroMs, mask });
     const bytesMax = Math.max(limits.bytesMax - sideFilesBytesMax, limits.bytesMax / 2);
     this.#frameTrack = new FrameTrack({
       ...{ recId: record.recId, folder, encoders, bytesMax, clock, log },
@@ -200,8 +201,9 @@ export class Recorder {
     const { network, title } = this.#finalState ?? { network: null, title: '' };
     // On a full disk, the space is left to more important files.
     if (!network || this.#isDiskLow) return;
-    const redacted = { ...network, entries: await redactRequests(network.entries) };
-    const har = await toHar(redacted, { title: redactText(title), startedAt: network.since });
+    const { secrets } = this.#deps.events;
+    const redacted = { ...network, entries: await redactRequests(network.entries, secrets) };
+    const har = await toHar(redacted, { title: redactText(secrets.mask(title)), startedAt: network.since });
     await writeHar(this.#deps.folder, har, {
       bytesMax: harBytesMax,
       signal,
@@ -277,8 +279,8 @@ function* serializeHar({ log: { entries, comment, ...head } }: Har, bytesMax: nu
 /** Requests between two pauses for other work: each may hold 800 KB of headers. */
 const pauseRequests = 10;
 
-async function redactRequests(entries: readonly NetworkEntry[]): Promise<NetworkEntry[]> {
+async function redactRequests(entries: readonly NetworkEntry[], secrets: LiveSession['events']['secrets']): Promise<NetworkEntry[]> {
   const redacted: NetworkEntry[] = [];
-  for (const entry of entries) if (redacted.push(redactRequest(entry)) % pauseRequests === 0) await pause();
+  for (const entry of entries) if (redacted.push(redactRequest(secrets.mask(entry))) % pauseRequests === 0) await pause();
   return redacted;
 }

@@ -8,7 +8,7 @@ import { ManualClock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { silentLog } from '../lib/log.ts';
 import type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder } from '../runtime/runtime.ts';
-import type { LiveSession } from '../sessions/sessions.ts';
+import { KnownSecrets, type LiveSession } from '../sessions/sessions.ts';
 import { Recorder, type RecorderDeps } from './recorder.ts';
 import type { RecordingRecord } from './recording.ts';
 
@@ -194,6 +194,7 @@ type Listener = Parameters<LiveSession['events']['subscribe']>[0];
 type Event = Parameters<Listener>[0];
 
 export class StubEvents {
+  readonly secrets = new KnownSecrets();
   readonly #listeners = new Set<Listener>();
   #id = 0;
 

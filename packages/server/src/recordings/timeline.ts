@@ -20,9 +20,17 @@ export interface TimelineLine {
   data: Record<string, unknown>;
 }
 
+interface TimelineOptions {
+  clock: Clock;
+  zeroMs: () => number | null;
+  /** Replaces what the session knows as secrets; whole, before a text is cut. */
+  mask?: <T>(value: T) => T;
+}
+
 export class Timeline {
   readonly #clock: Clock;
   readonly #zeroMs: () => number | null;
+  readonly #mask: <T>(value: T) => T;
   readonly #file: WriteStream;
   readonly #closed: Promise<boolean>;
   #lines = 0;
@@ -32,9 +40,10 @@ export class Timeline {
   #hasEnded = false;
 
   /** `zeroMs` returns the first frame's monotonic time, or null before it. The file must not exist. */
-  constructor(path: string, { clock, zeroMs }: { clock: Clock; zeroMs: () => number | null }) {
+  constructor(path: string, { clock, zeroMs, mask = (value) => value }: TimelineOptions) {
     this.#clock = clock;
     this.#zeroMs = zeroMs;
+    this.#mask = mask;
     this.#file = createWriteStream(path, { flags: 'ax', mode: 0o600 });
     this.#closed = finished(this.#file).then(
       () => true,
@@ -50,7 +59,7 @@ export class Timeline {
   add(type: string, data: Readonly<Record<string, unknown>>, { chatter = false }: { chatter?: boolean } = {}): void {
     if (this.#hasEnded || this.#isFull || (chatter && this.#isChatterFull)) return;
     const share = chatter ? chatterShare : 1;
-    if (this.#lines < share * linesMax && this.#bytes < share * bytesMax) return this.#write(type, redactData(data));
+    if (this.#lines < share * linesMax && this.#bytes < share * bytesMax) return this.#write(type, redactData(this.#mask(data)));
     if (chatter) this.#isChatterFull = true;
     else this.#isFull = true;
     this.#write('timeline.truncated', { left_out: chatter ? 'console and network' : 'all' });

@@ -1,6 +1,7 @@
 /** A session's events in order. The latest are retained, so that a listener can resume after a disconnect. */
 import type { SessionEventResponse, SessionEventType } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
+import { KnownSecrets } from './known-secrets.ts';
 
 export type SessionEvent = SessionEventResponse;
 
@@ -12,6 +13,8 @@ export const listenersMax = 10;
 type Listener = (event: SessionEvent) => void;
 
 export class SessionEvents {
+  /** What pages show of these is in no event. */
+  readonly secrets = new KnownSecrets();
   readonly #clock: Clock;
   readonly #listeners = new Set<Listener>();
   #events: SessionEvent[] = [];
@@ -26,7 +29,7 @@ export class SessionEvents {
   }
 
   emit(type: SessionEventType, data: Record<string, unknown>): void {
-    const event: SessionEvent = { id: ++this.#lastId, type, at: this.#clock.now().toISOString(), data };
+    const event: SessionEvent = { id: ++this.#lastId, type, at: this.#clock.now().toISOString(), data: this.secrets.mask(data) };
     this.#events.push(event);
     if (this.#events.length > 2 * eventsMax) this.#events = this.#events.slice(-eventsMax);
     for (const listener of this.#listeners) listener(event);

@@ -42,6 +42,7 @@ import {
 export type { Machine } from '../fleet/fleet.ts';
 export type { LiveSession, Connection, SessionView } from './live.ts';
 export type { SessionEvent } from './events.ts';
+export { KnownSecrets } from './known-secrets.ts';
 export { sessionEndedError, sessionNotFound } from './errors.ts';
 export { listenersMax } from './events.ts';
 export type { UploadedFile } from './files.ts';

@@ -1,7 +1,7 @@
 /** Secrets that their form gives away, under any name. Each search is linear. */
 import type { SecretKind } from '../secret.ts';
 import type { ReportHit } from './hit.ts';
-import { charClass, eachRun, matchesInRuns } from './runs.ts';
+import { charClass, eachRun, matchesInRuns, type CharClass } from './runs.ts';
 
 const wordCharsMin = 16;
 const wordChars = charClass(/[\w.-]/);
@@ -192,30 +192,55 @@ function scanWebhooks(text: string, report: ReportHit): void {
   }
 }
 
-/** `Bearer x` and its like, under any name and in any sentence; what follows has letters and digits. */
-const credentials =
-  /(?<![\w-])(?:bearer|basic|token|jwt|apikey)(?:[ \t]?[ \t:]|%20|\\?u0020)[ \t]{0,4}(?=[\w.~+/=-]{0,400}\d)(?=[\w.~+/=-]{0,400}[A-Za-z])([\w.~+/=-]{8,4096})/gi;
+/** `Bearer x` and its like, under any name and in any sentence. */
+const scheme = /(?<![\w-])(?:bearer|basic|token|jwt|apikey)(?:[ \t:]|%20|u0020)/gi;
 /** `curl -u user:password`. */
-const userOption = /\s(?:-u|--user)[ =]{1,4}["']?[^\s:"']{1,100}:([^\s"']{4,400})/g;
+const userOption = /\s(?:-u|--user)[ =]/g;
 /** As of chat servers. */
-const oauthPass = /\boauth:([\w.-]{16,400})/g;
+const oauthPass = /\boauth:/g;
+const blank = charClass(/[ \t:]/);
+const credentialChars = charClass(/[\w.~+/=-]/);
+const quoteChars = charClass(/["'=]/);
+const argumentChars = charClass(/[!#-&(-~]/);
+const credentialCharsMax = 4096;
+const blanksMax = 4;
 
+/** Where the characters of a class end that begin at `from`. */
+function endOfRun(text: string, from: number, inClass: CharClass, max: number): number {
+  let end = from;
+  while (end < text.length && end - from < max && inClass[text.charCodeAt(end)] === 1) end += 1;
+  return end;
+}
+
+/** What follows a scheme has letters and digits: a word after `token` is none. */
 function scanCredentials(text: string, report: ReportHit): void {
-  for (const { 0: whole, 1: value = '', index } of text.matchAll(credentials)) {
-    const start = index + whole.length - value.length;
+  for (const { 0: whole, index } of text.matchAll(scheme)) {
+    const start = endOfRun(text, index + whole.length, blank, blanksMax);
+    const end = endOfRun(text, start, credentialChars, credentialCharsMax);
+    const value = text.slice(start, end);
+    const isBearer = /^bearer/i.test(whole);
+    if (value.length < (isBearer ? 8 : 12) || !/\d/.test(value) || !/[a-z]/i.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) continue;
     const isBasic = /^basic/i.test(whole);
-    if (/^\d{4}-\d\d-\d\d/.test(value) || (value.length < 12 && !/^bearer/i.test(whole))) continue;
-    report({ start, end: start + value.length, value, kind: isBasic ? 'password' : 'token', name: null, by: 'form' });
+    report({ start, end, value, kind: isBasic ? 'password' : 'token', name: null, by: 'form' });
     if (isBasic) reportBasic(value, start, report);
   }
-  if (text.includes('-u')) for (const match of text.matchAll(userOption)) reportEnd(match, 'password', report);
-  if (text.includes('oauth:')) for (const match of text.matchAll(oauthPass)) reportEnd(match, 'token', report);
+  if (text.includes('oauth:')) for (const { 0: whole, index } of text.matchAll(oauthPass)) scanOauth(text, index + whole.length, report);
+  if (text.includes('-u')) for (const { 0: whole, index } of text.matchAll(userOption)) scanUser(text, index + whole.length, report);
 }
 
-function reportEnd({ 0: whole, 1: value = '', index }: RegExpExecArray, kind: SecretKind, report: ReportHit): void {
-  const end = index + whole.length;
-  report({ start: end - value.length, end, value, kind, name: null, by: 'form' });
+function scanOauth(text: string, start: number, report: ReportHit): void {
+  const end = endOfRun(text, start, credentialChars, credentialCharsMax);
+  if (end - start >= wordCharsMin) report({ start, end, value: text.slice(start, end), kind: 'token', name: null, by: 'form' });
 }
+
+function scanUser(text: string, from: number, report: ReportHit): void {
+  const user = endOfRun(text, endOfRun(text, from, blank, blanksMax), quoteChars, 1);
+  const end = endOfRun(text, user, argumentChars, userCharsMax);
+  const start = user + text.slice(user, end).indexOf(':') + 1;
+  if (start > user + 1 && end - start >= 4) report({ start, end, value: text.slice(start, end), kind: 'password', name: null, by: 'form' });
+}
+
+const userCharsMax = 400;
 
 /** User and password of basic authentication are secrets by themselves, too. */
 export function reportBasic(credentials: string, at: number, report: ReportHit): void {

@@ -131,7 +131,7 @@ function scanSetCookies(text: string, report: ReportHit): void {
     const pair = line.split(';', 1)[0] ?? '';
     scanCookie(pair, shifted(report, start));
     const attributes = line.slice(pair.length);
-    if (/;\s*path=.{12}/i.test(attributes)) scanUrlWords(attributes.replaceAll('=', ' '), shifted(report, start + pair.length));
+    if (/; ?path=/i.test(attributes)) scanUrlWords(attributes.replaceAll('=', ' '), shifted(report, start + pair.length));
     start += line.length + 1;
   }
 }

@@ -221,13 +221,17 @@ function scanMultipart(text: string, report: ReportHit, nesting: number): void {
 
 const preambleCharsMax = 4000;
 
+const nameParameter = /[;\s]name(\*?) ?= ?/gi;
+
 /** `name="a"`, `NAME=a` and `name*=UTF-8''a` of a part. */
 function partName(head: string): string {
-  const [, extended, quoted, bare = ''] =
-    /[;\s]name(?:\*\s{0,4}=\s{0,4}[\w-]{0,20}'[\w-]{0,20}'([^\s;]{1,400})|\s{0,4}=\s{0,4}(?:"([^"]{1,400})"|([^\s;"]{1,400})))/i.exec(
-      head,
-    ) ?? [];
-  return extended === undefined ? (quoted ?? bare.replace(/^'(.*)'$/, '$1')) : decoded(extended, false);
+  const [match] = head.matchAll(nameParameter);
+  if (!match) return '';
+  const rest = head.slice(match.index + match[0].length);
+  const bare = rest.split(/[;\s]/, 1)[0] ?? '';
+  if (match[1] === '*') return decoded(bare.slice(bare.lastIndexOf("'") + 1), false);
+  const quote = rest[0] === '"' || rest[0] === "'" ? rest[0] : null;
+  return quote === null ? bare : (rest.slice(1).split(quote, 1)[0] ?? '');
 }
 
 function scanPart(text: string, { start, end }: Range, report: ReportHit, nesting: number): void {
@@ -488,15 +492,20 @@ export function scanUrlWords(text: string, report: ReportHit): void {
 }
 
 const urlWord = /[^\s,;"'<>()]{6,}/g;
-const styleUrl = /url\(\s{0,8}["']?([^"')\s]{2,8192})|@import\s{1,8}["']([^"']{2,8192})/gi;
+const styleUrl = /url\( ?["']?|@import ["']/gi;
+const styleUrlEnd = /["')\s]/;
 
 /** Addresses in a style sheet, and assignments in its comments. */
 function scanStyle(text: string, report: ReportHit, nesting: number): void {
-  for (const match of text.matchAll(styleUrl)) {
-    const url = match[1] ?? match[2] ?? '';
-    if (url.startsWith('data:')) continue;
-    const start = match.index + match[0].length - url.length;
-    scanUrl(url, () => shifted(report, start), nested(url, shifted(report, start), nesting));
+  let done = 0;
+  for (const { 0: lead, index } of text.matchAll(styleUrl)) {
+    if (index < done) continue;
+    const start = index + lead.length;
+    const part = text.slice(start, start + urlCharsMax);
+    const chars = part.search(styleUrlEnd);
+    const url = chars < 0 ? part : part.slice(0, chars);
+    done = start + url.length;
+    if (url !== '' && !url.startsWith('data:')) scanUrl(url, () => shifted(report, start), nested(url, shifted(report, start), nesting));
   }
   for (let start = text.indexOf('/*'); start >= 0; start = text.indexOf('/*', start)) {
     const close = text.indexOf('*/', start + 2);

@@ -1,0 +1,27 @@
+/** How a known secret is written where it is shown again. */
+
+/** Shorter forms are parts of ordinary words. */
+const formCharsMin = 3;
+/** Bytes of which base64 shows something that nothing else contains by chance. */
+const base64CharsMin = 12;
+
+/** The text itself, and as URLs, HTML and JSON write it. Each has at least `formCharsMin` characters. */
+export function formsOf(text: string): string[] {
+  const whole = encodeURIComponent(text.toWellFormed());
+  // As a browser writes it in the query and in the path.
+  const url = URL.parse(`http://x.test/${text}?${text}`);
+  const inUrl = url ? [url.search.slice(1), url.pathname.slice(1)] : [];
+  const json = JSON.stringify(text).slice(1, -1);
+  const base64 = text.length >= base64CharsMin ? base64Of(text) : [];
+  const forms = new Set([text, whole, whole.replaceAll('%20', '+'), ...inUrl, escapeHtml(text), json, ...base64]);
+  return [...forms].filter((form) => form.length >= formCharsMin);
+}
+
+/** As a whole, as a client of basic authentication sends it, and in URLs. */
+function base64Of(text: string): string[] {
+  const plain = Buffer.from(text).toString('base64').replaceAll('=', '');
+  return [plain, plain.replaceAll('+', '-').replaceAll('/', '_')];
+}
+
+const escapeHtml = (text: string): string =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
