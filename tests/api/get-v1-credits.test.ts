@@ -40,7 +40,7 @@ describe('200', () => {
     const { body } = await enforcing.call(getCredits, { key });
     assert.deepEqual(body, { owner: 'prepaid', balance: 0.005, enforced: true, cost });
     const { details } = await enforcing.refuse(navigate, 'insufficient_credits', { key, params: { session_id }, body: blank });
-    assert.deepEqual(details, { balance: 0.005, required: 0.01 });
+    assert.deepEqual(details, { balance: 0.005, available: 0.005, required: 0.01 });
   });
 
   it('is not enforced on a plan with overdraft', async () => {

@@ -440,7 +440,7 @@ describe('an owner with an empty wallet', () => {
     it(`is refused by ${nameOf(endpoint)} with the price and without any effect`, async () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(paid, owner, sessionId);
-      assert.deepEqual(await refusedBy(paid, endpoint, 'insufficient_credits', request), { balance: 0, required: 0.01 });
+      assert.deepEqual(await refusedBy(paid, endpoint, 'insufficient_credits', request), { balance: 0, available: 0, required: 0.01 });
       assert.deepEqual(await traces(paid, owner, sessionId), before);
     });
 
@@ -455,6 +455,7 @@ describe('an owner with an empty wallet', () => {
     const { booted } = paid.runtime.counts;
     assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), {
       balance: 0,
+      available: 0,
       required: 1,
     });
     assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [2, booted]);

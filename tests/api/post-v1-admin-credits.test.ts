@@ -82,7 +82,7 @@ describe('a correction of a grant', () => {
   it('is answered insufficient_credits beyond what is available, and takes nothing', async () => {
     await grant('spent', 2);
     const { details } = await served.refuse(grantCredits, 'insufficient_credits', { body: { owner: 'spent', amount: -2.000001 } });
-    assert.deepEqual(details, { balance: 2, required: 2.000001 });
+    assert.deepEqual(details, { balance: 2, available: 2, required: 2.000001 });
     assert.equal((await grant('spent', -2)).body.balance, 0);
   });
 });

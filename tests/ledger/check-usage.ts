@@ -14,14 +14,13 @@ export function* checkUsage(input: CheckInput, origins: EntryOrigins): Generator
   for (const operation of input.history.of('usage')) yield* checkUsageRead(operation, input);
 }
 
-const chargesTo = (account: string, { snapshot }: CheckInput): Entry[] =>
-  snapshot.journal.filter(({ owner, to }) => to === account && isEnforced(owner));
+const chargesTo = (account: string, { snapshot }: CheckInput): Entry[] => snapshot.journal.filter(({ to }) => to === account);
 
 /** A session is charged at most once: never if it did not become ready, always if the create was answered. */
 function* checkSessions(input: CheckInput, origins: EntryOrigins): Generator<string> {
   const charged = Map.groupBy(chargesTo('revenue:session', input), ({ meterId }) => meterId ?? '');
   for (const [meterId, entries] of charged) yield* checkSessionCharge(meterId, entries, input);
-  const made = input.history.of('session').filter(({ owner }) => isEnforced(owner));
+  const made = input.history.of('session');
   const created = new Map(
     made.flatMap((operation): [string, SessionCreation][] => (operation.sessionId === null ? [] : [[operation.sessionId, operation]])),
   );

@@ -53,10 +53,11 @@ class Wallet {
 }
 
 function* checkReported(operation: Operation, wallet: Wallet, history: History): Generator<string> {
-  if (operation.kind === 'grant' || operation.kind === 'redemption') yield* checkReportedBalance(operation, wallet);
   if (operation.kind === 'charge') yield* checkPartialCharge(operation, wallet, history);
   if (operation.kind === 'hold') yield* checkRefusal(operation, wallet, history);
-  // The reported balance of an owner with overdraft includes usage that is not charged yet.
+  // The reported balance of an owner with overdraft lacks usage that is not charged yet.
+  if ((operation.kind === 'grant' || operation.kind === 'redemption') && isEnforced(operation.owner))
+    yield* checkReportedBalance(operation, wallet);
   if (
     operation.kind === 'reading' &&
     operation.outcome === 'done' &&

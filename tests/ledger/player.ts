@@ -211,9 +211,9 @@ export class Player {
     const reserving = { ...options, onLost: () => (isCertain = false) };
     const response = await this.#client.call('reserve', reserving, { opId: operation.id, owner: operation.owner, amount, ttlMs: holdMs });
     if (response?.code === 'insufficient_credits') {
-      const { details } = response.body as { details: { balance: number; required: number } };
+      const { details } = response.body as { details: { available: number; required: number } };
       if (toMicro(details.required) !== amount) this.#history.addIssue(`${options.label} reported that ${details.required} are required`);
-      this.#history.complete(operation, { outcome: 'refused', run: response.run, fields: { available: toMicro(details.balance) } });
+      this.#history.complete(operation, { outcome: 'refused', run: response.run, fields: { available: toMicro(details.available) } });
       return null;
     }
     this.#expectSuccess(response, options);

@@ -36,7 +36,11 @@ const GrantAmount = z
 export const Credits = z
   .object({
     owner: z.string().describe('Id of the owner.'),
-    balance: z.number().describe('Remaining credits. Credits reserved for calls in progress are included.'),
+    balance: z
+      .number()
+      .describe(
+        'Remaining credits, less traffic that is used and not in the ledger yet. Credits reserved for calls in progress are included.',
+      ),
     enforced: z.boolean().describe('Whether calls are refused when the wallet is empty.'),
     cost: z
       .object({
@@ -112,7 +116,7 @@ export const redeemCredits = endpoint({
     .object({
       ok: z.literal(true).describe('Always `true`.'),
       granted: z.number().describe('Credits that were added.'),
-      balance: z.number().describe('New balance in credits.'),
+      balance: z.number().describe('New balance in credits, as `GET /v1/credits` reports it.'),
     })
     .meta({ id: 'CreditRedeemResponse' }),
   status: 200,
@@ -141,7 +145,7 @@ export const grantCredits = endpoint({
     .object({
       owner: z.string().describe('Id of the owner.'),
       granted: z.number().describe('Credits that were added; negative if they were taken back.'),
-      balance: z.number().describe('New balance in credits.'),
+      balance: z.number().describe('New balance in credits, as `GET /v1/credits` reports it.'),
     })
     .meta({ id: 'CreditGrantResponse' }),
   status: 200,

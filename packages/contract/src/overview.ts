@@ -85,8 +85,8 @@ export const Overview = z
     credits: z
       .object({
         granted: z.number().describe('Credits that were granted or redeemed with codes, less those taken back.'),
-        spent: z.number().describe('Credits that were charged.'),
-        balance: z.number().describe('Credits in all wallets: the difference of the two.'),
+        spent: z.number().describe('Credits that were charged, or are used and not charged yet.'),
+        balance: z.number().describe('What is left of them for all owners: the difference of the two.'),
       })
       .describe('Credits of all owners since the service exists.'),
     blocks_24h: count.describe('Blocks that fetches and navigations met in the last 24 hours.'),

@@ -54,7 +54,7 @@ export const OwnerItem = z
     tier: z.string().describe('Plan in effect: that of a trial while one is active.'),
     plan: ownPlan.describe('Plan and trial.'),
     pinned_worker_id: pinnedWorker,
-    balance: z.number().describe('Credits in the wallet. Charges of the last seconds may not be taken off yet.'),
+    balance: z.number().describe('Remaining credits, as the owner reads them.'),
   })
   .meta({ id: 'OwnerItemResponse' });
 export type OwnerItemResponse = z.infer<typeof OwnerItem>;

@@ -5,7 +5,7 @@ import { mountBillingAdmin } from './billing/admin-routes.ts';
 import { mountBilling } from './billing/routes.ts';
 import { dashboardConfig } from './dashboard-config.ts';
 import { mountCreditsAdmin } from './credits/admin-routes.ts';
-import { mountCredits } from './credits/routes.ts';
+import { mountCredits, type ReadBalance } from './credits/routes.ts';
 import { exposureWarnings } from './exposure.ts';
 import { mountDocs } from './docs/docs.ts';
 import { mountDrive } from './drive/routes.ts';
@@ -125,7 +125,7 @@ function mountNumbers(http: Http, { deps, services, metrics, loops }: MountDeps)
   const { config, clock } = deps;
   const { fleet, sessions, jobs, credits, selfHeal, gate, disk, owners, metering, billing, prices } = services;
   const warnings = (): string[] => [...billing.warnings(), ...exposureWarnings(config)];
-  const counted = { fleet, sessions, jobs, credits, selfHeal, gate, disk, metrics: metrics, loops: loops };
+  const counted = { fleet, sessions, jobs, metering, selfHeal, gate, disk, metrics: metrics, loops: loops };
   mountOpsAdmin(http, {
     overviews: new Overviews({ version: apiVersion, clock, warnings, ...counted }),
     economics: new Economics({ clock, prices, owners, metering, credits, billing }),
@@ -137,9 +137,10 @@ function mountAccounts(http: Http, { deps, services }: MountDeps): void {
   const { clock } = deps;
   const { audit, devIssuer, keys, connectTokens, owners, metering, credits, billing, workers } = services;
   mountMetering(http, metering);
-  mountMeteringAdmin(http, { owners, metering, credits, checkPin: (workerId) => workers.checkPin(workerId) });
-  mountCredits(http, credits);
-  mountCreditsAdmin(http, credits);
+  mountMeteringAdmin(http, { owners, metering, checkPin: (workerId) => workers.checkPin(workerId) });
+  const readBalance: ReadBalance = (owner, walletBalance) => metering.readBalance(owner, walletBalance);
+  mountCredits(http, credits, readBalance);
+  mountCreditsAdmin(http, credits, readBalance);
   mountKeys(http, keys, clock);
   mountConnectTokens(http, connectTokens, clock);
   mountKeyAdmin(http, keys, clock);

@@ -2,14 +2,18 @@ import { hash } from 'node:crypto';
 import { grantCredits, createCreditCodes } from '@berth/contract';
 import { actorOf, type Routes } from '../http/call.ts';
 import { newId } from '../lib/ids.ts';
-import { toCredits, toMicro, type Credits } from './credits.ts';
+import { InsufficientCreditsError, toCredits, toMicro, type Credits } from './credits.ts';
+import type { ReadBalance } from './routes.ts';
 
-export function mountCreditsAdmin(routes: Routes, credits: Credits): void {
+export function mountCreditsAdmin(routes: Routes, credits: Credits, readBalance: ReadBalance): void {
   routes.on(grantCredits, async (call) => {
     const { owner, amount, note } = call.body;
     const opId = grantId(call.principal.scope, call.header('idempotency-key'));
-    const { balance } = await credits.grant({ opId, owner, amount: toMicro(amount), note, actor: actorOf(call.principal) });
-    return { owner, granted: amount, balance: toCredits(balance) };
+    const grant = { opId, owner, amount: toMicro(amount), note, actor: actorOf(call.principal) };
+    const { balance } = await credits.grant(grant).catch(async (error: unknown) => {
+      throw error instanceof InsufficientCreditsError ? error.withBalance(await readBalance(owner, error.balance)) : error;
+    });
+    return { owner, granted: amount, balance: toCredits(await readBalance(owner, balance)) };
   });
   routes.on(createCreditCodes, async ({ principal, body }) => {
     const { amount, count, expires_in_days: expiresInDays } = body;

@@ -42,7 +42,7 @@ import {
 import { writeOperations } from './write.ts';
 
 export type { CheckResult } from './check.ts';
-export { toCredits, toMicro, type ChargeAxis } from './ledger.ts';
+export { InsufficientCreditsError, toCredits, toMicro, type ChargeAxis } from './ledger.ts';
 export { RedeemRateLimiter } from './redeem-rate-limiter.ts';
 export type { CreditFlow } from './store.ts';
 
@@ -191,16 +191,14 @@ export class Credits {
     return readLedger(this.#deps.store, filter);
   }
 
-  /** In credits; owners without a wallet are absent. @throws ServiceError store_unavailable */
-  async balances(owners: readonly string[]): Promise<Map<string, number>> {
-    const balances = await readBalances(this.#deps.store, owners);
-    return new Map([...balances].map(([owner, balance]) => [owner, toCredits(balance)]));
+  /** Owners without a wallet are absent. @throws ServiceError store_unavailable */
+  balances(owners: readonly string[]): Promise<Map<string, number>> {
+    return readBalances(this.#deps.store, owners);
   }
 
-  /** Of all owners since the service exists, in credits: what is not in the wallets any more is spent. @throws ServiceError store_unavailable */
-  async totals(): Promise<{ granted: number; spent: number; balance: number }> {
-    const { granted, balance } = await readTotals(this.#deps.store);
-    return { granted: toCredits(granted), spent: toCredits(granted - balance), balance: toCredits(balance) };
+  /** What all owners were given since the service exists, and what is in their wallets. @throws ServiceError store_unavailable */
+  totals(): Promise<{ granted: number; balance: number }> {
+    return readTotals(this.#deps.store);
   }
 
   /** What each owner was given and charged from `since` on. @throws ServiceError store_unavailable */

@@ -129,7 +129,7 @@ describe('a reservation', () => {
   it('holds back what is there and refuses what is not', () => {
     const books = booksWith(100);
     assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 100, held: 60 });
-    assert.deepEqual(books.refuse('insufficient_credits', reserve('b', 41)), { balance: 0.00004, required: 0.000041 });
+    assert.deepEqual(books.refuse('insufficient_credits', reserve('b', 41)), { balance: 0.0001, available: 0.00004, required: 0.000041 });
     assert.deepEqual(books.one(reserve('b', 40)).wallet, { balance: 100, held: 100 });
   });
 

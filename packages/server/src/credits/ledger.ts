@@ -214,7 +214,7 @@ export class Ledger {
     if (current && (current.owner !== owner || current.amount !== amount)) refuseConflict();
     const wallet = this.#wallet(owner);
     if (!current) {
-      if (availableIn(wallet) < amount) throw insufficient(wallet, amount);
+      if (availableIn(wallet) < amount) throw new InsufficientCreditsError(wallet, amount);
       if (amount === 0) return this.#outcome(owner, 0);
       this.#wallets.set(owner, { ...wallet, held: wallet.held + amount });
     }
@@ -282,7 +282,7 @@ export class Ledger {
         ? this.#outcome(owner, amount)
         : refuseConflict();
     const wallet = this.#wallet(owner);
-    if (availableIn(wallet) < amount) throw cannotTakeBack(wallet, amount);
+    if (availableIn(wallet) < amount) throw new InsufficientCreditsError(wallet, amount, describeCorrection);
     this.#wallets.set(owner, { ...wallet, balance: wallet.balance - amount });
     return this.#enter(operation, { opId, owner, from, to: grantsAccount, amount, details: { actor, ...(note === null ? {} : { note }) } });
   }
@@ -335,22 +335,42 @@ const heldAmount = (entry: Entry): unknown => entry.details['held'] ?? requested
 
 export const codeNotFound = (): ServiceError => new ServiceError('code_not_found', 'Unknown code. Check it for typing mistakes.');
 
-function insufficient(wallet: Wallet, amount: number): ServiceError {
-  const [available, required] = [toCredits(availableIn(wallet)), toCredits(amount)];
-  return new ServiceError(
-    'insufficient_credits',
-    `Insufficient credits: ${required} required, ${available} available. Redeem a code, or ask the operator for more.`,
-    {
-      details: { balance: available, required },
-    },
-  );
+/** A wallet that does not cover an amount. */
+export class InsufficientCreditsError extends ServiceError {
+  readonly #wallet: Wallet;
+  readonly #amount: number;
+  readonly #describe: typeof describeCall;
+
+  constructor(wallet: Wallet, amount: number, describe = describeCall) {
+    // What is used and not charged yet may be more than is not held.
+    const available = Math.max(availableIn(wallet), Math.min(wallet.balance, 0));
+    const figures = { balance: toCredits(wallet.balance), available: toCredits(available), required: toCredits(amount) };
+    super('insufficient_credits', describe(figures), { details: figures });
+    this.#wallet = wallet;
+    this.#amount = amount;
+    this.#describe = describe;
+  }
+
+  /** The same with the balance that the owner reads, which lacks what is used and not charged yet. */
+  withBalance(balance: number): InsufficientCreditsError {
+    return new InsufficientCreditsError({ ...this.#wallet, balance }, this.#amount, this.#describe);
+  }
+
+  get balance(): number {
+    return this.#wallet.balance;
+  }
 }
 
-function cannotTakeBack(wallet: Wallet, amount: number): ServiceError {
-  const [available, required] = [toCredits(availableIn(wallet)), toCredits(amount)];
-  const message = `Only ${available} credits of the wallet are available, so ${required} cannot be taken back. Take back at most those.`;
-  return new ServiceError('insufficient_credits', message, { details: { balance: available, required } });
+interface Figures {
+  available: number;
+  required: number;
 }
+
+const describeCall = ({ available, required }: Figures): string =>
+  `Insufficient credits: ${required} required, ${available} available. Redeem a code, or ask the operator for more.`;
+
+const describeCorrection = ({ available, required }: Figures): string =>
+  `Only ${available} credits of the wallet are available, so ${required} cannot be taken back. Take back at most those.`;
 
 function refuseConflict(): never {
   throw new ServiceError('idempotency_conflict', 'This id was already used for a different operation. Use a new id for each operation.');

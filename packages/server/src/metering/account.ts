@@ -131,6 +131,11 @@ export class Accounts {
     return account;
   }
 
+  /** Owners whom open meters or running operations refer to. */
+  busyOwners(): string[] {
+    return [...this.#busy.keys()];
+  }
+
   /** Call it when an account may have become busy or idle. */
   reindex(account: Account): void {
     if (account.isBusy) {

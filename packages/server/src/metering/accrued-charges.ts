@@ -36,6 +36,12 @@ export class AccruedCharges {
     this.#accrued[axis] = Math.max(this.#accrued[axis], micro);
   }
 
+  /** Accrues a request of another with unknown outcome, the only one of its axis, to be repeated unchanged. */
+  defer(request: CommitRequest): void {
+    this.#accrued[request.axis] += request.amount;
+    this.#pending.set(request.axis, request);
+  }
+
   /** Whether amounts of `amountMin` or more are due. */
   isDue(amountMin: number): boolean {
     return axes.some((axis) => this.#pending.has(axis) || this.#uncharged(axis) >= amountMin);

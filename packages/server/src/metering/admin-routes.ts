@@ -12,7 +12,6 @@ import {
   type PlanResponse,
 } from '@berth/contract';
 import { z } from 'zod';
-import type { Credits } from '../credits/credits.ts';
 import { actorOf, type Principal, type Routes } from '../http/call.ts';
 import { decodeCursor, pageHeaders } from '../http/cursor.ts';
 import type { Owners, Tier } from '../owners/owners.ts';
@@ -24,12 +23,11 @@ const CursorPosition = z.tuple([OwnerId]);
 interface OwnerDeps {
   owners: Owners;
   metering: Metering;
-  credits: Pick<Credits, 'balances'>;
   /** @throws ServiceError worker_not_found; ValidationError where a pin to this worker would not hold */
   checkPin: (workerId: string) => Promise<void>;
 }
 
-export function mountMeteringAdmin(routes: Routes, { owners, metering, credits, checkPin }: OwnerDeps): void {
+export function mountMeteringAdmin(routes: Routes, { owners, metering, checkPin }: OwnerDeps): void {
   const read = async (id: string): Promise<OwnerResponse> => {
     const record = await owners.find(id);
     if (!record) throw ownerNotFound();
@@ -62,7 +60,7 @@ export function mountMeteringAdmin(routes: Routes, { owners, metering, credits, 
     const [after] = cursor === undefined ? [undefined] : decodeCursor(cursor, CursorPosition);
     const records = await owners.list({ ...filter, pinnedWorkerId, after, limit: limit + 1 });
     const page = pageHeaders(call, records, limit, ({ owner }) => [owner]);
-    const balances = await credits.balances(page.map(({ owner }) => owner));
+    const balances = await metering.balances(page.map(({ owner }) => owner));
     return page.map((record): OwnerItemResponse => ({
       owner: record.owner,
       created_at: record.createdAt.toISOString(),

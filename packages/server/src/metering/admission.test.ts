@@ -232,7 +232,8 @@ describe('a wallet that is enforced', () => {
     const { meter } = await worker.open(owner);
     const ticket = await worker.metering.admit(owner, session);
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 1.5 * micro, held: micro });
-    await assert.rejects(worker.metering.admit(owner, session), failsWith('insufficient_credits', { balance: 0.5, required: 1 }));
+    const details = { balance: 1.5, available: 0.5, required: 1 };
+    await assert.rejects(worker.metering.admit(owner, session), failsWith('insufficient_credits', details));
     await ticket.charge(meter);
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 0.5 * micro, held: 0 });
     assert.equal(worker.metering.stats().refused.insufficient_credits, 1);

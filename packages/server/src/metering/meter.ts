@@ -1,7 +1,7 @@
 import type { EgressType } from '@berth/contract';
 import { toCredits } from '../credits/credits.ts';
 import type { Tier } from '../owners/owners.ts';
-import { AccruedCharges } from './accrued-charges.ts';
+import { AccruedCharges, type CommitRequest } from './accrued-charges.ts';
 import { egressMicro, isEqual, microOf, noCounts, prices, raise, toTotals, type Counts, type Totals } from './counts.ts';
 import type { Need } from './limits.ts';
 
@@ -136,6 +136,12 @@ export class LiveMeter implements Meter {
   /** Accrues usage that was not held in the wallet: it is charged together with the traffic. */
   accrue(axis: Need['axis'], count: number): void {
     this.accruedCharges.accrue(axis, count * prices[axis]);
+    if (this.isClosed) this.#deps.reopen(this);
+  }
+
+  /** Repeats a charge whose outcome is unknown, together with the traffic. */
+  defer(request: CommitRequest): void {
+    this.accruedCharges.defer(request);
     if (this.isClosed) this.#deps.reopen(this);
   }
 

@@ -8,7 +8,7 @@ import { silentLog, type Log } from '../lib/log.ts';
 import { Owners, type Tier, type Tiers } from '../owners/owners.ts';
 import { Rates } from '../rates/rates.ts';
 import type { Store, Tables } from '../store/store.ts';
-import { Metering, type Exhaustion, type Meter, type Totals } from './metering.ts';
+import { Metering, type Exhaustion, type Meter, type Totals, type Wallets } from './metering.ts';
 
 export const megabyte = 1_000_000;
 export const micro = 1_000_000;
@@ -118,7 +118,7 @@ export interface WorkerOptions {
   log?: Log;
   hasPeers?: boolean;
   /** Wraps the wallets. */
-  wrap?: (credits: Credits) => Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
+  wrap?: (credits: Credits) => Wallets;
 }
 
 /** One worker; several of them on one store are a fleet. */

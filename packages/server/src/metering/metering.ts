@@ -1,12 +1,12 @@
 /** Counts, limits and charges the usage of owners. All usage passes through here. */
 import { ServiceError, type CreditsResponse, type UsageDay, type UsageResponse } from '@berth/contract';
-import { toCredits, type Credits } from '../credits/credits.ts';
+import { InsufficientCreditsError, toCredits, type Credits } from '../credits/credits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import type { EffectivePlan, Owners, Tier } from '../owners/owners.ts';
-import type { Store } from '../store/store.ts';
+import { isStoreUnavailable, type Store } from '../store/store.ts';
 import { Accounts, type Account, type RemoteUsage } from './account.ts';
 import { costTable, microOf, noCounts, prices, toTotals, type Totals } from './counts.ts';
 import { Flushes } from './flushes.ts';
@@ -22,10 +22,12 @@ export type { UsageByEgress } from './store.ts';
 export type { Ticket } from './ticket.ts';
 export { monthFrom, monthOf } from './usage.ts';
 
+export type Wallets = Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet' | 'balances' | 'totals'>;
+
 interface MeteringDeps {
   store: Store;
   owners: Pick<Owners, 'getCachedPlan' | 'getPlan'>;
-  credits: Pick<Credits, 'reserve' | 'commit' | 'release' | 'wallet'>;
+  credits: Wallets;
   clock: Clock;
   log: Log;
   /** Whether calls are refused when the wallet is empty. If not, wallets pay what they can, and nothing beyond it is owed. */
@@ -126,6 +128,7 @@ export class Metering {
       credits: this.#deps.credits,
       log: this.#deps.log,
       isEnforced: () => this.#isWalletEnforced(owner),
+      allowsOverdraft: this.#deps.creditsEnforced,
       onCharged: (available) => (account.available = available),
       leave: () => this.#leave(account, need),
     });
@@ -161,10 +164,51 @@ export class Metering {
   async credits(owner: string): Promise<CreditsResponse> {
     const enforced = await this.#isWalletEnforced(owner);
     const { balance, accrued } = await this.#wallet(this.#accounts.of(owner));
-    const allowsOverdraft = this.#deps.creditsEnforced && !enforced;
-    // Without an overdraft, accrued charges never take more than the balance.
-    const left = allowsOverdraft ? balance - accrued : Math.max(Math.min(balance, 0), balance - accrued);
-    return { owner, balance: toCredits(left), enforced, cost: costTable };
+    return { owner, balance: toCredits(this.#leftOf(balance, accrued, enforced)), enforced, cost: costTable };
+  }
+
+  /**
+   * The balance that `credits` reports, in millionths. After a change of the wallet, which has happened: where the store
+   * cannot be read any more, it is `walletBalance` less what this worker has counted since the last charge.
+   */
+  async readBalance(owner: string, walletBalance: number): Promise<number> {
+    const account = this.#accounts.of(owner);
+    try {
+      const enforced = await this.#isWalletEnforced(owner);
+      const { balance, accrued } = await this.#wallet(account);
+      return this.#leftOf(balance, accrued, enforced);
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+      return this.#leftOf(walletBalance, account.uncharged, true);
+    }
+  }
+
+  /** The balances that `credits` reports, in credits; owners without a wallet are absent. @throws ServiceError store_unavailable */
+  async balances(owners: readonly string[]): Promise<Map<string, number>> {
+    const balances = await this.#deps.credits.balances(owners);
+    const left = await Promise.all([...balances].map(async ([owner, balance]) => [owner, await this.#left(owner, balance)] as const));
+    return new Map(left.map(([owner, micro]) => [owner, toCredits(micro)]));
+  }
+
+  /** Of all owners since the service exists, in credits: what is not left any more is spent. @throws ServiceError store_unavailable */
+  async creditTotals(): Promise<{ granted: number; spent: number; balance: number }> {
+    const { credits } = this.#deps;
+    const owing = this.#accounts.busyOwners().filter((owner) => this.#accounts.of(owner).uncharged > 0);
+    const [{ granted, balance }, wallets] = await Promise.all([credits.totals(), credits.balances(owing)]);
+    let left = balance;
+    for (const [owner, walletBalance] of wallets) left += (await this.#left(owner, walletBalance)) - walletBalance;
+    return { granted: toCredits(granted), spent: toCredits(granted - left), balance: toCredits(left) };
+  }
+
+  async #left(owner: string, balance: number): Promise<number> {
+    const { uncharged } = this.#accounts.of(owner);
+    return uncharged === 0 ? balance : this.#leftOf(balance, uncharged, await this.#isWalletEnforced(owner));
+  }
+
+  /** Without an overdraft, accrued charges never take more than the balance. */
+  #leftOf(balance: number, accrued: number, isEnforced: boolean): number {
+    const allowsOverdraft = this.#deps.creditsEnforced && !isEnforced;
+    return allowsOverdraft ? balance - accrued : Math.max(Math.min(balance, 0), balance - accrued);
   }
 
   /** The written usage of a meter of any worker, within the retained months. */
@@ -221,8 +265,12 @@ export class Metering {
       await this.#deps.credits.reserve(options);
     } catch (error) {
       undo();
-      if (error instanceof ServiceError && error.code === 'insufficient_credits') this.#refused.insufficient_credits += 1;
-      throw error;
+      if (!(error instanceof InsufficientCreditsError)) throw error;
+      this.#refused.insufficient_credits += 1;
+      const account = this.#accounts.of(options.owner);
+      account.sample(this.#month());
+      // Of the moment of the refusal: a later balance might cover what was refused.
+      throw error.withBalance(this.#leftOf(error.balance, account.uncharged, true));
     }
   }
 

@@ -13,8 +13,8 @@ import { LiveMeter, type Meter } from './meter.ts';
 export interface Ticket {
   /**
    * Counts and charges the operation; `count` defaults to the admitted number,
-   * and 0 drops the ticket. Where the wallet is enforced, it is charged when
-   * this resolves, with what is available if more was done than admitted.
+   * and 0 drops the ticket. A session, and anything where the wallet is enforced, is
+   * charged when this resolves, with what is available if more was done than admitted.
    */
   charge(meter: Meter, count?: number): Promise<void>;
   /** Cancels the operation. Never throws. */
@@ -32,6 +32,8 @@ interface TicketDeps {
   log: Log;
   /** Whether the wallet is currently enforced. */
   isEnforced: () => boolean | Promise<boolean>;
+  /** Whether a wallet that is not enforced goes below zero. */
+  allowsOverdraft: boolean;
   /** Called with the credits left in the wallet, in millionths. */
   onCharged: (available: number) => void;
   /** Called once when the operation has ended. */
@@ -61,9 +63,11 @@ export class LiveTicket implements Ticket {
     this.#end();
     meter.count(need.axis, count);
     const isEnforced = await this.#isEnforced();
-    if (!isHeld && !isEnforced) return meter.accrue(need.axis, count);
+    // A session is a hundred actions: what a crash loses of one must be less.
+    if (!isHeld && !isEnforced && need.axis !== 'session') return meter.accrue(need.axis, count);
+    const allowOverdraft = !isEnforced && this.#deps.allowsOverdraft;
     const details = { meter_id: meter.meterId, count };
-    await this.#commit({ opId, owner, amount: count * prices[need.axis], axis: need.axis, allowOverdraft: !isEnforced, details });
+    await this.#commit({ opId, owner, amount: count * prices[need.axis], axis: need.axis, allowOverdraft, details }, meter);
   }
 
   async drop(): Promise<void> {
@@ -89,18 +93,19 @@ export class LiveTicket implements Ticket {
 
   /**
    * The operation cannot be undone. While the store is unavailable, the charge is
-   * retried for a moment; then it is free for the owner: the hold expires, and
-   * nothing is charged later without notice.
+   * retried for a moment. Then one that was not held is left to the meter, which repeats it,
+   * and one that was held is free for the owner: the hold expires, and nothing is charged later without notice.
    */
-  async #commit(request: CommitRequest): Promise<void> {
-    const { credits, log } = this.#deps;
+  async #commit(request: CommitRequest, meter: LiveMeter): Promise<void> {
+    const { credits, log, isHeld } = this.#deps;
     for (const delayMs of [...retryDelaysMs, null]) {
       try {
         return this.#deps.onCharged((await credits.commit(request)).available);
       } catch (error) {
         if (!isStoreUnavailable(error)) throw error;
-        if (delayMs === null) return log.error({ err: error, ...request }, 'charge failed');
-        await sleep(delayMs);
+        if (delayMs !== null) await sleep(delayMs);
+        else if (isHeld) log.error({ err: error, ...request }, 'charge failed');
+        else meter.defer(request);
       }
     }
   }

@@ -1,12 +1,12 @@
 /** The state of the service at a glance, composed of what each folder counts. */
 import type { OverviewResponse } from '@berth/contract';
-import type { Credits } from '../credits/credits.ts';
 import type { Disk } from '../disk/disk.ts';
 import type { EgressGate } from '../egress/egress.ts';
 import type { Fleet, FleetSummary } from '../fleet/fleet.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Loop } from '../lib/loop.ts';
+import type { Metering } from '../metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import type { Metrics } from './metrics.ts';
@@ -17,7 +17,7 @@ export interface OverviewDeps {
   fleet: Pick<Fleet, 'summary'>;
   sessions: Pick<Sessions, 'counts'>;
   jobs: Pick<Jobs, 'counts'>;
-  credits: Pick<Credits, 'totals'>;
+  metering: Pick<Metering, 'creditTotals'>;
   selfHeal: Pick<SelfHeal, 'countBlocks'>;
   gate: Pick<EgressGate, 'stats'>;
   disk: Pick<Disk, 'state'>;
@@ -45,7 +45,7 @@ export class Overviews {
       this.#deps.fleet.summary(),
       this.#deps.sessions.counts(),
       this.#deps.jobs.counts(),
-      this.#deps.credits.totals(),
+      this.#deps.metering.creditTotals(),
       this.#deps.selfHeal.countBlocks(new Date(clock.now().getTime() - dayMs)),
       this.#deps.metrics.denials(),
     ]);
