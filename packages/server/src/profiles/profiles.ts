@@ -16,6 +16,7 @@ import { mergeContent, openContent, sealContent, type ProfileKey } from './conte
 import {
   countProfiles,
   deleteProfile,
+  deleteUnusedProfile,
   findProfile,
   insertProfile,
   listProfiles,
@@ -47,6 +48,16 @@ export interface SavedProfile {
   origins: number;
   /** Origins for which there was no room. */
   dropped: number;
+}
+
+/** A profile as a session begins to use it. */
+export interface UsedProfile extends ProfileKey {
+  name: string;
+  /** Whether it is created where there is none: the session has named it, and saves it at its end. */
+  mayCreate: boolean;
+  /** Who creates the session, as the audit log names them. */
+  actor: string;
+  usedAt: Date;
 }
 
 /** Of an owner. Each may take as much of the database as its content. */
@@ -89,14 +100,15 @@ export class Profiles {
 
   /**
    * The profile for a new session. Waits for a session that has ended and saves it now. One that is to be saved and has
-   * no such name yet is created. @throws ServiceError profile_not_found, profile_locked, profile_limit_reached
+   * no such name yet gets an id, and is created by `use`: a session that is refused leaves none.
+   * @throws ServiceError profile_not_found, profile_locked
    */
-  async open(owner: string, request: ProfileRequest, { actor, signal }: { actor: string; signal: AbortSignal }): Promise<Profile> {
+  async open(owner: string, request: ProfileRequest, signal: AbortSignal): Promise<Pick<Profile, 'profileId' | 'name'>> {
     const { id, name = '', save_changes: savesChanges } = request;
     const { store } = this.#deps;
     const selector = id === undefined ? { owner, name } : { owner, id };
     const existing = await findProfile(store, selector);
-    if (!existing && id === undefined && savesChanges) await this.#create(owner, name, actor);
+    if (!existing && id === undefined && savesChanges) return { profileId: newId('pro'), name };
     const profile = existing && !existing.writer?.isEnding ? existing : await this.#awaitSave(selector, signal);
     if (profile.writer && (savesChanges || profile.writer.isEnding)) throw profileLocked(profile.writer);
     return profile;
@@ -112,27 +124,37 @@ export class Profiles {
     }
   }
 
-  /** No effect where another request has created it meanwhile. */
-  async #create(owner: string, name: string, actor: string): Promise<void> {
-    const { store, owners, audit, clock } = this.#deps;
-    await store.transaction(async (tx) => {
-      await owners.lock(tx, owner);
-      if (await findProfile(tx, { owner, name })) return;
-      if ((await countProfiles(tx, owner)) >= profilesPerOwnerMax)
-        throw new ServiceError(
-          'profile_limit_reached',
-          `The limit of ${profilesPerOwnerMax} profiles is reached. Delete one that you no longer use.`,
-          { details: { limit: profilesPerOwnerMax } },
-        );
-      const profileId = newId('pro');
-      await insertProfile(tx, { profileId, owner, name, createdAt: clock.now() });
-      await audit.record(tx, { actor, action: 'profile.created', owner, subject: profileId, details: { name } });
-    });
+  /**
+   * Uses the profile, in the transaction that stores its session, and creates one that `open` has found missing.
+   * @throws ServiceError profile_not_found where it has been deleted, profile_limit_reached, and profile_locked where
+   * another session has created one of its name meanwhile
+   */
+  async use(tx: Tables, profile: UsedProfile): Promise<void> {
+    const { profileId, owner, name, mayCreate, usedAt } = profile;
+    if (await touchProfile(tx, profileId, usedAt)) return;
+    if (!mayCreate) throw profileNotFound();
+    await this.#deps.owners.lock(tx, owner);
+    const other = await findProfile(tx, { owner, name });
+    if (other) throw profileLocked(other.writer);
+    await this.#create(tx, profile);
   }
 
-  /** In the transaction that stores the session. @throws ServiceError profile_not_found where it has been deleted */
-  async use(tx: Tables, profileId: string): Promise<void> {
-    if (!(await touchProfile(tx, profileId, this.#deps.clock.now()))) throw profileNotFound();
+  async #create(tx: Tables, { profileId, owner, name, actor, usedAt }: UsedProfile): Promise<void> {
+    if ((await countProfiles(tx, owner)) >= profilesPerOwnerMax)
+      throw new ServiceError(
+        'profile_limit_reached',
+        `The limit of ${profilesPerOwnerMax} profiles is reached. Delete one that you no longer use.`,
+        { details: { limit: profilesPerOwnerMax } },
+      );
+    await insertProfile(tx, { profileId, owner, name, createdAt: usedAt });
+    await touchProfile(tx, profileId, usedAt);
+    await this.#deps.audit.record(tx, { actor, action: 'profile.created', owner, subject: profileId, details: { name } });
+  }
+
+  /** Deletes a profile that a session has created, which never became ready, unless another one has used it since. */
+  async discard(tx: Tables, { profileId, owner, name, actor, usedAt }: UsedProfile): Promise<void> {
+    if (!(await deleteUnusedProfile(tx, profileId, usedAt))) return;
+    await this.#deps.audit.record(tx, { actor, action: 'profile.deleted', owner, subject: profileId, details: { name } });
   }
 
   /** The error of a session that another one was faster than. */

@@ -138,6 +138,19 @@ export async function deleteProfile(tx: Tables, profileId: string): Promise<void
   await own(tx).deleteFrom('profiles').where('profile_id', '=', profileId).execute();
 }
 
+/** Deletes a profile that was created and last used at that time, and never saved. False where there is none. */
+export async function deleteUnusedProfile(tx: Tables, profileId: string, at: Date): Promise<boolean> {
+  const row = await own(tx)
+    .deleteFrom('profiles')
+    .where('profile_id', '=', profileId)
+    .where('created_at', '=', at)
+    .where('last_used_at', '=', at)
+    .where('saved_at', 'is', null)
+    .returning('profile_id')
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
 /** undefined: it is deleted; null: nothing was saved yet. */
 export async function readContent(tables: Tables, profileId: string): Promise<Buffer | null | undefined> {
   const row = await own(tables).selectFrom('profiles').select('content').where('profile_id', '=', profileId).executeTakeFirst();

@@ -15,7 +15,7 @@ import type { Log } from '../lib/log.ts';
 import { nameSession } from '../lib/sections.ts';
 import type { Metering, Ticket } from '../metering/metering.ts';
 import type { Owners } from '../owners/owners.ts';
-import type { Profiles } from '../profiles/profiles.ts';
+import type { Profiles, UsedProfile } from '../profiles/profiles.ts';
 import { isUniqueViolation, type Store, type Tables } from '../store/store.ts';
 import { sessionLost } from './errors.ts';
 import { LiveSession } from './live.ts';
@@ -217,21 +217,21 @@ export class Lifecycle {
     return session;
   }
 
-  async #insert({ record, tier, actor }: SessionSpec): Promise<void> {
+  async #insert({ record, request, tier, actor }: SessionSpec): Promise<void> {
     const { owner, sessionId: subject } = record;
-    const { profile_id: profileId } = record.settings.profile ?? {};
+    const profile = usedProfileOf(record, actor);
     const { store, profiles } = this.#deps;
     try {
       await store.transaction(async (tx) => {
         if (!isOfFetches(record)) await this.#assertConcurrencyLimit(tx, owner, tier.concurrency_limit);
-        if (profileId !== undefined) await profiles.use(tx, profileId);
+        if (profile) await profiles.use(tx, { ...profile, mayCreate: profile.mayCreate && request.profile?.id === undefined });
         await insertSession(tx, record);
         if (!isOfFetches(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
       });
     } catch (error) {
       if (isUniqueViolation(error, liveNameIndex))
         throw new ServiceError('name_taken', `A live session named "${record.name}" already exists. End it, or choose another name.`);
-      if (profileId !== undefined && isUniqueViolation(error, profileWriterIndex)) throw await profiles.lockedError({ owner, profileId });
+      if (profile && isUniqueViolation(error, profileWriterIndex)) throw await profiles.lockedError(profile);
       throw error;
     }
   }
@@ -387,10 +387,12 @@ export class Lifecycle {
   /** With its audit entry, in one transaction. False when another transition came first. */
   #moveToEnd(record: SessionRecord, { reason, actor }: End, { at, ...move }: EndTransition): Promise<boolean> {
     const { owner, sessionId: subject } = record;
-    const { store, audit } = this.#deps;
+    const { store, audit, profiles } = this.#deps;
+    const profile = record.startedAt === null ? usedProfileOf(record, actor) : null;
     return store.transaction(async (tx) => {
       const moved = await moveSession(tx, subject, { ...move, ended: { reason, at } });
       if (moved && !isOfFetches(record)) await audit.record(tx, { actor, action: 'session.ended', owner, subject, details: { reason } });
+      if (moved && profile?.mayCreate) await profiles.discard(tx, profile);
       return moved;
     });
   }
@@ -406,6 +408,12 @@ type EndTransition = Omit<SessionTransition, 'ended' | 'startedAt'> & { at: Date
 
 /** The service itself starts and ends machines for fetches: they have no audit entries and are not the plan's sessions. */
 const isOfFetches = ({ settings }: SessionRecord): boolean => settings.purpose === 'fetch';
+
+function usedProfileOf({ owner, settings: { profile }, createdAt: usedAt }: SessionRecord, actor: string): UsedProfile | null {
+  if (!profile) return null;
+  const { profile_id: profileId, name, save_changes: mayCreate } = profile;
+  return { owner, profileId, name, mayCreate, actor, usedAt };
+}
 
 function emitEnd(session: LiveSession, reason: EndedReason): void {
   if (session.hasEmittedEnd) return;

@@ -182,12 +182,12 @@ export class Sessions {
   }
 
   async #admit(spec: Omit<SessionSpec, 'ticket'>, signal: AbortSignal): Promise<Reservation> {
-    const { request, record, actor } = spec;
+    const { request, record } = spec;
     if (!request.profile) return this.#lifecycle.admit(spec);
     // It is in an address, and was promised to reach nothing but the sessions that it created.
     if (record.settings.connect_token_id !== undefined)
       throw new ServiceError('invalid_connect_token', 'A connect token opens no profiles. Send an API key in the header instead.');
-    const { profileId, name } = await this.#deps.profiles.open(record.owner, request.profile, { actor, signal });
+    const { profileId, name } = await this.#deps.profiles.open(record.owner, request.profile, signal);
     const profile = { profile_id: profileId, name, save_changes: request.profile.save_changes };
     return this.#lifecycle.admit({ ...spec, record: { ...record, settings: { ...record.settings, profile } } });
   }
