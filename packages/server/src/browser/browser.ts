@@ -58,7 +58,7 @@ export type {
 } from './model.ts';
 export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError } from './page/model.ts';
-export { toQuietOptions, untilQuiet, whenQuiet } from './page/quiet.ts';
+export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
 export type * from './page/model.ts';
 export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
 

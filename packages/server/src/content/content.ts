@@ -8,6 +8,7 @@ import { ThreadFailed, ThreadPool, type ThreadFailure } from '../lib/thread-pool
 import type { ContentOptions, ContentResult } from './model.ts';
 import { load } from 'cheerio/slim';
 import { sourceOf } from '../page-scripts/page-scripts.ts';
+import * as hiding from '../page-scripts/hiding.ts';
 import * as page from '../page-scripts/snapshot.ts';
 
 export type { ContentFormat, ContentOptions, ContentResult, ExtractField } from './model.ts';
@@ -143,4 +144,10 @@ function isSelector(selector: string): boolean {
 }
 
 /** An expression for a page's isolated world: a function of `SnapshotOptions` that returns a `Snapshot`. */
-export const snapshotScript: string = `((options) => {\n${sourceOf(page)}\nreturn takeSnapshot(options);\n})`;
+export const snapshotScript: string = `((options) => {\n${sourceOf(page, hiding)}\nreturn takeSnapshot(options);\n})`;
+
+/** What a reader of the snapshot must know. */
+export const visibleWarnings = ({ isHidden, framesLeftOut }: Pick<page.Snapshot, 'isHidden' | 'framesLeftOut'>): string[] => [
+  ...(isHidden ? ['page_hidden'] : []),
+  ...(framesLeftOut > 0 ? [`frames_left_out:${framesLeftOut}`] : []),
+];

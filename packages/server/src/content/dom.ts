@@ -87,7 +87,9 @@ export function isHidden(node: Node): boolean {
   const { name, attribs } = node;
   // Some pages hide themselves until a script has run.
   if (name === 'html' || name === 'body') return false;
-  if (nonTextTags.has(name) || attribs['hidden'] !== undefined) return true;
+  if (nonTextTags.has(name)) return true;
+  // Found by a search in the page, it opens.
+  if (attribs['hidden'] !== undefined && attribs['hidden'].toLowerCase() !== 'until-found') return true;
   if (name === 'dialog') return attribs['open'] === undefined;
   const style = attribs['style'];
   return style !== undefined && /(^|;)\s*display\s*:\s*none\b/i.test(style);

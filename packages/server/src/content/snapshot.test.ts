@@ -52,6 +52,8 @@ const pages: Record<string, { type?: string; headers?: Record<string, string>; b
   },
   '/xml': { type: 'application/xml', body: '<?xml version="1.0"?><feed><entry>one<![CDATA[ & two]]></entry></feed>' },
   '/frames': { body: '<!doctype html><title>fr</title><iframe src="/plain"></iframe>' },
+  '/linked': { body: '<!doctype html><p>Linked <a href="/more">more</a></p>' },
+  '/frameset': { body: '<!doctype html><title>set</title><frameset cols="1,1"><frame src="/plain"><frame src="/linked"></frameset>' },
   '/article': { body: `<!doctype html><title>art</title><nav>${'<a href=/>home</a>'.repeat(5)}</nav>${article}<footer>foot</footer>` },
   '/strict': {
     headers: { 'content-security-policy': "default-src 'none'; require-trusted-types-for 'script'; trusted-types none" },
@@ -227,13 +229,98 @@ describe('the snapshot of a page', () => {
       html: '<!DOCTYPE html>',
       title: '',
       truncated: false,
+      isHidden: false,
+      framesLeftOut: 0,
     });
     await page.evaluate(() => document.append(document.createElement('div')));
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
   });
 
-  it('leaves frames unchanged', async () => {
-    assert.match((await snapshot('/frames')).html, /<iframe src="\/plain"><\/iframe>/);
+  it('leaves frames of the document unchanged', async () => {
+    assert.match((await snapshot('/frames', { visibleOnly: false })).html, /<iframe src="\/plain"><\/iframe>/);
+  });
+
+  it('has what frames of the same site show in their place, with absolute addresses', async () => {
+    await page.goto(`${site}/plain`);
+    await page.setContent(
+      `<p>before</p><iframe srcdoc="<p style='display:none'>gone</p><p>one</p><iframe srcdoc='<p>inner</p>'></iframe>"></iframe><p>between</p>` +
+        `<iframe src="${site}/linked"></iframe><p>after</p><div style="display:none"><iframe srcdoc="hidden"></iframe></div>`,
+    );
+    const { html, framesLeftOut } = await inPage(snapshotScript);
+    assert.match(html, /before.*<p>one<\/p>.*<p>inner<\/p>.*between.*href="http:\/\/127[^"]*\/more".*after/s);
+    assert.doesNotMatch(html, /gone|hidden|<iframe/);
+    assert.equal(framesLeftOut, 0);
+  });
+
+  it('has what a set of frames shows', async () => {
+    const { html } = await snapshot('/frameset');
+    assert.match(html, /1 &lt; 2.*Linked/s);
+  });
+
+  it('counts the visible frames that it does not have, and names them', async () => {
+    await page.goto(`${site}/plain`);
+    const other = site.replace('127.0.0.1', 'localhost');
+    await page.setContent(
+      `<iframe src="${other}/plain" title="Other"></iframe><iframe src="${other}/plain" width=1 height=1 style="border:0"></iframe>` +
+        `<iframe src="${other}/plain" style="display:none"></iframe>`,
+    );
+    const { html, framesLeftOut } = await inPage(snapshotScript);
+    assert.deepEqual([framesLeftOut, html.split('<iframe').length - 1], [1, 1]);
+    await page.setContent('<iframe srcdoc="<p>word</p>"></iframe>'.repeat(60));
+    const many = await inPage(snapshotScript);
+    assert.deepEqual([many.framesLeftOut, many.html.split('word</p></div>').length - 1], [10, 50]);
+  });
+
+  /** Which of the words are in the snapshot. */
+  async function shownOf(body: string, words: string): Promise<string> {
+    await page.setContent(`<!doctype html><body><p>always</p>${body}`);
+    const { html } = await inPage(snapshotScript);
+    return words
+      .split(' ')
+      .filter((word) => html.includes(`${word}<`))
+      .join(' ');
+  }
+
+  it('omits what is transparent, without size or cut off', async () => {
+    const words = 'transparent zero reader clipped path away collapsed shown auto raised';
+    const shown = await shownOf(
+      `<p style="opacity:0">transparent</p><div style="height:0;overflow:hidden"><p>zero</p></div>
+       <span style="position:absolute;width:1px;height:1px;overflow:hidden;clip:rect(0,0,0,0)">reader</span>
+       <span style="position:absolute;clip:rect(1px,1px,1px,1px)">clipped</span><p style="clip-path:inset(50%)">path</p>
+       <p style="position:absolute;left:-9999px">away</p><p style="content-visibility:hidden"><span>collapsed</span></p>
+       <p aria-hidden=true>shown</p><div style="content-visibility:auto"><p>auto</p></div>
+       <div style="height:0;overflow:hidden"><p style="position:fixed">raised</p></div>`,
+      words,
+    );
+    assert.equal(shown, 'shown auto raised');
+  });
+
+  it('keeps what a visitor sees by scrolling or by opening it', async () => {
+    const words = 'faded moved tall answer later menu';
+    const shown = await shownOf(
+      `<p style="opacity:0;transition:opacity 1s">faded</p><p style="opacity:0;transform:translateY(20px)">moved</p>
+       <div style="height:9px;overflow:auto"><p>tall</p></div><details><summary>Q</summary><div style="overflow:hidden"><p>answer</p></div></details>
+       <div hidden="until-found"><p>later</p></div><div style="position:absolute;opacity:0;transition:opacity 1s"><p>menu</p></div>`,
+      words,
+    );
+    assert.equal(shown, 'faded moved tall answer later');
+  });
+
+  it('says that a page hides itself, and has what it would show', async () => {
+    for (const style of ['display:none', 'visibility:hidden', 'opacity:0'])
+      for (const [open, close] of [
+        [`<body style="${style}">`, ''],
+        [`<html style="${style}"><body>`, ''],
+        [`<body><div id=app style="${style}">`, '</div><script></script>'],
+      ]) {
+        await page.setContent(`${open}<h1>Head</h1><div style="overflow:hidden"><p>Text</p></div><p style="display:none">gone</p>${close}`);
+        const { html, isHidden } = await inPage(snapshotScript);
+        assert.equal(isHidden, true, `${open}`);
+        assert.match(html, /Head.*Text/s, `${open}`);
+        assert.doesNotMatch(html, /gone/, `${open}`);
+      }
+    await page.setContent('<body><p>Text</p><div style="display:none"><p>dialog</p></div>');
+    assert.equal((await inPage(snapshotScript)).isHidden, false);
   });
 
   it('serializes deeper nesting than a parser allows', async () => {

@@ -1,7 +1,7 @@
 /** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
-import { snapshotScript, type Converter, type Snapshot } from '../content/content.ts';
-import { untilQuiet, type Page } from '../browser/browser.ts';
+import { snapshotScript, visibleWarnings, type Converter, type Snapshot } from '../content/content.ts';
+import { untilQuiet, untilShown, type Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
 
@@ -27,7 +27,13 @@ export async function takeSnapshot(page: Page, format: PageContent['format'], si
   const options = { visibleOnly: format === 'markdown' || format === 'text', maxBytes: htmlBytesMax };
   const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
   await untilQuiet(page, { leftMs: timeoutMs / 4, signal });
-  const snapshot = await page.call<Snapshot>(page.mainFrame(), snapshotScript, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
+  const take = (): Promise<Snapshot> =>
+    page.call<Snapshot>(page.mainFrame(), snapshotScript, [options], { signal, timeoutMs, maxBytes: answerBytesMax });
+  let snapshot = await take();
+  if (snapshot.isHidden) {
+    await untilShown(page, { leftMs: timeoutMs, signal });
+    snapshot = await take();
+  }
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
 
@@ -39,7 +45,7 @@ export async function convertSnapshot(
 ): Promise<PageContent> {
   const { format, onlyMainContent } = options;
   const base = { tab_id: tabId, url, title: snapshot.title, format };
-  const warnings = snapshot.truncated ? ['content_cut'] : [];
+  const warnings = [...(snapshot.truncated ? ['content_cut'] : []), ...visibleWarnings(snapshot)];
   // The snapshot needs no conversion.
   if (format === 'html' && !onlyMainContent) return { ...base, content: snapshot.html, links: null, warnings: warnings };
   const conversion = { url, formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };

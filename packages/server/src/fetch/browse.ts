@@ -2,7 +2,7 @@
 import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
-import type { Converter } from '../content/content.ts';
+import { visibleWarnings, type Converter } from '../content/content.ts';
 import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -152,6 +152,7 @@ export class Browse {
     const { probe, whole, visible } = snapshot;
     if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
     if (whole.truncated) result.warnings.push('html_truncated');
+    if (visible) result.warnings.push(...visibleWarnings(visible));
     result.title = whole.title || result.title;
     const source = { url: result.finalUrl, html: whole.html, visible };
     await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs });

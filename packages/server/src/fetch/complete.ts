@@ -1,6 +1,6 @@
 /** Reads a page once its scripts have shown what they load, within bounds. */
 import type { FetchRequest } from '@berth/contract';
-import { PageError, toQuietOptions, type PrivatePage } from '../browser/browser.ts';
+import { PageError, toQuietOptions, untilShown, type PrivatePage } from '../browser/browser.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import { readPageSnapshot, type PageSnapshot } from './capture.ts';
 
@@ -34,13 +34,19 @@ export async function readCompletePage(page: PrivatePage, request: FetchRequest,
   const deadline = budget.within(Math.min(timeoutScale.ms(completeMsMax), budget.leftMs / 4));
   let isFresh = false;
   let isReplaced = false;
+  const read = async (quiet: ReturnType<typeof toQuietOptions> | null): Promise<PageSnapshot | null> => {
+    const first = await readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs, quiet });
+    if (waitsFor === 'nothing' || first?.visible?.isHidden !== true) return first;
+    await untilShown(page.page, { leftMs: budget.leftMs / 2, signal });
+    return readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs, quiet: null });
+  };
   for (let reads = 1; ; reads += 1) {
     const { isComplete, hasWaited } = await waitForRequests(page, waitsFor === 'nothing' ? 0 : deadline.leftMs);
     isFresh ||= hasWaited;
     const isLast = waitsFor !== 'content' || !isComplete || reads === readsMax || deadline.leftMs === 0;
     const quiet = isLast ? null : toQuietOptions(timeoutScale, { leftMs: deadline.leftMs, isFresh });
     try {
-      const snapshot = await readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs, quiet });
+      const snapshot = await read(quiet);
       const isPending = !(await page.waitForScriptRequests(0));
       if (isLast || !isPending || !snapshot) return { snapshot, isPending: isPending && waitsFor !== 'nothing', isReplaced };
     } catch (error) {

@@ -1,12 +1,13 @@
 /**
- * Serializes the document without changing it. Sent as text: these functions use
- * each other and nothing else of this module.
+ * Serializes the document without changing it. Sent as text, together with
+ * `hiding.ts`: these functions use each other and nothing else of this module.
  *
  * A page may name its elements after properties that a script reads:
  * `<img name="body">` replaces `document.body`, and a form's
  * `<input name="childNodes">` its own. So all reads use the getters of the
  * prototypes, which are separate in the isolated context.
  */
+import { pageHiding, type Hiding } from './hiding.ts';
 
 export interface SnapshotOptions {
   /** Omits what the page's styles hide, and marks what they display otherwise than its tag says: the HTML is for reading. */
@@ -21,13 +22,18 @@ export interface Snapshot {
   title: string;
   /** The page exceeded `maxBytes`; the HTML is still well-formed. */
   truncated: boolean;
+  /** With `visibleOnly`: the page hides itself as a whole. The HTML has what it would show. */
+  isHidden: boolean;
+  /** With `visibleOnly`: the visible frames whose documents are not in the HTML, because they are of other sites, or too many. */
+  framesLeftOut: number;
 }
 
 export function takeSnapshot(options: SnapshotOptions): Snapshot {
   const page = natives();
   const plain = options.visibleOnly || hasShadowRoots(page) ? null : plainHtml(page, options.maxBytes);
-  const { html, truncated } = plain === null ? serialize(page, options) : { html: plain, truncated: false };
-  return { html, title: page.title(document) ?? '', truncated };
+  const rest = { truncated: false, isHidden: false, framesLeftOut: 0 };
+  const serialized = plain === null ? serialize(page, options) : { ...rest, html: plain };
+  return { ...serialized, title: page.title(document) ?? '' };
 }
 
 type Getter<Value> = (from: unknown) => Value;
@@ -51,6 +57,10 @@ export function natives() {
     textContent: getter<string | null>(Node.prototype, 'textContent'),
     body: getter<HTMLElement | null>(Document.prototype, 'body'),
     root: getter<Element | null>(Document.prototype, 'documentElement'),
+    frameDocument: getter<Document | null>(HTMLIFrameElement.prototype, 'contentDocument'),
+    oldFrameDocument: getter<Document | null>(HTMLFrameElement.prototype, 'contentDocument'),
+    baseUri: getter<string>(Node.prototype, 'baseURI'),
+    rect: (element: Element): DOMRect => Element.prototype.getBoundingClientRect.call(element),
     title: getter<string | undefined>(Document.prototype, 'title'),
     doctype: getter<DocumentType | null>(Document.prototype, 'doctype'),
     inputType: getter<string>(HTMLInputElement.prototype, 'type'),
@@ -79,6 +89,13 @@ interface Level {
   end: string;
   isRaw: boolean;
   isHidden: boolean;
+  /** What it holds is cut off, except what is positioned by something around it. */
+  isClipped: boolean;
+  /** Boxes say nothing: it is collapsed, or in a page without boxes. */
+  isCollapsed: boolean;
+  /** The address of the frame's document; null in the page's own. */
+  base: string | null;
+  frameDepth: number;
   /** How it displays its children: `flex`, `inline-grid`. */
   display: string;
   /** What happens to the white space of its text, as the conversion knows it: `normal`, `pre` or `lines`. */
@@ -108,12 +125,31 @@ export function isFilledIn(page: Natives, element: Element): boolean {
   return type !== 'password' && type !== 'file' && page.inputValue(element) !== page.attribute(element, 'value');
 }
 
-export function serialize(page: Natives, options: SnapshotOptions): { html: string; truncated: boolean } {
+/** What the serialization of one page shares. */
+interface Writing {
+  options: SnapshotOptions;
+  output: ReturnType<typeof limitedOutput>;
+  hiding: Hiding;
+  frames: { read: number; leftOut: number };
+}
+
+export function serialize(page: Natives, options: SnapshotOptions): Omit<Snapshot, 'title'> {
   const output = limitedOutput(options.maxBytes);
+  const hiding = options.visibleOnly ? pageHiding() : { by: [], isInherited: false, isWithoutBoxes: false };
+  const writing: Writing = { options, output, hiding, frames: { read: 0, leftOut: 0 } };
   const root = page.root(document);
   if (page.doctype(document)) output.add('<!DOCTYPE html>', '');
-  const outermost = { end: '', isRaw: false, isHidden: false, display: 'block', space: 'normal' };
-  const levels: Level[] = [{ ...outermost, nodes: root ? [root] : [], next: 0 }];
+  const outermost = {
+    end: '',
+    isRaw: false,
+    isHidden: false,
+    display: 'block',
+    space: 'normal',
+    isClipped: false,
+    base: null,
+    frameDepth: 0,
+  };
+  const levels: Level[] = [{ ...outermost, isCollapsed: hiding.isWithoutBoxes, nodes: root ? [root] : [], next: 0 }];
   for (let level = levels.at(-1); level && !output.full(); level = levels.at(-1)) {
     const node = level.nodes[level.next];
     level.next += 1;
@@ -121,7 +157,7 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
       output.close(level.end);
       levels.pop();
     } else if (page.type(node) === 1) {
-      const inner = openElement(page, node as Element, level, { options, output });
+      const inner = openElement(page, node as Element, level, writing);
       if (inner) levels.push(inner);
     } else if (page.type(node) === 3 && !level.isHidden) {
       const { data } = node as Text;
@@ -133,27 +169,29 @@ export function serialize(page: Natives, options: SnapshotOptions): { html: stri
     }
   }
   for (const level of levels.toReversed()) output.close(level.end);
-  return { html: output.toString(), truncated: output.full() };
+  const isHidden = hiding.by.length > 0;
+  return { html: output.toString(), truncated: output.full(), isHidden, framesLeftOut: writing.frames.leftOut };
 }
 
 /** Writes the start tag. Returns null if there are no children to write. */
-export function openElement(
-  page: Natives,
-  element: Element,
-  around: Level,
-  { options, output }: { options: SnapshotOptions; output: ReturnType<typeof limitedOutput> },
-): Level | null {
+export function openElement(page: Natives, element: Element, around: Level, writing: Writing): Level | null {
+  const { options, output } = writing;
   const isHtml = page.namespace(element) === 'http://www.w3.org/1999/xhtml';
   const name = isHtml ? page.localName(element) : page.tagName(element);
   // A shadow root's styles are scoped; in the flat tree they would apply to the page.
   if ((name === 'style' || name === 'link') && page.isInShadow(element)) return null;
-  const visibility = options.visibleOnly ? visibilityOf(name, element) : 'shown';
+  const visibility = options.visibleOnly ? visibilityOf(page, name, element, { around, hiding: writing.hiding }) : 'shown';
   if (visibility === 'none') return null;
   const nodes = childrenOf(page, name, element, options);
   const { display, space, marks } = options.visibleOnly ? layoutOf(page, name, element, around) : { ...around, marks: null };
-  const inner = { nodes, next: 0, end: '', isRaw: false, isHidden: visibility === 'hidden', display, space };
-  if (visibility === 'hidden' || (name === 'slot' && page.isInShadow(element))) return inner;
-  const tag = `<${name}${attributesOf(page, element, marks)}>`;
+  const isSlot = name === 'slot' && page.isInShadow(element);
+  const isClipped = visibility === 'clipped' || (isSlot && around.isClipped);
+  const isHidden = visibility === 'hidden' || isClipped || (isSlot && around.isHidden);
+  const isCollapsed = around.isCollapsed || isCollapsible(page, name, element);
+  const inner = { ...around, nodes, next: 0, end: '', isRaw: false, isHidden, isClipped, isCollapsed, display, space };
+  if (isHidden || isSlot) return inner;
+  if (options.visibleOnly && isHtml && /^(i?frame|frameset)$/.test(name)) return openFrame(page, element, { name, inner, writing });
+  const tag = `<${name}${attributesOf(page, element, marks, around.base)}>`;
   const isVoid =
     isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
   const end = isVoid ? '' : `</${name}>`;
@@ -166,14 +204,96 @@ export function openElement(
   return isVoid ? null : { ...inner, end, isRaw: isHtml && /^(style|script|xmp|iframe|noembed|noframes|noscript|plaintext)$/.test(name) };
 }
 
-/** Whether the page's styles show an element: 'none' hides the whole subtree, 'hidden' may be overridden by descendants. */
-export function visibilityOf(name: string, element: Element): 'shown' | 'hidden' | 'none' {
-  // Elements that are never rendered describe the page or belong to rendered ones. Some pages hide their body until a script has finished.
+/** Writes a block with what the frame shows, or the frame itself where its document is out of reach. */
+export function openFrame(
+  page: Natives,
+  element: Element,
+  { name, inner, writing: { output, frames } }: { name: string; inner: Level; writing: Writing },
+): Level | null {
+  if (name === 'frameset') return output.add('<div>', '</div>') ? { ...inner, end: '</div>' } : null;
+  const shown = name === 'frame' ? page.oldFrameDocument(element) : page.frameDocument(element);
+  const body = shown && page.body(shown);
+  // Nobody reads more frames; frames in frames in frames are loops.
+  if (body && frames.read < 50 && inner.frameDepth < 5) {
+    frames.read += 1;
+    if (page.children(body).length === 0) return openUnread(page, element, { inner, output });
+    const base = page.baseUri(body).slice(0, 8192);
+    const nodes = page.localName(body) === 'frameset' ? [body] : childrenOf(page, 'body', body, { visibleOnly: true, maxBytes: 0 });
+    if (!output.add('<div>', '</div>')) return null;
+    return { ...inner, nodes, end: '</div>', display: 'block', space: 'normal', base, frameDepth: inner.frameDepth + 1 };
+  }
+  const { width, height } = page.rect(element);
+  if (width > 1 && height > 1) frames.leftOut += 1;
+  return openUnread(page, element, { inner, output });
+}
+
+export function openUnread(
+  page: Natives,
+  element: Element,
+  { inner, output }: { inner: Level; output: ReturnType<typeof limitedOutput> },
+): null {
+  const { width, height } = page.rect(element);
+  // Smaller ones count visits. The end tag is written at once: what is in the element is for browsers without frames.
+  if ((width > 1 && height > 1) || inner.isCollapsed) output.add(`<iframe${attributesOf(page, element, [], inner.base)}></iframe>`, '');
+  return null;
+}
+
+/** Whether it is closed now, and opens where a visitor asks for it: its answers are text of the page. */
+export function isCollapsible(page: Natives, name: string, element: Element): boolean {
+  if (name === 'details') return !page.hasAttribute(element, 'open');
+  return page.attribute(element, 'hidden').toLowerCase() === 'until-found';
+}
+
+/**
+ * Whether the page's styles show an element: 'none' hides the whole subtree,
+ * 'hidden' may be overridden by descendants, and 'clipped' by those that
+ * something around the element positions.
+ */
+export function visibilityOf(
+  page: Natives,
+  name: string,
+  element: Element,
+  { around, hiding }: { around: Level; hiding: Hiding },
+): 'shown' | 'hidden' | 'clipped' | 'none' {
+  // Elements that are never rendered describe the page or belong to rendered ones.
   if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name))
     return 'shown';
-  const { display, visibility } = getComputedStyle(element);
-  if (display === 'none') return 'none';
-  return visibility === 'hidden' || visibility === 'collapse' ? 'hidden' : 'shown';
+  if (hiding.by.includes(element)) return 'shown';
+  const style = getComputedStyle(element);
+  if (style.display === 'none') return 'none';
+  if (style.contentVisibility === 'hidden' && !isCollapsible(page, name, element)) return 'none';
+  if (isTransparent(element, style)) return 'none';
+  const isPlaced = /^(absolute|fixed)$/.test(style.position);
+  if (around.isClipped && !isPlaced) return style.position === 'static' ? 'clipped' : 'none';
+  const isCut = !around.isCollapsed && isCutOff(page, name, element, style);
+  if (isCut) return style.position === 'static' ? 'clipped' : 'none';
+  const isInvisible = style.visibility === 'hidden' || style.visibility === 'collapse';
+  return isInvisible && !(hiding.isInherited && around.base === null) ? 'hidden' : 'shown';
+}
+
+/** What is only transparent until a visitor scrolls to it, in its place in the page, counts as shown. */
+export function isTransparent(element: Element, style: CSSStyleDeclaration): boolean {
+  if (style.opacity !== '0') return false;
+  if (Element.prototype.getAnimations.call(element).some(({ playState }) => playState === 'running')) return false;
+  const fades = /\b(opacity|all)\b/.test(style.transitionProperty) && /[1-9]/.test(style.transitionDuration);
+  const isInPlace = /^(static|relative)$/.test(style.position) && style.pointerEvents !== 'none';
+  return !isInPlace || !(fades || style.transform !== 'none' || style.willChange.includes('opacity'));
+}
+
+/** Whether nothing of an element is in sight: it has no size and cuts off what is larger, or stands outside of the page. */
+export function isCutOff(page: Natives, name: string, element: Element, style: CSSStyleDeclaration): boolean {
+  const { clip, clipPath, position, display, overflowX, overflowY } = style;
+  if (/^(inset\(([5-9]\d|\d{3,})(\.\d+)?%|circle\(0(px|%)?\b|polygon\((0(px|%)?[ ,]*)+\))/.test(clipPath)) return true;
+  if (position === 'absolute' || position === 'fixed') {
+    const [top = 0, right = 0, bottom = 0, left = 0] = (/^rect\(([^)]*)\)/.exec(clip)?.[1] ?? '').split(/[ ,]+/).map(parseFloat);
+    if (clip !== 'auto' && right - left <= 1 && bottom - top <= 1) return true;
+    const rect = page.rect(element);
+    if ((parseFloat(style.left) < -900 && rect.right < 0) || (parseFloat(style.top) < -900 && rect.bottom < 0)) return true;
+  }
+  if (overflowX === 'visible' || overflowY === 'visible' || /^(inline|contents)$/.test(display)) return false;
+  if (/^(img|svg|video|audio|canvas|iframe|frame|object|embed|input|textarea|select|button|math)$/.test(name)) return false;
+  const { width, height } = page.rect(element);
+  return width <= 1 || height <= 1;
 }
 
 /** How an element is displayed. `marks`: what its tag does not say, in the words that the conversion reads. */
@@ -183,8 +303,9 @@ export function layoutOf(
   element: Element,
   around: Level,
 ): { display: string; space: string; marks: string[] } {
+  // By namespace: elements in frames are of other classes.
   const isRendered =
-    element instanceof HTMLElement &&
+    page.namespace(element) === 'http://www.w3.org/1999/xhtml' &&
     !/^(head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot|w?br|input|select|option|optgroup)$/.test(
       name,
     );
@@ -259,8 +380,12 @@ export function childrenOf(page: Natives, name: string, element: Element, option
   return assigned.length > 0 ? assigned : own;
 }
 
-/** Attributes with the current form values; a password keeps its original attribute. With `marks`, no mark is the page's own. */
-export function attributesOf(page: Natives, element: Element, marks: string[] | null): string {
+/**
+ * Attributes with the current form values; a password keeps its original attribute.
+ * With `marks`, no mark is the page's own, and nothing says that the element is
+ * hidden, because it is not. With `base`, addresses are absolute.
+ */
+export function attributesOf(page: Natives, element: Element, marks: string[] | null, base: string | null): string {
   const values = new Map(page.attributeNames(element).map((attribute) => [attribute, page.attribute(element, attribute)]));
   const setFlag = (attribute: string, on: boolean): void => void (on ? values.set(attribute, '') : values.delete(attribute));
   if (element instanceof HTMLInputElement) {
@@ -270,11 +395,20 @@ export function attributesOf(page: Natives, element: Element, marks: string[] | 
       values.set('value', page.inputValue(element));
   }
   if (element instanceof HTMLOptionElement) setFlag('selected', page.selected(element));
-  if (marks) values.delete('data-berth-layout');
+  if (marks) for (const attribute of ['data-berth-layout', 'hidden']) values.delete(attribute);
+  if (marks && /display\s{0,9}:\s{0,9}none/i.test(values.get('style') ?? '')) values.delete('style');
+  if (base !== null) makeAbsolute(values, base);
   if (marks && marks.length > 0) values.set('data-berth-layout', marks.join(' '));
   let text = '';
   for (const [attribute, value] of values) text += ` ${attribute}="${escapeText(value).replace(/"/g, '&quot;')}"`;
   return text;
+}
+
+export function makeAbsolute(values: Map<string, string>, base: string): void {
+  for (const name of ['href', 'src', 'data', 'poster', 'data-src', 'data-original', 'data-lazy-src']) {
+    const value = values.get(name);
+    if (value !== undefined && value.length <= 8192 && URL.canParse(value, base)) values.set(name, new URL(value, base).href);
+  }
 }
 
 export function escapeText(text: string): string {

@@ -1,5 +1,6 @@
 /** How long a page that has loaded is given to show its content before it is read. */
-import { sourceOf } from '../../page-scripts/page-scripts.ts';
+import { scriptsOf, sourceOf } from '../../page-scripts/page-scripts.ts';
+import * as hiding from '../../page-scripts/hiding.ts';
 import * as quiet from '../../page-scripts/quiet.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { PageError, type Page } from './model.ts';
@@ -38,6 +39,21 @@ export async function untilQuiet(page: Page, { leftMs, signal }: { leftMs: numbe
   const timeoutMs = Math.max(1, Math.min(options.withinMs + timeoutScale.ms(answerMsMax), leftMs));
   try {
     await page.call(page.mainFrame(), untilQuietSource, [options], { signal, timeoutMs });
+  } catch (error) {
+    if (!(error instanceof PageError) || !harmless.includes(error.reason)) throw error;
+  }
+}
+
+/** Snippets against flicker show a page after four or five seconds, whatever has not loaded. */
+const shownMsMax = 5000;
+
+/** A page that hides itself while it loads is given this time to show itself. @throws like `untilQuiet` */
+export async function untilShown(page: Page, { leftMs, signal }: { leftMs: number; signal: AbortSignal }): Promise<void> {
+  const { timeoutScale } = page;
+  const withinMs = Math.min(timeoutScale.ms(shownMsMax), leftMs / 2);
+  const timeoutMs = Math.max(1, Math.min(withinMs + timeoutScale.ms(answerMsMax), leftMs));
+  try {
+    await page.call(page.mainFrame(), scriptsOf(hiding).waitUntilShown, [withinMs], { signal, timeoutMs });
   } catch (error) {
     if (!(error instanceof PageError) || !harmless.includes(error.reason)) throw error;
   }
