@@ -1,7 +1,8 @@
 import { isAscii, isUtf8 } from 'node:buffer';
-import sniffEncoding from 'html-encoding-sniffer';
 import { section } from '../lib/sections.ts';
 import { nextTurn, SliceSize, TurnBudget } from '../lib/turn-budget.ts';
+import { declaredEncoding } from './declared-encoding.ts';
+import { guessEncoding, tellingBytes } from './guess-encoding.ts';
 
 interface DecodedBody {
   text: string;
@@ -12,40 +13,32 @@ interface DecodedBody {
 /**
  * Decodes a body as a browser does, and corrects two common wrong declarations.
  *
- * The byte order mark decides, then the Content-Type, then `<meta>`. A body that
- * declares a single-byte encoding and is valid UTF-8 beyond ASCII is UTF-8: other
- * text is hardly ever valid by accident. A body that declares UTF-8 and is mostly
- * invalid is windows-1252, the usual undeclared encoding. Unknown labels are
- * ignored.
+ * The byte order mark decides, then the Content-Type, then the document. Unknown
+ * labels are ignored. A body that declares nothing is UTF-8 if it is valid, and
+ * otherwise what a detector takes it for. A body that declares a single-byte
+ * encoding and is valid UTF-8 beyond ASCII is UTF-8: other text is hardly ever
+ * valid by accident. A body that declares UTF-8 and is mostly invalid has the
+ * encoding that the detector sees.
  *
  * Pauses for other work: 12 MB of invalid Shift JIS take a third of a second.
  */
 export async function decodeBody(bytes: Buffer, contentType: string | null): Promise<DecodedBody> {
-  const declared = sniff(bytes, contentType);
+  const declared = section('decode', () => declaredEncoding(bytes, contentType));
   const valid = isUtf8(bytes);
-  if (declared === 'utf-8' || declared === null) return decode(bytes, !valid && isMostlyNotUtf8(bytes) ? 'windows-1252' : 'utf-8');
-  return decode(bytes, valid && oneByteEncodings.test(declared) && !isAscii(bytes) ? 'utf-8' : declared);
+  // Browsers show nothing of encodings that hide scripts from filters.
+  if (declared === 'replacement') return { text: bytes.length > 0 ? '\ufffd' : '', encoding: declared };
+  if (declared === null || declared === 'utf-8')
+    return decode(bytes, !valid && isMostlyNotUtf8(bytes) ? section('decode', () => guessEncoding(bytes)) : 'utf-8');
+  // Of a document browsers read x-user-defined as windows-1252; of a header, as characters that mean nothing.
+  const encoding = declared === 'x-user-defined' ? 'windows-1252' : declared;
+  return decode(bytes, valid && oneByteEncodings.test(encoding) && !isAscii(bytes) ? 'utf-8' : encoding);
 }
 
 const oneByteEncodings = /^(windows|iso-8859|koi8|macintosh|x-mac|ibm866)/;
 
-function sniff(bytes: Buffer, contentType: string | null): string | null {
-  const label = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(contentType ?? '')?.[1];
-  const xml = /[/+]xml\b/i.test(contentType ?? '') && !/xhtml/i.test(contentType ?? '');
-  const encoding = sniffEncoding(bytes, {
-    xml,
-    ...(label === undefined ? {} : { transportLayerEncodingLabel: label }),
-    defaultEncoding: undeclared,
-  });
-  return encoding === undeclared ? null : encoding.toLowerCase();
-}
-
-/** Not the name of any encoding. */
-const undeclared = 'undeclared';
-
-/** UTF-8 with a few invalid bytes stays UTF-8. Reads only the beginning. */
+/** UTF-8 with a few invalid bytes stays UTF-8. */
 function isMostlyNotUtf8(bytes: Buffer): boolean {
-  const text = new TextDecoder('utf-8').decode(bytes.subarray(0, 100_000));
+  const text = new TextDecoder('utf-8').decode(tellingBytes(bytes));
   let broken = 0;
   let whole = 0;
   for (const letter of text) {
@@ -61,7 +54,7 @@ const sliceBytes = 256 * 1024;
 const turn = new TurnBudget();
 
 async function decode(bytes: Buffer, encoding: string): Promise<DecodedBody> {
-  const decoder = decoderOf(encoding);
+  const decoder = new TextDecoder(encoding);
   // Most pages. It is copied a few times faster than it is decoded.
   if (decoder.encoding === 'utf-8' && isAscii(bytes)) return { text: bytes.toString('latin1'), encoding: 'utf-8' };
   const parts: string[] = [];
@@ -74,13 +67,4 @@ async function decode(bytes: Buffer, encoding: string): Promise<DecodedBody> {
   }
   parts.push(decoder.decode());
   return { text: parts.join(''), encoding: decoder.encoding };
-}
-
-function decoderOf(encoding: string): TextDecoder {
-  try {
-    return new TextDecoder(encoding);
-  } catch {
-    // The runtime lacks two encodings of the standard: x-user-defined and `replacement`, which stands for unsafe ones.
-    return new TextDecoder('utf-8');
-  }
 }

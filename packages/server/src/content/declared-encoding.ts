@@ -1,0 +1,42 @@
+/** The encoding that a body declares, as browsers read it: byte order mark, Content-Type, then what the document says. */
+import { Parser } from 'htmlparser2';
+import sniffEncoding from 'html-encoding-sniffer';
+import { kindOf } from './kind-of.ts';
+
+/** The WHATWG name in lower case; null for a body without a declaration, or with one that no browser knows. */
+export function declaredEncoding(bytes: Buffer, contentType: string | null): string | null {
+  const label = /;\s*charset\s*=\s*["']?([^\s"';]+)/i.exec(contentType ?? '')?.[1];
+  const labelled = label === undefined ? {} : { transportLayerEncodingLabel: label };
+  const sniff = (options: Parameters<typeof sniffEncoding>[1]): string | null => {
+    const encoding = sniffEncoding(bytes, { ...options, ...labelled, defaultEncoding: undeclared });
+    return encoding === undeclared ? null : encoding.toLowerCase();
+  };
+  const isXml = /^[^;]*[/+]xml\b/i.test(contentType ?? '');
+  // Text that contains markup declares nothing by it.
+  const isHtml = !isXml && kindOf(contentType, bytes.subarray(0, sniffBytes)) === 'html';
+  if (!isHtml) return sniff({ xml: true });
+  return sniff({}) ?? (bytes.length > prescanBytes ? sniff({ maxPrescanBytes: headBytes(bytes) }) : null);
+}
+
+/** Not the name of any encoding. */
+const undeclared = 'undeclared';
+const sniffBytes = 4096;
+/** Searched in any case, by the standard. */
+const prescanBytes = 1024;
+
+/** Beyond these no browser looks for a declaration either: they scan the head as it comes from the network. */
+const headBytesMax = 64 * 1024;
+/** What a head may contain; any other element ends it. */
+const headNames = new Set(['html', 'head', 'base', 'link', 'meta', 'noscript', 'object', 'script', 'style', 'template', 'title']);
+
+/** Where the head ends, because a `<meta>` counts anywhere in it, and none after it does. */
+function headBytes(bytes: Buffer): number {
+  let end: number | null = null;
+  const stop = (): void => void (end ??= parser.startIndex);
+  const parser = new Parser({
+    onopentagname: (name) => headNames.has(name) || stop(),
+    onclosetag: (name) => name !== 'head' || stop(),
+  });
+  parser.write(bytes.toString('latin1', 0, headBytesMax));
+  return end ?? Math.min(bytes.length, headBytesMax);
+}
