@@ -18,6 +18,7 @@ export const stepErrorCodes = [
   'timeout',
   'not_found',
   'not_actionable',
+  'click_not_received',
   'assertion_failed',
   'navigation_failed',
   'not_allowed',

@@ -52,19 +52,27 @@ export function isEditable(page: Natives, element: Element): boolean {
   return element instanceof HTMLSelectElement || (element instanceof HTMLElement && page.isEditable(element));
 }
 
-/** The point to click, relative to the element's box: the position, or the center of its first visible rectangle. Null if none. */
-export function aim(element: Element, position: { x: number; y: number } | null): { x: number; y: number } | null {
+/**
+ * The point to click in the viewport of its document: at the position, or the center of its first visible rectangle.
+ * `frameMs`: the maximum wait for an animation frame, or null for an element that need not stand still.
+ */
+export async function aim(
+  element: Element,
+  position: { x: number; y: number } | null,
+  frameMs: number | null,
+): Promise<{ x: number; y: number } | 'moving' | 'out of view'> {
   const page = natives();
+  if (frameMs !== null && !(await isStable(page, element, frameMs))) return 'moving';
   const box = page.rect(element);
-  if (position) return position;
+  if (position) return { x: box.x + position.x, y: box.y + position.y };
   for (const piece of page.rects(element)) {
     const left = Math.max(piece.left, 0);
     const right = Math.min(piece.right, innerWidth);
     const top = Math.max(piece.top, 0);
     const bottom = Math.min(piece.bottom, innerHeight);
-    if (right - left >= 1 && bottom - top >= 1) return { x: (left + right) / 2 - box.x, y: (top + bottom) / 2 - box.y };
+    if (right - left >= 1 && bottom - top >= 1) return { x: (left + right) / 2, y: (top + bottom) / 2 };
   }
-  return null;
+  return 'out of view';
 }
 
 /** Scrolls the element to another position than the browser's choice, away from sticky elements at an edge. */

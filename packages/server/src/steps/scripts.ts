@@ -3,6 +3,7 @@ import * as acts from '../page-scripts/act.ts';
 import * as drags from '../page-scripts/drag.ts';
 import * as fingerprints from '../page-scripts/fingerprint.ts';
 import * as finds from '../page-scripts/find.ts';
+import * as hits from '../page-scripts/hits.ts';
 import * as leaving from '../page-scripts/leaving.ts';
 import * as shared from '../page-scripts/natives.ts';
 import { scriptsOf } from '../page-scripts/page-scripts.ts';
@@ -15,4 +16,5 @@ export const scripts = {
   ...scriptsOf(drags, shared),
   ...scriptsOf(fingerprints, finds, shared),
   ...scriptsOf(leaving),
+  ...scriptsOf(hits, shared, leaving),
 };

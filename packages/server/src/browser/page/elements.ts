@@ -3,7 +3,11 @@ import type { Protocol } from 'devtools-protocol';
 import { ProtocolError } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
 import { safeDom } from './answers.ts';
-import { boundsOf, inverseTransform, type Geometry } from './geometry.ts';
+import * as hits from '../../page-scripts/hits.ts';
+import * as leaving from '../../page-scripts/leaving.ts';
+import * as shared from '../../page-scripts/natives.ts';
+import { scriptsOf } from '../../page-scripts/page-scripts.ts';
+import { boundsOf, inverseTransform, transform, type Geometry } from './geometry.ts';
 import { PageError, type Box, type CallOptions, type ElementRef, type FrameRef, type Point } from './model.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
@@ -16,39 +20,7 @@ const elementsMax = 1000;
 /** ARIA roles that the browser names differently. */
 const browserRoles: Readonly<Record<string, string>> = { img: 'image', directory: 'list' };
 
-/**
- * The topmost element at the point must be the target, a descendant, or a label
- * of it. Closed shadow roots are reached from the target by its root node.
- */
-const hitTest = `(target, x, y) => {
-  ${safeDom}
-  const parentOf = (node) => (typeOf(node) === 1 ? slotOf(node) : null) ?? parentNodeOf(node) ?? hostOf(node);
-  const within = (hit) => {
-    for (let node = hit; node; node = parentOf(node)) {
-      if (node === target) return true;
-      if (typeOf(node) === 1 && nameOf(node) === 'label' && node.control === target) return true;
-    }
-    return false;
-  };
-  const describe = (hit) => {
-    if (!hit) return 'nothing: the point is outside the viewport';
-    for (let inner = hit; inner; inner = shadowOf(inner)?.elementFromPoint(x, y)) {
-      if (inner !== hit && rootOf(inner) === rootOf(hit)) break;
-      hit = inner;
-    }
-    const short = (name) => { const value = attributeOf(hit, name); return value ? ' ' + name + '="' + value.slice(0, 60) + '"' : ''; };
-    return '<' + nameOf(hit).slice(0, 60) + short('id') + short('class') + '>';
-  };
-  if (!isConnected(target)) return null;
-  const roots = [];
-  for (let root = rootOf(target); root; root = hostOf(root) && rootOf(hostOf(root))) roots.unshift(root);
-  for (const [index, root] of roots.entries()) {
-    const hit = typeOf(root) === 9 ? Document.prototype.elementFromPoint.call(root, x, y) : root.elementFromPoint(x, y);
-    if (hit && within(hit)) return { receives: true, instead: '' };
-    if (!hit || !roots[index + 1] || hit !== hostOf(roots[index + 1])) return { receives: false, instead: describe(hit) };
-  }
-  return { receives: false, instead: describe(null) };
-}`;
+const { hitTest } = scriptsOf(hits, shared, leaving);
 
 /** Returns the root of the search; null where computing all names would be too expensive, since each may repeat the text of others. */
 export const searchRoot = `(root) => {
@@ -96,6 +68,20 @@ export class Elements {
       return null;
     }
     return boundsOf(quads, await this.#geometry.rootToMain(element.frameId, by));
+  }
+
+  async toMain(frameId: string, points: readonly Point[], options: CallOptions): Promise<Point[]> {
+    const by = new Deadline(options);
+    const steps = await this.#geometry.framePath(frameId, by);
+    this.#geometry.release(steps);
+    const last = steps.at(-1);
+    return last ? points.map((point) => transform(last.toMain, point)) : [...points];
+  }
+
+  async ancestors(frameId: string, options: CallOptions): Promise<string[]> {
+    const main = this.#frames.tab.id;
+    if (frameId === main) return [];
+    return [main, ...(await this.#frames.chain(frameId, new Deadline(options))).slice(0, -1)];
   }
 
   async receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }> {

@@ -22,7 +22,7 @@ interface Affine {
 
 const identity: Affine = { a: 1, b: 0, c: 0, d: 1, e: 0, f: 0 };
 
-const transform = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
+export const transform = ({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point => ({ x: a * x + c * y + e, y: b * x + d * y + f });
 
 /** First `inner`, then `outer`. */
 function compose(outer: Affine, inner: Affine): Affine {

@@ -203,6 +203,10 @@ export interface Page {
   scrollIntoView(element: ElementRef, options: CallOptions): Promise<void>;
   /** The box in the main viewport, for elements of any frame; null if it is not rendered. */
   box(element: ElementRef, options: CallOptions): Promise<Box | null>;
+  /** Points of a frame's viewport in the main viewport, as the browser draws them now. */
+  toMain(frameId: string, points: readonly Point[], options: CallOptions): Promise<Point[]>;
+  /** The frames around a frame, the main one first. */
+  ancestors(frameId: string, options: CallOptions): Promise<string[]>;
   /** Whether a click at the point hits the element or a descendant. `instead` describes the element in front for the error message. */
   receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }>;
   focus(element: ElementRef, options: CallOptions): Promise<void>;

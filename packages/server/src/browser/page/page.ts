@@ -73,6 +73,8 @@ export function createPage(deps: PageDeps): Page {
     release: (each) => elements.release(each),
     scrollIntoView: (element, options) => elements.scrollIntoView(element, options),
     box: (element, options) => elements.box(element, options),
+    toMain: (frameId, points, options) => elements.toMain(frameId, points, options),
+    ancestors: (frameId, options) => elements.ancestors(frameId, options),
     receives: (element, at, options) => elements.receives(element, at, options),
     focus: (element, options) => elements.focus(element, options),
     setFiles: (element, paths, options) => elements.setFiles(element, paths, options),

@@ -1,7 +1,8 @@
 import type { ElementRef, Point } from '../../browser/browser.ts';
 import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import type { DragState } from '../../page-scripts/drag.ts';
-import { waitForPoint } from '../locators/ready.ts';
+import { waitForPoint, type Target } from '../locators/ready.ts';
+import { pressOn, untilReceived, type Missed } from './press.ts';
 import { scripts } from '../scripts.ts';
 
 /** The browser delays drag events. A button released before them drops nothing. */
@@ -10,6 +11,8 @@ const retryIntervalMs = 100;
 
 /** A busy browser may lose a drag between its start and the first dragover. Nothing was dropped then. */
 const attemptsMax = 3;
+/** A page that scrolls smoothly is at its end after as many frames; what moves longer follows the mouse. */
+const followsMax = 20;
 
 export const drag: Act<'drag'> = async (attempt, step) => {
   for (let attempts = 0; attempts < attemptsMax; attempts += 1) if (await runDrag(attempt, step)) return;
@@ -20,19 +23,13 @@ export const drag: Act<'drag'> = async (attempt, step) => {
 async function runDrag(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean> {
   const { signal, page } = attempt;
   const { mouse } = page;
-  const { element, point } = await waitForPoint(attempt, step.selectors, step);
-  const isDraggable = await page.call<boolean>(element.frameId, scripts.watchDrag, [element], attempt.call());
-  await mouse.move(point, { signal });
-  await mouse.down({ signal, button: 'left', clickCount: 1 });
+  const { element, point, isDraggable } = await takeHold(attempt, step);
   try {
     // A small first move starts the drag: the page may create the drop target only then.
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
     const withinMs = page.timeoutScale.ms(dragEventMs, attempt.remainingMs / 4);
     if (isDraggable) await waitForState(attempt, element, { is: ({ started }) => started, withinMs });
-    const target = step.to
-      ? await waitForPoint(attempt, step.to, { position: step.to_position, force: true })
-      : { element, point: offsetBy(point, step.by) };
-    await mouse.move(target.point, { signal, steps: step.moves });
+    const target = await moveToTarget(attempt, step, { element, point });
     let isOverTarget = true;
     for (const shift of [3, 0]) {
       const end = { x: target.point.x + shift, y: target.point.y };
@@ -43,6 +40,56 @@ async function runDrag(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean>
   } finally {
     await mouse.up({ signal, button: 'left', clickCount: 1 });
   }
+}
+
+/** Presses the mouse on the element, which then follows it. */
+async function takeHold(attempt: Attempt, step: StepOf<'drag'>): Promise<Target & { isDraggable: boolean }> {
+  const { signal, page } = attempt;
+  const { mouse } = page;
+  const down = (): Promise<void> => mouse.down({ signal, button: 'left', clickCount: 1 });
+  let isDraggable = false;
+  const held = await untilReceived(attempt, async (round) => {
+    const target = await waitForPoint(attempt, step.selectors, step);
+    isDraggable = await page.call<boolean>(target.element.frameId, scripts.watchDrag, [target.element], attempt.call());
+    if (step.force) {
+      await mouse.move(target.point, { signal });
+      await down();
+      return target;
+    }
+    let isDown = false;
+    const press = async (): Promise<void> => {
+      isDown = true;
+      await down();
+    };
+    let result: Missed | Target | null = null;
+    try {
+      result = await pressOn(attempt, target, { round, modifiers: [], press });
+      return result;
+    } finally {
+      if (isDown && (result === null || 'reason' in result)) await mouse.up({ signal, button: 'left', clickCount: 1 });
+    }
+  });
+  return { ...held, isDraggable };
+}
+
+/** Moves to where the target is when the mouse arrives: a page may move it while something is dragged. */
+async function moveToTarget(attempt: Attempt, step: StepOf<'drag'>, from: Target): Promise<Target> {
+  const { page, signal } = attempt;
+  const { to } = step;
+  const find = async (): Promise<Target> =>
+    to
+      ? waitForPoint(attempt, to, { position: step.to_position, force: true })
+      : { element: from.element, point: offsetBy(from.point, step.by) };
+  let target = await find();
+  await page.mouse.move(target.point, { signal, steps: step.moves });
+  for (let turn = 0; to && turn < followsMax; turn += 1) {
+    const again = await find();
+    const { x, y } = again.point;
+    if (Math.abs(x - target.point.x) < 1 && Math.abs(y - target.point.y) < 1) break;
+    target = again;
+    await page.mouse.move(target.point, { signal });
+  }
+  return target;
 }
 
 /** Repeats the move until the page receives it: the browser loses moves until it is ready for the drag. */

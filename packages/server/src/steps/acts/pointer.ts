@@ -1,8 +1,9 @@
 import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/browser.ts';
 import type { Attempt, Act } from '../run/attempt.ts';
-import { followNavigation } from '../run/leave.ts';
+import { finishNavigation, followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
-import { scrollToTarget, findMissingState, waitForPoint } from '../locators/ready.ts';
+import { scrollToTarget, findMissingState, waitForPoint, type Target } from '../locators/ready.ts';
+import { isHovered, pressOn, untilReceived } from './press.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
@@ -15,26 +16,46 @@ interface ClickOptions {
 
 const plainClick: ClickOptions = { button: 'left', count: 1, modifiers: [], delayMs: 0 };
 
-async function clickAt(attempt: Attempt, point: Point, { button, count, modifiers, delayMs }: ClickOptions): Promise<void> {
+async function clickWhereItStands(attempt: Attempt, { button, count, modifiers, delayMs }: ClickOptions): Promise<void> {
   const { mouse } = attempt.page;
   const { signal } = attempt;
-  await mouse.move(point, { signal, modifiers });
   for (let clickCount = 1; clickCount <= count; clickCount += 1) {
-    await mouse.down({ signal, button, clickCount, modifiers });
-    if (delayMs > 0) await attempt.sleep(delayMs);
-    await mouse.up({ signal, button, clickCount, modifiers });
+    const down = mouse.down({ signal, button, clickCount, modifiers });
+    if (delayMs > 0) await down.then(() => attempt.sleep(delayMs));
+    // Right behind it: a page that moves the element in between has no click on it.
+    await Promise.all([down, mouse.up({ signal, button, clickCount, modifiers })]);
   }
 }
 
-export const click: Act<'click'> = async (attempt, step) => {
-  const { element, point } = await waitForPoint(attempt, step.selectors, step);
-  const { button, count, modifiers, delay_ms: delayMs } = step;
-  await followNavigation(attempt, element, () => clickAt(attempt, point, { button, count, modifiers, delayMs }));
+/** Clicks the element that `find` returns, and waits for the navigation that this starts. */
+async function clickOn(attempt: Attempt, find: () => Promise<Target>, { force, ...how }: ClickOptions & { force: boolean }): Promise<void> {
+  const { modifiers } = how;
+  const press = (): Promise<void> => clickWhereItStands(attempt, how);
+  if (!force) {
+    const { element } = await untilReceived(attempt, async (round) => pressOn(attempt, await find(), { round, modifiers, press }));
+    return finishNavigation(attempt, element);
+  }
+  const { element, point } = await find();
+  await followNavigation(attempt, element, async () => {
+    await attempt.page.mouse.move(point, { signal: attempt.signal, modifiers });
+    await press();
+  });
+}
+
+export const click: Act<'click'> = (attempt, step) => {
+  const { button, count, modifiers, delay_ms: delayMs, force } = step;
+  return clickOn(attempt, () => waitForPoint(attempt, step.selectors, step), { button, count, modifiers, delayMs, force });
 };
 
 export const hover: Act<'hover'> = async (attempt, step) => {
-  const { point } = await waitForPoint(attempt, step.selectors, step);
-  await attempt.page.mouse.move(point, { signal: attempt.signal, modifiers: step.modifiers });
+  const { signal, page } = attempt;
+  const { modifiers } = step;
+  await untilReceived(attempt, async () => {
+    const target = await waitForPoint(attempt, step.selectors, step);
+    await page.mouse.move(target.point, { signal, modifiers });
+    if (step.force || (await isHovered(attempt, target.element))) return target;
+    return { element: target.element, reason: 'it moved' };
+  });
 };
 
 interface Checked {
@@ -51,8 +72,7 @@ export const check: Act<'check'> = async (attempt, step) => {
   if (checked === null) throw new StepFailed('not_actionable', 'The element is not a checkbox, radio button or switch.');
   if (checked === step.state) return { checked };
   if (radio && !step.state) throw new StepFailed('not_actionable', 'A radio button cannot be unchecked. Check another one of its group.');
-  const { element, point } = await pointOfBox(attempt, box, step);
-  await followNavigation(attempt, element, () => clickAt(attempt, point, plainClick));
+  await clickOn(attempt, () => pointOfBox(attempt, box, step), { ...plainClick, force: step.force });
   const changed = async () => ((await stateOf(attempt, box)).checked === step.state ? true : undefined);
   // The click navigated, and the checkbox went with its document.
   if ((await findMissingState(attempt, box, []).catch(() => 'attached')) === 'attached') return { checked: step.state };
@@ -65,7 +85,7 @@ async function pointOfBox(
   attempt: Attempt,
   box: ElementRef,
   step: { selectors: Parameters<typeof waitForPoint>[1]; position?: Point | undefined; force: boolean },
-) {
+): Promise<Target> {
   if ((await findMissingState(attempt, box, ['visible'])) === 'visible') {
     const [label] = attempt.hold(await attempt.page.find(box.frameId, scripts.labelOf, [box], attempt.call()));
     if (label) return scrollToTarget(attempt, label, step);

@@ -17,6 +17,8 @@ const stateProblems: Record<RequiredState | 'attached', string> = {
   editable: 'it cannot be edited',
   stable: 'it moves',
 };
+/** Less than any page moves an element by; more than the errors of a transform. */
+const stillPx = 0.1;
 
 /** Waits until the element has the required states. */
 export async function waitUntilReady(attempt: Attempt, selectors: Selectors, required: readonly RequiredState[]): Promise<ElementRef> {
@@ -37,22 +39,23 @@ interface PointOptions {
   force: boolean;
 }
 
+/** An element, and a point in the main viewport where it receives the mouse. */
+export interface Target {
+  element: ElementRef;
+  point: Point;
+}
+
 /** Waits for the element and a point where it receives the mouse. */
-export async function waitForPoint(
-  attempt: Attempt,
-  selectors: Selectors,
-  options: PointOptions,
-): Promise<{ element: ElementRef; point: Point }> {
-  const required: RequiredState[] = options.force ? ['visible'] : ['visible', 'enabled', 'stable'];
+export async function waitForPoint(attempt: Attempt, selectors: Selectors, options: PointOptions): Promise<Target> {
+  const required: RequiredState[] = options.force ? ['visible'] : ['visible', 'enabled'];
   let lastProblem: string | null = null;
-  let round = 0;
+  const scroll = { round: 0 };
   const probe = async () => {
     const located = await locate(attempt, selectors);
     if (!located) return undefined;
     const { element } = located;
     const missingState = await findMissingState(attempt, element, required);
-    const reason = missingState === null ? await scrollIntoView(attempt, element, { ...options, round }) : stateProblems[missingState];
-    round += 1;
+    const reason = missingState === null ? await scrollIntoView(attempt, element, { ...options, scroll }) : stateProblems[missingState];
     if (typeof reason === 'object') return { element, point: reason };
     lastProblem = await describeProblem(attempt, element, reason);
     return undefined;
@@ -61,16 +64,11 @@ export async function waitForPoint(
 }
 
 /** The same for an element that was located before. */
-export async function scrollToTarget(
-  attempt: Attempt,
-  element: ElementRef,
-  options: PointOptions,
-): Promise<{ element: ElementRef; point: Point }> {
-  let round = 0;
+export async function scrollToTarget(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Target> {
+  const scroll = { round: 0 };
   let lastProblem = 'it is not in view';
   const probe = async () => {
-    const point = await scrollIntoView(attempt, element, { ...options, round });
-    round += 1;
+    const point = await scrollIntoView(attempt, element, { ...options, scroll });
     if (typeof point === 'object') return { element, point };
     lastProblem = point;
     return undefined;
@@ -91,18 +89,44 @@ async function describeProblem(attempt: Attempt, element: ElementRef, reason: st
 }
 
 /** The point, or the reason for none. */
-async function scrollIntoView(attempt: Attempt, element: ElementRef, options: PointOptions & { round: number }): Promise<Point | string> {
+async function scrollIntoView(
+  attempt: Attempt,
+  element: ElementRef,
+  options: PointOptions & { scroll: { round: number } },
+): Promise<Point | string> {
   const { page } = attempt;
-  const { round } = options;
+  const { scroll } = options;
   // A sticky header or footer may cover the element: each round scrolls it to another position.
-  const block = [null, 'center', 'end', 'start'][round % 4];
+  const block = [null, 'center', 'end', 'start'][scroll.round % 4];
   if (block == null) await page.scrollIntoView(element, attempt.call());
   else await page.call(element.frameId, scripts.scrollTo, [element, block], attempt.call());
-  const aimed = await page.call<Point | null>(element.frameId, scripts.aim, [element, options.position ?? null], attempt.call());
-  const box = await page.box(element, attempt.call());
-  if (!aimed || !box) return 'it is not in view';
-  const point = { x: box.x + aimed.x, y: box.y + aimed.y };
+  // What the page does when the element comes into view is awaited here, and it is aimed at where that has left it.
+  const point = await aim(attempt, element, options);
+  if (point === 'moving') return 'it moves';
+  scroll.round += 1;
+  if (point === 'out of view') return 'it is not in view';
   if (options.force) return point;
   const { receives, instead } = await page.receives(element, point, attempt.call());
   return receives ? point : `it is covered by ${instead}`;
 }
+
+/** Where the element stands in the main viewport, when neither it nor a frame around it moves. */
+async function aim(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Point | 'moving' | 'out of view'> {
+  const { page } = attempt;
+  const { frameId } = element;
+  const isInFrame = frameId !== page.mainFrame();
+  const origin: Point = { x: 0, y: 0 };
+  const before = isInFrame && !options.force ? await page.toMain(frameId, [origin], attempt.call()) : [];
+  const point = await page.call<Point | 'moving' | 'out of view'>(
+    frameId,
+    scripts.aim,
+    [element, options.position ? { ...options.position } : null, options.force ? null : page.timeoutScale.ms(frameMs)],
+    attempt.call(),
+  );
+  if (typeof point === 'string' || !isInFrame) return point;
+  const [at, after] = await page.toMain(frameId, [point, origin], attempt.call());
+  return !options.force && !isNear(before[0], after) ? 'moving' : (at ?? 'out of view');
+}
+
+const isNear = (a: Point | undefined, b: Point | undefined): boolean =>
+  a !== undefined && b !== undefined && Math.abs(a.x - b.x) < stillPx && Math.abs(a.y - b.y) < stillPx;

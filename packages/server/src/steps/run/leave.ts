@@ -9,12 +9,19 @@ const idleLimitMs = 1000;
 
 /** Acts, and waits until a navigation that this starts is committed. Warns when that takes too long. */
 export async function followNavigation(attempt: Attempt, from: ElementRef | null, act: () => Promise<void>): Promise<void> {
-  const { page } = attempt;
-  const frames = [...new Set([page.mainFrame(), from?.frameId ?? page.mainFrame()])];
-  for (const frame of frames) await page.call(frame, scripts.watchLeaving, [], attempt.call());
+  for (const frame of framesOf(attempt, from)) await attempt.page.call(frame, scripts.watchLeaving, [], attempt.call());
   await act();
-  for (const frame of frames) await waitForNavigation(attempt, frame);
+  await finishNavigation(attempt, from);
 }
+
+/** Waits until a navigation is committed that has started since it was watched for. */
+export async function finishNavigation(attempt: Attempt, from: ElementRef | null): Promise<void> {
+  for (const frame of framesOf(attempt, from)) await waitForNavigation(attempt, frame);
+}
+
+const framesOf = ({ page }: Attempt, from: ElementRef | null): string[] => [
+  ...new Set([page.mainFrame(), from?.frameId ?? page.mainFrame()]),
+];
 
 async function waitForNavigation(attempt: Attempt, frameId: string): Promise<void> {
   const { page, context } = attempt;
