@@ -240,6 +240,10 @@ const PdfStep = slowStep('pdf', {
   header_template: boundedString(0, 10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
   footer_template: boundedString(0, 10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
   prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
+  scroll_first: z
+    .boolean()
+    .default(true)
+    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`.'),
 }).meta({ id: 'PdfStep', description: 'Prints the page to a PDF document.' });
 const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.') };
 const HtmlStep = step('html', part).meta({ id: 'HtmlStep', description: 'Returns the HTML of the page or an element.' });

@@ -2,7 +2,7 @@
 import type { PdfRequest, PictureResponse, ScreenshotRequest, Selector, Step } from '@berth/contract';
 import { untilQuiet, type Page, type Screenshot } from '../browser/browser.ts';
 import { Deadline } from '../lib/deadline.ts';
-import { runSteps, type StepContext } from '../steps/steps.ts';
+import { runSteps, toPrintOptions, type StepContext } from '../steps/steps.ts';
 import { pageFailed } from './errors.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
@@ -109,15 +109,6 @@ async function leftWhenQuiet(page: Page, { timeout_ms: timeoutMs }: { timeout_ms
 
 /** @throws PageError */
 export async function printPage(page: Page, request: PdfRequest, signal: AbortSignal): Promise<Buffer> {
-  const options = {
-    landscape: request.landscape,
-    printBackground: request.print_background,
-    scale: request.scale,
-    paperWidthInches: request.paper_width_inches,
-    paperHeightInches: request.paper_height_inches,
-    marginInches: request.margin_inches,
-    pageRanges: request.page_ranges,
-  };
   const timeoutMs = await leftWhenQuiet(page, request, signal);
-  return page.pdf(options, { signal, timeoutMs, maxBytes: binaryBytesMax });
+  return page.pdf(toPrintOptions(request), { signal, timeoutMs, maxBytes: binaryBytesMax });
 }

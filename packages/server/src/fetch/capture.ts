@@ -1,10 +1,10 @@
 /** Reads a page: a snapshot of its document, a screenshot, a PDF. */
-import { ServiceError, type FetchRequest } from '@berth/contract';
+import { PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
 import { PageError, whenQuiet, type Page, type toQuietOptions } from '../browser/browser.ts';
 import { snapshotScript, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
-import type { StepContext } from '../steps/steps.ts';
+import { toPrintOptions, type StepContext } from '../steps/steps.ts';
 import { wantsVisible } from './convert.ts';
 import { limits } from './limits.ts';
 import { toBytes, type PageResult } from './result.ts';
@@ -88,17 +88,8 @@ function toWarningReason(error: unknown): string {
 
 /** Without a PDF, a warning says why. */
 export async function addPdf(page: Page, { pdf }: FetchRequest, result: PageResult, options: CaptureLimits): Promise<void> {
-  const print = {
-    landscape: pdf?.landscape,
-    printBackground: pdf?.print_background ?? true,
-    scale: pdf?.scale,
-    paperWidthInches: pdf?.paper_width_inches ?? 8.27,
-    paperHeightInches: pdf?.paper_height_inches ?? 11.69,
-    marginInches: pdf?.margin_inches ?? 0.4,
-    pageRanges: pdf?.page_ranges,
-  };
   try {
-    const data = await page.pdf(print, { ...options, maxBytes: limits.pdfBytesMax });
+    const data = await page.pdf(toPrintOptions(pdf ?? PdfOptions.parse({})), { ...options, maxBytes: limits.pdfBytesMax });
     result.pdf = toBytes({ data, truncated: false }, 'application/pdf');
   } catch (error) {
     if (!(error instanceof PageError)) throw error;

@@ -4,6 +4,7 @@ import { Run, type StepRunOptions, type StopReason } from './run/run.ts';
 import type { StepContext } from './context.ts';
 
 export type { StepRunOptions } from './run/run.ts';
+export { toPrintOptions } from './acts/capture.ts';
 export { customStepName, importRecorder } from './recorder.ts';
 export { StepFailed, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 

@@ -47,6 +47,31 @@ const replies = {
     first.getContext('2d').putImageData(data, 0, 0);
     for (const other of others) other.getContext('2d').drawImage(first, 0, 0);
   </script>`,
+  '/reveal': `<body style="margin:0"><style>
+    html { scroll-behavior: smooth } .late { opacity: 0; transition: opacity .5s } .late.shown { opacity: 1 }
+    </style><div style="height:1500px"></div><div class="late" style="height:300px;background:#00f"></div>
+    <div style="height:900px"></div><div id="timer" style="height:300px"></div>
+    <div id="picture" style="height:300px"></div><script>
+    const whenSeen = (element, act) => new IntersectionObserver((entries) => {
+      for (const { isIntersecting } of entries) if (isIntersecting) act(element);
+    }).observe(element);
+    whenSeen(document.querySelector('.late'), (element) => element.classList.add('shown'));
+    whenSeen(document.getElementById('timer'), (element) => setTimeout(() => { element.style.background = '#f0f'; }, 300));
+    whenSeen(document.getElementById('picture'), (element) => { element.style.background = 'url(/slow-green) 0 0 / cover'; });
+  </script>`,
+  '/slow-green': (_: unknown, response: ServerResponse) =>
+    void setTimeout(() => response.writeHead(200, { 'content-type': 'image/svg+xml', 'cache-control': 'no-store' }).end(green), 600),
+  '/fading': `<body style="margin:0"><style>@keyframes appear { from { opacity: 0 } } @keyframes turn { to { rotate: 1turn } }</style>
+    <div style="height:100px;background:#00f;animation:appear .6s"></div>
+    <div style="width:10px;height:10px;animation:turn 1s infinite"></div>`,
+  '/app-shell': `<body style="margin:0;overflow:hidden"><header style="height:60px">App</header>
+    <main style="height:calc(100vh - 60px);overflow-y:auto"><div style="height:4000px">List</div></main>`,
+  '/label': '<style>@page { size: 100mm 50mm; margin: 5mm }</style><body>Label',
+  '/late-pictures': `<body style="margin:0"><div style="height:5000px"></div><img class="late" data-src="/green?late" width=100 height=100><script>
+    new IntersectionObserver((entries, observer) => {
+      for (const { isIntersecting, target } of entries) if (isIntersecting) { target.src = target.dataset.src; observer.disconnect(); }
+    }).observe(document.querySelector('.late'));
+  </script>`,
   '/clear': '<body style="margin:0"><div style="width:10px;height:10px;background:#f00"></div>',
 };
 
@@ -236,6 +261,35 @@ describe('a screenshot', { timeout: 180_000 }, () => {
   });
 });
 
+describe('a screenshot of a page that changes as it is seen', { timeout: 180_000 }, () => {
+  it('shows what scrolling reveals: transitions at their end, late colours and backgrounds', async () => {
+    await go('/reveal');
+    const picture = pixels(await screenshot({ fullPage: true, scrollFirst: true }));
+    assert.deepEqual(
+      [1600, 2800, 3100].map((y) => picture.at(100, y).join()),
+      ['0,0,255,255', '255,0,255,255', '0,255,0,255'],
+    );
+  });
+
+  it('waits for animations that end soon, and for no endless one', async () => {
+    await go('/fading');
+    assert.equal(
+      pixels(await screenshot())
+        .at(50, 50)
+        .join(),
+      '0,0,255,255',
+    );
+  });
+
+  it('warns that a page within a scroll area is not shown whole', async () => {
+    await go('/app-shell');
+    assert.deepEqual((await screenshot({ fullPage: true })).warnings, ['scroll_area_cut']);
+    assert.deepEqual((await screenshot()).warnings, []);
+    await go('/colours');
+    assert.deepEqual((await screenshot({ fullPage: true })).warnings, []);
+  });
+});
+
 describe('a PDF file', { timeout: 180_000 }, () => {
   it('is of the page', async () => {
     await go('/colours');
@@ -244,7 +298,23 @@ describe('a PDF file', { timeout: 180_000 }, () => {
     assert.ok(file.toString('latin1').includes('%%EOF'));
   });
 
+  it('has the page size of the style sheet on request', async () => {
+    await go('/label');
+    const boxOf = (file: Buffer): string[] => /MediaBox\s*\[([^\]]+)\]/.exec(file.toString('latin1'))?.[1]?.trim().split(/\s+/) ?? [];
+    const [, , width, height] = boxOf(await page.pdf({ preferCssPageSize: true }, limits()));
+    assert.deepEqual([Math.round(Number(width)), Math.round(Number(height))], [283, 142]);
+    assert.notEqual(Math.round(Number(boxOf(await page.pdf({}, limits()))[2])), 283);
+  });
+
+  it('has the pictures that come when they are scrolled to', async () => {
+    await go('/late-pictures');
+    await page.pdf({ scrollFirst: true }, limits());
+    const loaded = '() => document.querySelector(".late").complete && document.querySelector(".late").naturalWidth';
+    assert.equal(await page.call(page.mainFrame(), loaded, [], call()), 100);
+  });
+
   it('is refused when it is too large or cannot be', async () => {
+    await go('/colours');
     await assert.rejects(page.pdf({}, limits(100)), { reason: 'too_large' });
     await assert.rejects(page.pdf({ pageRanges: 'x' }, limits()), (error) => error instanceof PageError && error.reason === 'not_possible');
   });

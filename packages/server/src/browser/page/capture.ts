@@ -28,6 +28,46 @@ interface Area extends Box {
   scale: number;
 }
 
+interface Screen {
+  /** Of the viewport, in CSS px. */
+  innerWidth: number;
+  innerHeight: number;
+  /** Device pixels per CSS px. */
+  scale: number;
+  /** Whether most of the viewport is an element that scrolls by itself, whose other content no full page shows. */
+  hidesContent: boolean;
+}
+
+/** Points of the viewport at which an element that fills most of it is found, as shares of its width and height. */
+const readScreen = `() => {
+  const points = [[0.5, 0.5], [0.5, 0.8], [0.3, 0.6], [0.7, 0.6]];
+  const root = document.scrollingElement ?? document.documentElement;
+  const scrolls = (element) => element !== root && element !== document.body && element !== document.documentElement
+    && element.scrollHeight > element.clientHeight + 50 && element.clientWidth * element.clientHeight > innerWidth * innerHeight / 2
+    && /^(auto|scroll|overlay)$/.test(getComputedStyle(element).overflowY);
+  const scrollerAt = ([x, y]) => {
+    let element = document.elementFromPoint(x * innerWidth, y * innerHeight);
+    for (let depth = 0; element && depth < 100; depth += 1, element = element.parentElement) if (scrolls(element)) return true;
+    return false;
+  };
+  return { innerWidth, innerHeight, scale: devicePixelRatio, hidesContent: points.some(scrollerAt) };
+}`;
+
+/** One that lasts longer is no transition to a final state. */
+const animationsMsMax = 1000;
+const animationsMax = 500;
+
+const waitForAnimations = `async (limitMs) => {
+  const endsSoon = ({ playState, effect, currentTime, playbackRate }) => {
+    const { endTime } = effect?.getComputedTiming() ?? {};
+    return playState === 'running' && Number.isFinite(endTime) && (endTime - Number(currentTime)) / Math.abs(playbackRate || 1) <= limitMs;
+  };
+  const ending = document.getAnimations().slice(0, ${animationsMax}).filter(endsSoon);
+  if (ending.length === 0) return;
+  const late = new Promise((resolve) => setTimeout(resolve, limitMs));
+  await Promise.race([Promise.allSettled(ending.map(({ finished }) => finished)), late]);
+}`;
+
 export class Capture {
   readonly #frames: Frames;
   readonly #contexts: ExecutionContexts;
@@ -49,7 +89,8 @@ export class Capture {
       // A full page is as wide as its viewport and needs no scrollbars.
       if (options.fullPage) await this.#send('Emulation.setScrollbarsHidden', { hidden: true }, by);
       if (transparent) await this.#send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } }, by);
-      const area = await this.#area(options, by);
+      await this.#waitForAnimations(by);
+      const area = await this.#area(options, by, warnings);
       return await this.#tiles(options, area, { by, maxBytes: limits.maxBytes, warnings });
     } finally {
       if (options.fullPage) this.#frames.main.sendNoReply('Emulation.setScrollbarsHidden', { hidden: false });
@@ -57,7 +98,14 @@ export class Capture {
     }
   }
 
-  async #area(options: ScreenshotOptions, by: Deadline): Promise<Area> {
+  /** Prints the page to a PDF document. @throws PageError */
+  async pdf(options: PdfOptions, limits: CaptureLimits): Promise<Buffer> {
+    const by = new Deadline(limits);
+    if (options.scrollFirst === true) await scrollThrough(this.#contexts, this.#frames.tab.id, by);
+    return printPdf(this.#frames.main, options, { by, maxBytes: limits.maxBytes });
+  }
+
+  async #area(options: ScreenshotOptions, by: Deadline, warnings: string[]): Promise<Area> {
     const { element, fullPage } = options;
     if (element) {
       await this.#elements.scrollIntoView(element, { signal: by.signal, timeoutMs: by.leftMs });
@@ -65,11 +113,12 @@ export class Capture {
       await waitForImagesInView(this.#contexts, element.frameId, by);
     }
     // Sent together: a page that is still scrolling moves between two commands.
-    const [{ cssLayoutViewport: shown, cssContentSize: content }, box, [innerWidth, innerHeight, scale]] = await Promise.all([
+    const [{ cssLayoutViewport: shown, cssContentSize: content }, box, screen] = await Promise.all([
       this.#send('Page.getLayoutMetrics', undefined, by),
       element ? this.#elements.box(element, { signal: by.signal, timeoutMs: by.leftMs }) : null,
       this.#screen(by),
     ]);
+    const { innerWidth, innerHeight, scale } = screen;
     if (element) {
       if (!box || box.width <= 0 || box.height <= 0) throw new PageError('not_possible', 'The element is not rendered.');
       return { ...outward({ ...box, x: box.x + shown.pageX, y: box.y + shown.pageY }), scale };
@@ -77,17 +126,23 @@ export class Capture {
     if (fullPage) {
       const width = Math.max(Math.ceil(content.width), innerWidth);
       const height = Math.max(Math.ceil(content.height), innerHeight);
+      if (screen.hidesContent) warnings.push('scroll_area_cut');
       return { x: 0, y: 0, width, height, scale };
     }
     return { x: shown.pageX, y: shown.pageY, width: innerWidth, height: innerHeight, scale };
   }
 
-  /** Width and height of the viewport in CSS px, and the device pixels per CSS px. */
-  async #screen(by: Deadline): Promise<[number, number, number]> {
-    const source = '() => [innerWidth, innerHeight, devicePixelRatio]';
-    const screen = await this.#contexts.call<number[]>(this.#frames.tab.id, source, [], { signal: by.signal, timeoutMs: by.leftMs });
-    const [width = 1, height = 1, ratio = 1] = screen;
-    return [Math.max(1, width), Math.max(1, height), ratio > 0 && ratio < 16 ? ratio : 1];
+  /** Waits for animations and transitions that end soon, so that what they bring is shown as it stays. @throws PageError */
+  async #waitForAnimations(by: Deadline): Promise<void> {
+    const limitMs = this.#contexts.timeoutScale.ms(animationsMsMax, by.leftMs / 10);
+    await this.#contexts.call(this.#frames.tab.id, waitForAnimations, [limitMs], { signal: by.signal, timeoutMs: by.leftMs });
+  }
+
+  async #screen(by: Deadline): Promise<Screen> {
+    const screen = await this.#contexts.call<Screen>(this.#frames.tab.id, readScreen, [], { signal: by.signal, timeoutMs: by.leftMs });
+    const { innerWidth: width = 1, innerHeight: height = 1, scale: ratio = 1, hidesContent } = screen;
+    const scale = ratio > 0 && ratio < 16 ? ratio : 1;
+    return { innerWidth: Math.max(1, width), innerHeight: Math.max(1, height), scale, hidesContent: hidesContent === true };
   }
 
   async #tiles(
@@ -214,6 +269,39 @@ const scrollToScreen = `async (screen, limitMs) => {
   return { more: scrollY + innerHeight < scrollHeight - 1 && scrollY >= (screen - 1) * innerHeight };
 }`;
 
+/** What a timer of the page brings 300 ms after it came into view. The time is the page's own, so it is not scaled. */
+const changesMs = 350;
+const changesMsMax = 2000;
+
+/** Watches the document while it is scrolled through: what comes into view may bring changes that take their time. */
+const watchChanges = `(key) => {
+  const changes = { last: 0, elements: new Set(), observer: null };
+  changes.observer = new MutationObserver((records) => {
+    changes.last = performance.now();
+    for (const { target } of records) if (target instanceof Element && changes.elements.size < 500) changes.elements.add(target);
+  });
+  changes.observer.observe(document, { subtree: true, childList: true, attributes: true });
+  globalThis[key] = changes;
+}`;
+
+/** Waits until nothing has changed for a while, then for backgrounds of what changed. Returns at once where nothing changed. */
+const waitForChanges = `async (key, quietMs, limitMs) => {
+  const changes = globalThis[key];
+  delete globalThis[key];
+  if (!changes) return;
+  const endsAt = performance.now() + limitMs;
+  const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  while (changes.last > 0) {
+    const leftMs = Math.min(changes.last + quietMs, endsAt) - performance.now();
+    if (leftMs <= 0) break;
+    await pause(leftMs);
+  }
+  changes.observer.disconnect();
+  const addresses = [...changes.elements].flatMap((element) => [...getComputedStyle(element).backgroundImage.slice(0, 5000).matchAll(/url\\("([^"]+)"\\)/g)]);
+  const images = addresses.slice(0, 50).map(([, address]) => Object.assign(new Image(), { src: address }).decode());
+  await Promise.race([Promise.allSettled(images), pause(Math.max(0, endsAt - performance.now()))]);
+}`;
+
 const restoreScroll = `async (x, y, limitMs) => {
   const late = new Promise((resolve) => setTimeout(resolve, limitMs));
   const images = [...document.images].filter((image) => image.currentSrc !== '' && !image.complete).slice(0, 500);
@@ -222,12 +310,15 @@ const restoreScroll = `async (x, y, limitMs) => {
   await (${waitForImages})(limitMs);
 }`;
 
+/** Where the page's own scripts do not see it: in the world of the worker's scripts. */
+const changesKey = 'berthScrollChanges';
+
 /**
  * Scrolls through a page, so that lazily loaded content is there. Returns the
  * warning `page_keeps_growing` if the end was not reached. @throws PageError
  */
 async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<string[]> {
-  const call = <T>(source: string, args: number[]): Promise<T> =>
+  const call = <T>(source: string, args: (number | string)[]): Promise<T> =>
     contexts.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
   const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
   const { timeoutScale } = contexts;
@@ -236,6 +327,7 @@ async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: D
   const screenMs = timeoutScale.ms(screenTimeoutMs, by.leftMs / 10);
   let screen = 0;
   let state: ScrollState = { more: true };
+  await call(watchChanges, [changesKey]);
   try {
     while (state.more && screen < screensMax && systemClock.monotonicMs() < endsAt) {
       state = await call<ScrollState>(scrollToScreen, [screen, screenMs]);
@@ -243,7 +335,9 @@ async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: D
     }
   } finally {
     // If the page hangs or navigates, the error of the loop is reported.
-    await call(restoreScroll, [x, y, Math.min(timeoutScale.ms(lastTimeoutMs), by.leftMs / 4)]).catch(() => {});
+    const lastMs = Math.min(timeoutScale.ms(lastTimeoutMs), by.leftMs / 4);
+    await call(waitForChanges, [changesKey, changesMs, Math.min(timeoutScale.ms(changesMsMax), by.leftMs / 4)]).catch(() => {});
+    await call(restoreScroll, [x, y, lastMs]).catch(() => {});
   }
   return state.more ? ['page_keeps_growing'] : [];
 }
@@ -251,16 +345,11 @@ async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: D
 const pieceBytes = 1024 * 1024;
 
 /** Prints a page to PDF, read in chunks so that a file which is too large is never held in memory. @throws PageError */
-export async function printPdf(
-  session: PageSession,
-  options: PdfOptions,
-  limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number },
-): Promise<Buffer> {
-  const by = new Deadline(limits);
+async function printPdf(session: PageSession, options: PdfOptions, { by, maxBytes }: { by: Deadline; maxBytes: number }): Promise<Buffer> {
   try {
     const { stream } = await session.send('Page.printToPDF', { ...printParams(options), transferMode: 'ReturnAsStream' }, by);
     if (stream === undefined) throw new PageError('not_possible', 'The browser returned no PDF file.');
-    return await readStream(session, stream, { by, maxBytes: limits.maxBytes });
+    return await readStream(session, stream, { by, maxBytes });
   } catch (error) {
     if (error instanceof ProtocolError)
       throw new PageError('not_possible', 'The page cannot be printed with these options.', { cause: error });

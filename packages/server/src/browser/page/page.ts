@@ -3,7 +3,7 @@ import type { Viewport } from '@berth/contract';
 import type { Connection } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
 import { readAccessibilityTree } from './accessibility.ts';
-import { Capture, printPdf } from './capture.ts';
+import { Capture } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
 import { Geometry } from './geometry.ts';
@@ -79,7 +79,7 @@ export function createPage(deps: PageDeps): Page {
     focus: (element, options) => elements.focus(element, options),
     setFiles: (element, paths, options) => elements.setFiles(element, paths, options),
     screenshot: (options, limits) => capture.screenshot(options, limits),
-    pdf: (options, limits) => printPdf(frames.main, options, limits),
+    pdf: (options, limits) => capture.pdf(options, limits),
     setViewport: (viewport, { signal }) => setViewport(deps, frames, { viewport, by: deadlineOf(signal) }),
     setExtraHeaders: (headers, { signal }) => network.setHeaders(headers, deadlineOf(signal)),
     onDialog: (answer) => answerDialogs(tab, answer),

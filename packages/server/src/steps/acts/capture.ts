@@ -1,3 +1,5 @@
+import type { PdfOptions } from '@berth/contract';
+import type { PdfOptions as PrintOptions } from '../../browser/browser.ts';
 import type { ContentFormat } from '../../content/content.ts';
 import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import { htmlOf } from '../locators/read.ts';
@@ -26,20 +28,29 @@ export const screenshot: Act<'screenshot'> = async (attempt, step) => {
   return more.length === 0 ? { ...output, data_base64: first?.data_base64 ?? '' } : { ...output, tiles: [first, ...more] };
 };
 
+type PrintRequest = { [Name in keyof PdfOptions]?: PdfOptions[Name] | undefined };
+
+/** The options of a request or a step as a page takes them. */
+export const toPrintOptions = (request: PrintRequest): PrintOptions => ({
+  landscape: request.landscape,
+  printBackground: request.print_background,
+  scale: request.scale,
+  paperWidthInches: request.paper_width_inches,
+  paperHeightInches: request.paper_height_inches,
+  marginInches: request.margin_inches,
+  pageRanges: request.page_ranges,
+  headerTemplate: request.header_template,
+  footerTemplate: request.footer_template,
+  preferCssPageSize: request.prefer_css_page_size,
+  scrollFirst: request.scroll_first,
+});
+
 export const pdf: Act<'pdf'> = async (attempt, step) => {
-  const options = {
-    landscape: step.landscape,
-    printBackground: step.print_background,
-    scale: step.scale,
-    paperWidthInches: step.paper_width_inches,
-    paperHeightInches: step.paper_height_inches,
-    marginInches: step.margin_inches,
-    pageRanges: step.page_ranges,
-    headerTemplate: step.header_template,
-    footerTemplate: step.footer_template,
-    preferCssPageSize: step.prefer_css_page_size,
-  };
-  const data = await attempt.page.pdf(options, { signal: attempt.signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  const data = await attempt.page.pdf(toPrintOptions(step), {
+    signal: attempt.signal,
+    timeoutMs: attempt.remainingMs,
+    maxBytes: binaryBytesMax,
+  });
   return { content_type: 'application/pdf', bytes: data.length, data_base64: data.toString('base64') };
 };
 
