@@ -1,7 +1,7 @@
 /** What a visitor sees of a page: late, in frames, and not what is hidden. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createSession, endSession, fetchPage, getContent, navigate, type FetchResponse } from '@berth/contract';
+import { createSession, endSession, fetchPage, getContent, navigate, runAgent, type FetchResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
@@ -27,6 +27,20 @@ describe('what a visitor sees', () => {
         '/never-display': never('display:none'),
         '/job': page('Job', job),
         '/in/frame': page('Frame', '<p>Salary 4200 EUR <a href="apply">Apply</a></p>'),
+        '/card': (request, response) =>
+          void response
+            .setHeader('content-type', 'text/html')
+            .end(
+              page(
+                'Card',
+                '<main><button disabled>Save</button><iframe role=presentation title=Card srcdoc="<label>Card number <input></label>"></iframe>' +
+                  `<iframe src="http://localhost:${request.socket.localPort}/in/pay"></iframe><button>Last</button></main>`,
+              ),
+            ),
+        '/in/pay': page(
+          'Pay',
+          '<button onclick="document.title = 1">Pay now</button><iframe srcdoc="<button>Innermost</button>"></iframe>',
+        ),
         '/foreign': (request, response) =>
           void response
             .setHeader('content-type', 'text/html')
@@ -68,6 +82,29 @@ describe('what a visitor sees', () => {
     const foreign = await get('/foreign');
     assert.match(foreign.markdown ?? '', /^Here\n\n\[Terms\]\(http:\/\/localhost:\d+\/in\/frame\)$/);
     assert.deepEqual(foreign.warnings, ['frames_left_out:1']);
+  });
+
+  it('is in the accessibility tree, with references into the frames', { timeout: 60_000 }, async () => {
+    const run = async (task: string, inputs: object) =>
+      (await client.call(runAgent, { body: { task, inputs: { url: `${site.url}/card`, ...inputs } } })).body.output as Record<
+        string,
+        unknown
+      >;
+    const { tree, refs, frames_left_out: leftOut } = await run('accessibility_tree', {});
+    assert.equal(leftOut, 0);
+    assert.match(String(tree), /button "Save".*textbox "Card number".*button "Pay now".*button "Innermost".*button "Last"/s);
+    const named = Object.values(refs as Record<string, { name: string; selectors: unknown[] }>);
+    const selectorsOf = (name: string): unknown[] => named.find((ref) => ref.name === name)?.selectors ?? [];
+    assert.equal(selectorsOf('Last').length, 2);
+    assert.equal(selectorsOf('Card number').length, 2);
+    const steps = selectorsOf('Card number').flatMap((selector) => [
+      { type: 'fill', selectors: [selector], value: '4111' },
+      { type: 'extract', selectors: [selector], as: 'value', save_as: 'typed' },
+    ]);
+    const clicks = [...selectorsOf('Pay now'), ...selectorsOf('Innermost')].map((selector) => ({ type: 'click', selectors: [selector] }));
+    assert.equal(clicks.length, 4);
+    const { vars } = await run('custom', { steps: [...steps, ...clicks] });
+    assert.deepEqual(vars, { typed: '4111' });
   });
 
   it('is the same in a session', async () => {

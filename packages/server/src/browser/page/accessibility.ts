@@ -1,11 +1,12 @@
-/** The browser's accessibility tree of the main document: what assistive technology reads. */
+/** The browser's accessibility tree of the page, with its frames in their place: what assistive technology reads. */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { ProtocolError } from '../cdp/connection.ts';
 import { searchRoot } from './elements.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
-import { PageError, type AccessibilityNode, type AccessibilityTree, type CallOptions } from './model.ts';
+import type { Frames } from './frames.ts';
+import { PageError, type AccessibilityNode, type AccessibilityTree, type CallOptions, type ElementRef, type FrameRef } from './model.ts';
 
 type AxNode = Protocol.Accessibility.AXNode;
 
@@ -14,54 +15,116 @@ const textCharsMax = 500;
 const silentRoles = new Set(['none', 'generic', 'presentation', 'InlineTextBox', 'LineBreak', 'LayoutTable', 'RootWebArea', 'ListMarker']);
 const stateNames: ReadonlySet<string> = new Set(['checked', 'disabled', 'expanded', 'level', 'pressed', 'required', 'selected', 'invalid']);
 
+/** Each is a tree of its own, and more are pages made of advertisements. */
+const framesMax = 30;
+
+/** The tree of a frame's document, and the element that holds the frame. */
+interface FrameTree {
+  frame: FrameRef;
+  ownerNodeId: number | null;
+  nodes: readonly AxNode[];
+}
+
 /** @throws PageError */
 export async function readAccessibilityTree(
   contexts: ExecutionContexts,
-  frameId: string,
+  frames: Frames,
   { nodesMax, ...options }: CallOptions & { nodesMax: number },
 ): Promise<AccessibilityTree> {
   const by = new Deadline(options);
-  const { session } = await contexts.context(frameId, by);
-  const [top] = await contexts.find(frameId, searchRoot, [], { signal: by.signal, timeoutMs: by.leftMs });
-  if (!top) throw new PageError('too_large', 'The page is too large for its accessibility tree.');
-  session.sendNoReply('Runtime.releaseObject', { objectId: top.objectId });
-  let all: AxNode[];
-  try {
-    ({ nodes: all } = await session.send('Accessibility.getFullAXTree', { frameId }, by));
-  } catch (error) {
-    if (!(error instanceof ProtocolError)) throw error;
-    throw new PageError('context_lost', 'The page navigated during the call.', { cause: error });
-  }
-  const { shown, isTruncated } = flatten(all, nodesMax);
+  const [main, ...others] = await frames.list(by);
+  if (!main) throw new PageError('frame_detached', 'The page has no frame.');
+  const top: FrameTree = { frame: main, ownerNodeId: null, nodes: await readTree(contexts, main.id, by) };
+  const inner = await Promise.all(others.slice(0, framesMax).map((frame) => readFrame(contexts, frame, by)));
+  const read = inner.filter((tree) => tree !== null);
+  const { shown, isTruncated } = flatten([top, ...read], nodesMax);
   const nodes = await Promise.all(
-    shown.map(async ({ node, depth }): Promise<AccessibilityNode> => {
+    shown.map(async ({ node, frameId, depth }): Promise<AccessibilityNode> => {
       const id = node.backendDOMNodeId;
       const element = isOperable(node) && id !== undefined ? await contexts.resolve(frameId, id, by) : null;
       return { role: textOf(node.role), name: textOf(node.name), value: textOf(node.value), states: statesOf(node), depth, element };
     }),
   );
-  return { nodes, isTruncated };
+  const used = new Set(nodes.flatMap(({ element }) => (element ? [element.frameId] : [])));
+  return { nodes, isTruncated, framesLeftOut: others.length - read.length, frames: await ownersOf(contexts, read, { used, by }) };
+}
+
+async function readTree(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<readonly AxNode[]> {
+  const { session } = await contexts.context(frameId, by);
+  const [top] = await contexts.find(frameId, searchRoot, [], { signal: by.signal, timeoutMs: by.leftMs });
+  if (!top) throw new PageError('too_large', 'The page is too large for its accessibility tree.');
+  session.sendNoReply('Runtime.releaseObject', { objectId: top.objectId });
+  try {
+    return (await session.send('Accessibility.getFullAXTree', { frameId }, by)).nodes;
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    throw new PageError('context_lost', 'The page navigated during the call.', { cause: error });
+  }
+}
+
+/** Null for a frame that hangs, is gone or is too large: it must not hide the others. */
+async function readFrame(contexts: ExecutionContexts, frame: FrameRef, by: Deadline): Promise<FrameTree | null> {
+  const within = by.within(by.leftMs / 2);
+  try {
+    const { session } = await contexts.context(frame.parentId ?? '', within);
+    const { backendNodeId: ownerNodeId } = await session.send('DOM.getFrameOwner', { frameId: frame.id }, within);
+    return { frame, ownerNodeId, nodes: await readTree(contexts, frame.id, within) };
+  } catch (error) {
+    by.signal.throwIfAborted();
+    if (error instanceof PageError || error instanceof ProtocolError) return null;
+    throw error;
+  }
+}
+
+/** The elements that hold the frames with operable elements, and those around them. */
+async function ownersOf(
+  contexts: ExecutionContexts,
+  trees: readonly FrameTree[],
+  { used, by }: { used: ReadonlySet<string>; by: Deadline },
+): Promise<ReadonlyMap<string, ElementRef>> {
+  const owners = new Map<string, ElementRef>();
+  const needed = new Set(used);
+  // Parents come before their children.
+  for (const { frame } of trees.toReversed()) if (needed.has(frame.id)) needed.add(frame.parentId ?? '');
+  for (const { frame, ownerNodeId } of trees) {
+    const owner = needed.has(frame.id) && ownerNodeId !== null ? await contexts.resolve(frame.parentId ?? '', ownerNodeId, by) : null;
+    if (owner) owners.set(frame.id, owner);
+  }
+  return owners;
+}
+
+interface Shown {
+  node: AxNode;
+  frameId: string;
+  depth: number;
 }
 
 /** In document order. Recursion would overflow in a deep tree. */
-function flatten(all: readonly AxNode[], nodesMax: number): { shown: { node: AxNode; depth: number }[]; isTruncated: boolean } {
-  const byId = new Map(all.map((node) => [node.nodeId, node]));
-  const root = all.find(({ parentId }) => parentId === undefined);
-  const shown: { node: AxNode; depth: number }[] = [];
-  const waiting = root ? [{ node: root, depth: 0, said: '' }] : [];
+function flatten(trees: readonly FrameTree[], nodesMax: number): { shown: Shown[]; isTruncated: boolean } {
+  const keyOf = (frameId: string, id: number | string): string => `${frameId} ${id}`;
+  const byId = new Map(trees.flatMap(({ frame, nodes }) => nodes.map((node) => [keyOf(frame.id, node.nodeId), node] as const)));
+  const byOwner = new Map(trees.map((tree) => [keyOf(tree.frame.parentId ?? '', tree.ownerNodeId ?? ''), tree]));
+  const rootOf = (tree: FrameTree | undefined): { node: AxNode; frameId: string }[] =>
+    (tree?.nodes ?? [])
+      .filter(({ parentId }) => parentId === undefined)
+      .slice(0, 1)
+      .map((node) => ({ node, frameId: tree?.frame.id ?? '' }));
+  const shown: Shown[] = [];
+  const waiting = rootOf(trees[0]).map((root) => ({ ...root, depth: 0, said: '' }));
   // A tree that refers to itself ends, too.
   const seen = new Set<string>();
   for (let next = waiting.pop(); next; next = waiting.pop()) {
-    const { node, depth, said } = next;
-    if (seen.has(node.nodeId)) continue;
-    seen.add(node.nodeId);
+    const { node, frameId, depth, said } = next;
+    if (seen.has(keyOf(frameId, node.nodeId))) continue;
+    seen.add(keyOf(frameId, node.nodeId));
     const isShown = saysSomething(node, said);
     if (isShown && shown.length >= nodesMax) return { shown, isTruncated: true };
-    if (isShown) shown.push({ node, depth });
+    if (isShown) shown.push({ node, frameId, depth });
     const inner = { depth: depth + Number(isShown), said: isShown ? textOf(node.name) : said };
+    for (const root of rootOf(byOwner.get(keyOf(frameId, node.backendDOMNodeId ?? '-')))) waiting.push({ ...root, ...inner });
     for (const id of (node.childIds ?? []).toReversed()) {
-      const child = byId.get(id);
-      if (child) waiting.push({ node: child, ...inner });
+      const child = byId.get(keyOf(frameId, id));
+      if (child) waiting.push({ node: child, frameId, ...inner });
     }
   }
   return { shown, isTruncated: false };

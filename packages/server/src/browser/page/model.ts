@@ -164,6 +164,10 @@ export interface AccessibilityTree {
   /** In document order. */
   nodes: AccessibilityNode[];
   isTruncated: boolean;
+  /** Frames that did not answer, are too large or too many. */
+  framesLeftOut: number;
+  /** The elements that hold the frames of the nodes' elements, by the frame's id. The caller releases them. */
+  frames: ReadonlyMap<string, ElementRef>;
 }
 
 export interface Page {
@@ -198,7 +202,7 @@ export interface Page {
     by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
     options: CallOptions,
   ): Promise<ElementRef[]>;
-  /** The accessibility tree of the main document. @throws PageError */
+  /** The accessibility tree of the page, with its frames in their place. @throws PageError */
   accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;

@@ -68,7 +68,7 @@ export function createPage(deps: PageDeps): Page {
     evaluate: (frameId, expression, options) => contexts.evaluate(frameId, expression, options),
     find: (frameId, source, args, options) => contexts.find(frameId, source, args, options),
     findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
-    accessibilityTree: (options) => readAccessibilityTree(contexts, tab.id, options),
+    accessibilityTree: (options) => readAccessibilityTree(contexts, frames, options),
     contentFrame: (element, options) => elements.contentFrame(element, options),
     release: (each) => elements.release(each),
     scrollIntoView: (element, options) => elements.scrollIntoView(element, options),

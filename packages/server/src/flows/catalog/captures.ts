@@ -84,17 +84,18 @@ export const accessibilityTree = defineFlow({
     max_nodes: z.int().min(1).max(5000).default(1000).describe('Maximum number of nodes, 1 to 5000. Default: 1000.'),
   }),
   output: z.object({
-    tree: z.string().describe('A line for each node, such as `- button "Buy" [ref=e3]`, indented by its level. Frames are left out.'),
+    tree: z.string().describe('A line for each node, such as `- button "Buy" [ref=e3]`, indented by its level. Frames are in their place.'),
     refs: z.record(z.string(), Ref).describe('The elements that take the focus, by their reference.'),
     nodes: z.int().describe('Number of nodes.'),
     truncated: z.boolean().describe('Whether the page has more nodes.'),
+    frames_left_out: z.int().describe('Number of frames that did not answer, are too large, or are more than 30.'),
     ...page,
   }),
   example: { url: 'https://example.com/', max_nodes: 500 },
   run: async (run, { url, max_nodes: nodesMax }) => {
     if (url !== undefined) await run.open(url);
-    const { isTruncated, ...read } = await run.act('accessibility_tree', () => readAccessiblePage(run, nodesMax));
-    return { ...read, truncated: isTruncated, title: run.title(), final_url: run.url() };
+    const { isTruncated, framesLeftOut, ...read } = await run.act('accessibility_tree', () => readAccessiblePage(run, nodesMax));
+    return { ...read, truncated: isTruncated, frames_left_out: framesLeftOut, title: run.title(), final_url: run.url() };
   },
 });
 

@@ -1,5 +1,5 @@
 /** What a language model wants to do next, checked: it reads pages, which may mislead it, so it may do what a visitor can. */
-import { Steps } from '@berth/contract';
+import { Steps, type Selectors } from '@berth/contract';
 import { z } from 'zod';
 import { domainOf } from '../../selfheal/selfheal.ts';
 import type { FlowStep } from '../flow.ts';
@@ -56,13 +56,18 @@ export function readProposal(text: string, context: ProposalContext): Proposal {
     timeout_ms: stepMsMax,
     ...literal(step),
     ...(named ? { selectors: literal(named.selectors) } : {}),
-    ...(step.type === 'fill' && typeof step['value'] === 'string' ? { value: withSecrets(step['value'], Boolean(named), context) } : {}),
+    ...(step.type === 'fill' && typeof step['value'] === 'string'
+      ? { value: withSecrets(step['value'], named !== undefined && isInDocument(named), context) }
+      : {}),
   };
   const checked = Steps.safeParse([filled]);
   if (checked.success) return { kind: 'step', step: filled };
   const { path = [], message = '' } = checked.error.issues[0] ?? {};
   return { kind: 'refused', problem: `The step is not valid: ${path.slice(1).join('.')}: ${message}`.slice(0, 500) };
 }
+
+/** A path of selectors leads into a frame, which may be of another site. */
+const isInDocument = ({ selectors }: { selectors: Selectors }): boolean => selectors.every((selector) => typeof selector === 'string');
 
 /** `{{secret.name}}` stays a template only in a field of the caller's own site, which the accessibility tree has named. */
 function withSecrets(value: string, isNamed: boolean, { pageUrl, ownUrl, secretNames }: ProposalContext): string {

@@ -11,36 +11,61 @@ export interface AccessiblePage {
   refs: Record<string, { role: string; name: string; selectors: Selectors }>;
   nodes: number;
   isTruncated: boolean;
+  framesLeftOut: number;
 }
 
 export async function readAccessiblePage(run: FlowRun, nodesMax: number): Promise<AccessiblePage> {
   const page = run.page();
-  const { nodes, isTruncated } = await page.accessibilityTree({ ...run.callOptions(), nodesMax });
-  const elements = nodes.flatMap(({ element }) => (element ? [element] : []));
+  const { nodes, isTruncated, framesLeftOut, frames } = await page.accessibilityTree({ ...run.callOptions(), nodesMax });
+  const elements = [...nodes.flatMap(({ element }) => (element ? [element] : [])), ...frames.values()];
   try {
-    const paths = elements.length === 0 ? [] : await pathsOf(run, elements);
-    const pathOf = new Map(elements.map((element, index) => [element, paths[index] ?? null]));
+    const paths = await pathsOf(run, elements);
     const refs: AccessiblePage['refs'] = {};
     const lines = nodes.map((node) => {
-      const selectors = selectorsOf(node, node.element ? (pathOf.get(node.element) ?? null) : null);
+      const selectors = selectorsOf(node, { paths, frames, mainFrame: page.mainFrame() });
       if (selectors.length === 0) return toLine(node, null);
       const ref = `e${Object.keys(refs).length + 1}`;
       refs[ref] = { role: node.role, name: node.name, selectors };
       return toLine(node, ref);
     });
-    return { tree: lines.join('\n'), refs, nodes: nodes.length, isTruncated };
+    return { tree: lines.join('\n'), refs, nodes: nodes.length, isTruncated, framesLeftOut };
   } finally {
     page.release(elements);
   }
 }
 
-const pathsOf = (run: FlowRun, elements: readonly ElementRef[]): Promise<(string | null)[]> =>
-  run.page().call(run.page().mainFrame(), flowScripts.cssPathsOf, elements, run.callOptions());
+type Paths = ReadonlyMap<ElementRef, string | null>;
 
-function selectorsOf({ element, role, name }: AccessibilityNode, path: string | null): Selectors {
+/** Each in the document of its frame. */
+async function pathsOf(run: FlowRun, elements: readonly ElementRef[]): Promise<Paths> {
+  const paths = new Map<ElementRef, string | null>();
+  for (const [frameId, own] of Map.groupBy(elements, (element) => element.frameId)) {
+    const found = await run.page().call<(string | null)[]>(frameId, flowScripts.cssPathsOf, own, run.callOptions());
+    for (const [index, element] of own.entries()) paths.set(element, found[index] ?? null);
+  }
+  return paths;
+}
+
+interface Places {
+  paths: Paths;
+  frames: ReadonlyMap<string, ElementRef>;
+  mainFrame: string;
+}
+
+function selectorsOf({ element, role, name }: AccessibilityNode, { paths, frames, mainFrame }: Places): Selectors {
   if (!element) return [];
+  const around: string[] = [];
+  for (let frameId = element.frameId; frameId !== mainFrame;) {
+    const owner = frames.get(frameId);
+    const path = owner ? paths.get(owner) : null;
+    if (!owner || typeof path !== 'string') return [];
+    around.unshift(path);
+    frameId = owner.frameId;
+  }
+  const path = paths.get(element) ?? null;
   const aria = name === '' || /[[\]]/.test(name) || !/^[a-z]+$/.test(role) ? [] : [`aria/${name}[role="${role}"]`];
-  return path === null ? aria : [path, ...aria];
+  const own = path === null ? aria : [path, ...aria];
+  return around.length === 0 ? own : own.map((selector) => [...around, selector]);
 }
 
 function toLine({ role, name, value, states, depth }: AccessibilityNode, ref: string | null): string {
