@@ -180,6 +180,14 @@ describe('redact, of hostile captures', () => {
     'slashes of URLs': text('http://'.repeat(size / 7), 'text/plain'),
     digits: text('4 '.repeat(size / 2), 'text/plain'),
     assignments: text('token='.repeat(size / 6), 'text/plain'),
+    'assignments in a string': text(JSON.stringify({ a: 'token='.repeat(size / 6) })),
+    'names with half a name of a secret': text('sourceMappingURL='.repeat(size / 17), 'text/plain'),
+    'secrets in a string with an escape': text(
+      JSON.stringify({ a: `\n${Array.from({ length: 40_000 }, (_, i) => `a${i}@b.example`).join(' ')}` }),
+    ),
+    'passwords in a string with an escape': text(
+      JSON.stringify({ a: Array.from({ length: 30_000 }, (_, i) => `password="x${i}Ya"`).join('\n') }),
+    ),
     pem: text('-----BEGIN PRIVATE KEY '.repeat(size / 23), 'text/plain'),
     'letters of IBANs': text('DE00AAAA'.repeat(size / 8), 'text/plain'),
     pairs: text('a=b&'.repeat(size / 4), 'application/x-www-form-urlencoded'),

@@ -58,10 +58,17 @@ function nested(text: string, report: ReportHit, nesting: number, isScanned = fa
   return (value, { start, end }) => {
     if (nesting >= nestingMax || value.length < 6) return;
     const isVerbatim = value.length === end - start && text.startsWith(value, start);
-    const inner: ReportHit = isVerbatim ? shifted(report, start) : (hit) => report({ ...hit, ...locate(text, { start, end }, hit.value) });
+    let searches = 0;
+    const locateHit = (hit: Hit): Range =>
+      (searches += 1) > searchesMax(end - start) ? { start, end } : locate(text, { start, end }, hit.value);
+    const inner: ReportHit = isVerbatim ? shifted(report, start) : (hit) => report({ ...hit, ...locateHit(hit) });
     scanValue(value, inner, nesting + 1, isScanned && isVerbatim);
   };
 }
+
+/** Characters of an encoded value that are searched for its hits, in some hundredths of a second. A value with more is a secret as a whole. */
+const searchedCharsMax = 50_000_000;
+const searchesMax = (chars: number): number => Math.ceil(searchedCharsMax / chars);
 
 /** Where a value stands in an encoded one: verbatim or escaped, else the whole of it. */
 function locate(text: string, { start, end }: Range, value: string): Range {
@@ -278,6 +285,7 @@ const isWordChar = (code: number): boolean =>
 
 /** `token: x`, `"apiKey":"x"`, `password=x` and `Bearer x` in a text of any kind. */
 export function scanAssignments(text: string, isScript: boolean, report: ReportHit): void {
+  const ends = new ValueEnds(text);
   let done = 0;
   for (const { index } of text.matchAll(secretWords)) {
     if (index < done) continue;
@@ -287,10 +295,10 @@ export function scanAssignments(text: string, isScript: boolean, report: ReportH
     while (end < text.length && end - index < wordCharsMax && isWordChar(text.charCodeAt(end))) end += 1;
     done = end;
     const name = text.slice(start, end);
-    const at = valueAfter(text, end, name);
+    const at = valueAfter(text, end, { name, ends });
     if (!at) continue;
     const value = text.slice(at.start, at.end);
-    const kind = kindOfAssignment(name, value, isScript);
+    const kind = kindOfAssignment(name, value.slice(0, classifiedChars), isScript);
     if (!kind) continue;
     report({ ...at, value, kind, name, by: 'name' });
     done = at.end;
@@ -316,7 +324,7 @@ function kindOfAssignment(name: string, value: string, isScript: boolean): Retur
 const codeKind = (value: string): 'otp' | 'oauth_code' | null => (/^\d{6,8}$/.test(value) ? 'otp' : isOpaque(value) ? 'oauth_code' : null);
 
 /** Where the value stands that is assigned to the word before `from`. */
-function valueAfter(text: string, from: number, name: string): Range | null {
+function valueAfter(text: string, from: number, { name, ends }: { name: string; ends: ValueEnds }): Range | null {
   const after = text.slice(from, from + 80);
   const operator = assignment.exec(after);
   const option = name.startsWith('--') ? /^ {1,4}(?=[^\s-])/.exec(after) : null;
@@ -326,9 +334,7 @@ function valueAfter(text: string, from: number, name: string): Range | null {
   const word = valueScheme.exec(text.slice(from + lead[0].length, from + lead[0].length + 24));
   const start = from + lead[0].length + (word?.[0].length ?? 0);
   const quote = /["'`]$/.exec(lead[0])?.[0];
-  const stop = quote ? new Set([quote, '\n']) : plainStops;
-  let end = start;
-  while (end < text.length && end - start < valueCharsMax && !stop.has(text[end] ?? '')) end += 1;
+  let end = Math.min(ends.after(start, quote), start + valueCharsMax);
   if (quote) while (text[end - 1] === '\\' && end > start) end -= 1;
   else while (end > start && /[.,:]/.test(text[end - 1] ?? '')) end -= 1;
   return end > start ? { start, end } : null;
@@ -339,7 +345,36 @@ const assignment =
   /^\\{0,7}["'\]]{0,2}\s{0,8}(?:(?:=>|[:=：]|(?:is|lautet|ist|est|es|è|é|jest):?\s)\s{0,8}(?:\{\s{0,8}\\{0,7}["']?(?:value|val|raw|text)\\{0,7}["']?\s{0,4}:\s{0,8})?(?:\\{0,7}["'`])?|,\s{0,8}\\{0,7}["'`])/;
 const valueScheme = /^(?:bearer|basic|token|jwt|apikey|digest|custom|key)(?:\s{1,3}|%20)/i;
 
-const plainStops = new Set([' ', '\t', '\n', '\r', '"', "'", '`', '<', '>', '&', ';', ',', ')', '}', ']', '|', '\\', '。', '，', '\u0000']);
+/** Of a value: each of a text of names without an end between them has all that follows for its value. */
+const classifiedChars = 1024;
+const stopsOf: Readonly<Record<string, RegExp>> = {
+  '': /[ \t\n\r"'`<>&;,)}\]|\\。，\u0000]/g,
+  '"': /["\n]/g,
+  "'": /['\n]/g,
+  '`': /[`\n]/g,
+};
+
+/** Where values end. Of those that end at the same place it is searched for once, however many they are. */
+class ValueEnds {
+  readonly #text: string;
+  readonly #last = new Map<string, Range>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The end of a value in these quotes, or in none. */
+  after(start: number, quote = ''): number {
+    const last = this.#last.get(quote);
+    const stops = stopsOf[quote];
+    if (last && start >= last.start && start <= last.end) return last.end;
+    if (!stops) return start;
+    stops.lastIndex = start;
+    const end = stops.exec(this.#text)?.index ?? this.#text.length;
+    this.#last.set(quote, { start, end });
+    return end;
+  }
+}
 
 const words = /(?<![\w.~+/=%:|-])[\w.~+/=%:|-]{20,}/g;
 
