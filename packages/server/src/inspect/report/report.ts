@@ -25,7 +25,8 @@ export interface Report extends Pick<InspectResponse, 'url' | 'final_url' | 'pag
 }
 
 export function createReport(captured: Capture, options: ReportOptions): Report {
-  const input = createReportInput(redact(captured));
+  const { mask, ...clean } = redact(captured);
+  const input = createReportInput(clean);
   const { capture, redactions } = input;
   const pages = listPages(capture);
   return {
@@ -34,12 +35,15 @@ export function createReport(captured: Capture, options: ReportOptions): Report 
     pages,
     limits: toLimits(capture),
     redactions: { headers: redactions.headers, body_keys: redactions.bodyKeys, body_values: redactions.bodyValues },
-    ...createSections(input, options),
+    ...withoutSecrets(createSections(input, options), mask),
     ...spanOf(capture.har.log.entries),
   };
 }
 
 type Sections = Pick<InspectResponse, Exclude<InspectSection, 'screenshot' | 'openapi' | 'client'>>;
+
+/** Of the HAR, which is the redacted capture itself, nothing was decoded. */
+const withoutSecrets = ({ har, ...sections }: Sections, mask: <T>(value: T) => T): Sections => ({ ...mask(sections), har });
 
 /** A section that is not requested is null. */
 function createSections(input: ReportInput, { include, capture_bodies: bodies }: ReportOptions): Sections {

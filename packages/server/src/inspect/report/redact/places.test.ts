@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createReport } from '../report.ts';
+import { entry } from '../testing.ts';
 import { shownIn, plantPlaces } from './places.fixture.ts';
 import { redact } from './redact.ts';
 import { inspectSections } from '@berth/contract';
@@ -24,5 +25,21 @@ describe('redact, of secrets at several hundred places', () => {
     const { capture, places } = plantPlaces(3);
     const report = createReport(capture, { include: [...inspectSections], capture_bodies: 'samples' });
     assert.deepEqual(shownIn(JSON.stringify(report), places), []);
+  });
+
+  it('shows none that only decoding reveals, as of a key or a value in escapes of JSON', () => {
+    const token = 'c3f81d5b0a9e4476b2d7c1f7';
+    const escaped = [...token].map((char) => String.raw`\u00${char.charCodeAt(0).toString(16)}`).join('');
+    const entries = [
+      entry('https://api.shop.test/in', { type: 'fetch', reply: JSON.stringify({ access_token: token }) }),
+      entry('https://api.shop.test/me', { type: 'fetch', reply: `{"note":"${escaped}","${escaped}":1}` }),
+    ];
+    const { capture } = plantPlaces(1);
+    const har = { log: { ...capture.har.log, entries } };
+    const report = createReport(
+      { ...capture, pages: [], cookies: [], probes: [], har },
+      { include: [...inspectSections].filter((section) => section !== 'har'), capture_bodies: 'samples' },
+    );
+    assert.doesNotMatch(JSON.stringify(report), new RegExp(token.slice(3)));
   });
 });

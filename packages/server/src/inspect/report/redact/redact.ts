@@ -11,13 +11,15 @@ import { scanForms } from './forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
 import { scanInside, scanKey, scanText, within } from './texts.ts';
 import { scanPairs, scanUrl } from './urls.ts';
-import { mapCapture, type Source, type TextVisitor } from './walk.ts';
+import { mapCapture, mapStrings, type Source, type TextVisitor } from './walk.ts';
 
 export interface Redacted {
   /** Without secrets. */
   capture: Capture;
   secrets: Secret[];
   redactions: Redactions;
+  /** Replaces the secrets in what was made of the capture: decoding may show one that no text of the capture showed. */
+  mask: <T>(value: T) => T;
 }
 
 /** Linear in the capture. The capture itself is left as it is. */
@@ -29,8 +31,8 @@ export function redact(capture: Capture): Redacted {
   table.assignPlaceholders();
   const replace = replacer(table, spans);
   const clean = mapCapture(capture, replace);
-  const secrets = table.list((text) => replace(text, { reading: 'none', position: 'other', entryIndex: null, name: null }));
-  return { capture: clean, secrets, redactions };
+  const maskText = (text: string): string => replace(text, { reading: 'none', position: 'other', entryIndex: null, name: null });
+  return { capture: clean, secrets: table.list(maskText), redactions, mask: (value) => mapStrings(value, maskText) as typeof value };
 }
 
 /** Where secrets stand in texts that are read in the same manner, three numbers each: start, end, id. */

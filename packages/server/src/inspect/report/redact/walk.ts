@@ -191,7 +191,7 @@ function bodyReading(mimeType: string, body: string): Reading {
 }
 
 /** Each string of a value of any shape; what is nested deeper than anything of a HAR is dropped. */
-function mapStrings(value: unknown, map: (text: string) => string, nesting = 0): unknown {
+export function mapStrings(value: unknown, map: (text: string) => string, nesting = 0): unknown {
   if (typeof value === 'string') return map(value);
   if (typeof value !== 'object' || value === null) return value;
   if (nesting >= nestingMax) return null;
