@@ -95,6 +95,7 @@ test('fields are matched by name, label or their beginning, and by kind', () => 
     kind,
     names,
     label: names[0] ?? '',
+    groups: [],
   });
   const controls = [field('#a', 'text', 'E-mail address', 'email'), field('#b', 'check', 'Remember me'), field('#c', 'file', 'Photo')];
   const selectorOf = (key: string, value: string | boolean): string | undefined => findControl(controls, key, value)?.selector;

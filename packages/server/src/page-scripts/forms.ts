@@ -7,6 +7,8 @@ export interface FormField {
   kind: 'text' | 'select' | 'check' | 'file';
   names: string[];
   label: string;
+  /** Names of the group of a radio button: its legend, its label, its `name`. Empty for other fields. */
+  groups: string[];
 }
 export interface LoginFields {
   username: string | null;
@@ -66,20 +68,45 @@ export function findLoginFields(): LoginFields {
 
 export function listFields(max: number): FormField[] {
   const page = natives();
-  const controls = [...document.querySelectorAll<HTMLInputElement>('input, select, textarea')];
+  const controls = [...document.querySelectorAll<HTMLInputElement>('input, select, textarea, [role="radiogroup"] [role="radio"]')];
   const usable = controls.filter(
     (control) => !['hidden', 'submit', 'button', 'reset', 'image'].includes(control.type) && !control.disabled,
   );
   return usable
     .filter((control) => isVisible(page, control) || control.labels?.length)
     .slice(0, max)
-    .map((control) => {
-      const label = [...(control.labels ?? [])].map((each) => textOf(each, 200)).join(' ') || (control.getAttribute('aria-label') ?? '');
-      const isCheck = control.type === 'checkbox' || control.type === 'radio';
-      const kind = control.localName === 'select' ? 'select' : isCheck ? 'check' : control.type === 'file' ? 'file' : 'text';
-      const names = [control.name, control.id, control.placeholder, label, isCheck ? `${control.name}=${control.value}` : ''];
-      return { selector: pathOf(control), kind, names: names.filter((name) => typeof name === 'string' && name !== ''), label };
-    });
+    .map((control) => describeField(control));
+}
+
+export function describeField(control: HTMLInputElement): FormField {
+  const isRadio = control.type === 'radio' || control.getAttribute('role') === 'radio';
+  const isCheck = isRadio || control.type === 'checkbox';
+  const own = isRadio && control.localName !== 'input' ? textOf(control, 200) : '';
+  const label = [...(control.labels ?? [])].map((each) => textOf(each, 200)).join(' ') || (control.getAttribute('aria-label') ?? '') || own;
+  const kind = control.localName === 'select' ? 'select' : isCheck ? 'check' : control.type === 'file' ? 'file' : 'text';
+  const names = [control.name, control.id, control.placeholder, label, isCheck ? `${control.name}=${control.value}` : ''];
+  return {
+    selector: pathOf(control),
+    kind,
+    names: names.filter((name) => typeof name === 'string' && name !== ''),
+    label,
+    groups: isRadio ? groupsOf(control) : [],
+  };
+}
+
+/** What a person calls the question that a radio button answers. */
+export function groupsOf(radio: HTMLInputElement): string[] {
+  const legend = radio.closest('fieldset')?.querySelector(':scope > legend');
+  const group = radio.closest('[role="radiogroup"]');
+  const ids = group?.getAttribute('aria-labelledby')?.split(/\s+/) ?? [];
+  const labelled = ids.slice(0, 10).map((id) => document.getElementById(id));
+  const names = [
+    legend ? textOf(legend, 200) : '',
+    labelled.map((each) => (each ? textOf(each, 200) : '')).join(' '),
+    group?.getAttribute('aria-label') ?? '',
+    radio.name ?? '',
+  ];
+  return names.map((name) => name.trim()).filter((name) => name !== '');
 }
 
 /** Of the form of a field: a page may have others, such as a newsletter. */

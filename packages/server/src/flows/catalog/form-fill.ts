@@ -16,7 +16,7 @@ export const formFill = defineFlow({
   inputs: z.strictObject({
     url: Url,
     fields: boundedRecord(boundedString(1, 200), z.union([boundedString(0, 100_000), z.boolean()]), 50).describe(
-      'Values by label, name, id, placeholder or CSS selector of the field, at most 50. Booleans set checkboxes.',
+      'Values by label, name, id, placeholder or CSS selector of the field, at most 50. Booleans set checkboxes. A group of radio buttons is found by its legend or name, and its value is the label or value of the button.',
     ),
     submit: z.boolean().default(false).describe('Whether to send the form. Default: `false`.'),
     success: selectorsInput('An element that the page shows after a successful submission:').optional(),
@@ -75,15 +75,25 @@ export function findControl(controls: readonly FormField[], key: string, value: 
   const names = ({ names: all }: FormField): string[] => all.map((name) => name.trim().toLowerCase());
   return (
     usable.find((control) => names(control).includes(wanted)) ??
+    (typeof value === 'string' ? findRadio(controls, wanted, value) : undefined) ??
     usable.find((control) => wanted.length >= 3 && names(control).some((name) => name.startsWith(wanted))) ??
     usable.find(({ selector }) => selector === key) ??
     null
   );
 }
 
+/** The radio button of a group by its label or value. A legend may end with a colon or an asterisk. */
+function findRadio(controls: readonly FormField[], group: string, value: string): FormField | undefined {
+  const fold = (text: string): string => text.replaceAll(/[:*]/g, ' ').trim().toLowerCase();
+  const options = controls.filter(({ groups }) => groups.some((name) => fold(name) === fold(group)));
+  return options.find(({ label, names }) =>
+    [label, ...names.slice(-1).map((name) => name.slice(name.indexOf('=') + 1))].some((each) => fold(each) === fold(value)),
+  );
+}
+
 function toStep({ selector, kind }: FormField, value: string | boolean): Record<string, unknown> {
   const selectors = literal([selector]);
-  if (kind === 'check') return { type: 'check', selectors, state: value };
+  if (kind === 'check') return { type: 'check', selectors, state: value === true || typeof value === 'string' };
   // `fill` takes the value or the label of an option as well.
   return { type: 'fill', selectors, value: '{{inputs.value}}' };
 }
