@@ -1,7 +1,7 @@
 /** Secrets in texts of every kind: bodies, messages, documents, scripts, console lines. */
 import type { SecretKind } from '../secret.ts';
 import { scanForms } from './forms.ts';
-import { decoded, shifted, type ReportHit } from './hit.ts';
+import { decoded, shifted, type Hit, type ReportHit } from './hit.ts';
 import { readJson, unescaped, type JsonScalar } from './json.ts';
 import { labelAttributes, readMarkup, type MarkupElement, type MarkupText, type NamedText } from './markup.ts';
 import { isPlausible, isStrong, kindOfName, normalized, schemeCharsOf } from './names.ts';
