@@ -80,11 +80,13 @@ describe('401 missing_view_token', () => {
     await served.refuse(openLiveView, 'missing_view_token', { params: { session_id }, key: null });
   });
 
-  it('answers browsers with an HTML page', async () => {
+  it('answers browsers with an HTML page that says how to get a link', async () => {
     const reply = await open(pathOf(await create()), { accept: 'text/html,application/xhtml+xml;q=0.9' });
     assert.equal(reply.status, 401);
     assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
-    assert.match(reply.text, /<h1>/);
+    assert.match(reply.text, /<h1>A link is needed to see this<\/h1>/);
+    assert.match(reply.text, /<a href="\/dashboard">sign in to the dashboard<\/a>/);
+    assert.ok(!reply.text.includes('expired'), 'nothing has expired: there was no link');
     assert.ok(!reply.text.includes('<!--message-->'));
   });
 });

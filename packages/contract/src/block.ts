@@ -55,13 +55,13 @@ export type BlockEvidence = z.infer<typeof BlockEvidence>;
 
 export const Block = z
   .object({
-    blocked: z.boolean().describe('Whether the page was blocked. False for a challenge that cleared during the call.'),
+    blocked: z.boolean().describe('Always true: a page that is not blocked has no `block`.'),
     type: z.enum(blockTypes).describe('Type of block.'),
     vendor: z.enum(blockVendors).describe('Vendor of the protection that blocked the page.'),
     confidence: z.enum(confidences).describe('Confidence of the detection.'),
     evidence: z.array(BlockEvidence).describe('Evidence for the block.'),
     signatures_version: z.string().describe('Version of the detection rules.'),
-    challenge_waited_ms: z.int().describe('Milliseconds spent waiting for a challenge to clear.'),
+    challenge_waited_ms: z.int().describe('Milliseconds spent waiting for a challenge, which did not clear.'),
     retry_after_seconds: z
       .int()
       .nullable()

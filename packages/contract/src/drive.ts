@@ -46,7 +46,9 @@ export const Navigation = z
     captcha: Captcha.describe('Captcha on the page.'),
     warnings: z
       .array(z.string())
-      .describe('Warnings, such as `possible_block:challenge:cloudflare` when the evidence for a block is weak.'),
+      .describe(
+        'Warnings, such as `possible_block:challenge:cloudflare` when the evidence for a block is weak, and `challenge_cleared:challenge:cloudflare` after a challenge that passed by itself.',
+      ),
   })
   .meta({ id: 'NavigateResponse' });
 export type NavigateResponse = z.infer<typeof Navigation>;

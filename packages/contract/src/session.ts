@@ -76,7 +76,11 @@ export const Session = z
     cdp_url: z
       .string()
       .describe('WebSocket URL of the Chrome DevTools Protocol. It contains no secret: send `Authorization: Bearer` with your API key.'),
-    live_view_url: z.string().describe('URL of the live view. It requires a token: `POST …/view-token` returns a complete link.'),
+    live_view_url: z
+      .string()
+      .describe(
+        'URL of the live view. It requires a token: `POST …/view-token` returns a complete link. Without one, a browser gets a page (401) that says how to get one.',
+      ),
     proxy: z
       .object({
         type: z.enum(['none', 'managed', 'rotating', 'external']).describe('Type of the proxy.'),

@@ -46,29 +46,23 @@ describe('confidence', () => {
       assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status })), [true, 'challenge', 'cloudflare', 'medium']);
   });
 
-  it('is medium and only a warning with another error status', () => {
+  it('is a warning and no block for a weak signal with another error status', () => {
     for (const status of [400, 410, 500, 502])
-      assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status })), [
-        false,
-        'challenge',
-        'cloudflare',
-        'medium',
-        'possible_block:challenge:cloudflare',
-      ]);
+      assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status })), [false, null, null, null, 'possible_block:challenge:cloudflare']);
   });
 
-  it('is low and only a warning for a weak signal on a small successful page', () => {
+  it('is a warning and no block for a weak signal on a small successful page', () => {
     assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, html: '<p>Wait.</p>' })), [
       false,
-      'challenge',
-      'cloudflare',
-      'low',
+      null,
+      null,
+      null,
       'possible_block:challenge:cloudflare',
     ]);
   });
 
-  it('is low for the shape alone, also with a refusal', () => {
-    assert.deepEqual(summaryOf(classifyPage(bare403)), [false, 'access_denied', 'generic', 'low', 'possible_block:access_denied:generic']);
+  it('is a warning and no block for the shape alone, also with a refusal', () => {
+    assert.deepEqual(summaryOf(classifyPage(bare403)), [false, null, null, null, 'possible_block:access_denied:generic']);
   });
 
   it('ignores a weak signal on a page with content', () => {
@@ -102,7 +96,7 @@ describe('a successful page with more than 500 visible characters', () => {
   it('is never blocked, and a strong signal becomes a warning', () => {
     for (const strictness of ['default', 'strict'] as const) {
       const classification = classifyPage({ html: `<div id="px-captcha"></div>${longText}` }, strictness);
-      assert.deepEqual(summaryOf(classification), [false, 'captcha', 'human', 'high', 'possible_block:captcha:human']);
+      assert.deepEqual(summaryOf(classification), [false, null, null, null, 'possible_block:captcha:human']);
     }
   });
 
@@ -187,7 +181,7 @@ describe('captchas', () => {
   it('on display on a nearly empty successful page are a warning', () => {
     const dom = toDomProbe({ visibleCaptcha: 'hcaptcha', presentCaptcha: 'hcaptcha' });
     const classification = classifyPage({ html: '<p>One moment</p>', visibleTextLength: 10, dom });
-    assert.deepEqual(summaryOf(classification), [false, 'captcha', 'hcaptcha', 'low', 'possible_block:captcha:hcaptcha']);
+    assert.deepEqual(summaryOf(classification), [false, null, null, null, 'possible_block:captcha:hcaptcha']);
     assert.deepEqual(classification.captcha, { present: true, vendor: 'hcaptcha', visible: true });
   });
 

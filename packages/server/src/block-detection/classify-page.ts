@@ -37,10 +37,13 @@ export interface ClassifyPageOptions {
 }
 
 export interface PageClassification {
-  /** Also set for weak signals and cleared challenges; see `blocked`. */
+  /** Only of a page that is blocked. */
   block: Block | null;
   captcha: Captcha;
+  /** `possible_block:TYPE:VENDOR` for a weak sign of a block, `challenge_cleared:TYPE:VENDOR` where one passed by itself. */
   warnings: string[];
+  /** Time spent waiting for a challenge, after which the page may be another one. */
+  waitedMs: number;
   /** The document that a cleared challenge was replaced with. */
   committed: { finalUrl: string; title: string; statusCode: number | null } | null;
 }
@@ -58,7 +61,7 @@ export async function classifyPage(
 ): Promise<PageClassification> {
   const { strictness, probe } = options;
   if (strictness === 'off' || response.statusCode === null)
-    return { block: null, captcha: { present: false, vendor: null, visible: null }, warnings: [], committed: null };
+    return { block: null, captcha: { present: false, vendor: null, visible: null }, warnings: [], waitedMs: 0, committed: null };
   const startMs = systemClock.monotonicMs();
   const first = probe === undefined ? await probePage(page, options) : probe;
   const classification = classify(toPageInfo(response, first, first), strictness);
@@ -98,13 +101,14 @@ function toClearedClassification(
   { probe, latest, waitedMs }: { probe: PageProbe; latest: Classification; waitedMs: number },
 ): PageClassification {
   const { statusCode } = isSameDocument(first, probe) ? response : probe;
-  const { captcha, warnings, blocked } = latest;
-  // Report the cleared challenge as well: it explains the time spent.
-  const block = latest.block ?? classification.block;
+  const { captcha, block } = latest;
+  const { type, vendor } = classification.block ?? {};
   return {
-    block: block && { ...block, blocked, challenge_waited_ms: waitedMs, retry_after_seconds: retryAfterSeconds(response.headers) },
+    block: block && { ...block, challenge_waited_ms: waitedMs, retry_after_seconds: retryAfterSeconds(response.headers) },
     captcha,
-    warnings,
+    // It explains the time spent.
+    warnings: [...(block ? [] : [`challenge_cleared:${type}:${vendor}`]), ...latest.warnings],
+    waitedMs,
     committed: { finalUrl: probe.url, title: probe.probe.title, statusCode },
   };
 }
@@ -113,6 +117,7 @@ const toPageClassification = ({ block, captcha, warnings }: Classification, wait
   block: block && { ...block, challenge_waited_ms: waitedMs },
   captcha,
   warnings,
+  waitedMs,
   committed: null,
 });
 

@@ -18,7 +18,7 @@ export type Strictness = 'default' | 'strict' | 'off';
 
 export interface Classification {
   blocked: boolean;
-  /** Also set when `blocked` is false and there is a signal of a block. */
+  /** Only of a page that is blocked: a weak sign of a block is a warning. */
   block: Block | null;
   /** `possible_block:<type>:<vendor>` when the confidence is too low for `blocked`. */
   warnings: string[];
@@ -38,20 +38,16 @@ function classifyInfo(info: PageInfo, strictness: Strictness): Classification {
   if (detection === null) return { blocked: false, block: null, warnings: [], captcha, selfClearing: false };
   const { selfClearing, ...match } = detection;
   const { type, vendor, confidence } = match;
-  const blocked = isBlocked(page, confidence, strictness);
-  return {
-    blocked,
-    block: {
-      blocked,
-      ...match,
-      signatures_version: signaturesVersion,
-      challenge_waited_ms: 0,
-      retry_after_seconds: retryAfterSeconds(info.headers),
-    },
-    warnings: blocked ? [] : [`possible_block:${type}:${vendor}`],
-    captcha: blocked && type === 'captcha' ? toBlockingCaptcha(captcha, vendor) : captcha,
-    selfClearing,
+  if (!isBlocked(page, confidence, strictness))
+    return { blocked: false, block: null, warnings: [`possible_block:${type}:${vendor}`], captcha, selfClearing };
+  const block: Block = {
+    blocked: true,
+    ...match,
+    signatures_version: signaturesVersion,
+    challenge_waited_ms: 0,
+    retry_after_seconds: retryAfterSeconds(info.headers),
   };
+  return { blocked: true, block, warnings: [], captcha: type === 'captcha' ? toBlockingCaptcha(captcha, vendor) : captcha, selfClearing };
 }
 
 type Detection = Pick<Block, 'type' | 'vendor' | 'confidence' | 'evidence'> & { selfClearing: boolean };

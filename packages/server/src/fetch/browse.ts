@@ -99,14 +99,15 @@ export class Browse {
   async #detectBlock(outcome: LoadResult, result: PageResult, early: PageProbe | null | undefined): Promise<boolean> {
     const { request, page, budget, solve } = this.#options;
     const signal = this.#signal;
+    let waited = false;
     const classifyNow = async (probe?: PageProbe | null): Promise<void> => {
       const options = { strictness: request.block_detection, leftMs: budget.leftMs, signal, probe };
-      const { block, captcha, warnings, committed } = await classifyPage(toProbedPage(page.page), outcome, options);
+      const { block, captcha, warnings, waitedMs, committed } = await classifyPage(toProbedPage(page.page), outcome, options);
+      waited ||= waitedMs > 0;
       Object.assign(result, { block, captcha }, committed);
       result.warnings.push(...warnings);
     };
     await classifyNow(early);
-    const waited = (result.block?.challenge_waited_ms ?? 0) > 0;
     if (!solve || result.block?.blocked !== true) return waited;
     const { isSolved, units, warning } = await solve(signal);
     this.usage.solves += units;

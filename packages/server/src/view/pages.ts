@@ -26,6 +26,12 @@ const errorPageName = 'link-error';
 /** Replaced in the error page. */
 const placeholders = { title: '<!--title-->', message: '<!--message-->', hint: '<!--hint-->', status: '<!--status-->' };
 const missingPage = { title: 'This page does not exist', hint: 'Check the address, or start at the <a href="/">front page</a>.' };
+const missingLink = {
+  title: 'A link is needed to see this',
+  hint:
+    'If the session is yours, <a href="/dashboard">sign in to the dashboard</a> and open it there: its page shows the live view and ' +
+    'makes links. If it is not, ask its owner for a link.',
+};
 const unusableLink = {
   title: 'This link cannot be opened',
   hint: 'Links expire. If this one has expired, ask the person who sent it for a new link.',
@@ -82,7 +88,7 @@ export class Pages {
 
   /** Renders the error page. `message` is HTML that the caller has escaped. */
   readonly errorPage: ErrorPage = (status, message) => {
-    const { title, hint } = status === 404 ? missingPage : unusableLink;
+    const { title, hint } = status === 404 ? missingPage : status === 401 ? missingLink : unusableLink;
     return this.#html(errorPageName)
       .replaceAll(placeholders.title, title)
       .replaceAll(placeholders.hint, hint)

@@ -8,7 +8,7 @@ export const BlockNote = ({ block }: { block: NonNullable<FetchResponse['block']
     <Icon name="shield" />
     <div>
       <p>
-        {block.blocked ? 'The page is blocked' : 'A challenge was shown, and cleared'}: {toWords(block.type)}
+        The page is blocked: {toWords(block.type)}
         {block.vendor !== 'unknown' && ` by ${toWords(block.vendor)}`} ({block.confidence} confidence).
       </p>
       <ul class="automation-list muted">
