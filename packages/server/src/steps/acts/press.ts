@@ -72,7 +72,11 @@ export async function pressOn(
     if (await receipt) return target;
     throw new StepFailed('click_not_received', 'The page was replaced before the element received the mouse.');
   }
-  if (own.isClickElsewhere) attempt.warn('The page moved the element between press and release, so another element received the click.');
+  if (own.isClickElsewhere)
+    throw new StepFailed(
+      'click_not_received',
+      'The element received the press, but the page moved it before the release, so it had no click.',
+    );
   if (own.result === 'received') return target;
   const instead = [own, ...others].find((each) => each?.result === 'missed')?.instead;
   return { element, reason: instead === undefined ? 'the page received no press' : `it moved, and ${instead} was in its place` };
