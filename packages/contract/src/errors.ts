@@ -338,8 +338,12 @@ const permanentFailures: readonly string[] = [
   'too_many_redirects',
 ] satisfies NavigationFailure[];
 
-/** Whether a navigation that failed for this reason may succeed later without a change. */
-export const isRetryableFailure = (reason: string): boolean => !permanentFailures.includes(reason);
+/** A name that does not exist, unlike a resolver that does not answer, and a proxy that refuses its credentials. */
+const permanentNetErrors: readonly string[] = ['net::ERR_NAME_NOT_RESOLVED', 'net::ERR_PROXY_AUTH_UNSUPPORTED'];
+
+/** Whether a navigation that failed for this reason, with this error of the network, may succeed later without a change. */
+export const isRetryableFailure = (reason: string, netError: string | null): boolean =>
+  !permanentFailures.includes(reason) && !permanentNetErrors.includes(netError ?? '');
 
 export interface ServiceErrorOptions {
   /** Message for the log only. Default: the public message. */

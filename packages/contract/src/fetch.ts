@@ -54,7 +54,9 @@ export const FetchRequest = z
       .nullable()
       .default(null)
       .describe('Request body, at most 2,000,000 characters. Requires `mode: http`. Default: null, none.'),
-    headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send. Default: none.'),
+    headers: HeaderMap.default({}).describe(
+      'Up to 20 HTTP headers to send. `Referer` is the referrer that scripts see too, and `User-Agent` what `navigator.userAgent` says. Default: none.',
+    ),
     cookies: boundedList(
       z.strictObject({
         name: boundedString(1, 256)

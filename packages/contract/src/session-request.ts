@@ -95,7 +95,19 @@ const HeaderName = boundedString(1, 128)
   });
 const HeaderValue = boundedString(0, 4096).regex(/^[\t\x20-\x7e\x80-\xff]*$/);
 
-export const HeaderMap = boundedRecord(HeaderName, HeaderValue, 20);
+export const HeaderMap = boundedRecord(HeaderName, HeaderValue, 20).check(({ value, issues }) => {
+  for (const [name, referer] of Object.entries(value))
+    if (name.toLowerCase() === 'referer' && referer !== '' && !isWebUrl(referer))
+      issues.push({
+        code: 'custom',
+        message: 'The Referer must be an absolute http or https URL',
+        path: [name],
+        input: referer,
+        params: { type: 'value_error' },
+      });
+});
+
+const isWebUrl = (text: string): boolean => /^https?:$/.test(URL.parse(text)?.protocol ?? '');
 
 export const sessionNameMax = 64;
 export const SessionName = boundedString(1, sessionNameMax);
@@ -172,7 +184,9 @@ export const CreateSessionRequest = z
     timezone: Timezone.nullable()
       .default(null)
       .describe('IANA time zone for the browser, such as `Europe/Berlin`. Default: null, the browser’s default.'),
-    extra_headers: HeaderMap.default({}).describe('Up to 20 HTTP headers to send with every request of every page. Default: none.'),
+    extra_headers: HeaderMap.default({}).describe(
+      'Up to 20 HTTP headers to send with every request of every page; `Referer` with navigations only. Default: none.',
+    ),
     proxy: ProxyRequest.nullable()
       .default(null)
       .describe(

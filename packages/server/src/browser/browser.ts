@@ -35,6 +35,7 @@ import type { BrowserState, ReadBrowserState } from './storage/model.ts';
 import { readCookies, readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
+import { toUserAgentOverride } from './tabs/settings.ts';
 import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
@@ -59,6 +60,7 @@ export type {
 export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError } from './page/model.ts';
 export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
+export { toHeaderSettings } from './network/header-settings.ts';
 export type * from './page/model.ts';
 export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
 
@@ -203,7 +205,7 @@ class AttachedBrowser implements Browser {
     return this.#drive(async () => {
       const tab = this.#tabs.forDriving(tabId);
       const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
-      return navigate({ connection: this.#connection, tab, shouldKeepNetwork }, request, signal);
+      return navigate({ connection: this.#connection, tab, shouldKeepNetwork }, this.#withReferer(tab, request), signal);
     });
   }
 
@@ -353,14 +355,20 @@ class AttachedBrowser implements Browser {
     const deps = this.#tabDeps(tab);
     return createPage({
       ...deps,
-      navigate: (request, { signal }) => this.#drive(() => navigate(deps, request, signal)),
+      navigate: (request, { signal }) => this.#drive(() => navigate(deps, this.#withReferer(tab, request), signal)),
     });
+  }
+
+  #withReferer(tab: Tab, request: NavigationRequest): NavigationRequest {
+    return { ...request, referer: request.referer ?? tab.referer ?? this.#tabs.settings.of(tab).referer };
   }
 
   #tabDeps(tab: Tab): TabDeps {
     const shouldKeepNetwork = (): boolean => this.#tabs.network.isNeeded(tab);
     const sessionHeaders = (): Readonly<Record<string, string>> => this.#tabs.settings.of(tab).extraHeaders;
-    return { connection: this.#connection, tab, display: this.#display, shouldKeepNetwork, sessionHeaders };
+    const userAgentOverride: TabDeps['userAgentOverride'] = (userAgent) =>
+      toUserAgentOverride({ ...this.#tabs.settings.of(tab), ...(userAgent === undefined ? {} : { userAgent }) }, this.version);
+    return { connection: this.#connection, tab, display: this.#display, shouldKeepNetwork, sessionHeaders, userAgentOverride };
   }
 
   #emit(event: BrowserEvent): void {

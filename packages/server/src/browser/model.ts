@@ -17,6 +17,8 @@ export interface BrowserSettings {
   locale: string | null;
   timezone: string | null;
   extraHeaders: Readonly<Record<string, string>>;
+  /** Of navigations that have none of their own. */
+  referer?: string | undefined;
   blockResources: readonly ('image' | 'media' | 'font' | 'stylesheet' | 'websocket')[];
   acceptDownloads: boolean;
   ignoreHttpsErrors: boolean;

@@ -11,7 +11,7 @@ export function toServiceError(error: unknown): unknown {
     return new ServiceError('navigation_failed', error.message, {
       cause: error,
       details: { reason: error.reason, net_error: error.netError, ...error.details },
-      retryable: isRetryableFailure(error.reason),
+      retryable: isRetryableFailure(error.reason, error.netError),
     });
   if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
   if (error instanceof TabNotFound)

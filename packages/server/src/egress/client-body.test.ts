@@ -58,6 +58,27 @@ test('gives the bytes as they are when they are not what the header says', async
   }
 });
 
+test('decodes gzip that is followed by other bytes, or has a wrong checksum', async (t) => {
+  const large = Array.from({ length: 60_000 }, (_, at) => (at * 7919) % 10_007).join(' ');
+  for (const text of [words, large]) {
+    const wrong = gzipSync(text);
+    wrong.writeUInt8((wrong.at(-6) ?? 0) ^ 0xff, wrong.length - 6);
+    const named = Buffer.concat([Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3]), Buffer.from('name\0'), gzipSync(text).subarray(10)]);
+    const bodies: [string, Buffer][] = [
+      ['text', Buffer.concat([gzipSync(text), Buffer.from('trailing')])],
+      ['a line', Buffer.concat([gzipSync(text), Buffer.from('\r\n')])],
+      ['text after a named file', Buffer.concat([named, Buffer.from('trailing')])],
+      ['a wrong checksum', wrong],
+    ];
+    for (const [name, body] of bodies) {
+      const { fetch, url } = await answered(t, encoded('gzip', body));
+      const reply = await fetch(url);
+      assert.deepEqual([reply.body.toString() === text, reply.truncated, reply.warnings], [true, false, ['content_decoding_failed']], name);
+      assert.equal((await fetch(url, { bodyBytesMax: 10 })).body.toString(), text.slice(0, 10), name);
+    }
+  }
+});
+
 test('keeps what was decoded before the rest turns out broken', async (t) => {
   const whole = gzipSync(Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 251)));
   const { fetch, url } = await answered(t, encoded('gzip', whole.fill(0xff, whole.length - 200, whole.length - 100)));

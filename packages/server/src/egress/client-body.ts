@@ -55,8 +55,10 @@ class Reading {
   #room: number;
   #wireRoom: number;
   #truncated = false;
-  /** What came as it was sent, until the decoders have given something: it is the body if they cannot. */
-  #undecoded: Buffer[] | null = null;
+  /** What came as it was sent: it is the body if the decoders give nothing, and decoded once more if what ends in rubbish is gzip. */
+  #undecoded: Buffer[] = [];
+  #hasDecoded = false;
+  #isSecondTry = false;
   #undecodedRoom: number;
   #inputOver = false;
   #over = false;
@@ -115,7 +117,6 @@ class Reading {
   }
 
   #openDecoders(start: Buffer): void {
-    this.#undecoded = [];
     // The last one named was put on last and comes off first.
     this.#decoders = this.#encodings.toReversed().map((encoding, layer) => decoderOf(encoding, layer === 0 ? start : null));
     for (const [at, decoder] of this.#decoders.entries()) {
@@ -127,13 +128,14 @@ class Reading {
   }
 
   #rememberUndecoded(piece: Buffer): void {
-    if (this.#undecoded === null || this.#undecodedRoom < 0) return;
+    if (this.#undecodedRoom < 0 || (this.#hasDecoded && !this.#isGzip)) return;
     this.#undecoded.push(piece);
     this.#undecodedRoom -= piece.length;
   }
 
   #decoded(chunk: Buffer): void {
-    this.#undecoded = null;
+    this.#hasDecoded = true;
+    if (!this.#isGzip) this.#undecoded = [];
     this.#keep(chunk);
   }
 
@@ -167,8 +169,9 @@ class Reading {
 
   #decoderFailed(): void {
     if (this.#over) return;
+    if (this.#decodeFirstMember()) return;
     const undecoded = this.#undecoded;
-    if (undecoded === null) {
+    if (this.#hasDecoded || this.#isSecondTry) {
       this.#truncated = true;
       this.#warnings.add('content_decoding_failed');
       this.#finish();
@@ -180,6 +183,43 @@ class Reading {
     for (const piece of undecoded) this.#keep(piece);
     if (this.#inputOver) this.#finish();
     else this.#response.resume();
+  }
+
+  /**
+   * Decodes the first part alone of what is gzip and then something else, or has a wrong checksum: browsers show that.
+   * Returns false where there is nothing to decode.
+   */
+  #decodeFirstMember(): boolean {
+    if (!this.#isGzip || this.#isSecondTry || this.#undecodedRoom < 0) return false;
+    const packed = Buffer.concat(this.#undecoded);
+    const start = gzipHeadLength(packed);
+    if (start === null) return false;
+    this.#isSecondTry = true;
+    this.#drop();
+    this.#inputOver = true;
+    this.#warnings.add('content_decoding_failed');
+    this.#room += this.#chunks.reduce((sum, { length }) => sum + length, 0);
+    this.#chunks = [];
+    this.#hasDecoded = false;
+    for (const decoder of this.#decoders.splice(0)) decoder.destroy();
+    const decoder = createInflateRaw({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
+    this.#decoders = [decoder];
+    decoder
+      .on('error', () => this.#decoderFailed())
+      .on('data', (chunk: Buffer) => this.#decoded(chunk))
+      .once('end', () => {
+        // Broken data may look like an end: the member says how long it is.
+        const size = packed.subarray(start + decoder.bytesWritten).subarray(4, 8);
+        const kept = this.#chunks.reduce((sum, { length }) => sum + length, 0);
+        this.#truncated ||= size.length < 4 || size.readUInt32LE() !== kept % 2 ** 32;
+        this.#finish();
+      })
+      .end(packed.subarray(start));
+    return true;
+  }
+
+  get #isGzip(): boolean {
+    return this.#encodings.length === 1 && /^(x-)?gzip$/.test(this.#encodings[0] ?? '');
   }
 
   #finish(): void {
@@ -207,6 +247,22 @@ function decoderOf(encoding: string, start: Buffer | null): Transform {
   }
   if (encoding !== 'deflate') return createGunzip(lenient);
   return start === null || hasZlibHead(start) ? createInflate(lenient) : createInflateRaw(lenient);
+}
+
+/** Of the head of a gzip member (RFC 1952, 2.3); null where there is none. */
+function gzipHeadLength(bytes: Buffer): number | null {
+  if (bytes.length < 10 || bytes.readUInt16BE(0) !== 0x1f8b || bytes[2] !== 8) return null;
+  const flags = bytes[3] ?? 0;
+  let at = 10;
+  if (flags & 0x04) at += 2 + (bytes.length >= at + 2 ? bytes.readUInt16LE(at) : 0);
+  // Name and comment end with a zero.
+  for (const flag of [0x08, 0x10]) {
+    if (!(flags & flag)) continue;
+    const end = bytes.indexOf(0, at);
+    if (end < 0) return null;
+    at = end + 1;
+  }
+  return flags & 0x02 ? at + 2 : at;
 }
 
 /** `deflate` means zlib's format (RFC 1950), and many servers send it without its head. */

@@ -49,8 +49,10 @@ export class HttpFailure extends Error {
 /** What an error before the reply of a host means. A TypeError is a fault of this program and is thrown as it is. */
 export function failureFrom(error: unknown, host: { host: string; port: number }): HttpFailure {
   if (error instanceof HttpFailure) return error;
-  if (error instanceof EgressFailure)
-    return new HttpFailure(error.reason, netErrors[error.reason], { refusal: describeRefusal(host, error) });
+  if (error instanceof EgressFailure) {
+    const refusal = describeRefusal(host, error);
+    return new HttpFailure(error.reason, refusal.netError, { refusal });
+  }
   if (error instanceof TypeError) throw error;
   const code = codeOf(error);
   if (isTlsCode(code)) return tlsFailure(code);

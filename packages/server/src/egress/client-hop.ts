@@ -8,6 +8,7 @@ import { sendPlanned } from './connections.ts';
 import type { Connections, PlannedRequest, PlannedResponse } from './connections.ts';
 import type { MachineEgress } from './egress-route.ts';
 import { EgressFailure } from './policy.ts';
+import { netErrors } from './refusal.ts';
 
 export interface Hop extends Pick<PlannedRequest, 'url' | 'method' | 'headers' | 'body'> {
   ignoresTlsErrors: boolean;
@@ -36,7 +37,7 @@ export async function ask({ route, connections, bytes, signal }: HopDeps, { igno
     if (!plan.usesAbsoluteForm || answer.response.statusCode !== 407) return answer;
     // A proxy that was asked for the whole address speaks for itself here.
     answer.drop();
-    throw new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED');
+    throw new HttpFailure('proxy_error', netErrors.proxy_credentials);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const failure = failureFrom(error, target);

@@ -9,7 +9,7 @@ import { authorityText, parseHost } from './addresses.ts';
 import type { PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
 import type { Upstream } from './policy.ts';
-import { toRefusal } from './refusal.ts';
+import { netErrors, toRefusal } from './refusal.ts';
 
 /** Happy Eyeballs: the connection attempt delay of RFC 8305. */
 const nextAddressDelayMs = 250;
@@ -183,7 +183,7 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // No `agent: false`: that would open its own connection.
   const connectRequest = httpRequest({ method: 'CONNECT', path: authority, headers, setHost: false, createConnection: () => socket });
-  const rejectStatus = (status: number | undefined): void => reject(new ProxyRefusal(`answered ${status} to CONNECT`));
+  const rejectStatus = (status: number | undefined): void => reject(new ProxyRefusal(`answered ${status} to CONNECT`, status === 407));
   connectRequest.once('connect', (response, _socket, head) => {
     if (response.statusCode !== 200) return rejectStatus(response.statusCode);
     if (head.length > 0) socket.unshift(head);
@@ -200,7 +200,19 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
 }
 
 /** What a proxy did instead of opening a tunnel. */
-class ProxyRefusal extends Error {}
+class ProxyRefusal extends Error {
+  /** It did not accept the credentials, or none. */
+  readonly isOfCredentials: boolean;
+
+  constructor(message: string, isOfCredentials = false) {
+    super(message);
+    this.isOfCredentials = isOfCredentials;
+  }
+}
+
+/** SOCKS has no error for refused credentials that its client tells apart by more than its words. */
+const refusesCredentials = (cause: unknown): boolean =>
+  cause instanceof ProxyRefusal ? cause.isOfCredentials : cause instanceof Error && /^Socks5 Authentication failed/i.test(cause.message);
 
 /** A caller may read about its own proxy, but not about the operator's. */
 function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
@@ -210,5 +222,9 @@ function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSi
   const publicMessage = upstream.isTrusted
     ? null
     : `the proxy ${authority} ${cause instanceof ProxyRefusal ? cause.message : 'refused or failed'}`;
-  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authority} failed${detail}`, { cause, publicMessage });
+  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authority} failed${detail}`, {
+    cause,
+    publicMessage,
+    netError: refusesCredentials(cause) ? netErrors.proxy_credentials : netErrors.proxy_error,
+  });
 }

@@ -99,6 +99,8 @@ interface EgressFailureOptions {
   rule?: PolicyRule;
   /** A clause for callers. Default: one for the reason. */
   publicMessage?: string | null;
+  /** Default: that of the reason. */
+  netError?: string;
 }
 
 /** A connection that was not opened. The message is for the log only: it may contain internal addresses. */
@@ -106,12 +108,14 @@ export class EgressFailure extends Error {
   readonly reason: EgressRefusal;
   readonly rule: PolicyRule | null;
   readonly publicMessage: string | null;
+  readonly netError: string | null;
 
-  constructor(reason: EgressRefusal, message: string, { cause, rule, publicMessage }: EgressFailureOptions = {}) {
+  constructor(reason: EgressRefusal, message: string, { cause, rule, publicMessage, netError }: EgressFailureOptions = {}) {
     super(message, { cause });
     this.name = 'EgressFailure';
     this.reason = reason;
     this.rule = rule ?? null;
     this.publicMessage = publicMessage ?? null;
+    this.netError = netError ?? null;
   }
 }

@@ -27,7 +27,10 @@ export const netErrors = {
   timeout: 'net::ERR_CONNECTION_TIMED_OUT',
   proxy_error: 'net::ERR_PROXY_CONNECTION_FAILED',
   empty_response: 'net::ERR_EMPTY_RESPONSE',
-} as const satisfies Record<EgressRefusal | 'empty_response', string>;
+  /** The resolvers gave no answer: the name may exist. */
+  dns_unanswered: 'net::ERR_NAME_RESOLUTION_FAILED',
+  proxy_credentials: 'net::ERR_PROXY_AUTH_UNSUPPORTED',
+} as const satisfies Record<EgressRefusal | 'empty_response' | 'dns_unanswered' | 'proxy_credentials', string>;
 
 const ruleMessages: Record<PolicyRule, Message> = {
   not_public: (_, authority) => `${authority} is not a public address; allow it with BERTH_EGRESS_ALLOW`,
@@ -54,9 +57,13 @@ export function refuse(rule: PolicyRule, target: Target, detail = ''): EgressFai
 
 /** What a caller may learn of an error in reaching the host. */
 export function describeRefusal({ host, port }: Target, error: unknown): RefusalReport {
-  const { rule, publicMessage } = error instanceof EgressFailure ? error : { rule: null, publicMessage: null };
+  const {
+    rule,
+    publicMessage,
+    netError: own,
+  } = error instanceof EgressFailure ? error : { rule: null, publicMessage: null, netError: null };
   const reason = toRefusal(error);
-  const netError = isOrderlyEnd(error) ? netErrors.empty_response : netErrors[reason];
+  const netError = own ?? (isOrderlyEnd(error) ? netErrors.empty_response : netErrors[reason]);
   return { reason, rule, message: publicMessage ?? toMessage(reasonMessages[reason], { host, port }), netError };
 }
 

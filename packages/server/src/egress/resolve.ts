@@ -6,6 +6,7 @@ import { LaneFull, LaneTimeout, Lanes } from '../lib/lanes.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
 import { EgressFailure } from './policy.ts';
+import { netErrors } from './refusal.ts';
 import type { Resolver } from './system-names.ts';
 
 /**
@@ -74,18 +75,28 @@ export class NameResolver implements Names {
 
   async #query(host: string): Promise<readonly string[]> {
     const ms = this.limits.resolveTimeoutMs;
-    const reason = (): Error => new EgressFailure('dns_failed', `${host} was not resolved within ${ms} ms`);
+    const reason = (): Error =>
+      new EgressFailure('dns_failed', `${host} was not resolved within ${ms} ms`, { netError: netErrors.dns_unanswered });
     try {
       const answers = await withDeadline(neverAborted, { ms, reason }, (deadline) => orAbort(this.#resolver(host), deadline));
       if (answers.length === 0) throw new EgressFailure('dns_failed', `${host} has no address`);
       this.#cache.set(host, answers);
       return answers;
     } catch (cause) {
-      const failure = cause instanceof EgressFailure ? cause : new EgressFailure('dns_failed', `${host} cannot be resolved`, { cause });
+      const failure = cause instanceof EgressFailure ? cause : toFailure(host, cause);
       this.#failures.set(host, failure);
       throw failure;
     }
   }
+}
+
+/** Codes of c-ares and getaddrinfo that say nothing of the name: the servers did not answer, or refused to. */
+const unansweredCodes = new Set(['ETIMEOUT', 'ESERVFAIL', 'EREFUSED', 'ECONNREFUSED', 'EBADRESP', 'EFORMERR', 'ENOTIMP', 'EAI_AGAIN']);
+
+function toFailure(host: string, cause: unknown): EgressFailure {
+  const isUnanswered = cause instanceof Error && 'code' in cause && unansweredCodes.has(String(cause.code));
+  const netError = isUnanswered ? netErrors.dns_unanswered : netErrors.dns_failed;
+  return new EgressFailure('dns_failed', `${host} cannot be resolved`, { cause, netError });
 }
 
 const neverAborted = new AbortController().signal;
@@ -108,7 +119,8 @@ export class MachineNames implements Names {
     const turn = this.#lane.run('', signal, async () => this.#shared.read(host) ?? this.#shared.query(host));
     return orAbort(turn, signal).catch((error: unknown) => {
       if (!(error instanceof LaneFull) && !(error instanceof LaneTimeout)) throw error;
-      throw new EgressFailure('dns_failed', `${host}: too many names of this machine are being resolved`);
+      const message = `${host}: too many names of this machine are being resolved`;
+      throw new EgressFailure('dns_failed', message, { netError: netErrors.dns_unanswered });
     });
   }
 }

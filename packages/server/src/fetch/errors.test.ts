@@ -10,7 +10,11 @@ const request = { timeout_ms: 30_000, session_id: null };
 
 describe('the error of an attempt', () => {
   const issues: [Error, code: string, retryable: boolean, reason: string | null][] = [
-    [new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', true, 'dns_failed'],
+    [new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', false, 'dns_failed'],
+    [new HttpFailure('dns_failed', 'net::ERR_NAME_RESOLUTION_FAILED'), 'navigation_failed', true, 'dns_failed'],
+    [new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED'), 'navigation_failed', false, 'proxy_error'],
+    [new HttpFailure('connection_refused', 'net::ERR_CONNECTION_REFUSED'), 'navigation_failed', true, 'connection_refused'],
+    [new HttpFailure('connection_reset', 'net::ERR_CONNECTION_RESET'), 'navigation_failed', true, 'connection_reset'],
     [new HttpFailure('timeout', 'net::ERR_TIMED_OUT'), 'timeout', true, 'timeout'],
     [new HttpFailure('tls_error', 'net::ERR_CERT_DATE_INVALID'), 'navigation_failed', false, 'tls_error'],
     [new NavigationError('blocked_by_policy', null, 'Not there.'), 'navigation_failed', false, 'blocked_by_policy'],

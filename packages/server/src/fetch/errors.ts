@@ -24,7 +24,7 @@ export function toFetchError(error: unknown, request: FailedRequest): FetchError
   if (error instanceof NavigationError || error instanceof HttpFailure) {
     const { reason, netError, message, details } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
-    return { code, message, retryable: isRetryableFailure(reason), details: { reason, net_error: netError, ...details }, reason };
+    return { code, message, retryable: isRetryableFailure(reason, netError), details: { reason, net_error: netError, ...details }, reason };
   }
   if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
     return request.session_id === null ? lostMachine : lostSession;

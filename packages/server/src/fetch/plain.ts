@@ -46,6 +46,8 @@ export async function readResponse(
   const { blocked, block, captcha, warnings } = classify(info, request.block_detection);
   Object.assign(page, { block, captcha });
   page.warnings.push(...warnings);
+  // Browsers show nothing of these, whatever body comes with them.
+  if (page.statusCode === 204 || page.statusCode === 205 || page.statusCode === 304) return { page, needsBrowser: null };
   if (kind !== 'html') {
     if (body.length > 0) await addBody(page, { data: body, truncated }, request);
     warnOfNoJson(page, request);

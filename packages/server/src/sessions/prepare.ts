@@ -1,6 +1,6 @@
 /** Makes a machine the one that a session asked for. */
 import { ServiceError, ValidationError, type StorageState } from '@berth/contract';
-import { BrowserClosed, CookieRefused, NavigationError } from '../browser/browser.ts';
+import { BrowserClosed, CookieRefused, NavigationError, toHeaderSettings } from '../browser/browser.ts';
 import type { Machine } from '../fleet/fleet.ts';
 import { validationIssue } from '../http/validation-issues.ts';
 import type { Log } from '../lib/log.ts';
@@ -28,13 +28,15 @@ export async function prepareMachine(
   { spec, ...deps }: { spec: SessionSpec; profiles: Profiles; log: Log },
 ): Promise<void> {
   const { request, record } = spec;
+  const headers = toHeaderSettings(request.extra_headers);
   try {
     await machine.browser.prepare({
       viewport: request.viewport,
-      userAgent: request.user_agent,
+      userAgent: request.user_agent ?? headers.userAgent ?? null,
       locale: request.locale,
       timezone: request.timezone,
-      extraHeaders: request.extra_headers,
+      extraHeaders: headers.extraHeaders,
+      referer: headers.referer,
       blockResources: request.block_resources,
       acceptDownloads: request.accept_downloads,
       ignoreHttpsErrors: request.ignore_https_errors,

@@ -156,7 +156,10 @@ class NavigationWatch {
     const wasCrashed = this.#tab.status === 'crashed';
     const answer = await this.#connection.send(
       'Page.navigate',
-      request.referer === undefined ? { url: request.url } : { url: request.url, referrer: request.referer },
+      // The caller says what is sent, so no policy shortens it.
+      request.referer === undefined
+        ? { url: request.url }
+        : { url: request.url, referrer: request.referer, referrerPolicy: 'unsafeUrl' as const },
       to,
     );
     // A process that replaces a crashed one missed the command; sending it again also replays the lifecycle events.

@@ -1,7 +1,8 @@
 /** A page's request headers and network idle. The Network domain causes many events, so it is on only while needed. */
-import type { Connection } from '../cdp/connection.ts';
+import type { Connection, Params } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
 import { Deadline } from '../../lib/deadline.ts';
+import { toHeaderSettings } from '../network/header-settings.ts';
 import { timeoutError, type PageSession } from './session.ts';
 
 const idleMs = 500;
@@ -14,6 +15,8 @@ interface NetworkDeps {
   connection: Connection;
   frames: Frames;
   sessionHeaders(): Readonly<Record<string, string>>;
+  /** undefined: as the session's settings say. */
+  userAgentOverride(userAgent: string | undefined): Params<'Emulation.setUserAgentOverride'>;
   /** Whether the Network domain must stay on afterwards, for settings or listeners. */
   shouldKeepNetwork(): boolean;
 }
@@ -21,10 +24,12 @@ interface NetworkDeps {
 export class Network {
   readonly #deps: NetworkDeps;
   #headers: Readonly<Record<string, string>> = {};
+  #userAgent: string | undefined;
 
   constructor(deps: NetworkDeps) {
     this.#deps = deps;
     deps.frames.onAttached((session) => {
+      if (this.#userAgent !== undefined) session.sendNoReply('Emulation.setUserAgentOverride', deps.userAgentOverride(this.#userAgent));
       if (!this.#hasHeaders) return;
       session.sendNoReply('Network.enable', deps.frames.tab.networkBuffers);
       session.sendNoReply('Network.setExtraHTTPHeaders', { headers: this.#allHeaders() });
@@ -43,11 +48,19 @@ export class Network {
     const { frames } = this.#deps;
     const { tab } = frames;
     const hadHeaders = this.#hasHeaders;
-    this.#headers = { ...headers };
+    const { referer, userAgent, extraHeaders } = toHeaderSettings(headers);
+    this.#headers = extraHeaders;
+    tab.referer = referer;
+    const changesAgent = userAgent !== this.#userAgent;
+    this.#userAgent = userAgent;
     // They live in the Network domain, so a navigation must not turn it off.
     if (hadHeaders !== this.#hasHeaders) tab.networkWatchers += hadHeaders ? -1 : 1;
     // A frame has the headers from its start only if we attach to it when it is created.
-    if (this.#hasHeaders) await frames.follow(by);
+    if (this.#hasHeaders || userAgent !== undefined) await frames.follow(by);
+    if (changesAgent) await frames.main.send('Emulation.setUserAgentOverride', this.#deps.userAgentOverride(userAgent), by);
+    if (changesAgent)
+      for (const session of frames.sessions())
+        if (session !== frames.main) session.sendNoReply('Emulation.setUserAgentOverride', this.#deps.userAgentOverride(userAgent));
     await Promise.all(frames.sessions().map((session) => this.#sendHeaders(session, by)));
     if (!this.#deps.shouldKeepNetwork()) this.#turnOff();
   }

@@ -1,6 +1,6 @@
 /** Creates the page of a tab. Its state is cached once per tab, however many pages are created for it. */
 import type { Viewport } from '@berth/contract';
-import type { Connection } from '../cdp/connection.ts';
+import type { Connection, Params } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
 import { readAccessibilityTree } from './accessibility.ts';
 import { Capture } from './capture.ts';
@@ -27,6 +27,8 @@ export interface TabDeps {
   shouldKeepNetwork: () => boolean;
   /** Request headers that the session adds on every page. */
   sessionHeaders: () => Readonly<Record<string, string>>;
+  /** undefined: as the session's settings say. */
+  userAgentOverride: (userAgent: string | undefined) => Params<'Emulation.setUserAgentOverride'>;
 }
 
 interface PageDeps extends TabDeps {
@@ -94,13 +96,13 @@ export function pageStateOf(deps: TabDeps): PageState {
   return state;
 }
 
-function createPageState({ connection, tab, shouldKeepNetwork, sessionHeaders }: TabDeps): PageState {
+function createPageState({ connection, tab, ...deps }: TabDeps): PageState {
   const frames = new Frames(connection, tab);
   const contexts = new ExecutionContexts(frames);
   const geometry = new Geometry(frames, contexts);
   const elements = new Elements(frames, contexts, geometry);
   const capture = new Capture(frames, contexts, elements);
-  const network = new Network({ connection, frames, sessionHeaders, shouldKeepNetwork });
+  const network = new Network({ connection, frames, ...deps });
   return { frames, contexts, geometry, elements, input: new Input(frames), capture, network };
 }
 

@@ -6,6 +6,7 @@ import { systemClock } from '../../lib/clock.ts';
 import { orAbort } from '../../lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
+import { toHeaderSettings } from '../network/header-settings.ts';
 import { NavigationError, type NavigationResult } from '../model.ts';
 import { documentKind, hasBody, isAttachment, isLikelyHtml, isSaved, isWithheld } from './document-kind.ts';
 import { navigate } from './navigate.ts';
@@ -64,6 +65,7 @@ export class FetchedPage implements PrivatePage {
   /** The response in place of a document. */
   #captured: Captured | null = null;
   #lastRequestId: string | null = null;
+  #referer: string | undefined;
   /** URL of the document that the running load has shown. */
   #shownUrl: string | null = null;
   #closing: Promise<void> | null = null;
@@ -87,8 +89,22 @@ export class FetchedPage implements PrivatePage {
     const { connection, tabs, tab } = this.#deps;
     this.#wholeNetwork = wholeNetwork;
     tab.onPausedDocument = (paused) => void this.#onDocument(paused).catch(() => this.#continueResponse(paused));
-    const settings = { ...tabs.settings.ofSession, blockResources, extraHeaders, keepNetworkLog: wholeNetwork };
-    const isDefault = tab.isPrivate && blockResources.length === 0 && Object.keys(extraHeaders).length === 0 && !wholeNetwork;
+    const own = toHeaderSettings(extraHeaders);
+    const userAgent = own.userAgent ?? tabs.settings.ofSession.userAgent;
+    this.#referer = own.referer;
+    const settings = {
+      ...tabs.settings.ofSession,
+      blockResources,
+      extraHeaders: own.extraHeaders,
+      userAgent,
+      keepNetworkLog: wholeNetwork,
+    };
+    const isDefault =
+      tab.isPrivate &&
+      blockResources.length === 0 &&
+      Object.keys(own.extraHeaders).length === 0 &&
+      own.userAgent === undefined &&
+      !wholeNetwork;
     const apply = (): Promise<void> =>
       tab.isPrivate ? tabs.settings.applyPrivate(tab, settings) : tabs.settings.applyBorrowed(tab, settings);
     await orAbort(
@@ -109,7 +125,7 @@ export class FetchedPage implements PrivatePage {
     try {
       const result = await navigate(
         { connection, tab, shouldKeepNetwork: () => tabs.network.isNeeded(tab), trail, readsPage: request.readsPage },
-        request,
+        { ...request, referer: request.referer ?? this.#referer ?? tab.referer ?? tabs.settings.of(tab).referer },
         AbortSignal.any([signal, noPage.signal]),
       );
       // A client-side redirect may have led to a response that is not a page.

@@ -125,11 +125,16 @@ export function workerCommands(settings: BrowserSettings, version: BrowserVersio
   if (Object.keys(headers).length > 0) commands.push(commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }));
   if (Object.keys(headers).length > 0) commands.push(commandCall('Network.setExtraHTTPHeaders', { headers: { ...headers } }));
   if (settings.userAgent !== null || settings.locale !== null)
-    commands.push(commandCall('Emulation.setUserAgentOverride', userAgentParams(settings, version)));
+    commands.push(commandCall('Emulation.setUserAgentOverride', toUserAgentOverride(settings, version)));
   return commands;
 }
 
-function userAgentParams(settings: BrowserSettings, version: BrowserVersion): Params<'Emulation.setUserAgentOverride'> {
+/** An empty one ends the override. */
+export function toUserAgentOverride(
+  settings: Pick<BrowserSettings, 'userAgent' | 'locale'>,
+  version: BrowserVersion,
+): Params<'Emulation.setUserAgentOverride'> {
+  if (settings.userAgent === null && settings.locale === null) return { userAgent: '' };
   const userAgent = settings.userAgent ?? version.userAgent;
   const override: Params<'Emulation.setUserAgentOverride'> = { userAgent };
   if (settings.locale) override.acceptLanguage = settings.locale;

@@ -2,7 +2,7 @@
 import type { Display } from '../screencast/display.ts';
 import type { BrowserSettings } from '../model.ts';
 import type { Preparation } from './preparation.ts';
-import { commandCall, defaultSettings, needsChildTargets, pagesAndWorkers } from './settings.ts';
+import { commandCall, defaultSettings, needsChildTargets, pagesAndWorkers, toUserAgentOverride } from './settings.ts';
 import type { Tab } from './tab.ts';
 
 interface TabSettingsDeps {
@@ -17,6 +17,8 @@ export class TabSettings {
   /** By browser context. */
   readonly #ofContexts = new Map<string, BrowserSettings>();
   #ofSession: BrowserSettings = defaultSettings;
+  /** Tabs that were borrowed with a user agent of their own. */
+  readonly #otherAgents = new WeakSet<Tab>();
 
   constructor(deps: TabSettingsDeps) {
     this.#deps = deps;
@@ -66,10 +68,14 @@ export class TabSettings {
   }
 
   /** The same for a session's own tab, until `endBorrowed`. */
-  async applyBorrowed(tab: Tab, { blockResources, extraHeaders }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders'>): Promise<void> {
+  async applyBorrowed(
+    tab: Tab,
+    { blockResources, extraHeaders, userAgent }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders' | 'userAgent'>,
+  ): Promise<void> {
     const own = this.#ofSession;
     const blocked = [...new Set([...own.blockResources, ...blockResources])];
-    const settings = { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders } };
+    const settings = { ...own, blockResources: blocked, extraHeaders: { ...own.extraHeaders, ...extraHeaders }, userAgent };
+    if (userAgent !== own.userAgent) this.#otherAgents.add(tab);
     await Promise.all(this.#deps.preparation.apply(tab, settings));
   }
 
@@ -84,9 +90,18 @@ export class TabSettings {
       Object.keys(this.#ofSession.extraHeaders).length > 0
         ? []
         : [preparation.send(commandCall('Network.setExtraHTTPHeaders', { headers: {} }), tab.sessionId)];
+    const agent = this.#otherAgents.delete(tab)
+      ? [
+          preparation.send(
+            commandCall('Emulation.setUserAgentOverride', toUserAgentOverride(this.#ofSession, preparation.version)),
+            tab.sessionId,
+          ),
+        ]
+      : [];
     await Promise.all([
       preparation.send(commandCall('Fetch.disable', undefined), tab.sessionId),
       ...headers,
+      ...agent,
       ...preparation.apply(tab, this.#ofSession),
     ]);
   }

@@ -57,6 +57,8 @@ export interface Tab {
   onDriven: () => void;
   /** Number of listeners that need network events. */
   networkWatchers: number;
+  /** Of navigations that have none of their own, as a header that a step has set. */
+  referer: string | undefined;
   /** What the page's process keeps of requests and responses for `Network` commands. */
   networkBuffers: Readonly<NetworkBuffers>;
   ready: Promise<void>;
@@ -89,6 +91,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     isFocusEmulated: true,
     onDriven: () => {},
     networkWatchers: 0,
+    referer: undefined,
     networkBuffers: noNetworkBuffers,
     ready: Promise.resolve(),
     closed: new AbortController(),

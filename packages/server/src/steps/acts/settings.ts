@@ -34,6 +34,8 @@ export const setHeader: Act<'set_header'> = async (attempt, { name, value }, { h
   const { page, signal } = attempt;
   if (value !== null && !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
     throw new StepFailed('invalid_value', 'The header value contains line breaks or other invalid characters.');
+  if (name.toLowerCase() === 'referer' && value !== null && value !== '' && (!isBrowsable(value) || value === 'about:blank'))
+    throw new StepFailed('invalid_value', 'The Referer must be an absolute http or https URL.');
   const others = Object.entries(headers.get(page.tabId) ?? {}).filter(([other]) => other.toLowerCase() !== name.toLowerCase());
   const all = Object.fromEntries(value === null ? others : [...others, [name, value]]);
   await page.setExtraHeaders(all, { signal });
