@@ -114,7 +114,7 @@ describe('a refusal for want of credits', () => {
     assert.equal((await app.call(getCredits, { key })).body.balance, left, owner);
   });
 
-  it('tells what is held for calls under way from what is left', async () => {
+  it('reports what is held for calls under way apart from what is left', async () => {
     const { owner, key } = await app.newOwner('open', 2.5);
     const { session_id } = await app.create({}, { key });
     await browse(app, session_id, `${site.url}/bytes`);

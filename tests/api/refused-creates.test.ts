@@ -33,7 +33,7 @@ async function rowsOf(app: MeteredApp, owner: string): Promise<unknown> {
 const traces = async (app: MeteredApp, { owner }: Owner) => ({
   rows: await rowsOf(app, owner),
   machines: await machinesLeft(app),
-  files: readdirSync(app.dataDir, { recursive: true }).toSorted(),
+  files: readdirSync(app.dataDir, { recursive: true }).map(String).toSorted(),
 });
 
 /** The create is refused with this code, and all is as it was before. */

@@ -227,8 +227,8 @@ describe('metadata', () => {
       const { page: result, warnings } = await metadataOf(`<script type="application/ld+json">${block}</script>`);
       assert.deepEqual([result?.json_ld, warnings], [[{ a: 1 }], []], block);
     }
-    const kept = '{"url":"https://a.example/*x*/","list":["a, ]","<!--b-->",],"quote":"\\\\\\",}",}';
-    const { page: result } = await metadataOf(`<script type="application/ld+json">${kept}</script>`);
+    const text = '{"url":"https://a.example/*x*/","list":["a, ]","<!--b-->",],"quote":"\\\\\\",}",}';
+    const { page: result } = await metadataOf(`<script type="application/ld+json">${text}</script>`);
     assert.deepEqual(result?.json_ld, [{ url: 'https://a.example/*x*/', list: ['a, ]', '<!--b-->'], quote: '\\",}' }]);
     const { warnings } = await metadataOf(
       '<script type="application/ld+json">{"a":1,,}</script><script type="application/ld+json">/*</script>',

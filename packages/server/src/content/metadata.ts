@@ -141,8 +141,8 @@ function toStrictJson(source: string): string {
 /** `// ]]>` and `//-->` end a wrapper of the whole, and are no comment to the end of the line. */
 function endOfWrapper(source: string, at: number, [start, end]: readonly [start: string, end: string | null]): number {
   if (start === '//' && /^\/\/[ \t]{0,20}(?:<!|\]\]>|-->)/.test(source.slice(at, at + 30))) return at + start.length;
-  const found = end === null ? at : source.indexOf(end, at + start.length);
-  return found < 0 ? source.length : found + (end ?? start).length;
+  const endAt = end === null ? at : source.indexOf(end, at + start.length);
+  return endAt < 0 ? source.length : endAt + (end ?? start).length;
 }
 
 function endOfString(source: string, at: number): number {

@@ -210,8 +210,8 @@ class Reading {
       .once('end', () => {
         // Broken data may look like an end: the member says how long it is.
         const size = packed.subarray(start + decoder.bytesWritten).subarray(4, 8);
-        const kept = this.#chunks.reduce((sum, { length }) => sum + length, 0);
-        this.#truncated ||= size.length < 4 || size.readUInt32LE() !== kept % 2 ** 32;
+        const receivedBytes = this.#chunks.reduce((sum, { length }) => sum + length, 0);
+        this.#truncated ||= size.length < 4 || size.readUInt32LE() !== receivedBytes % 2 ** 32;
         this.#finish();
       })
       .end(packed.subarray(start));

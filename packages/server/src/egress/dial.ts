@@ -210,7 +210,7 @@ class ProxyRefusal extends Error {
   }
 }
 
-/** SOCKS has no error for refused credentials that its client tells apart by more than its words. */
+/** SOCKS has no error for refused credentials that its client marks by more than its words. */
 const refusesCredentials = (cause: unknown): boolean =>
   cause instanceof ProxyRefusal ? cause.isOfCredentials : cause instanceof Error && /^Socks5 Authentication failed/i.test(cause.message);
 

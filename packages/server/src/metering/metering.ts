@@ -1,5 +1,5 @@
 /** Counts, limits and charges the usage of owners. All usage passes through here. */
-import { ServiceError, type CreditsResponse, type UsageDay, type UsageResponse } from '@berth/contract';
+import type { CreditsResponse, UsageDay, UsageResponse } from '@berth/contract';
 import { InsufficientCreditsError, toCredits, type Credits } from '../credits/credits.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';

@@ -280,7 +280,7 @@ export function isTransparent(element: Element, style: CSSStyleDeclaration): boo
   return !isInPlace || !(fades || style.transform !== 'none' || style.willChange.includes('opacity'));
 }
 
-/** Whether nothing of an element is in sight: it has no size and cuts off what is larger, or stands outside of the page. */
+/** Whether nothing of an element can be seen: it has no size and cuts off what is larger, or stands outside of the page. */
 export function isCutOff(page: Natives, name: string, element: Element, style: CSSStyleDeclaration): boolean {
   const { clip, clipPath, position, display, overflowX, overflowY } = style;
   if (/^(inset\(([5-9]\d|\d{3,})(\.\d+)?%|circle\(0(px|%)?\b|polygon\((0(px|%)?[ ,]*)+\))/.test(clipPath)) return true;

@@ -9,14 +9,14 @@ const formCharsMax = 100_000;
 /** Events are flat; deeper values come from nowhere. */
 const depthMax = 20;
 
-interface Known {
+interface KnownSecret {
   text: string;
   name: string;
   forms: string[];
 }
 
 export class KnownSecrets {
-  #known: Known[] = [];
+  #known: KnownSecret[] = [];
   #names: string[] = [];
   #finder: TextFinder | null = null;
 
@@ -61,7 +61,7 @@ export class KnownSecrets {
   }
 }
 
-function newest(known: readonly Known[]): Known[] {
+function newest(known: readonly KnownSecret[]): KnownSecret[] {
   let chars = 0;
   const from = known.findLastIndex(({ forms }) => {
     chars += forms.reduce((sum, form) => sum + form.length, 0);

@@ -22,7 +22,7 @@ const errorIn = (frame: Buffer | undefined): { code: number; message: string } =
 
 describe('a reply of the browser that is too large', () => {
   it('is an error to whoever asked, and what follows it arrives', () => {
-    for (const tail of [`"},"sessionId":"${session}"}`, '"}}', `\",\"sessionId\":\"${session}\"}"}}`]) {
+    for (const tail of [`"},"sessionId":"${session}"}`, '"}}', `\\",\\"sessionId\\":\\"${session}\\"}"}}`]) {
       const frames = receive('{"id":7,"result":{"data":"', replyBytesMax + 65_536, tail);
       const reply = JSON.parse(String(frames[0])) as { id: number; sessionId?: string };
       assert.deepEqual([reply.id, reply.sessionId], [7, tail.startsWith('"},') ? session : undefined]);

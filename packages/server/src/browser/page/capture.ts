@@ -140,9 +140,13 @@ export class Capture {
 
   async #screen(by: Deadline): Promise<Screen> {
     const screen = await this.#contexts.call<Screen>(this.#frames.tab.id, readScreen, [], { signal: by.signal, timeoutMs: by.leftMs });
-    const { innerWidth: width = 1, innerHeight: height = 1, scale: ratio = 1, hidesContent } = screen;
-    const scale = ratio > 0 && ratio < 16 ? ratio : 1;
-    return { innerWidth: Math.max(1, width), innerHeight: Math.max(1, height), scale, hidesContent: hidesContent === true };
+    const { innerWidth, innerHeight, scale, hidesContent } = screen;
+    return {
+      innerWidth: Math.max(1, innerWidth),
+      innerHeight: Math.max(1, innerHeight),
+      scale: scale > 0 && scale < 16 ? scale : 1,
+      hidesContent,
+    };
   }
 
   async #tiles(

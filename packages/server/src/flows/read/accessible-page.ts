@@ -40,8 +40,8 @@ type Paths = ReadonlyMap<ElementRef, string | null>;
 async function pathsOf(run: FlowRun, elements: readonly ElementRef[]): Promise<Paths> {
   const paths = new Map<ElementRef, string | null>();
   for (const [frameId, own] of Map.groupBy(elements, (element) => element.frameId)) {
-    const found = await run.page().call<(string | null)[]>(frameId, flowScripts.cssPathsOf, own, run.callOptions());
-    for (const [index, element] of own.entries()) paths.set(element, found[index] ?? null);
+    const selectors = await run.page().call<(string | null)[]>(frameId, flowScripts.cssPathsOf, own, run.callOptions());
+    for (const [index, element] of own.entries()) paths.set(element, selectors[index] ?? null);
   }
   return paths;
 }

@@ -82,7 +82,8 @@ async function moveToTarget(attempt: Attempt, step: StepOf<'drag'>, from: Target
       : { element: from.element, point: offsetBy(from.point, step.by) };
   let target = await find();
   await page.mouse.move(target.point, { signal, steps: step.moves });
-  for (let turn = 0; to && turn < followsMax; turn += 1) {
+  const turns = to ? followsMax : 0;
+  for (let turn = 0; turn < turns; turn += 1) {
     const again = await find();
     const { x, y } = again.point;
     if (Math.abs(x - target.point.x) < 1 && Math.abs(y - target.point.y) < 1) break;

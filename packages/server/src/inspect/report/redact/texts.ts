@@ -348,6 +348,7 @@ const valueScheme = /^(?:bearer|basic|token|jwt|apikey|digest|custom|key)(?:\s{1
 /** Of a value: each of a text of names without an end between them has all that follows for its value. */
 const classifiedChars = 1024;
 const stopsOf: Readonly<Record<string, RegExp>> = {
+  // oxlint-disable-next-line no-control-regex -- A NUL ends a value in binary texts.
   '': /[ \t\n\r"'`<>&;,)}\]|\\。，\u0000]/g,
   '"': /["\n]/g,
   "'": /['\n]/g,
