@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '../../lib/text.ts';
+import { OpenRequests } from '../network/open-requests.ts';
 import { DocumentTrail } from '../network/document-trail.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
@@ -79,6 +80,8 @@ class HistoryWatch {
   /** The failure, until the browser's error page is committed. */
   #failed: NavigationError | null = null;
   readonly #reached = new Map<string, Set<string>>();
+  /** Of a navigation until `networkidle`. */
+  #requests: OpenRequests | null = null;
   #loaderId: string | null = null;
 
   constructor(deps: HistoryDeps, { request, deadline }: { request: HistoryRequest; deadline: Deadline }) {
@@ -149,6 +152,12 @@ class HistoryWatch {
   #listen(): void {
     const { connection, frames } = this.#deps;
     const { tab } = frames;
+    if (this.#request.waitUntil === 'networkidle') {
+      const isOwnSession = (from: string): boolean => from === tab.sessionId;
+      const requests = new OpenRequests({ connection, isOwnSession, onIdle: () => this.#check() });
+      this.#requests = requests;
+      this.#undo.push(() => requests.end());
+    }
     const ifOwnSession =
       <P>(act: (params: P) => void) =>
       (params: P, from: string | undefined): void => {
@@ -217,13 +226,16 @@ class HistoryWatch {
   #onLifecycle({ frameId, loaderId, name }: Protocol.Page.LifecycleEventEvent): void {
     if (!this.#isMain(frameId)) return;
     this.#reached.set(loaderId, (this.#reached.get(loaderId) ?? new Set()).add(name));
+    if (name === lifecycleNames.load) this.#requests?.restart();
     this.#check();
   }
 
   #check(): void {
     if (this.#loaderId === null) return;
     const { waitUntil } = this.#request;
-    if (waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[waitUntil])) this.#committed.resolve();
+    const names = this.#reached.get(this.#loaderId);
+    const isIdle = waitUntil === 'networkidle' && names?.has(lifecycleNames.load) === true && this.#requests?.isIdle === true;
+    if (waitUntil === 'commit' || isIdle || names?.has(lifecycleNames[waitUntil])) this.#committed.resolve();
   }
 
   async #result(): Promise<NavigationResult> {

@@ -5,6 +5,7 @@ import { cutText } from '../../lib/text.ts';
 import { traced } from '../../lib/tracing.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
+import { OpenRequests } from '../network/open-requests.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
@@ -81,6 +82,8 @@ class NavigationWatch {
   readonly #commits: string[] = [];
   /** How many documents had been committed when a navigation began, by its loader id. */
   readonly #begun = new Map<string, number>();
+  /** Of a navigation until `networkidle`. */
+  #requests: OpenRequests | null = null;
   #ownId: string | null = null;
   #isRepeatable = false;
   /** The loader id of the browser's error page, from the reply. */
@@ -212,6 +215,12 @@ class NavigationWatch {
     const onClosed = (): void => this.#committed.reject(closed.signal.reason);
     closed.signal.addEventListener('abort', onClosed, { once: true });
     if (closed.signal.aborted) onClosed();
+    if (this.#waitUntil === 'networkidle') {
+      const isOwnSession = (from: string): boolean => from === sessionId;
+      const requests = new OpenRequests({ connection: this.#connection, isOwnSession, onIdle: () => this.#check() });
+      this.#requests = requests;
+      this.#undo.push(() => requests.end());
+    }
     this.#undo.push(
       () => closed.signal.removeEventListener('abort', onClosed),
       this.#connection.on(
@@ -264,6 +273,7 @@ class NavigationWatch {
     if (frameId !== this.#tab.id) return;
     const names = this.#reached.get(loaderId) ?? new Set();
     this.#reached.set(loaderId, names.add(name));
+    if (name === lifecycleNames.load) this.#requests?.restart();
     this.#check();
   }
 
@@ -293,7 +303,16 @@ class NavigationWatch {
     if (this.#isRepeatable && this.#isOvertaken()) return this.#committed.reject(new Overtaken());
     // After a crash a page may be committed in a new process before its events are on: only replayed events then show it.
     if (!this.#commits.includes(this.#loaderId) && !this.#reached.has(this.#loaderId)) return;
-    if (this.#waitUntil === 'commit' || this.#reached.get(this.#loaderId)?.has(lifecycleNames[this.#waitUntil])) this.#committed.resolve();
+    if (this.#waitUntil === 'commit' || this.#hasReached(this.#loaderId, this.#waitUntil)) this.#committed.resolve();
+  }
+
+  /** The browser's own event of idle waits for event streams and long polls as well. */
+  #hasReached(loaderId: string, event: keyof typeof lifecycleNames): boolean {
+    const names = this.#reached.get(loaderId);
+    if (names === undefined) return false;
+    return (
+      names.has(lifecycleNames[event]) || (event === 'networkidle' && names.has(lifecycleNames.load) && this.#requests?.isIdle === true)
+    );
   }
 
   async #withoutPage(response: MainResponse): Promise<NavigationResult> {

@@ -1,15 +1,10 @@
 /** A page's request headers and network idle. The Network domain causes many events, so it is on only while needed. */
 import type { Connection, Params } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
+import { longOpenMs, OpenRequests } from '../network/open-requests.ts';
 import { Deadline } from '../../lib/deadline.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
 import { timeoutError, type PageSession } from './session.ts';
-
-const idleMs = 500;
-/** Open for long by design: they do not count for network idle. */
-const endlessTypes: ReadonlySet<string> = new Set(['EventSource', 'WebSocket', 'Media', 'Ping', 'Preflight']);
-/** Requests beyond this are not counted. */
-const inFlightMax = 10_000;
 
 interface NetworkDeps {
   connection: Connection;
@@ -102,37 +97,24 @@ export class Network {
 
 class IdleWatch {
   readonly #frames: Frames;
-  readonly #inFlight = new Set<string>();
+  readonly #longMs: number;
+  readonly #requests: OpenRequests;
   readonly #idle = Promise.withResolvers<void>();
   readonly #undo: (() => void)[] = [];
   #isDocumentIdle = false;
-  #timer: NodeJS.Timeout | undefined;
+  #loadTimer: NodeJS.Timeout | undefined;
 
   constructor(connection: Connection, frames: Frames) {
     this.#frames = frames;
+    this.#longMs = connection.timeoutScale.ms(longOpenMs);
     const ownSessions = new Set(frames.sessions().map(({ id }) => id));
-    const ifOwnSession =
-      <P>(act: (params: P) => void) =>
-      (params: P, from: string | undefined): void => {
-        if (from !== undefined && ownSessions.has(from)) act(params);
-      };
+    const isOwnSession = (sessionId: string): boolean => ownSessions.has(sessionId);
+    this.#requests = new OpenRequests({ connection, isOwnSession, onIdle: () => this.#check() });
     this.#undo.push(
-      connection.on(
-        'Network.requestWillBeSent',
-        ifOwnSession(({ requestId, type }: { requestId: string; type?: string }) => this.#begin(requestId, type)),
-      ),
-      connection.on(
-        'Network.loadingFinished',
-        ifOwnSession(({ requestId }: { requestId: string }) => this.#finish(requestId)),
-      ),
-      connection.on(
-        'Network.loadingFailed',
-        ifOwnSession(({ requestId }: { requestId: string }) => this.#finish(requestId)),
-      ),
-      connection.on(
-        'Page.lifecycleEvent',
-        ifOwnSession((event: { frameId: string; name: string }) => this.#onLifecycle(event)),
-      ),
+      () => this.#requests.end(),
+      connection.on('Page.lifecycleEvent', (event: { frameId: string; name: string }, from: string | undefined) => {
+        if (from !== undefined && isOwnSession(from)) this.#onLifecycle(event);
+      }),
     );
   }
 
@@ -151,29 +133,28 @@ class IdleWatch {
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    clearTimeout(this.#loadTimer);
     for (const undo of this.#undo.splice(0)) undo();
   }
 
-  #begin(requestId: string, type: string | undefined): void {
-    if (this.#inFlight.size < inFlightMax && !endlessTypes.has(type ?? '')) this.#inFlight.add(requestId);
-    this.#restartTimer();
-  }
-
-  #finish(requestId: string): void {
-    if (this.#inFlight.delete(requestId)) this.#restartTimer();
-  }
-
+  /** The requests of a document that began before this watch are not known: the browser knows when they end, and a long poll does not. */
   #onLifecycle({ frameId, name }: { frameId: string; name: string }): void {
     if (frameId !== this.#frames.tab.id) return;
-    if (name === 'init') this.#isDocumentIdle = false;
-    else if (name === 'networkIdle') this.#isDocumentIdle = true;
-    else return;
-    this.#restartTimer();
+    if (name === 'init') {
+      this.#isDocumentIdle = false;
+      clearTimeout(this.#loadTimer);
+    } else if (name === 'networkIdle') this.#isDocumentIdle = true;
+    else if (name === 'load') {
+      clearTimeout(this.#loadTimer);
+      this.#loadTimer = setTimeout(() => {
+        this.#isDocumentIdle = true;
+        this.#check();
+      }, this.#longMs);
+    } else return;
+    this.#requests.restart();
   }
 
-  #restartTimer(): void {
-    clearTimeout(this.#timer);
-    if (this.#isDocumentIdle && this.#inFlight.size === 0) this.#timer = setTimeout(() => this.#idle.resolve(), idleMs);
+  #check(): void {
+    if (this.#isDocumentIdle && this.#requests.isIdle) this.#idle.resolve();
   }
 }
