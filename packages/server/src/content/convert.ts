@@ -19,6 +19,8 @@ import { linkEmbeds, markEmbeds } from './embeds.ts';
 import { extractFields } from './extract.ts';
 import { markLayout } from './layout.ts';
 import { findMainContent } from './main-content.ts';
+import { dropCodeFurniture } from './markdown-code.ts';
+import { markMath } from './math.ts';
 import { toMarkdown } from './markdown.ts';
 import { readMetadata, titleOf } from './metadata.ts';
 import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './model.ts';
@@ -42,7 +44,11 @@ export default function convert({ started, ...options }: ConversionTask): Conten
   if (options.formats.includes('metadata')) result.page = readMetadata(page.$, page.base, warnings);
   if (options.extract) result.json = extractFields(page.$, options.extract.fields, { base: page.base, warnings });
   const formats = new Set(options.formats.filter((format) => format !== 'metadata'));
-  if (formats.has('markdown') || formats.has('text')) markLayout(page.$.root()[0] as Parent);
+  if (formats.has('markdown') || formats.has('text')) {
+    const root = page.$.root()[0] as Parent;
+    markLayout(root);
+    markMath(root);
+  }
   if (formats.has('markdown')) {
     readNoscriptPictures(page.$);
     markEmbeds(page.$.root()[0] as Parent);
@@ -69,7 +75,10 @@ function addFormats(
   dropNonText(root);
   // Tables in closed panels and links in hidden menus count.
   if (formats.has('links')) result.links = readLinks(selection.$, page, warnings);
-  if (formats.has('markdown') || formats.has('text')) dropHidden(root);
+  if (formats.has('markdown') || formats.has('text')) {
+    dropHidden(root);
+    dropCodeFurniture(root);
+  }
   if (formats.has('text')) result.text = textOf(root);
   if (formats.has('markdown')) {
     linkEmbeds(root);

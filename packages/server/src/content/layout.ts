@@ -3,7 +3,7 @@
  * marks it from the computed styles; a page that no browser has rendered has only
  * its tags and inline styles.
  */
-import { isElement, markPrefix, type Element, type Node, type Parent } from './dom.ts';
+import { isElement, markPrefix, type Element, type Parent } from './dom.ts';
 
 export const layoutMark = `${markPrefix}layout`;
 
@@ -104,6 +104,3 @@ function spaceIn(styles: ReadonlyMap<string, string>): string {
 }
 
 const scriptIn = (styles: ReadonlyMap<string, string>): string => ({ super: 'sup', sub: 'sub' })[styles.get('vertical-align') ?? ''] ?? '';
-
-/** Whether a node ends a line. */
-export const isBlockNode = (node: Node): node is Element => isElement(node) && isBlock(node);

@@ -1,16 +1,20 @@
 /** Text, emphasis, links, images and code within a block of Markdown. */
 import { collapse, isElement, isText, resolveUrl, textIn, type Element, type Node } from './dom.ts';
+import { gapsOf, isBlock, scriptOf, spaceOf, type Space } from './layout.ts';
+import { balanced, gapSign, indentSign, rawText, signs, toMarkdownText, type Mark, type Spot } from './markdown-escape.ts';
+import { texOf } from './math.ts';
+import { lettersIn, meansTheSame, scriptText } from './scripts.ts';
 import { isPixel, pictureSource } from './pictures.ts';
-
-export type LineBreaks = 'lines' | 'spaces' | 'tags';
 
 export interface InlineOptions {
   /** Null leaves addresses as they are. */
   base: string | null;
-  /** What `<br>` becomes: a hard break, a blank, or the tag. */
-  breaks: LineBreaks;
-  /** Links do not nest. */
-  insideLink?: boolean;
+  place: Spot;
+  /** Of what is around the nodes. */
+  space?: Space;
+  /** The address that all of the text links to. */
+  link?: string | null;
+  isStrong?: boolean;
 }
 
 /** Never text of the page. `annotation` repeats a formula in another notation. */
@@ -19,122 +23,159 @@ export const omitted: ReadonlySet<string> = new Set(
    input meta link source track param`.split(/\s+/),
 );
 
-/** Elements that end the line before and after them. */
-export const blockNames: ReadonlySet<string> = new Set(
-  `address article aside blockquote body caption center dd details dialog dir div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6
-   header hgroup hr html legend li listing main menu nav ol optgroup option p plaintext pre search section summary table tbody td textarea
-   tfoot th thead tr ul xmp`.split(/\s+/),
-);
-
 /** The text of the nodes, without blanks at its ends. */
 export function inlineOf(nodes: readonly Node[], options: InlineOptions): string {
-  const raw = new InlineWriter(options).childrenOf(nodes, { link: options.insideLink === true, marks: '' });
-  const lines = raw
+  const { base, place, space = 'normal', link = null, isStrong = false } = options;
+  const raw = new InlineWriter(base).childrenOf(nodes, { link: link !== null, marks: isStrong ? ['strong'] : [], space });
+  const text = withBlanks(raw);
+  if (text === '') return '';
+  const single = place === 'lines' && link === null ? text : place === 'cell' ? text.replace(/\n+/g, '\n') : text.replace(/\n+/g, ' ');
+  const marked = isStrong ? signs.strong.join(single) : single;
+  const whole = link === null ? marked : linkTo(marked, link);
+  const written = balanced(whole.split(/\n{2,}/))
+    .map((paragraph) => toMarkdownText(paragraph, place))
+    .join('\n\n');
+  return place === 'cell' ? written.replaceAll('|', '\\|') : written;
+}
+
+/** One blank between words, none at the ends of lines, and none before a comma where only a gap is drawn. */
+function withBlanks(raw: string): string {
+  const single = raw.replace(/ {2,}/g, ' ');
+  const spaced = single.replace(/ ?\udd08(?: ?\udd08)* ?/gu, (gap, at: number) => {
+    const isClosing = /[.,;:!?)\]}\udc2e\udc2c\udc3b\udc3a\udc21\udc3f\udc29\udc5d\udc7d]/u.test(single.charAt(at + gap.length));
+    return gap.includes(' ') || !isClosing ? ' ' : '';
+  });
+  return spaced
     .split('\n')
     .map((line) => line.replace(/ {2,}/g, ' ').trim())
     .join('\n')
     .trim();
-  if (options.breaks === 'spaces') return lines.replace(/\n+/g, ' ');
-  if (options.breaks === 'tags') return lines.replace(/\n+/g, '<br>').replace(/\|/g, '\\|');
-  return lines
-    .split(/\n{2,}/)
-    .map(toParagraph)
-    .join('\n\n');
 }
 
-const toParagraph = (lines: string): string => lines.split('\n').map(escapeLineStart).join('  \n');
-
-/** What would begin a heading, a list, a quotation or a rule. */
-const lineStart = /^(?:#{1,6}(?=\s|$)|[-+](?=\s|$)|>|={3,}$|-{3,}$|~{3,}|(\d{1,9})([.)])(?=\s|$))/;
-
-function escapeLineStart(line: string): string {
-  return line.replace(lineStart, (start, digits?: string, end?: string) =>
-    digits === undefined ? `\\${start}` : `${digits}\\${end ?? ''}`,
-  );
-}
+/** Text of the page by itself, as a block. */
+export const plainBlock = (text: string): string => toMarkdownText(rawText(text), 'lines');
 
 interface Context {
   link: boolean;
-  /** The marks that are open: `*`, `**`, `~~`. */
-  marks: string;
+  /** The marks that are open. */
+  marks: readonly Mark[];
+  space: Space;
 }
 
-const markOf: Readonly<Record<string, string>> = { b: '**', strong: '**', i: '*', em: '*', s: '~~', del: '~~', strike: '~~' };
-const codeNames: ReadonlySet<string> = new Set(['code', 'kbd', 'samp', 'tt']);
+const markOf: Readonly<Record<string, Mark>> = { b: 'strong', strong: 'strong', i: 'em', em: 'em', s: 'del', del: 'del', strike: 'del' };
+export const codeNames: ReadonlySet<string> = new Set(['code', 'kbd', 'samp', 'tt']);
 
 /** Line ends in the result are breaks; white space of the page is single blanks. */
 class InlineWriter {
-  readonly #options: InlineOptions;
+  readonly #base: string | null;
 
-  constructor(options: InlineOptions) {
-    this.#options = options;
+  constructor(base: string | null) {
+    this.#base = base;
   }
 
   childrenOf(nodes: readonly Node[], context: Context): string {
-    const parts: string[] = [];
-    for (const node of nodes) {
-      let next = this.#one(node, context);
-      if (next === '') continue;
-      const last = parts.at(-1) ?? '';
-      // A `!` before a link would make it an image.
-      if (next.startsWith('[') && last.endsWith('!')) parts[parts.length - 1] = `${last.slice(0, -1)}\\!`;
-      if (isStrong(node) && next.startsWith('**') && last.endsWith('**') && last.length > 2) {
-        // Two strong texts side by side are one.
-        parts[parts.length - 1] = last.slice(0, -2);
-        next = next.slice(2);
-      }
-      parts.push(next);
-    }
+    const parts = nodes.map((node) => this.#one(node, context));
     return parts.length === 1 ? (parts[0] ?? '') : parts.join('');
   }
 
   #one(node: Node, context: Context): string {
-    if (isText(node)) return escapeText(node.data.replace(/[\s\u00a0]+/g, ' '));
+    if (isText(node)) return textOf(node.data, context.space);
     if (!isElement(node) || omitted.has(node.name)) return '';
     const { name } = node;
     if (name === 'br') return '\n';
-    if (name === 'img') return imageOf(node, this.#options.base);
-    if (name === 'a') return this.#link(node, context);
-    if (codeNames.has(name)) return codeOf(node);
+    const { before, after } = gapsOf(node);
+    const text = this.#element(node, { ...context, space: spaceOf(node, context.space) });
+    return text === '' ? '' : `${before ? gapSign : ''}${text}${after ? gapSign : ''}`;
+  }
+
+  #element(node: Element, context: Context): string {
+    const { name } = node;
+    const tex = texOf(node);
+    if (tex !== null) return inBlock(node, inlineMath(tex));
+    if (name === 'img') return inBlock(node, imageOf(node, this.#base));
+    if (name === 'a') return inBlock(node, this.#link(node, context));
+    if (codeNames.has(name)) return inBlock(node, codeOf(node, context.space));
     if (name === 'select') return selectedOf(node);
+    if (scriptOf(node) !== null) return this.#script(node, context);
     const mark = markOf[name];
-    if (mark !== undefined && !context.marks.includes(` ${mark} `)) return this.#marked(node, mark, context);
+    if (mark !== undefined && !context.marks.includes(mark)) return inBlock(node, this.#marked(node, mark, context));
     const inner = this.childrenOf(node.children, context);
     if (name === 'q') return `“${inner}”`;
-    if (name === 'rt') return `(${inner.trim()})`;
-    return blockNames.has(name) ? this.#block(name, inner) : inner;
+    if (name === 'rt') return `${rawText('(')}${inner.trim()}${rawText(')')}`;
+    return isBlock(node) ? this.#block(name, inner) : inner;
   }
 
   /** Blanks move out of the marks. */
-  #marked(element: Element, mark: string, context: Context): string {
-    const inner = this.childrenOf(element.children, { ...context, marks: `${context.marks} ${mark} ` });
-    const core = inner.trim();
-    if (core === '') return inner;
-    const start = inner.length - inner.trimStart().length;
-    return `${inner.slice(0, start)}${mark}${core}${mark}${inner.slice(start + core.length)}`;
+  #marked(element: Element, mark: Mark, context: Context): string {
+    const inner = this.childrenOf(element.children, { ...context, marks: [...context.marks, mark] });
+    const [open, close] = signs[mark];
+    return aroundCore(inner, (core) => `${open}${core}${close}`);
+  }
+
+  /** In tags of HTML, which Markdown has no letters for. */
+  #script(element: Element, context: Context): string {
+    const script = scriptOf(element) ?? 'sup';
+    const inner = this.childrenOf(element.children, context);
+    const text = collapse(textIn(element));
+    if (lettersIn(script, text) === null && meansTheSame(text)) return inner;
+    return aroundCore(inner, (core) => (core.includes('\n') ? core : `<${script}>${core}</${script}>`));
   }
 
   #block(name: string, inner: string): string {
     const text = inner.trim();
     if (text === '') return ' ';
-    if (name === 'li') return `\n- ${text}\n`;
+    if (name === 'li') return `\n${rawText('-')} ${text}\n`;
     return name === 'td' || name === 'th' ? `${text}, ` : `\n${name === 'tr' ? text.replace(/,$/, '') : text}\n`;
   }
 
   #link(element: Element, context: Context): string {
     const inner = this.childrenOf(element.children, { ...context, link: true });
-    const address = context.link ? null : addressOf(element.attribs['href'], this.#options.base);
+    const address = context.link ? null : addressOf(element.attribs['href'], this.#base);
     const text = inner.trim();
     if (address === null) return inner;
     const { href = '' } = element.attribs;
     // The mark beside a heading that links to it.
-    if (href.startsWith('#') && /^[#¶§🔗]?$/u.test(text)) return '';
-    const label = text === '' ? escapeText(labelOf(element)) : joinLines(text);
-    if (label === '') return /^https?:/.test(address) ? `<${address}>` : '';
-    const start = text === '' ? 0 : inner.length - inner.trimStart().length;
-    return `${inner.slice(0, start)}${linkTo(label, address)}${text === '' ? '' : inner.slice(start + text.length)}`;
+    if (href.startsWith('#') && isSelfLinkText(collapse(textIn(element))) && !text.includes(`!${signs.label[0]}`)) return '';
+    if (text !== '') return aroundCore(inner, (core) => linkTo(joinLines(core), address));
+    const label = rawText(labelOf(element));
+    return label !== '' ? linkTo(label, address) : /^https?:/.test(address) ? `<${address}>` : '';
   }
 }
+
+const isSelfLinkText = (text: string): boolean => /^[#¶§🔗]?$/u.test(text);
+
+/** Blanks and gaps at the ends stay outside. */
+function aroundCore(inner: string, write: (core: string) => string): string {
+  let [start, end] = [0, inner.length];
+  while (start < end && isBlankAt(inner, start)) start += 1;
+  while (start < end && isBlankAt(inner, end - 1)) end -= 1;
+  return start === end ? inner : `${inner.slice(0, start)}${write(inner.slice(start, end))}${inner.slice(end)}`;
+}
+
+const isBlankAt = (text: string, at: number): boolean => text[at] === gapSign || /\s/.test(text[at] ?? '');
+
+/** An inline element that is displayed as a block has a line of its own. */
+const inBlock = (element: Element, text: string): string => (isBlock(element) && text !== '' ? `\n${text}\n` : text);
+
+const words = (text: string): string => text.replace(/[\s\u00a0]+/g, ' ');
+
+function textOf(data: string, space: Space): string {
+  if (space === 'normal') return rawText(words(data));
+  const lines = data.split(/\r?\n/);
+  return lines
+    .map((line, at) => {
+      const indent = space === 'pre' && at > 0 ? (/^[ \t\u00a0]*/.exec(line)?.[0] ?? '') : '';
+      const text = rawText(words(line.slice(indent.length)));
+      return text === '' ? '' : indentSign.repeat(indent.replaceAll('\t', '    ').length) + text;
+    })
+    .join('\n');
+}
+
+/** In the notation of GitHub and GitLab, which every reader of CommonMark takes for code: TeX has backslashes. */
+const inlineMath = (tex: string): string => {
+  const code = codeSpan(collapse(tex));
+  return code === '' ? '' : `$${code}$`;
+};
 
 const joinLines = (text: string): string =>
   text.includes('\n')
@@ -145,9 +186,7 @@ const joinLines = (text: string): string =>
         .join(' ')
     : text;
 
-const isStrong = (node: Node): boolean => isElement(node) && markOf[node.name] === '**';
-
-export const linkTo = (label: string, address: string): string => `[${label}](${address})`;
+export const linkTo = (label: string, address: string): string => `${signs.label.join(label)}(${address})`;
 
 /** Null for a link that leads nowhere. */
 export function addressOf(href: string | undefined, base: string | null): string | null {
@@ -157,7 +196,10 @@ export function addressOf(href: string | undefined, base: string | null): string
 }
 
 function escapeAddress(address: string): string {
-  const plain = address.replace(/[\s<>]/g, (letter) => encodeURIComponent(letter));
+  const plain = address
+    .toWellFormed()
+    .replace(/[\s<>`]/g, (letter) => encodeURIComponent(letter))
+    .replace(/&(?=#?\w{1,31};)/g, '&amp;');
   const opened = plain.split('(').length;
   return opened === plain.split(')').length && !/^[^(]*\)/.test(plain) ? plain : plain.replace(/\(/g, '%28').replace(/\)/g, '%29');
 }
@@ -177,8 +219,26 @@ function titleIn(nodes: readonly Node[]): string {
   return '';
 }
 
-function codeOf(element: Element): string {
-  const text = textIn(element).replace(/[\s\u00a0]+/g, ' ');
+/** A line of code for each line that is displayed. */
+function codeOf(element: Element, space: Space): string {
+  const text = codeText(element.children, space).toWellFormed();
+  return text.includes('\n') ? text.split('\n').map(codeSpan).join('\n') : codeSpan(text);
+}
+
+const codeText = (nodes: readonly Node[], space: Space): string =>
+  nodes
+    .map((node) => {
+      if (isText(node)) return space === 'normal' ? words(node.data) : node.data.replace(/\r?\n/g, '\n');
+      if (!isElement(node)) return '';
+      if (node.name === 'br') return '\n';
+      const inner = codeText(node.children, spaceOf(node, space));
+      const script = scriptOf(node);
+      return isBlock(node) ? `\n${inner}\n` : script === null ? inner : scriptText(script, inner);
+    })
+    .join('');
+
+function codeSpan(line: string): string {
+  const text = words(line);
   const core = text.trim();
   if (core === '') return text;
   const fence = fenceFor(core, 1);
@@ -198,7 +258,7 @@ function selectedOf(element: Element): string {
     .filter(isElement)
     .flatMap((child) => (child.name === 'optgroup' ? child.children.filter(isElement) : child));
   const shown = options.find(({ attribs }) => attribs['selected'] !== undefined) ?? options[0];
-  return shown ? escapeText(collapse(textIn(shown))) : '';
+  return shown ? rawText(collapse(textIn(shown))) : '';
 }
 
 /** '' without an address. */
@@ -206,38 +266,6 @@ function imageOf(element: Element, base: string | null): string {
   const { attribs } = element;
   if (isPixel(element)) return '';
   const address = addressOf(pictureSource(element), base);
-  const alt = collapse(attribs['alt'] ?? '').replace(/[[\]\\]/g, '\\$&');
-  return address === null ? escapeText(alt) : `![${alt}](${address})`;
-}
-
-const isSpace = (letter: string | undefined): boolean => letter === undefined || /\s/.test(letter);
-const isWord = (letter: string | undefined): boolean => letter !== undefined && /[\p{L}\p{N}]/u.test(letter);
-
-/** Escapes what would be read as Markdown, and no more: the text is for reading. */
-export function escapeText(text: string): string {
-  return /[\\`*_\]<&~]/.test(text)
-    ? text.replace(/[\\`*_\]<&~]/g, (letter, at: number) => (isMarkup(text, at) ? `\\${letter}` : letter))
-    : text;
-}
-
-function isMarkup(text: string, at: number): boolean {
-  const [before, after] = [text[at - 1], text[at + 1]];
-  switch (text[at]) {
-    case '`':
-      return true;
-    case '*':
-      return !(isSpace(before) && isSpace(after));
-    case '_':
-      return !(isWord(before) && isWord(after)) && !(isSpace(before) && isSpace(after));
-    case '\\':
-      return after !== undefined && /[!-/:-@[-`{-~]/.test(after);
-    case ']':
-      return after === '(' || after === '[';
-    case '<':
-      return after !== undefined && /[a-z/!?]/i.test(after);
-    case '&':
-      return /^&(?:#\w{1,7}|[a-z]\w{1,30});/i.test(text.slice(at, at + 34));
-    default:
-      return after === '~';
-  }
+  const alt = rawText(collapse(attribs['alt'] ?? ''));
+  return address === null ? alt : `!${linkTo(alt, address)}`;
 }

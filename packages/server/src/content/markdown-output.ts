@@ -38,12 +38,18 @@ export class MarkdownOutput {
     return level;
   }
 
-  exit(level: Level): void {
+  get blocks(): number {
+    return this.#blocks;
+  }
+
+  /** Returns whether anything was added since. */
+  exit(level: Level): boolean {
     const isEmpty = this.#blocks === level.blocks;
     this.#depth -= 1;
     this.#prefix = level.prefix;
     this.#first = isEmpty ? level.first : null;
     this.#gapPrefix = level.gapPrefix;
+    return !isEmpty;
   }
 
   add(block: string): void {

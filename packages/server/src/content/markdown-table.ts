@@ -1,5 +1,6 @@
 /** Tables of Markdown. */
 import { isElement, type Element, type Node } from './dom.ts';
+import { spaceOf } from './layout.ts';
 import { inlineOf } from './markdown-inline.ts';
 
 /** Of all rows: one cell may span a thousand columns and every row. */
@@ -74,7 +75,7 @@ class Grid {
     for (const cell of cellsOf(row)) {
       skip();
       const below = Math.min(spanOf(cell.attribs['rowspan']), cellsMax) - 1;
-      put(inlineOf(cell.children, { base: this.#base, breaks: 'tags' }), below);
+      put(inlineOf(cell.children, { base: this.#base, place: 'cell', space: spaceOf(cell, 'normal') }), below);
       for (let n = Math.min(spanOf(cell.attribs['colspan']), columnsMax); n > 1 && this.#left > 0; n -= 1, this.#left -= 1) put('', below);
     }
     skip();

@@ -2,14 +2,20 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { dropHidden, parse, type Parent } from './dom.ts';
+import { markLayout } from './layout.ts';
+import { dropCodeFurniture } from './markdown-code.ts';
 import { toMarkdown } from './markdown.ts';
+import { markMath } from './math.ts';
 import { Warnings } from './model.ts';
 
 const base = 'https://a.example/dir/';
 
 function markdownOf(html: string): string {
   const root = parse(html).root()[0] as Parent;
+  markLayout(root);
+  markMath(root);
   dropHidden(root);
+  dropCodeFurniture(root);
   return toMarkdown(root, base, new Warnings());
 }
 
@@ -21,7 +27,7 @@ describe('text', () => {
   it('gets no blank before links or inside words', () => {
     assertMarkdown([
       ['<p>(<a href="/x">here</a>), and “<a href="/x">there</a>”.', '([here](https://a.example/x)), and “[there](https://a.example/x)”.'],
-      ['<p>un<b>believ</b>able<sup>2</sup>, H<sub>2</sub>O', 'un**believ**able2, H2O'],
+      ['<p>un<b>believ</b>able<sup>2</sup>, H<sub>2</sub>O', 'un**believ**able<sup>2</sup>, H<sub>2</sub>O'],
       ['<p>wo<span>rd</span> wo<wbr>rd <i>wo</i>rd', 'word word *wo*rd'],
       ['<p>汉字<a href="/x">链接</a>汉字<b>粗</b>体', '汉字[链接](https://a.example/x)汉字**粗**体'],
     ]);
@@ -41,8 +47,89 @@ describe('text', () => {
       ['<p>1 * 2 * 3, snake_case_name, a < b, A&B, [1], C#', '1 * 2 * 3, snake_case_name, a < b, A&B, [1], C#'],
       ['<p>*not* _this_ `or` this', '\\*not\\* \\_this\\_ \\`or\\` this'],
       ['<p># 1<p>- x<p>1. y<p>> z<p>1.5', '\\# 1\n\n\\- x\n\n1\\. y\n\n\\> z\n\n1.5'],
-      ['<p>[a](b) &lt;script> &amp;copy; ~~x', '[a\\](b) \\<script> \\&copy; \\~~x'],
+      ['<p>[a](b) &lt;script> &amp;copy; ~~x', '[a\\](b) \\<script> \\&copy; ~~x'],
       ['<p>Look!<a href="/x">x</a>', 'Look\\![x](https://a.example/x)'],
+    ]);
+  });
+});
+
+describe('punctuation of the page', () => {
+  it('begins no block', () => {
+    assertMarkdown([
+      ['<p>1) first<br>+ plus<br>- minus<br>* star<br>2. dot', '1\\) first  \n\\+ plus  \n\\- minus  \n\\* star  \n2. dot'],
+      ['<p>===<p>a<br>===<p>b<br>-<p>- - -<p>_ _ _', '===\n\na  \n\\===\n\nb  \n\\-\n\n\\- - -\n\n\\_ _ _'],
+      ['<p>a | b<br>--- | ---<p>c<br>:-:', 'a | b  \n\\--- | ---\n\nc  \n\\:-:'],
+      ['<p>[x]: /u "t"<p>see [x]: y<p>~~~<p>&lt;div<p>#5 #', '\\[x]: /u "t"\n\nsee [x]: y\n\n\\~~~\n\n\\<div\n\n#5 #'],
+      ['<h2>C #</h2><h3>1. # x</h3>', '## C \\#\n\n### 1. # x'],
+      ['<ul><li>[x] not a task<li>[1] note', '- \\[x] not a task\n- [1] note'],
+    ]);
+  });
+
+  it('is escaped in pairs only', () => {
+    assertMarkdown([
+      ['<p>* * ** aims*', '\\* * ** aims*'],
+      ['<p>5*3 and ~20 and a_ and `', '5*3 and ~20 and a_ and `'],
+      ['<p>2*3*4 ~~x~~ `a` <b>x</b>*', '2\\*3\\*4 \\~\\~x\\~\\~ \\`a\\` **x**\\*'],
+      ['<p>Sign: ______ a &lt; b &amp; c &lt;d', 'Sign: ______ a < b & c <d'],
+      ['<p><span>*</span>not<span>*</span> <i>[</i>x](y)', '\\*not\\* <em>[</em>x\\](y)'],
+      ['<p><a href="/x">a ] b</a> <a href="/y">[1]</a>', '[a \\] b](https://a.example/x) [[1]](https://a.example/y)'],
+    ]);
+  });
+});
+
+describe('emphasis', () => {
+  it('beside punctuation is read as emphasis', () => {
+    assertMarkdown([
+      ['<p><b>注意：</b>正文', '**注意**：正文'],
+      ['<p>前文<strong>「台湾」</strong>主題', '前文<strong>「台湾」</strong>主題'],
+      ['<p><b>Note:</b>next <i>(a)</i>b <s>c.</s>d', '**Note**:next <em>(a)</em>b <del>c.</del>d'],
+      ['<p>x<b><a href="/y">y</a></b>z', 'x<strong>[y](https://a.example/y)</strong>z'],
+    ]);
+  });
+
+  it('that touches other emphasis, or ends a paragraph, stays what it is', () => {
+    assertMarkdown([
+      ['<p><i>a</i><i>b</i> <b>c</b><i>d</i>', '*ab* **c**<em>d</em>'],
+      ['<p><b>a<br><br>b</b> c', '**a**\n\n**b** c'],
+      ['<p><b><i>a</i></b> <b>x <i>y</i></b>', '***a*** **x *y***'],
+    ]);
+  });
+});
+
+describe('formulas', () => {
+  const mathml =
+    '<math><mfrac><mn>1</mn><mi>x</mi></mfrac><mo>+</mo><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup><msqrt><mi>n</mi></msqrt></math>';
+
+  it('are in the text once, as TeX', () => {
+    assertMarkdown([
+      [`<p>A ${mathml} b`, 'A $`\\frac{1}{x}+a_i^2\\sqrt{n}`$ b'],
+      [
+        '<p>A <span class="katex"><span class="katex-mathml"><math><semantics><mi>x</mi><annotation encoding="application/x-tex">x^2</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">x2</span></span>',
+        'A $`x^2`$',
+      ],
+      [
+        `<p>A <mjx-container><mjx-math aria-hidden="true"></mjx-math><mjx-assistive-mml>${mathml}</mjx-assistive-mml></mjx-container>`,
+        'A $`\\frac{1}{x}+a_i^2\\sqrt{n}`$',
+      ],
+      [
+        '<p>A <span class="MathJax_Preview"></span><span class="MathJax"><nobr>x2</nobr></span><script type="math/tex">x_1*y_2</script> b <script type="math/tex">z</script>',
+        'A $`x_1*y_2`$ b $`z`$',
+      ],
+      ['<p>A <math alttext="\\alpha"><mi>α</mi></math>', 'A $`\\alpha`$'],
+      [
+        '<p>A <span class="mwe-math-element"><span style="display: none"><math><semantics><mi>E</mi><annotation encoding="application/x-tex">E=mc^{2}</annotation></semantics></math></span><img src="/e.svg" alt="E=mc^{2}"></span>',
+        'A $`E=mc^{2}`$',
+      ],
+    ]);
+  });
+
+  it('that are displayed have a block of their own', () => {
+    assertMarkdown([
+      ['<p>A <math display="block"><mi>x</mi></math> b', 'A\n\n```math\nx\n```\n\nb'],
+      [
+        '<p>A</p><div class="MathJax_Display"><span class="MathJax">xx</span></div><script type="math/tex; mode=display">x\\\\y</script><p>b',
+        'A\n\n```math\nx\\\\y\n```\n\nb',
+      ],
     ]);
   });
 });
@@ -78,6 +165,86 @@ describe('code', () => {
       ['<div class="highlight-python"><div class="highlight"><pre>x</pre></div></div>', '```python\nx\n```'],
       ['<pre><span class="line">a</span><br><span>b</span></pre><pre><div>c</div><div>d</div></pre>', '```\na\nb\n```\n\n```\nc\nd\n```'],
       ['<ul><li>x<pre>a\nb</pre></ul>', '- x\n\n  ```\n  a\n  b\n  ```'],
+    ]);
+  });
+});
+
+describe('code as the known highlighters show it', () => {
+  const code = (language: string): string => `\`\`\`${language}\ngit fetch\n\ngit status\n\`\`\``;
+
+  it('has neither line numbers nor buttons', () => {
+    assertMarkdown([
+      // Chroma, with numbers in the line and in a column.
+      [
+        '<pre class="chroma"><code class="language-sh"><span class="ln">1</span>git fetch\n<span class="ln">2</span>\n<span class="ln">3</span>git status\n</code></pre>',
+        code('sh'),
+      ],
+      [
+        '<div class="highlight"><div class="chroma"><table class="lntable"><tr><td class="lntd"><pre class="chroma"><code><span class="lnt">1\n</span><span class="lnt">2\n</span><span class="lnt">3\n</span></code></pre></td><td class="lntd"><pre class="chroma"><code class="language-sh" data-lang="sh">git fetch\n\ngit status\n</code></pre></td></tr></table></div></div>',
+        code('sh'),
+      ],
+      // The plugin of highlight.js.
+      [
+        '<pre><code class="hljs language-sh"><table class="hljs-ln"><tr><td class="hljs-ln-line hljs-ln-numbers" data-line-number="1"><div class="hljs-ln-n" data-line-number="1">1</div></td><td class="hljs-ln-line hljs-ln-code">git fetch</td></tr><tr><td class="hljs-ln-numbers" data-line-number="2">2</td><td class="hljs-ln-code">\n</td></tr><tr><td class="hljs-ln-numbers" data-line-number="3">3</td><td class="hljs-ln-code">git status</td></tr></table></code></pre>',
+        code('sh'),
+      ],
+      // Prism with its toolbar.
+      [
+        '<div class="code-toolbar"><pre class="line-numbers language-sh"><code class="line-numbers language-sh">git fetch\n\ngit status<span aria-hidden="true" class="line-numbers-rows"><span></span><span></span></span></code></pre><div class="toolbar"><div class="toolbar-item"><button class="copy-to-clipboard-button"><span>Copy</span></button></div></div></div>',
+        code('sh'),
+      ],
+      // VitePress with Shiki.
+      [
+        '<div class="language-sh line-numbers-mode"><button title="Copy Code" class="copy"></button><span class="lang">sh</span><pre class="shiki"><code><span class="line"><span>git fetch</span></span>\n<span class="line"></span>\n<span class="line"><span>git status</span></span></code></pre><div class="line-numbers-wrapper" aria-hidden="true"><span class="line-number">1</span><br><span class="line-number">2</span><br><span class="line-number">3</span></div></div>',
+        code('sh'),
+      ],
+      // Docusaurus: its lines are blocks with a break in each.
+      [
+        '<div class="language-sh"><pre class="prism-code language-sh"><code><span class="token-line" style="display:block"><span class="codeLineNumber_x">1</span><span>git fetch</span><br></span><span class="token-line" style="display:block"><span></span><br></span><span class="token-line" style="display:block"><span>git status</span><br></span></code></pre><div class="buttonGroup"><button aria-label="Copy code to clipboard" class="clean-btn">Copy</button></div></div>',
+        code('sh'),
+      ],
+      // GitHub's view of a file.
+      [
+        '<table class="highlight js-file-line-container"><tr><td id="L1" class="blob-num js-line-number" data-line-number="1"></td><td class="blob-code">git fetch</td></tr><tr><td class="blob-num" data-line-number="2"></td><td class="blob-code">\n</td></tr><tr><td class="blob-num" data-line-number="3"></td><td class="blob-code">git status</td></tr></table>',
+        code(''),
+      ],
+      // Rouge.
+      [
+        '<div class="language-sh highlighter-rouge"><div class="highlight"><pre class="highlight"><code><table class="rouge-table"><tbody><tr><td class="rouge-gutter gl"><pre class="lineno">1\n2\n3\n</pre></td><td class="rouge-code"><pre>git fetch\n\ngit status\n</pre></td></tr></tbody></table></code></pre></div></div>',
+        code('sh'),
+      ],
+      // Pygments in Sphinx, with both kinds of numbers.
+      [
+        '<div class="highlight-sh notranslate"><div class="highlight"><table class="highlighttable"><tr><td class="linenos"><div class="linenodiv"><pre><span class="normal">1</span>\n<span class="normal">2</span>\n3</pre></div></td><td class="code"><div><pre>git fetch\n\ngit status\n</pre></div></td></tr></table></div></div>',
+        code('sh'),
+      ],
+      [
+        '<div class="highlight-sh"><div class="highlight"><pre><span class="linenos"> 1</span>git fetch\n<span class="linenos"> 2</span>\n<span class="linenos"> 3</span>git status\n</pre><button class="copybtn o-tooltip--left">Copy</button></div></div>',
+        code('sh'),
+      ],
+    ]);
+  });
+
+  it('keeps numbers and buttons that are the content', () => {
+    assertMarkdown([
+      ['<pre><span class="line">1</span>\n<span class="line">2</span></pre>', '```\n1\n2\n```'],
+      ['<pre>a</pre><p>b <button>Send</button></p>', '```\na\n```\n\nb Send'],
+      ['<table><tr><td>1<td>x<tr><td>2<td>y</table>', '| 1 | x |\n| --- | --- |\n| 2 | y |'],
+    ]);
+  });
+});
+
+describe('lines of code', () => {
+  it('are those that are displayed', () => {
+    assertMarkdown([
+      ['<p>Run <code>cd app<br>npm test</code> now', 'Run `cd app`  \n`npm test` now'],
+      [
+        '<pre class="shiki"><code><span style="display:block">alpha()</span><span style="display:block">  beta()</span></code></pre>',
+        '```\nalpha()\n  beta()\n```',
+      ],
+      ['<pre><div>a</div><div><br></div><div>b</div></pre>', '```\na\n\nb\n```'],
+      ['<code style="display:block;white-space:pre">a\n  b</code>', '```\na\n  b\n```'],
+      ['<p style="white-space:pre-wrap">Dear all,\n\n  thanks\n<b>Ann</b></p>', 'Dear all,\n\n\u00a0\u00a0thanks  \n**Ann**'],
     ]);
   });
 });
@@ -122,6 +289,16 @@ describe('lists', () => {
     ]);
   });
 
+  it('have the numbers of the page, also where they are not in turn', () => {
+    assertMarkdown([
+      ['<ol reversed><li>a<li>b<li>c</ol>', '3. a\n2) b\n1. c'],
+      ['<ol><li>a<li value="7">b<li>c</ol>', '1. a\n7) b\n8) c'],
+      ['<ol><li>a</ol><ol><li>b</ol><p>c</p><ol><li>d</ol>', '1. a\n\n1) b\n\nc\n\n1. d'],
+      ['<ul><li>a<ol start="4"><li>b</ol></ul>', '- a\n\n  4. b'],
+      ['<ol start="-1"><li>a<li>b</ol>', '- a\n0. b'],
+    ]);
+  });
+
   it('of tasks show what is done', () => {
     assertMarkdown([
       ['<ul><li><input type="checkbox" checked disabled> done<li><label><input type=checkbox>open</label></ul>', '- [x] done\n- [ ] open'],
@@ -153,6 +330,26 @@ describe('tables', () => {
       ],
       ['<table role="presentation"><tr><td>a<td><h2>b</h2></table>', 'a\n\n## b'],
       ['<table><caption>C</caption><tr><td>1<td>2</table>', 'C\n\n| 1 | 2 |\n| --- | --- |'],
+    ]);
+  });
+});
+
+describe('what inline styles display apart', () => {
+  it('is apart', () => {
+    assertMarkdown([
+      [
+        '<div style="display:flex"><span>Price</span><a href="/b">Buy</a><button>Later</button></div>',
+        'Price\n\n[Buy](https://a.example/b)\n\nLater',
+      ],
+      ['<p><b style="display:block">Street 1</b><span style="display:block">10115 Berlin</span>', '**Street 1**\n\n10115 Berlin'],
+      [
+        '<p>See <a href="/d" style="display:inline-flex"><i></i><span>the</span><span>docs</span></a>.',
+        'See [the docs](https://a.example/d).',
+      ],
+      [
+        '<table><tr><th>a<th>b<tr><td style="display:flex"><span>1</span><span>2</span><td>3</table>',
+        '| a | b |\n| --- | --- |\n| 1<br>2 | 3 |',
+      ],
     ]);
   });
 });

@@ -3,7 +3,13 @@
  * of GitHub. One pass over the tree, linear for any input.
  */
 import { isBlank, isElement, isText, textIn, type Element, type Node, type Parent } from './dom.ts';
-import { addressOf, blockNames, escapeText, fenceFor, inlineOf, linkTo, omitted, type LineBreaks } from './markdown-inline.ts';
+import { isBlock, isShownAsCode, spaceOf, type Space } from './layout.ts';
+import { isCodeTable, codeBlockOf } from './markdown-code.ts';
+import type { Spot } from './markdown-escape.ts';
+import { addressOf, codeNames, inlineOf, omitted, plainBlock } from './markdown-inline.ts';
+import { fenceFor } from './markdown-inline.ts';
+import { numbersOf } from './markdown-lists.ts';
+import { isFormulaBlock, texOf } from './math.ts';
 import { MarkdownOutput } from './markdown-output.ts';
 import { captionOf, cellsOf, isLayout, rowsOf, tableOf } from './markdown-table.ts';
 import type { Warnings } from './model.ts';
@@ -36,9 +42,10 @@ function surveyOf(root: Parent): Survey {
     for (const child of parent.children) {
       if (!isElement(child)) continue;
       if (child.attribs['href'] !== undefined || child.attribs['src'] !== undefined) addresses += 1;
-      const isHolder = visit(child);
+      const tex = texOf(child);
+      const isHolder = tex === null && visit(child);
       if (isHolder) holders.add(child);
-      if (isHolder || blockNames.has(child.name)) holdsBlocks = true;
+      if (isHolder || (tex === null ? isBlock(child) : isFormulaBlock(child))) holdsBlocks = true;
     }
     return holdsBlocks;
   };
@@ -57,6 +64,10 @@ class BlockWriter {
   #run: Node[] = [];
   /** The address of a link around blocks: the first text gets it. */
   #link: string | null = null;
+  /** Of what is being read. */
+  #space: Space = 'normal';
+  /** Where the last ordered list has ended: another one right after it would go on with its numbers. */
+  #listEnd = { blocks: -1, sign: '.' };
 
   constructor(holders: ReadonlySet<Node>, base: string | null) {
     this.#holders = holders;
@@ -79,16 +90,36 @@ class BlockWriter {
       return;
     }
     if (omitted.has(node.name)) return;
-    const isBlock = blockNames.has(node.name);
-    if (!isBlock && !this.#holders.has(node)) {
+    const tex = texOf(node);
+    if (tex !== null) return this.#addFormula(node, tex);
+    const isHolder = this.#holders.has(node);
+    if (!isBlock(node) && !isHolder) {
       this.#run.push(node);
       return;
     }
-    if (!isBlock && node.name !== 'a') return this.#addChildren(node.children);
+    const around = this.#space;
+    if (isBlock(node) || node.name === 'a') this.#endParagraph();
+    this.#space = spaceOf(node, around);
+    if (isBlock(node) || node.name === 'a') {
+      this.#addApart(node, isHolder);
+      this.#endParagraph();
+    } else this.#addChildren(node.children);
+    this.#space = around;
+  }
+
+  #addApart(node: Element, isHolder: boolean): void {
+    if (isHolder && node.name === 'a') this.#addLinked(node);
+    else if (isCodeBlock(node)) this.output.add(codeBlockOf(node));
+    else if (isHolder || isBlockTag(node)) this.#addBlock(node);
+    // Text that is displayed as a block, such as a heading in bold.
+    else this.#run.push(node);
+  }
+
+  #addFormula(element: Element, tex: string): void {
+    if (!isFormulaBlock(element)) return void this.#run.push(element);
     this.#endParagraph();
-    if (isBlock) this.#addBlock(node);
-    else this.#addLinked(node);
-    this.#endParagraph();
+    const fence = fenceFor(tex, 3);
+    this.output.add(`${fence}math\n${tex}\n${fence}`);
   }
 
   #endParagraph(): void {
@@ -98,13 +129,10 @@ class BlockWriter {
     this.output.add(this.#inline(run, 'lines'));
   }
 
-  #inline(nodes: readonly Node[], breaks: LineBreaks): string {
-    const link = this.#link;
-    if (link === null) return inlineOf(nodes, { base: this.#base, breaks });
-    const text = inlineOf(nodes, { base: this.#base, breaks: 'spaces', insideLink: true });
-    if (text === '') return '';
-    this.#link = null;
-    return linkTo(text, link);
+  #inline(nodes: readonly Node[], place: Spot, isStrong = false): string {
+    const text = inlineOf(nodes, { base: this.#base, place, space: this.#space, link: this.#link, isStrong });
+    if (text !== '') this.#link = null;
+    return text;
   }
 
   #addLinked(element: Element): void {
@@ -117,48 +145,57 @@ class BlockWriter {
     const { name } = element;
     const level = /^h([1-6])$/.exec(name)?.[1];
     if (level !== undefined) {
-      const text = this.#inline(element.children, 'spaces');
+      const text = this.#inline(element.children, 'heading');
       if (text !== '') this.output.add(`${'#'.repeat(Number(level))} ${text}`);
     } else if (listNames.has(name)) this.#addList(element);
     else if (name === 'blockquote') this.#addNested('> ', '> ', element.children);
-    else if (codeBlocks.has(name)) this.output.add(codeBlockOf(element));
     else if (name === 'hr') this.output.add('---');
     else if (name === 'table') this.#addTable(element);
     else if (name === 'dl') this.#addDefinitions(element);
     else if (name === 'summary') this.#addSummary(element);
-    else if (name === 'textarea') this.output.add(escapeText(textIn(element).trim()));
+    else if (name === 'textarea') this.output.add(plainBlock(textIn(element).trim()));
     else this.#addChildren(element.children);
   }
 
-  #addNested(marker: string, indent: string, nodes: readonly Node[]): void {
+  /** Returns whether anything was added. */
+  #addNested(marker: string, indent: string, nodes: readonly Node[]): boolean {
     const level = this.output.enter(marker, indent);
     this.addAll(nodes);
-    this.output.exit(level);
+    return this.output.exit(level);
   }
 
   #addList(list: Element): void {
     const isInItem = list.parent !== null && 'name' in list.parent && (list.parent.name === 'li' || listNames.has(list.parent.name));
-    const start = Number.parseInt(list.attribs['start'] ?? '1', 10);
-    let number = Number.isNaN(start) ? 1 : start;
+    const numbers = list.name === 'ol' ? numbersOf(list) : null;
+    let sign = this.#listEnd.blocks === this.output.blocks ? otherSign(this.#listEnd.sign) : '.';
+    let expected: number | null = null;
     let isFirst = true;
     for (const child of list.children) {
       if (isBlank(child) || (isElement(child) && omitted.has(child.name))) continue;
-      if (!isFirst || isInItem) this.output.gap = Math.min(this.output.gap, 1);
-      isFirst = false;
       if (isElement(child) && listNames.has(child.name)) {
+        if (!isFirst || isInItem) this.output.gap = Math.min(this.output.gap, 1);
         this.#addNested('  ', '  ', [child]);
+        isFirst = false;
         continue;
       }
-      const bullet = list.name === 'ol' ? `${number}. ` : '- ';
-      number += 1;
       const item = isElement(child) && child.name === 'li' ? child : null;
-      this.#addNested(bullet + (item ? taskOf(item) : ''), ' '.repeat(bullet.length), item ? item.children : [child]);
+      const number = numbers?.(item) ?? null;
+      // A list goes on with the next number, whatever it says; with another sign, another list begins.
+      if (number !== null && expected !== null && number !== expected) sign = otherSign(sign);
+      // Only a list that begins with 1 begins right after a line of text.
+      if (!isFirst || (isInItem && (number === null || number === 1))) this.output.gap = Math.min(this.output.gap, 1);
+      isFirst = false;
+      const bullet = number === null ? '- ' : `${number}${sign} `;
+      const isAdded = this.#addNested(bullet + (item ? taskOf(item) : ''), ' '.repeat(bullet.length), item ? item.children : [child]);
+      if (isAdded && number !== null) expected = number + 1;
     }
+    if (expected !== null) this.#listEnd = { blocks: this.output.blocks, sign };
   }
 
   #addTable(table: Element): void {
     const caption = captionOf(table);
     if (caption) this.output.add(this.#inline(caption.children, 'lines'));
+    if (isCodeTable(table)) return this.output.add(codeBlockOf(table));
     if (!isLayout(table)) return this.output.add(tableOf(table, this.#base));
     for (const row of rowsOf(table)) for (const cell of cellsOf(row)) this.addAll(cell.children);
   }
@@ -166,12 +203,11 @@ class BlockWriter {
   /** Markdown has none: a line for each, `term: definition`. */
   #addDefinitions(list: Element): void {
     let term = '';
-    let isFirst = true;
-    const addLine = (line: string): void => {
-      if (line === '') return;
-      if (!isFirst) this.output.gap = 1;
-      isFirst = false;
-      this.output.add(line);
+    let lines: string[] = [];
+    const addLine = (line: string): void => void (line !== '' && lines.push(line));
+    const endLines = (): void => {
+      this.output.add(lines.join('  \n'));
+      lines = [];
     };
     const items = list.children.filter(isElement).flatMap((child) => (child.name === 'div' ? child.children.filter(isElement) : [child]));
     for (const item of items) {
@@ -181,27 +217,50 @@ class BlockWriter {
       } else if (this.#holds(item)) {
         addLine(term);
         term = '';
+        endLines();
         this.addAll(item.children);
       } else {
         const text = this.#inline(item.children, 'lines');
-        if (text !== '') addLine(`${term}: ${text}`.replace(/^: /, ''));
+        if (text !== '') addLine(term === '' ? text : `${term}: ${text}`);
         term = '';
       }
     }
     addLine(term);
+    endLines();
   }
 
   /** Whether a definition is more than one paragraph. */
   #holds({ children }: Element): boolean {
-    const blocks = children.filter((child) => isElement(child) && (blockNames.has(child.name) || this.#holders.has(child)));
+    const blocks = children.filter((child) => isElement(child) && (isBlock(child) || this.#holders.has(child)));
     return blocks.some((child) => isElement(child) && child.name !== 'p' && child.name !== 'div') || blocks.length > 1;
   }
 
   #addSummary(summary: Element): void {
-    const text = this.#inline(summary.children, 'spaces');
-    if (text !== '') this.output.add(text.includes('**') || text.startsWith('#') ? text : `**${text}**`);
+    const isHeading = summary.children.some((child) => isElement(child) && /^h[1-6]$/.test(child.name));
+    if (isHeading) this.addAll(summary.children);
+    else this.output.add(this.#inline(summary.children, 'spaces', true));
   }
 }
+
+const otherSign = (sign: string): string => (sign === '.' ? ')' : '.');
+
+const blockTag = /^(?!a$|b$|i$|s$|em$|strong$|del$|strike$|code$|kbd$|samp$|tt$|span$|img$|q$|sup$|sub$|label$|button$|select$|font$)/;
+const isBlockTag = ({ name }: Element): boolean => blockTag.test(name);
+
+/** Whether lines and blanks of an element are those of code. */
+function isCodeBlock(element: Element): boolean {
+  if (codeBlocks.has(element.name)) return true;
+  const isOwn =
+    isShownAsCode(element) || (codeNames.has(element.name) && /\n/.test(textIn(element).trim()) && spaceOf(element, 'normal') === 'pre');
+  return isOwn && !holdsStructure(element);
+}
+
+const structure: ReadonlySet<string> = new Set(
+  'h1 h2 h3 h4 h5 h6 ul ol dl table blockquote p img a figure form article section'.split(' '),
+);
+
+const holdsStructure = ({ children }: Element): boolean =>
+  children.some((child) => isElement(child) && (structure.has(child.name) || holdsStructure(child)));
 
 /** `[x] ` or `[ ] ` for an item that begins with a check box. */
 function taskOf(item: Element): string {
@@ -217,54 +276,4 @@ function taskOf(item: Element): string {
 function firstElementOf({ children }: Element): Element | undefined {
   const first = children.find((child) => !isBlank(child));
   return first && isElement(first) ? first : undefined;
-}
-
-function codeBlockOf(element: Element): string {
-  const parts: string[] = [];
-  addCode(element, parts);
-  const text = parts.join('').replace(/\r\n?/g, '\n').replace(/^\n/, '').trimEnd();
-  if (text.trim() === '') return '';
-  const fence = fenceFor(text, 3);
-  return `${fence}${languageOf(element)}\n${text}\n${fence}`;
-}
-
-const lineNumbers = /(?:^|[\s_-])(?:line-?no|line-?numbers?|gutter)(?:$|[\s_-])/i;
-
-/** The text of code, whose lines may be elements. */
-function addCode(parent: Parent, parts: string[]): void {
-  const endLine = (): void => {
-    if (parts.length > 0 && parts.at(-1)?.endsWith('\n') === false) parts.push('\n');
-  };
-  for (const child of parent.children) {
-    if (isText(child) && child.data !== '') parts.push(child.data);
-    if (!isElement(child) || lineNumbers.test(child.attribs['class'] ?? '')) continue;
-    if (child.name === 'br') parts.push('\n');
-    const isLine = (blockNames.has(child.name) && child.name !== 'pre') || child.name === 'li';
-    if (isLine) endLine();
-    addCode(child, parts);
-    if (isLine) endLine();
-  }
-}
-
-const languageMark = /^(?:language|lang|highlight|highlight-source|brush)[-:]([\w+#.]{1,30})$/i;
-
-function languageIn(names: string): string | undefined {
-  for (const name of names.slice(0, 1000).split(/\s+/)) {
-    const language = languageMark.exec(name)?.[1];
-    if (language !== undefined) return language;
-  }
-  return undefined;
-}
-
-/** As highlighters name it: on the block, on the code in it, or on what is around it. */
-function languageOf(element: Element): string {
-  const code = element.children.find((child) => isElement(child) && child.name === 'code');
-  const around = [element.parent, element.parent?.parent].filter(
-    (parent) => parent !== null && parent !== undefined && isElement(parent as Node),
-  );
-  for (const one of [code, element, ...around] as (Element | undefined)[]) {
-    const name = one?.attribs['data-lang'] ?? one?.attribs['data-language'] ?? languageIn(one?.attribs['class'] ?? '');
-    if (name !== undefined && /^[\w+#.-]{1,30}$/.test(name)) return /^(?:text|none|plain|default|plaintext)$/i.test(name) ? '' : name;
-  }
-  return '';
 }

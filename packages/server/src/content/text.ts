@@ -2,6 +2,7 @@
 import { collapse, isElement, isText, nonTextTags, textIn, type Element, type Node, type Parent } from './dom.ts';
 import { isEmbed } from './embeds.ts';
 import { gapsOf, isBlock, scriptOf, spaceOf, type Space } from './layout.ts';
+import { isFormulaBlock, texOf } from './math.ts';
 import { scriptText } from './scripts.ts';
 
 export function textOf(parent: Parent): string {
@@ -27,6 +28,8 @@ function addElement(page: TextPage, element: Element, space: Space): void {
   if (nonTextTags.has(name) || labels.has(name) || isEmbed(element)) return;
   if (name === 'br') return page.endLine(1, { adds: true });
   if (name === 'td' || name === 'th') return addCell(page, element, space);
+  const tex = texOf(element);
+  if (tex !== null) return addFormula(page, tex, isFormulaBlock(element));
   const script = scriptOf(element);
   if (script !== null && !element.children.some((child) => isElement(child) && scriptOf(child) !== null))
     return page.addText(scriptText(script, collapse(textIn(element))), space);
@@ -42,6 +45,12 @@ function addElement(page: TextPage, element: Element, space: Space): void {
   addChildren(page, element, spaceOf(element, space));
   page.endLine(lines);
   if (gaps.after) page.addGap();
+}
+
+function addFormula(page: TextPage, tex: string, isApart: boolean): void {
+  if (isApart) page.endLine(1);
+  page.addText(tex, 'normal');
+  if (isApart) page.endLine(1);
 }
 
 /** Names of a page or of a part of an SVG. */

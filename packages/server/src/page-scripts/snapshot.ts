@@ -258,9 +258,13 @@ export function visibilityOf(
   // Elements that are never rendered describe the page or belong to rendered ones.
   if (/^(html|body|head|title|meta|base|link|style|script|template|noscript|area|map|source|track|param|col|colgroup|slot)$/.test(name))
     return 'shown';
+  // Browsers hide the source of a formula, which says it best.
+  if (/^annotation(-xml)?$/.test(name)) return 'shown';
   if (hiding.by.includes(element)) return 'shown';
   const style = getComputedStyle(element);
   if (style.display === 'none') return 'none';
+  // Beside a formula that is drawn by spans, its MathML is cut off.
+  if (name === 'mjx-assistive-mml' || /\b(katex-mathml|MJX_Assistive_MathML)\b/.test(page.attribute(element, 'class'))) return 'shown';
   if (style.contentVisibility === 'hidden' && !isCollapsible(page, name, element)) return 'none';
   if (isTransparent(element, style)) return 'none';
   const isPlaced = /^(absolute|fixed)$/.test(style.position);
