@@ -6,6 +6,7 @@ import type { ClientHttp2Stream } from 'node:http2';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { BrowserExitResult, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityResult } from '@berth/contract/guest';
+import { assertPrompt } from '../../../tests/yardstick.ts';
 import { CdpClient } from './cdp-client.ts';
 import { AgentUnderTest, someIdentity, statusOf, until } from './testing/agent.ts';
 
@@ -91,7 +92,7 @@ describe('the agent', () => {
     const killedAt = performance.now();
     process.kill(browserPid(), 'SIGKILL');
     const [answer] = await Promise.all([exit, closed]);
-    assert.ok(performance.now() - killedAt < 20_000);
+    assertPrompt(killedAt, 20_000);
     const exited = BrowserExitResult.parse(answer.json);
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [null, 'SIGKILL', false]);
   });
