@@ -2,8 +2,7 @@ import { hash } from 'node:crypto';
 import { grantCredits, createCreditCodes } from '@berth/contract';
 import { actorOf, type Routes } from '../http/call.ts';
 import { newId } from '../lib/ids.ts';
-import { InsufficientCreditsError, toCredits, toMicro, type Credits } from './credits.ts';
-import type { ReadBalance } from './routes.ts';
+import { InsufficientCreditsError, toCredits, toMicro, type Credits, type ReadBalance } from './credits.ts';
 
 export function mountCreditsAdmin(routes: Routes, credits: Credits, readBalance: ReadBalance): void {
   routes.on(grantCredits, async (call) => {

@@ -46,6 +46,9 @@ export { InsufficientCreditsError, toCredits, toMicro, type ChargeAxis } from '.
 export { RedeemRateLimiter } from './redeem-rate-limiter.ts';
 export type { CreditFlow } from './store.ts';
 
+/** The balance that an owner reads, given the one of the wallet: less what is used and not charged yet. In millionths. */
+export type ReadBalance = (owner: string, walletBalance: number) => Promise<number>;
+
 const voidMs = 10_000;
 const checkMs = 10 * 60_000;
 const dayMs = 86_400_000;

@@ -1,10 +1,7 @@
 import { listCreditEntries, redeemCredits } from '@berth/contract';
 import { callerOf, ownerOf, type Routes } from '../http/call.ts';
-import { toCredits, type Credits } from './credits.ts';
+import { toCredits, type Credits, type ReadBalance } from './credits.ts';
 import { toLedgerFilter, toLedgerPage } from './page.ts';
-
-/** The balance that an owner reads, given the one of the wallet: less what is used and not charged yet. In millionths. */
-export type ReadBalance = (owner: string, walletBalance: number) => Promise<number>;
 
 export function mountCredits(routes: Routes, credits: Credits, readBalance: ReadBalance): void {
   routes.on(listCreditEntries, async (call) => {
