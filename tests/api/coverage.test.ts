@@ -62,6 +62,8 @@ const tables = [
   'disk',
   'metered',
   'spending',
+  'balances',
+  'refused-creates',
   'rates',
   'idempotency',
   'bad-input',

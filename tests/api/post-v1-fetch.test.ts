@@ -148,7 +148,7 @@ describe('200', () => {
 
   it('reports why a browser could not load the page', async () => {
     const reply = await withBrowser('http://fail-ERR_NAME_NOT_RESOLVED.test/', { retry: { max_attempts: 1 } });
-    assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable], ['error', 'navigation_failed', true]);
+    assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable], ['error', 'navigation_failed', false]);
     assert.deepEqual(reply.error?.details, { reason: 'dns_failed', net_error: 'net::ERR_NAME_NOT_RESOLVED' });
     assert.deepEqual([reply.attempts[0]?.status, reply.attempts[0]?.error_code, reply.resolved_by], ['error', 'navigation_failed', null]);
   });

@@ -144,7 +144,7 @@ describe('200', () => {
 
   it('reports why a page could not be loaded', async () => {
     const report = await inspected({ url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' });
-    assert.deepEqual([report.status, report.error?.code, report.error?.retryable], ['error', 'navigation_failed', true]);
+    assert.deepEqual([report.status, report.error?.code, report.error?.retryable], ['error', 'navigation_failed', false]);
     assert.deepEqual([report.pages, report.report_url, report.artifacts, report.usage.actions], [[], null, null, 1]);
   });
 

@@ -38,7 +38,7 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
     'localStorage.getItem',
     ({ url }) => (url.startsWith('http') ? { origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] } : null),
   ],
-  ['[innerWidth, innerHeight', () => [1280, 720, 1]],
+  ['hidesContent', () => ({ innerWidth: 1280, innerHeight: 720, scale: 1, hidesContent: false })],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
   ['return pageText(...given)', ({ title }) => title],
   ['return testExpression(...given)', () => false],
