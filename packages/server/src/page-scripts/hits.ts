@@ -90,6 +90,8 @@ export function countEvents(type: string): number {
 export function watchPress(target: Element | null): void {
   watchLeaving();
   const state = globalThis as { berthPress?: PressWatch; berthOnPress?: (event: Event) => void };
+  // A round that did not come to its press: nobody waits for its receipt any more.
+  for (const each of state.berthPress?.onPress ?? []) each();
   state.berthPress = {
     target,
     hit: null,

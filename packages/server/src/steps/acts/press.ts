@@ -57,15 +57,17 @@ export async function pressOn(
   const { page, signal } = attempt;
   const around = await page.ancestors(element.frameId, attempt.call());
   // Also begins to observe navigations, see `leave.ts`.
+  const watched = page.call(element.frameId, scripts.watchPress, [element], attempt.call());
+  const receipt = page.call<boolean>(element.frameId, scripts.pressReceipt, [], attempt.call()).catch(() => false);
   await Promise.all([
-    page.call(element.frameId, scripts.watchPress, [element], attempt.call()),
+    watched,
     ...around.map((frameId) => page.call(frameId, scripts.watchPress, [null], attempt.call())),
+    // Calls run in their order: when this one is answered, the receipt waits in the page, and answers even if the press replaces the document.
+    isHovered(attempt, element),
   ]);
   await page.mouse.move(point, { signal, modifiers });
   if (around.length > 0 && round < hoverRoundsMax && !(await isHovered(attempt, element)))
     return { element, reason: 'its frame is not yet where the mouse is' };
-  // Asked before the press, so that the answer arrives even if the press replaces the document.
-  const receipt = page.call<boolean>(element.frameId, scripts.pressReceipt, [], attempt.call()).catch(() => false);
   await press();
   const [own, ...others] = await Promise.all([element.frameId, ...around].map((frameId) => endPress(attempt, frameId)));
   if (!own) {
