@@ -76,7 +76,7 @@ describe('a new user', () => {
 
   it('is refused a session with an empty wallet until a single-use code is redeemed', async () => {
     const { details } = await acme.client.refuse(createSession, 'insufficient_credits', { body: {} });
-    assert.deepEqual(details, { balance: 0, required: 1 });
+    assert.deepEqual(details, { balance: 0, available: 0, required: 1 });
     const { body: made } = await fixture.operator.call(createCreditCodes, {
       body: { amount: 8.123456 },
       headers: { 'idempotency-key': 'codes' },
@@ -258,7 +258,7 @@ describe('a session', () => {
     const { code, reason, session } = await runsDry(beta, endlessBytes.beta);
     assert.deepEqual([code, reason, session.ended_reason], [4010, 'credits_exhausted', 'credits_exhausted']);
     const { details } = await beta.client.refuse(createSession, 'insufficient_credits', { body: {} });
-    assert.deepEqual(details, { balance: 0, required: 1 });
+    assert.deepEqual(details, { balance: 0, available: 0, required: 1 });
     const { balance, held } = await fixture.database.account(beta.name);
     assert.deepEqual([await beta.balance(), balance, held], [0, 0, 0]);
   });
