@@ -119,7 +119,7 @@ describe('the live view', () => {
     await waitForColour(pictureOf(viewer), red);
     viewer.assertNoIssues();
     const stranger = await watch(bare);
-    await stranger.page.getByRole('heading', { name: 'This link cannot be opened' }).waitFor();
+    await stranger.page.getByRole('heading', { name: 'A link is needed to see this' }).waitFor();
     await stranger.close();
   });
 
