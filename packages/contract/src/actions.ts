@@ -4,7 +4,7 @@ import { boundedRecord, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
 import { PathId, Timestamp, queryBool, queryInt, sessionParams } from './fields.ts';
-import { checkSelector } from './step-fields.ts';
+import { checkSelector, printFields } from './step-fields.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
 
@@ -165,13 +165,7 @@ export const PdfOptions = z
       .regex(/^\d+(-\d*)?(,\s*\d+(-\d*)?)*$/)
       .optional()
       .meta({ description: 'Pages to print, such as `1-3` or `1,4-`. Default: all pages.', examples: ['1-3', '1,4-'] }),
-    header_template: boundedString(0, 10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
-    footer_template: boundedString(0, 10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
-    prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
-    scroll_first: z
-      .boolean()
-      .default(true)
-      .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`.'),
+    ...printFields,
   })
   .meta({ id: 'PdfOptions' });
 export type PdfOptions = z.infer<typeof PdfOptions>;

@@ -206,6 +206,17 @@ export const slowFields = {
   ),
 };
 
+/** Options of a PDF that every way to one has. */
+export const printFields = {
+  header_template: boundedString(0, 10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
+  footer_template: boundedString(0, 10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
+  prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
+  scroll_first: z
+    .boolean()
+    .default(true)
+    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`.'),
+};
+
 type Check = (payload: z.core.ParsePayload<Record<string, unknown>>) => void;
 
 /** Requires exactly one of the fields. */

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { connectionHeaders } from './fields.ts';
-import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, slowFields, templated } from './step-fields.ts';
+import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, printFields, slowFields, templated } from './step-fields.ts';
 import { Viewport } from './session-request.ts';
 
 const waitUntil = z
@@ -237,13 +237,7 @@ const PdfStep = slowStep('pdf', {
     .regex(/^[\d\s,-]+$/)
     .optional()
     .describe('Pages to print, such as `1-3` or `1,4-`. Default: all pages.'),
-  header_template: boundedString(0, 10_000).optional().describe('HTML of the page header, at most 10000 characters. Default: none.'),
-  footer_template: boundedString(0, 10_000).optional().describe('HTML of the page footer, at most 10000 characters. Default: none.'),
-  prefer_css_page_size: z.boolean().default(false).describe('Whether a page size set in CSS takes precedence. Default: `false`.'),
-  scroll_first: z
-    .boolean()
-    .default(true)
-    .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`.'),
+  ...printFields,
 }).meta({ id: 'PdfStep', description: 'Prints the page to a PDF document.' });
 const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.') };
 const HtmlStep = step('html', part).meta({ id: 'HtmlStep', description: 'Returns the HTML of the page or an element.' });

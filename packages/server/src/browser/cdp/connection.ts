@@ -68,7 +68,7 @@ interface Pending {
   resolve(result: unknown): void;
   reject(error: Error): void;
   sessionId: string | undefined;
-  /** For whom its reply is read. */
+  /** The caller for whom the reply is read. */
   caller: Readonly<Caller> | undefined;
 }
 

@@ -13,7 +13,7 @@ import { LongTexts } from './long-texts.ts';
 export const largeBytesMin = 256 * 1024;
 /** A shorter text is cheaper to parse than to take out. */
 const longTextBytesMin = 4096;
-/** Of what is left, which is held as values. */
+/** Maximum bytes of what is left, which is held as values. */
 const restBytesMax = 16 * 1024 * 1024;
 /** A large argument is better passed as text: an object for each value takes a hundred times the bytes, and seconds. */
 const valuesMax = 200_000;

@@ -2,7 +2,7 @@
 
 /** More is not held: whoever asked gets an error in its place. Twice the largest file that a call returns, in base64. */
 export const replyBytesMax = 64 * 1024 * 1024;
-/** Not one of the protocol's own. */
+/** The code of the error, which is none of the protocol's own. */
 export const replyTooLargeCode = -32010;
 const tooLarge =
   `The reply is larger than ${replyBytesMax} bytes. Capture a smaller area, at a lower scale or as JPEG; ` +
@@ -21,7 +21,7 @@ export class LargeReply {
     this.#id = id;
   }
 
-  /** By the first piece of it; null for a message that is no reply. */
+  /** What the first piece says of the message; null for one that is no reply. */
   static from(first: Buffer): LargeReply | null {
     const [, id] = /^\{"id":(-?\d{1,10}),/.exec(first.toString('latin1', 0, headBytes)) ?? [];
     return id === undefined ? null : new LargeReply(id);
