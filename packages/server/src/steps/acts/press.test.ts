@@ -2,7 +2,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { launch, settings, type Launched } from '../../browser/testing/launch.ts';
+import { systemClock } from '../../lib/clock.ts';
+import { StepFailed } from '../context.ts';
+import { Attempt } from '../run/attempt.ts';
 import { openPages, run, createContext, type TestSite } from '../testing.ts';
+import { untilReceived } from './press.ts';
 
 let launched: Launched;
 let site: TestSite;
@@ -152,5 +156,30 @@ describe('a click that cannot arrive', { timeout: 120_000 }, () => {
     const [result, output] = await inPage(html, { type: 'click', selectors: ['#b'], timeout_ms: 4000 }, read);
     assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
     assert.match(result?.error?.message ?? '', /^The element <button id="b"> did not receive the mouse: it moved, and <(body|html)/);
+  });
+});
+
+describe('a round that the time ends before the element is looked for', () => {
+  const refusalAfter = async (timeMs: number, second: StepFailed): Promise<string> => {
+    const page = { closed: new AbortController().signal, call: () => Promise.resolve('<b>'), release: () => {} };
+    let nowMs = 0;
+    const clock = { ...systemClock, monotonicMs: () => nowMs };
+    const attempt = new Attempt({ context: { clock } as never, page: page as never, signal: page.closed, timeoutMs: 60_000 });
+    const act = async (round: number) => {
+      if (round === 0) return { element: { frameId: 'f' } as never, reason: 'it moved' };
+      nowMs = timeMs;
+      throw second;
+    };
+    const failed: unknown = await untilReceived(attempt, act).catch((error: unknown) => error);
+    attempt.end();
+    return failed instanceof StepFailed ? failed.code : String(failed);
+  };
+  it('leaves the answer to the one before', async () => {
+    for (const code of ['not_found', 'not_actionable'] as const)
+      assert.equal(await refusalAfter(60_000, new StepFailed(code, 'Nothing was found.')), 'click_not_received');
+  });
+  it('is told from one that has found none, and from other failures', async () => {
+    assert.equal(await refusalAfter(100, new StepFailed('not_found', 'Nothing was found.')), 'not_found');
+    assert.equal(await refusalAfter(60_000, new StepFailed('tab_not_found', 'The tab is gone.')), 'tab_not_found');
   });
 });

@@ -27,8 +27,13 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
   let round = 0;
   return attempt.poll(
     async () => {
-      const result = await act(round);
+      const result = await act(round).catch((error: unknown) => {
+        // A round that had no time to look for the element says nothing of it, and the one before does.
+        if (message !== '' && attempt.isOver && error instanceof StepFailed && isOfSearch(error)) return undefined;
+        throw error;
+      });
       round += 1;
+      if (!result) return undefined;
       if (!('reason' in result)) return result;
       message = `The element ${await nameOf(attempt, result.element)}did not receive the mouse: ${result.reason}.`;
       return undefined;
@@ -36,6 +41,8 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
     () => new StepFailed('click_not_received', message),
   );
 }
+
+const isOfSearch = ({ code }: StepFailed): boolean => code === 'not_found' || code === 'not_actionable';
 
 const nameOf = (attempt: Attempt, element: ElementRef): Promise<string> =>
   attempt.page.call<string>(element.frameId, scripts.describeElement, [element], attempt.call()).then(

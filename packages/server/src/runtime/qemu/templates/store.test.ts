@@ -37,7 +37,12 @@ const filled: [number, number][] = [
 
 async function makeTemplate(of: TemplateInfo = info): Promise<Template> {
   const memory = await createMemory(bytes);
-  for (const [position, length] of filled) await memory.handle.write(randomFillSync(Buffer.alloc(length)), 0, length, position);
+  for (const [position, length] of filled) {
+    const content = randomFillSync(Buffer.alloc(length));
+    // What is not a zero is stored, whatever the rest is.
+    content[0] = 1;
+    await memory.handle.write(content, 0, length, position);
+  }
   return { info: of, memory: await memory.seal(), state: await sealBytes(Buffer.from('the state of some devices')) };
 }
 
