@@ -1,15 +1,20 @@
 /** Sessions and other work with profiles. */
 import assert from 'node:assert/strict';
+import { existsSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
 import {
   createConnectToken,
   createSession,
+  deleteProfile,
   endSession,
   fetchPage,
   getJob,
+  overview,
   getProfile,
   getSession,
+  health,
   inspect,
   listAudit,
   listProfiles,
@@ -18,6 +23,7 @@ import {
   runTemplate,
   type ProfileResponse,
 } from '@berth/contract';
+import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
 import { silentLog } from '../../packages/server/src/lib/log.ts';
 import { startProxiedApp } from '../database-proxy.ts';
 import { comparable, eventually, jobIdOf, startApp, type TestApp } from '../harness.ts';
@@ -229,6 +235,127 @@ describe('409 profile_unreadable', () => {
     await query(sql`
       update profiles set content = (select content from profiles where profile_id = ${other.profile_id}) where profile_id = ${one.profile_id}`);
     await served.refuse(createSession, 'profile_unreadable', { body: { profile: { name: 'mixed-up' } } });
+  });
+});
+
+describe('a stored content that was changed', () => {
+  const changes: [string, ReturnType<typeof sql>][] = [
+    ['one bit of it', sql`set_byte(content, length(content) - 40, get_byte(content, length(content) - 40) # 1)`],
+    ['its header', sql`set_byte(content, 3, get_byte(content, 3) # 1)`],
+    ['its end cut off', sql`substring(content from 1 for length(content) / 2)`],
+    ['to nothing', sql`''::bytea`],
+    ['to bytes that are no text', sql`decode(repeat('ff00c328', 100), 'hex')`],
+    ['to dots', sql`'.....'::bytea`],
+    ['to a token without encryption', sql`'eyJhbGciOiJub25lIn0.e30.'::bytea`],
+    ['to one that names another cipher', sql`convert_to('eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZHQ00ifQ.AA.AA.AA.AA', 'UTF8')`],
+  ];
+  for (const [what, content] of changes)
+    it(`is refused as unreadable, and other profiles open: ${what}`, async () => {
+      const name = `changed-${what.replaceAll(' ', '-')}`;
+      const { profile_id } = await saved(name);
+      await saved('untouched');
+      await query(sql`update profiles set content = ${content} where profile_id = ${profile_id}`);
+      for (const body of [{ profile: { name } }, saving(name)]) {
+        const { message } = await served.refuse(createSession, 'profile_unreadable', { body });
+        assert.match(message, /Delete it, and create it again/);
+      }
+      assert.equal((await read(name)).writer_session_id, null);
+      assert.equal((await served.create({ profile: { name: 'untouched' } })).status, 'ready');
+      assert.equal((await served.call(health)).status, 200);
+      assert.equal((await served.call(deleteProfile, { params: { profile_id: name } })).status, 204);
+      assert.equal((await saved(name)).version, 1);
+    });
+
+  it('is not replaced by the session that was to save it, which says why', async () => {
+    const { profile_id } = await saved('changed-meanwhile');
+    const { session_id } = await served.create(saving('changed-meanwhile'));
+    await query(sql`update profiles set content = ${Buffer.from('changed')} where profile_id = ${profile_id}`);
+    await end(session_id);
+    await eventually('the save has failed', async () => (await profileOf(session_id))?.save_status === 'failed');
+    const { version, writer_session_id } = await read('changed-meanwhile');
+    assert.deepEqual([version, writer_session_id], [1, null]);
+  });
+});
+
+describe('the key of profiles', () => {
+  const restarted = (first: TestApp): Promise<TestApp> =>
+    startApp({ previous: { dataDir: first.dataDir, databaseUrl: first.databaseUrl, runtime: createFakeRuntime() } });
+  const faults: [string, (path: string) => void, RegExp][] = [
+    ['missing', (path) => rmSync(path), /profile-key is missing, and one profile is encrypted with it\. Copy profile-key from a backup/],
+    ['empty', (path) => writeFileSync(path, '\n'), /profile-key is missing/],
+    ['cut short', (path) => truncateSync(path, 32), /profile-key is damaged: it must have 64 hexadecimal digits/],
+    ['of another form', (path) => writeFileSync(path, `${'x'.repeat(64)}\n`), /profile-key is damaged/],
+  ];
+
+  it('is never replaced while there are profiles: the service does not start without it', async () => {
+    const first = await startApp();
+    const path = join(first.dataDir, 'profile-key');
+    const key = readFileSync(path);
+    try {
+      const { session_id } = await first.create(saving('kept'));
+      await first.call(endSession, { params: { session_id } });
+      const versionOf = async () => (await first.call(getProfile, { params: { profile_id: 'kept' } })).body.version;
+      await eventually('the profile is saved', async () => (await versionOf()) > 0);
+      for (const [, damage, message] of faults) {
+        damage(path);
+        const before = existsSync(path) && readFileSync(path, 'utf8');
+        await assert.rejects(restarted(first), message);
+        assert.equal(existsSync(path) && readFileSync(path, 'utf8'), before, 'no other key was written');
+        const { status, body } = await first.call(health);
+        assert.deepEqual([status, body.checks['keys']?.status], [200, 'degraded'], 'the running service has its key');
+        assert.match(body.checks['keys']?.note ?? '', /profile-key/);
+        assert.equal(body.checks['keys']?.note.includes(first.dataDir), false, 'the health check is for everybody');
+        const { warnings } = (await first.call(overview)).body;
+        assert.ok(
+          warnings.some((line) => line.includes(path)),
+          warnings.join('\n'),
+        );
+        writeFileSync(path, key);
+      }
+      const second = await restarted(first);
+      assert.equal((await second.create({ profile: { name: 'kept' } })).status, 'ready');
+      await second.close();
+    } finally {
+      await first.close();
+    }
+  });
+
+  it('is created anew where no profile was saved', async () => {
+    const first = await startApp();
+    const path = join(first.dataDir, 'profile-key');
+    try {
+      rmSync(path);
+      const second = await restarted(first);
+      assert.match(readFileSync(path, 'utf8'), /^[\da-f]{64}\n$/);
+      await second.close();
+    } finally {
+      await first.close();
+    }
+  });
+
+  it('is that of the database in a fleet, whatever is in the data directory', async () => {
+    const first = await startApp({ isInFleet: true });
+    try {
+      const { session_id } = await first.create(saving('shared'));
+      await first.call(endSession, { params: { session_id } });
+      const versionOf = async () => (await first.call(getProfile, { params: { profile_id: 'shared' } })).body.version;
+      await eventually('the profile is saved', async () => (await versionOf()) > 0);
+      const second = await startApp({ isInFleet: true, beside: first });
+      assert.equal((await second.create({ profile: { name: 'shared' } })).status, 'ready');
+      await second.close();
+    } finally {
+      await first.close();
+    }
+  });
+
+  it('is not taken for a link’s: a damaged token-key is refused as well', async () => {
+    const first = await startApp();
+    try {
+      truncateSync(join(first.dataDir, 'token-key'), 10);
+      await assert.rejects(restarted(first), /token-key is damaged/);
+    } finally {
+      await first.close();
+    }
   });
 });
 

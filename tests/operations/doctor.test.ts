@@ -1,12 +1,13 @@
 /** The doctor on a host that works, beside a service that runs, and on one where nothing does. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Client } from 'pg';
+import { createSession, endSession, getProfile } from '@berth/contract';
 import { openTestBucket } from '../../packages/server/src/objects/testing.ts';
 import { testStore } from '../../packages/server/src/store/test-store.ts';
 import { Service, eventually, stopAll } from '../e2e/service.ts';
@@ -70,6 +71,40 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.deepEqual(readdirSync(dataDir).toSorted(), before);
     assert.equal((await fetch(`${service.url}/health`)).status, 200);
     assert.equal(await service.stop(), 0);
+  });
+
+  it('says that the key of profiles is missing where there are profiles, and what to do', async () => {
+    const dataDir = join(folder, 'keyless');
+    mkdirSync(dataDir, { mode: 0o711 });
+    const path = join(dataDir, 'profile-key');
+    const environment = { BERTH_DATA_DIR: dataDir, BERTH_PORT: '0' };
+    const service = await Service.start({ dataDir });
+    const keyFindings = async (): Promise<Finding[]> =>
+      (await diagnose(environment)).findings.filter(({ check }) => check === 'profile-key');
+    const key = readFileSync(path);
+    rmSync(path);
+    assert.deepEqual(await keyFindings(), [], 'without profiles the next start writes one');
+    const body = { profile: { name: 'kept', save_changes: true } };
+    const { session_id } = (await service.client.call(createSession, { body })).body;
+    await service.client.call(endSession, { params: { session_id } });
+    const versionOf = async (): Promise<number> => (await service.client.call(getProfile, { params: { profile_id: 'kept' } })).body.version;
+    await eventually('the profile is saved', async () => (await versionOf()) > 0);
+    const [missing] = await keyFindings();
+    assert.deepEqual([missing?.status, missing?.note], ['problem', `${path} is missing`]);
+    assert.match(missing?.advice ?? '', /Copy profile-key from a backup/);
+    assert.equal(await service.stop(), 0);
+    const [stopped] = await keyFindings();
+    assert.equal(stopped?.status, 'warning', 'a stopped database does not say whether it has profiles');
+    const start = await runCommand([], environment);
+    assert.equal(start.code, 1);
+    assert.ok(start.stderr.includes(`Berth cannot start: ${path} is missing, and one profile is encrypted with it.`), start.stderr);
+    writeFileSync(path, key.subarray(0, 20));
+    assert.deepEqual(
+      (await keyFindings()).map(({ status }) => status),
+      ['problem'],
+    );
+    writeFileSync(path, key);
+    assert.deepEqual(await keyFindings(), []);
   });
 
   it('reports everything that is wrong at once, with what to do', async () => {

@@ -182,7 +182,8 @@ export const errors = {
   profile_unreadable: {
     status: 409,
     retryable: false,
-    description: 'The profile was encrypted with another key of the service. Delete it, and create it again.',
+    description:
+      'The profile cannot be decrypted: it was encrypted with another key of the service, or changed. Delete it, and create it again.',
   },
   profile_limit_reached: {
     status: 409,

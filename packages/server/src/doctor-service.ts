@@ -12,6 +12,7 @@ import { silentLog } from './lib/log.ts';
 import { probe } from './objects/objects.ts';
 import { openDisk } from './open-disk.ts';
 import { billingSettings, storageOptions, settingsProblems } from './setting-rules.ts';
+import { keyStateOf, profileKeyAdvice, profileKeyFault } from './sealing-keys.ts';
 import { inspectDatabase, type DatabaseState } from './store/store.ts';
 
 const megabyte = 1024 ** 2;
@@ -57,16 +58,27 @@ async function checkDatabase(config: Config): Promise<Finding[]> {
   const inspected = await attempt('database', () => inspectDatabase(config));
   if ('refused' in inspected) return [inspected.refused];
   const { state, version, aheadMs } = inspected.value;
-  const database = ok('database', `PostgreSQL ${version}, ${describe(inspected.value)}`);
-  if (state !== 'external' || Math.abs(aheadMs ?? 0) <= clockDifferenceMsMax) return [database];
+  const database = [ok('database', `PostgreSQL ${version}, ${describe(inspected.value)}`), ...checkProfileKey(config, inspected.value)];
+  if (state !== 'external' || Math.abs(aheadMs ?? 0) <= clockDifferenceMsMax) return database;
   return [
-    database,
+    ...database,
     warning(
       'database',
       `its clock differs from this host's by ${Math.round((aheadMs ?? 0) / 1000)} s`,
       'What workers and database expire does not agree. Keep both clocks right.',
     ),
   ];
+}
+
+/** A database that is stopped does not say whether it has profiles. */
+function checkProfileKey({ dataDir }: Config, { state, needsProfileKey }: DatabaseState): Finding[] {
+  const key = keyStateOf(dataDir, 'profile-key');
+  const isNeeded = needsProfileKey ?? (state === 'stopped' ? null : false);
+  if (key === 'valid' || (isNeeded === false && key === 'missing')) return [];
+  const fault = profileKeyFault(dataDir, key);
+  if (isNeeded === null && key === 'missing')
+    return [warning('profile-key', fault, `Where profiles are stored, the service does not start without it. ${profileKeyAdvice}`)];
+  return [problem('profile-key', fault, profileKeyAdvice)];
 }
 
 function describe({ state, migrations }: DatabaseState): string {

@@ -37,6 +37,7 @@ import { mountRecordings } from './recordings/routes.ts';
 import { mountRegions } from './regions/routes.ts';
 import { ConnectAddress } from './sessions/connect-address.ts';
 import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions } from './sessions/routes.ts';
+import { keyFaults, missingKeys } from './sealing-keys.ts';
 import { mountSkills } from './skills/routes.ts';
 import { readSettings } from './settings.ts';
 import { mountView } from './view/routes.ts';
@@ -115,7 +116,15 @@ export function mountRoutes(mount: MountDeps): Http {
   mountSelfHealAdmin(http, selfHeal, (since) => skills.totals(since));
   mountMetrics(http, metrics);
   mountNumbers(http, mount);
-  const ops = new Ops({ store, fleet, disk, loops: mount.loops, stalls: mount.stalls, isDraining });
+  const ops = new Ops({
+    store,
+    fleet,
+    disk,
+    loops: mount.loops,
+    stalls: mount.stalls,
+    isDraining,
+    missingKeys: () => missingKeys(deps.config),
+  });
   mountOps(http, ops);
   mountDashboard(http, pages, dashboardConfig({ config, regions, tiers: services.owners.tiers, hasEncoder: deps.encoders !== null }));
   mountDocs(http, { readHealth: () => ops.health(), hasSignIn: services.devIssuer !== null });
@@ -125,7 +134,7 @@ export function mountRoutes(mount: MountDeps): Http {
 function mountNumbers(http: Http, { deps, services, metrics, loops }: MountDeps): void {
   const { config, clock } = deps;
   const { fleet, sessions, jobs, credits, selfHeal, gate, disk, owners, metering, billing, prices } = services;
-  const warnings = (): string[] => [...billing.warnings(), ...exposureWarnings(config)];
+  const warnings = (): string[] => [...billing.warnings(), ...exposureWarnings(config), ...keyFaults(config)];
   const counted = { fleet, sessions, jobs, metering, selfHeal, gate, disk, metrics: metrics, loops: loops };
   mountOpsAdmin(http, {
     overviews: new Overviews({ version: apiVersion, clock, warnings, ...counted }),

@@ -1,5 +1,4 @@
 /** Builds each service once, the lowest layer first. */
-import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
 import { buildAccounts, type Accounts } from './accounts.ts';
@@ -17,7 +16,7 @@ import { SelfHeal } from './selfheal/selfheal.ts';
 import { createEgressGate, parseAllowList, type EgressGate } from './egress/egress.ts';
 import { findLostClaims } from './http/idempotency.ts';
 import { Fleet, type FleetDeps } from './fleet/fleet.ts';
-import { Forwarding, shareSecret } from './forwarding/forwarding.ts';
+import { Forwarding } from './forwarding/forwarding.ts';
 import { Placement, Workers } from './placement/placement.ts';
 import type { BoundPort } from './http/port.ts';
 import { DatabaseClock, type Clock } from './lib/clock.ts';
@@ -34,6 +33,7 @@ import type { HostReader, Runtime, VideoEncoders } from './runtime/runtime.ts';
 import { CdpConnections } from './sessions/cdp-connections.ts';
 import { Sessions } from './sessions/sessions.ts';
 import { Skills } from './skills/skills.ts';
+import { readProfileKey, readTokenKey } from './sealing-keys.ts';
 import { dataFolderKey, type Store } from './store/store.ts';
 import { openDisk } from './open-disk.ts';
 import { adHostsOf, captchaConfig, forwardingConfig, llmConfig, storageOptions } from './setting-rules.ts';
@@ -103,7 +103,7 @@ export async function buildServices(
 ): Promise<AppServices> {
   const { dataDir, region } = config;
   const workerId = readWorkerId(dataDir);
-  const secret = await readSecret(config, store, 'token-key');
+  const secret = await readTokenKey({ ...config, store });
 
   const silentWorkers = (): Promise<string[]> => fleet.silentWorkers();
   const peers = { hasPeers: () => fleet.lastHeartbeat.hasPeers };
@@ -137,7 +137,7 @@ export async function buildServices(
   const disk = openDisk(config, log);
   const place = storageOptions(config);
   const objects = place && (await openObjects(place, { store, clock, log }));
-  const profiles = new Profiles({ store, owners, audit, clock, secret: await readSecret(config, store, 'profile-key') });
+  const profiles = new Profiles({ store, owners, audit, clock, secret: await readProfileKey({ ...config, store }) });
   const tabLimits = { headless: config.tabsMax, full_browser: config.tabsFullBrowserMax };
   const limits = { tabLimits, captchaProviders, sessionsMax: config.maxSessions, retentionHours: config.sessionRetentionHours };
   const findLost = () => findLostClaims(store, fleet.lease.claimant);
@@ -244,12 +244,6 @@ function buildForwarding(
   });
   fleet.lease.askBy((signal) => forwarding.viewAges(signal));
   return forwarding;
-}
-
-/** `token-key` seals tokens and links, `profile-key` profiles. The workers of one database have the keys of the first of them. */
-async function readSecret({ dataDir, databaseUrl }: Config, store: Store, name: 'token-key' | 'profile-key'): Promise<Buffer> {
-  const { secret: own } = readOrCreateSecret(join(dataDir, name), () => randomBytes(32).toString('hex'));
-  return Buffer.from(databaseUrl === null ? own : await shareSecret(store, name, own), 'hex');
 }
 
 const leaseSecondsByDefault = 8;

@@ -19,7 +19,7 @@ import { Identities } from './identity.ts';
 import { Listener, viewPath, type Receiver } from './listener.ts';
 import { Relay } from './relay.ts';
 
-export { shareSecret } from './store.ts';
+export { readSecret as readSharedSecret, shareSecret } from './store.ts';
 export type { Peer } from './directory.ts';
 
 /** The internal listener. */

@@ -34,6 +34,7 @@ const machinesOf = async (stats: Partial<FleetStats>) => {
     stalls: { recent: () => [] },
     disk: createTestDisk(),
     isDraining: () => false,
+    missingKeys: () => [],
   });
   const { status, checks } = await ops.health();
   assert.equal(checks['machines']?.status, status);
@@ -68,6 +69,7 @@ describe('the health of loops', () => {
       loops: [failing, new Loop('well', 1000, () => Promise.resolve(), { isEssential })],
       stalls: { recent: () => [] },
       isDraining: () => false,
+      missingKeys: () => [],
     };
     for (let turn = 0; turn < 3; turn += 1) {
       assert.equal((await new Ops(deps).health()).status, 'ok', 'fewer failures are transient');
@@ -99,6 +101,7 @@ describe('the health of the event loop', () => {
       loops: [],
       stalls: { recent: () => stalls },
       isDraining: () => false,
+      missingKeys: () => [],
     };
     const { status, checks } = await new Ops(deps).health();
     assert.equal(status, 'ok', 'a stall is over when it is reported');

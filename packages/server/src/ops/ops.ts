@@ -14,6 +14,8 @@ export interface OpsDeps {
   loops: readonly Loop[];
   stalls: Pick<StallWatch, 'recent'>;
   isDraining: () => boolean;
+  /** Files of keys that the next start will miss. */
+  missingKeys: () => readonly string[];
 }
 
 type Check = Health['checks'][string];
@@ -49,6 +51,8 @@ export class Ops {
     checks['event_loop'] = this.#eventLoop();
     // What only late work depends on, such as uploads while the bucket is down: it fails on all workers at once.
     checks['loops'] = toCheck(this.#deps.loops.filter(({ isEssential }) => !isEssential));
+    // The running service has its keys: without this worker, nobody could read what they seal.
+    checks['keys'] = this.#keys();
     return { status: worst.includes('unhealthy') ? 'unhealthy' : worst.includes('degraded') ? 'degraded' : 'ok', checks };
   }
 
@@ -88,6 +92,15 @@ export class Ops {
     const longest = stalls.reduce((ms, stall) => Math.max(ms, stall.ms), 0);
     const note = `stalled ${stalls.length} times in the last ten minutes, for ${seconds(longest)} at most, last during ${last.during}`;
     return { status: stalls.every(({ during }) => during === 'host') ? 'ok' : 'degraded', note };
+  }
+
+  #keys(): Check {
+    const missing = this.#deps.missingKeys();
+    if (missing.length === 0) return { status: 'ok', note: 'the data directory has its keys' };
+    return {
+      status: 'degraded',
+      note: `missing or damaged in the data directory: ${missing.join(', ')}; restore it before the next start`,
+    };
   }
 
   #disk(): Check {

@@ -31,7 +31,7 @@ import {
 } from './store.ts';
 
 export { profileOriginsMax, ProfileTooLarge } from './content.ts';
-export type { Profile, ProfileFilter } from './store.ts';
+export { countSavedProfiles, type Profile, type ProfileFilter } from './store.ts';
 
 export interface ProfilesDeps {
   store: Store;
@@ -172,7 +172,7 @@ export class Profiles {
     if (state) return state;
     throw new ServiceError(
       'profile_unreadable',
-      'The profile was encrypted with another key of this service. Delete it, and create it again.',
+      'The profile cannot be decrypted: it was encrypted with another key of this service, or changed. Delete it, and create it again.',
     );
   }
 

@@ -113,6 +113,16 @@ export async function countProfiles(tables: Tables, owner: string): Promise<numb
   return count;
 }
 
+/** How many of all owners have a content, which is encrypted. */
+export async function countSavedProfiles(tables: Tables): Promise<number> {
+  const { count } = await own(tables)
+    .selectFrom('profiles')
+    .select(({ fn }) => fn.countAll<string>().as('count'))
+    .where('content', 'is not', null)
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 export async function insertProfile(tables: Tables, profile: Pick<Profile, 'profileId' | 'owner' | 'name' | 'createdAt'>): Promise<void> {
   const { profileId: profile_id, owner: owner_id, name, createdAt: created_at } = profile;
   await own(tables).insertInto('profiles').values({ profile_id, owner_id, name, created_at }).execute();

@@ -14,6 +14,8 @@ export interface DatabaseState {
   migrations: number | null;
   /** By how much the clock of its server is ahead of this host's; null where it is not running. */
   aheadMs: number | null;
+  /** Whether profiles are stored that only `profile-key` of a data directory opens; null where it is not running. */
+  needsProfileKey: boolean | null;
 }
 
 /** Such as `18.4.0`. */
@@ -29,11 +31,11 @@ export async function inspectDatabase({ databaseUrl, dataDir }: { databaseUrl: s
     });
   }
   const cluster = findCluster(dataDir);
-  if (!cluster) return { state: 'new', version: embeddedVersion(), migrations: null, aheadMs: null };
+  if (!cluster) return { state: 'new', version: embeddedVersion(), migrations: null, aheadMs: null, needsProfileKey: false };
   assertMajor(cluster.cluster);
   const running = await findRunning(cluster);
   if (running) return read(connectionAt(running.socketDir), 'running');
-  return { state: 'stopped', version: embeddedVersion(), migrations: null, aheadMs: null };
+  return { state: 'stopped', version: embeddedVersion(), migrations: null, aheadMs: null, needsProfileKey: null };
 }
 
 async function read(connection: ClientConfig, state: 'running' | 'external'): Promise<DatabaseState> {
@@ -54,8 +56,21 @@ async function read(connection: ClientConfig, state: 'running' | 'external'): Pr
     const aheadMs = (row?.now.getTime() ?? askedMs) - (askedMs + Date.now()) / 2;
     const applied = row?.migrated === true ? (await client.query<{ name: string }>('SELECT name FROM kysely_migration')).rows : [];
     assertUsable(applied.map(({ name }) => name));
-    return { state, version: row?.version ?? '', migrations: applied.length, aheadMs: Math.round(aheadMs) };
+    const needsProfileKey = await readNeedOfProfileKey(client, state);
+    return { state, version: row?.version ?? '', migrations: applied.length, aheadMs: Math.round(aheadMs), needsProfileKey };
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** A fleet has its key in the database. */
+async function readNeedOfProfileKey(client: Client, state: 'running' | 'external'): Promise<boolean> {
+  const has = async (table: string, condition: string): Promise<boolean> => {
+    const { rows: tables } = await client.query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [table]);
+    if (tables[0]?.exists !== true) return false;
+    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${table} WHERE ${condition}) AS found`);
+    return rows[0]?.found === true;
+  };
+  if (!(await has('profiles', 'content IS NOT NULL'))) return false;
+  return state === 'running' || !(await has('fleet_secrets', `name = 'profile-key'`));
 }
