@@ -130,7 +130,7 @@ test('distinguishes an unknown name, a closed port, a reset, silence and nonsens
   const leaves = await bareSite(t, (socket) => socket.end());
   const silent = await bareSite(t, () => {});
   const nonsense = await bareSite(t, (socket) => socket.end('220 mail.example ESMTP\r\n'));
-  const bomb = await bareSite(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${`X-Bomb: ${'b'.repeat(8000)}\r\n`.repeat(20)}\r\n`));
+  const bomb = await bareSite(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${`X-Bomb: ${'b'.repeat(8000)}\r\n`.repeat(40)}\r\n`));
   const informs = await bareSite(t, (socket) => socket.write('HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(100)));
   const { failure } = client(t, { resolver: () => Promise.reject(new Error('ENOTFOUND')) });
   const failureOf = async (url: string, timeoutMs = 30_000): Promise<unknown> => {

@@ -4,14 +4,14 @@ import type { ClientRequest, ClientRequestArgs, IncomingMessage } from 'node:htt
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { orAbort } from '../lib/or-abort.ts';
+import { authorityText } from './addresses.ts';
 import { handshakeFailure } from './client-failure.ts';
 import { startTls, toBasicCredentials } from './dial.ts';
 import type { UpstreamAddress } from './dial.ts';
 import type { PinnedTarget } from './guard.ts';
 import { EgressFailure } from './policy.ts';
-
-/** Of request and response heads. Browsers accept more than Node's 16 KiB, and sites with many cookies need it. */
-export const headBytesMax = 65_536;
+import { writtenHeadBytesMax } from './reply-head.ts';
+import { RefusedReply, ReplyHeads } from './reply-heads.ts';
 
 /** How one request leaves: the checked addresses and the proxy. */
 export interface RoutePlan {
@@ -42,7 +42,7 @@ export class Connections extends Agent {
   readonly #open: OpenConnection;
   readonly #idleMax: number;
   readonly #ca: string | undefined;
-  readonly #tcpSocketOf = new WeakMap<Duplex, Socket>();
+  readonly #opened = new WeakMap<Duplex, OpenedConnection>();
 
   constructor(
     open: OpenConnection,
@@ -73,15 +73,15 @@ export class Connections extends Agent {
     return idle < this.#idleMax && keeps;
   }
 
-  tcpSocketOf(stream: Duplex): Socket | undefined {
-    return this.#tcpSocketOf.get(stream);
+  opened(stream: Duplex): OpenedConnection | undefined {
+    return this.#opened.get(stream);
   }
 
   async #connect({ plan, tls, signal, onTcpSocket }: ConnectionOptions): Promise<Socket> {
     let tcpSocket: Socket | undefined;
     const plain = await this.#open(plan, signal, (socket) => onTcpSocket((tcpSocket = socket)));
     const stream = tls ? await this.#secure(plain, { host: plan.target.host, signal, ...tls }) : plain;
-    if (tcpSocket) this.#tcpSocketOf.set(stream, tcpSocket);
+    this.#opened.set(stream, { tcpSocket, heads: new ReplyHeads(stream, authorityText(plan.target.host, plan.target.port)) });
     return stream;
   }
 
@@ -90,6 +90,11 @@ export class Connections extends Agent {
       throw options.signal.aborted ? options.signal.reason : handshakeFailure(error);
     });
   }
+}
+
+interface OpenedConnection {
+  tcpSocket: Socket | undefined;
+  heads: ReplyHeads;
 }
 
 /** Equal for requests that may share a connection. */
@@ -135,7 +140,8 @@ export async function sendPlanned(connections: Connections, request: PlannedRequ
       return { response: await headOf(outgoing, request), drop: () => void outgoing.destroy() };
     } catch (error) {
       outgoing.destroy();
-      if (!canRepeat || !outgoing.reusedSocket || attempt >= attemptsMax || request.signal.aborted) throw error;
+      if (!canRepeat || error instanceof RefusedReply || !outgoing.reusedSocket || attempt >= attemptsMax || request.signal.aborted)
+        throw error;
     }
   }
 }
@@ -151,14 +157,16 @@ function send(connections: Connections, { url, method, headers, body, ...connect
     path: plan.usesAbsoluteForm ? `http://${url.host}${path}` : path,
     headers: credentials === null ? headers : [...headers, 'Proxy-Authorization', credentials],
     setHost: false,
-    maxHeaderSize: headBytesMax,
-    // Browsers accept malformed responses, so this does; each goes to one request only.
+    // Heads are read and written again before this parser gets them.
+    maxHeaderSize: writtenHeadBytesMax,
+    // Browsers accept malformed chunks and values, so this does; each reply goes to one request only.
     insecureHTTPParser: true,
   };
   const outgoing = httpRequest(options);
   outgoing.once('socket', (socket) => {
-    const tcpSocket = connections.tcpSocketOf(socket);
+    const { tcpSocket, heads } = connections.opened(socket) ?? {};
     if (tcpSocket) onTcpSocket(tcpSocket);
+    heads?.expect();
   });
   if (typeof body === 'function') body(outgoing);
   else outgoing.end(body ?? undefined);

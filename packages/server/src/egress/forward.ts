@@ -80,10 +80,8 @@ function toSiteHeaders(request: IncomingMessage, url: URL): string[] {
   return ['Host', url.host, ...headers, ...framing, 'Connection', 'keep-alive'];
 }
 
-/** Content-Length beside Transfer-Encoding is dropped: request smuggling (RFC 9112, 6.3). */
 function toResponseHeaders(incoming: IncomingMessage, isPersistent: boolean): string[] {
-  const isChunked = incoming.headers['transfer-encoding'] !== undefined;
-  const headers = filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader || (isChunked && name === 'content-length'));
+  const headers = filterHeaders(incoming.rawHeaders, (name) => name === refusalHeader);
   // A page sees these as it would without a proxy. They say the same of both connections, except for an upgrade, which there is none of.
   // Node would keep a connection that the client wants closed for the site's `keep-alive`.
   if (!isPersistent) return headers;

@@ -13,7 +13,6 @@ import type { Log } from '../lib/log.ts';
 import { builtinAdHosts } from './ad-hosts.ts';
 import { isPublicAddress, parseAuthority } from './addresses.ts';
 import type { AllowList } from './allow-list.ts';
-import { headBytesMax } from './connections.ts';
 import { forward, refusalHeader, toStatus } from './forward.ts';
 import { createGuard } from './guard.ts';
 import type { OwnAddress } from './guard.ts';
@@ -121,9 +120,12 @@ function addBytes(sum: Omit<GateStats, 'routesOpen'>, { bytesIn, bytesOut, proxi
   sum.proxiedOut += proxiedOut;
 }
 
+/** Of a browser's request. Browsers send more than Node's 16 KiB, and sites with many cookies need it. */
+const requestHeadBytesMax = 65_536;
+
 function createServer(routeOfConnection: WeakMap<Duplex, MachineEgress>, headTimeoutMs: number): Server {
   // Node enforces its timeouts only on a server that listens, so the head timeout is set here.
-  const server = new Server({ maxHeaderSize: headBytesMax, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
+  const server = new Server({ maxHeaderSize: requestHeadBytesMax, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 });
   const headTimers = new WeakMap<Duplex, NodeJS.Timeout>();
   const startHeadTimer = (connection: Duplex): void => {
     clearTimeout(headTimers.get(connection));

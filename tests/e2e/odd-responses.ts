@@ -1,0 +1,105 @@
+/** Responses as sites send them, byte by byte, and what Chromium shows for each: asked directly, without a service. */
+export interface OddResponse {
+  name: string;
+  /** Written as it is, one letter a byte, and then the connection ends. */
+  raw: string;
+  status: number | null;
+  /** null: nothing is shown. */
+  text: string | null;
+  netError?: string;
+  warnings?: readonly string[];
+}
+
+const body = '<p>body one';
+const type = 'Content-Type: text/html';
+const length = 'Content-Length: 11';
+
+/** A head whose lines end as the standard has it, and a body. */
+const reply = (lines: readonly string[], content = body): string => `${lines.join('\r\n')}\r\n\r\n${content}`;
+const shown = (name: string, raw: string, status = 200, text = 'body one'): OddResponse => ({ name, raw, status, text });
+const withHeaders = (name: string, ...headers: string[]): OddResponse => shown(name, reply(['HTTP/1.1 200 OK', ...headers]));
+const withStatusLine = (name: string, line: string, status = 200): OddResponse => shown(name, reply([line, type, length]), status);
+const refused = (name: string, raw: string, netError: string): OddResponse => ({ name, raw, status: null, text: null, netError });
+const chunked = (content = body): string => `${content.length.toString(16)}\r\n${content}\r\n0\r\n\r\n`;
+
+const lengths = 'net::ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_LENGTH';
+const invalid = 'net::ERR_INVALID_HTTP_RESPONSE';
+
+export const oddHeads: readonly OddResponse[] = [
+  withHeaders('equal lengths', type, length, length),
+  withHeaders('equal lengths in one line', type, 'Content-Length: 11, 11'),
+  refused('different lengths', reply(['HTTP/1.1 200 OK', type, length, 'Content-Length: 5']), lengths),
+  refused('different lengths in one line', reply(['HTTP/1.1 200 OK', type, 'Content-Length: 5, 11']), lengths),
+  refused('lengths of equal value written differently', reply(['HTTP/1.1 200 OK', type, length, 'Content-Length: 011']), lengths),
+  withHeaders('a length with a sign', type, 'Content-Length: +5'),
+  withHeaders('a negative length', type, 'Content-Length: -5'),
+  withHeaders('a length with a unit', type, 'Content-Length: 5 bytes'),
+  withHeaders('an empty length', type, 'Content-Length:'),
+  withHeaders('a length beyond all numbers', type, `Content-Length: ${'9'.repeat(30)}`),
+  shown('a length beside chunks', reply(['HTTP/1.1 200 OK', type, 'Content-Length: 3', 'Transfer-Encoding: chunked'], chunked())),
+  shown(
+    'two lengths beside chunks',
+    reply(['HTTP/1.1 200 OK', type, 'Content-Length: 3', 'Content-Length: 4', 'Transfer-Encoding: chunked'], chunked()),
+  ),
+  shown('chunks and another coding', reply(['HTTP/1.1 200 OK', type, 'Transfer-Encoding: chunked, identity'], chunked())),
+  withHeaders('a coding that is none beside a length', type, 'Transfer-Encoding: identity', length),
+  withHeaders('blanks before a colon', 'Content-Type : text/html', 'Content-Length\t: 11'),
+  withHeaders('a name with a blank', type, 'X A: 1', length),
+  withHeaders('a name that is no token', type, 'X[a]@b: 1', length),
+  withHeaders('a name with letters beyond ASCII', type, 'X-Gr\xf6\xdfe: 1', length),
+  withHeaders('a name with a control character', type, 'X\x01A: 1', length),
+  withHeaders('a line without a name', type, ': 1', length),
+  withHeaders('a line without a colon', 'nonsense', type, length),
+  withHeaders('a status line twice', 'HTTP/1.1 200 OK', type, length),
+  withHeaders('folded lines', 'Content-Type: text/html;', '\tcharset=utf-8', 'X-A: one', '  two', length),
+  withHeaders('a folded length', type, 'Content-Length: 1', ' 1'),
+  withHeaders('a folded line before the first', ' X: 1', type, length),
+  shown('line feeds alone', reply(['HTTP/1.1 200 OK', type, length]).replaceAll('\r\n', '\n')),
+  shown('line feeds here and there', `HTTP/1.1 200 OK\n${type}\r\n${length}\n\r\n${body}`),
+  withHeaders('a carriage return in a value', type, 'X-A: a\rb', length),
+  withHeaders('control characters in a value', type, 'X-A: a\x01\x7fb', length),
+  withHeaders('letters beyond ASCII in a value', type, 'X-A: caf\xe9', length),
+  withStatusLine('no reason', 'HTTP/1.1 200'),
+  withStatusLine('a reason beyond ASCII', 'HTTP/1.1 200 D\xe9j\xe0'),
+  withStatusLine('a protocol in small letters', 'http/1.1 200 OK'),
+  withStatusLine('a protocol without a version', 'HTTP 200 OK'),
+  withStatusLine('a short version', 'HTTP/2 200 OK'),
+  withStatusLine('a long version', 'HTTP/1.1.1 200 OK'),
+  withStatusLine('blanks in a status line', 'HTTP/1.1   404   None', 404),
+  withStatusLine('tabs in a status line', 'HTTP/1.1\t200\tOK'),
+  withStatusLine('no status', 'HTTP/1.1'),
+  withStatusLine('a reason without a status', 'HTTP/1.1 OK'),
+  withStatusLine('a status with its reason attached', 'HTTP/1.1 404None', 404),
+  withStatusLine('a status that nobody knows', 'HTTP/1.1 799 Odd', 799),
+  refused('a status of two digits', reply(['HTTP/1.1 20 OK', type, length]), invalid),
+  refused('a status of four digits', reply(['HTTP/1.1 2000 OK', type, length]), invalid),
+  shown('empty lines before the head', `\r\n\r\n${reply(['HTTP/1.1 200 OK', type, length])}`),
+  shown('four letters before the head', `abc ${reply(['HTTP/1.1 200 OK', type, length])}`),
+  refused('five letters before the head', `abcde${reply(['HTTP/1.1 200 OK', type, length])}`, invalid),
+  refused('a body without a head', body, invalid),
+  refused('another protocol', 'SSH-2.0-OpenSSH_9.6\r\n', invalid),
+  refused('a zero in a value', reply(['HTTP/1.1 200 OK', type, 'X-A: a\0b', length]), invalid),
+  refused('a head that is cut short', `HTTP/1.1 200 OK\r\n${type}\r\nX-A: b`, 'net::ERR_RESPONSE_HEADERS_TRUNCATED'),
+  refused(
+    'a protocol that nobody asked for',
+    reply(['HTTP/1.1 101 Switching Protocols', 'Upgrade: h2c', 'Connection: upgrade'], ''),
+    invalid,
+  ),
+  refused(
+    'different places to go to',
+    reply(['HTTP/1.1 302 Found', 'Location: /a', 'Location: /b', 'Content-Length: 0'], ''),
+    'net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION',
+  ),
+  refused(
+    'different dispositions',
+    reply(['HTTP/1.1 200 OK', type, 'Content-Disposition: inline', 'Content-Disposition: inline; filename=b', length]),
+    'net::ERR_RESPONSE_HEADERS_MULTIPLE_CONTENT_DISPOSITION',
+  ),
+  shown(
+    'early hints with lengths',
+    reply(['HTTP/1.1 103 Early Hints', length, length], '') + reply(['HTTP/1.1 200 OK', type, length, length]),
+  ),
+  withHeaders('a head of 200 KiB', type, `X-A: ${'x'.repeat(200_000)}`, length),
+  refused('a head of 300 KiB', reply(['HTTP/1.1 200 OK', type, `X-A: ${'x'.repeat(300_000)}`]), 'net::ERR_RESPONSE_HEADERS_TOO_BIG'),
+  withHeaders('3000 headers', type, ...Array.from({ length: 3000 }, (_, n) => `X-${n}: 1`), length),
+];
