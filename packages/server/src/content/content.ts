@@ -143,11 +143,17 @@ function isSelector(selector: string): boolean {
   }
 }
 
-/** An expression for a page's isolated world: a function of `SnapshotOptions` that returns a `Snapshot`. */
-export const snapshotScript: string = `((options) => {\n${sourceOf(page, hiding)}\nreturn takeSnapshot(options);\n})`;
+/** An expression for a page's isolated world: a function of `SnapshotOptions`, and of an element unless it is of the document, that returns a `Snapshot`. */
+export const snapshotScript: string = `((options, element = null) => {\n${sourceOf(page, hiding)}\nreturn takeSnapshot(options, element);\n})`;
+/** A function of `visibleOnly` and of the maximum number that returns the frames at the gaps of that snapshot. */
+export const gapsScript: string = `((...given) => {\n${sourceOf(page, hiding)}\nreturn takeGaps(...given);\n})`;
 
-/** What a reader of the snapshot must know. */
-export const visibleWarnings = ({ isHidden, framesLeftOut }: Pick<page.Snapshot, 'isHidden' | 'framesLeftOut'>): string[] => [
+/** What a reader of a snapshot with frames must know. */
+export const snapshotWarnings = ({ isHidden, framesLeftOut }: Pick<page.Snapshot, 'isHidden' | 'framesLeftOut'>): string[] => [
   ...(isHidden ? ['page_hidden'] : []),
   ...(framesLeftOut > 0 ? [`frames_left_out:${framesLeftOut}`] : []),
 ];
+
+/** What a reader of the document alone must know. */
+export const documentWarnings = ({ framesLeftOut }: Pick<page.Snapshot, 'framesLeftOut'>): string[] =>
+  framesLeftOut > 0 ? [`frames_not_in_html:${framesLeftOut}`] : [];

@@ -19,6 +19,67 @@ const page = async (html: string, overrides: Partial<ContentOptions> = {}): Prom
 const paragraph = '<p class="say">It says this at length, with commas, and so on, and on. <a href="more">More</a></p>';
 const article = `<div class="top"><a href="/">Home</a></div><article><h1>The article</h1>${paragraph.repeat(20)}</article>`;
 
+describe('frames', () => {
+  const srcdoc = (html: string): string => `<iframe srcdoc="${html.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;
+
+  it('have the document that stands in the page, in the place of the frame, for each format', async () => {
+    const inner = '<h2>Tasks</h2><p class=b>Write. <a href="x">Apply</a></p><table><tr><th>Tea<tr><td>Mint</table>';
+    const { markdown, text, links, tables, json, framesLeftOut } = await page(`<p>One ${srcdoc(inner)} two</p><p>Three</p>`, {
+      formats: ['markdown', 'text', 'links', 'tables'],
+      extract: { fields: { own: { selector: 'iframe .b' }, first: { selector: 'p' }, last: { selector: 'body > p:last-of-type' } } },
+    });
+    assert.match(
+      markdown ?? '',
+      /^One\n\n## Tasks\n\nWrite\. \[Apply\]\(https:[^)]*\/dir\/x\)\n\n\| Tea \|\n.*\n\| Mint \|\n\ntwo\n\nThree$/,
+    );
+    assert.match(text ?? '', /^One\s+Tasks\s+Write\. Apply\s+Tea\s+Mint\s+two\s+Three$/);
+    assert.deepEqual([links?.length, tables?.length, framesLeftOut], [1, 1, 0]);
+    assert.deepEqual([json?.['own'], json?.['last']], ['Write. Apply', 'Three']);
+    assert.match(String(json?.['first']), /^One\s+Tasks\s+Write\. Apply\s+Tea\s+Mint\s+two$/);
+  });
+
+  it('are read in frames, and counted where they are deeper, more, or only an address', async () => {
+    const nested = (depth: number): string => (depth === 0 ? '<p>deep</p>' : `<p>${depth}</p>${srcdoc(nested(depth - 1))}`);
+    const of = async (html: string) => {
+      const { text, framesLeftOut } = await page(html, { formats: ['text'] });
+      return [text?.split(/\s+/).join(' '), framesLeftOut];
+    };
+    assert.deepEqual(await of(nested(5)), ['5 4 3 2 1 deep', 0]);
+    assert.deepEqual(await of(nested(7)), ['7 6 5 4 3 2', 1]);
+    const [text, leftOut] = await of(srcdoc('<p>word</p>').repeat(60));
+    assert.deepEqual([String(text).split(' ').length, leftOut], [50, 10]);
+    assert.deepEqual(await of('a<iframe src="/x"></iframe><frameset><frame src=y></frameset><iframe data-src="/z"></iframe>'), ['a', 2]);
+    assert.deepEqual(await of('<frameset><frame src=y><frame src="/z"></frameset>'), ['', 2]);
+  });
+
+  it('that nobody sees are left out in silence', async () => {
+    const unseen = [
+      '<iframe src="/x" width=1 height=1></iframe>',
+      '<iframe src="/x" style="display:none"></iframe>',
+      '<div hidden><iframe src="/x"></iframe></div>',
+      '<iframe srcdoc="<p>gone</p>" hidden></iframe>',
+      '<iframe srcdoc=" "></iframe>',
+      '<iframe src="about:blank"></iframe>',
+    ];
+    for (const html of unseen) {
+      const { text, framesLeftOut } = await page(`seen ${html}`, { formats: ['text'] });
+      assert.deepEqual([text, framesLeftOut], ['seen', 0], html);
+    }
+  });
+
+  it('leave HTML and metadata to the document alone', async () => {
+    const { html, page: meta } = await page(
+      `<title>t</title><div><p>a</p>${srcdoc('<title>u</title><meta name=description content=d>')}</div>`,
+      {
+        formats: ['html', 'metadata'],
+        includeSelectors: ['div'],
+      },
+    );
+    assert.match(html ?? '', /^<div><p>a<\/p><iframe srcdoc="[^"]+"><\/iframe><\/div>$/);
+    assert.deepEqual([meta?.title, meta?.description], ['t', null]);
+  });
+});
+
 describe('markdown', () => {
   const markdown = async (html: string): Promise<string | undefined> => (await page(html, { formats: ['markdown'] })).markdown;
 
@@ -193,6 +254,7 @@ describe('metadata', () => {
   it('is null for what a page does not declare', async () => {
     assert.deepEqual(await metadataOf('<svg><title>drawing</title></svg><p>x'), {
       title: '',
+      framesLeftOut: 0,
       warnings: [],
       page: {
         title: null,

@@ -17,6 +17,7 @@ import {
 } from './dom.ts';
 import { linkEmbeds, markEmbeds } from './embeds.ts';
 import { extractFields } from './extract.ts';
+import { fillFrames, unwrapFrames } from './frames.ts';
 import { markLayout } from './layout.ts';
 import { findMainContent } from './main-content.ts';
 import { dropCodeFurniture } from './markdown-code.ts';
@@ -40,9 +41,12 @@ export default function convert({ started, ...options }: ConversionTask): Conten
   started?.postMessage(null, []);
   const warnings = new Warnings();
   const page = new Page(options.html, options.url);
-  const result: ContentResult = { title: page.title, warnings: [] };
+  const result: ContentResult = { title: page.title, framesLeftOut: 0, warnings: [] };
   if (options.formats.includes('metadata')) result.page = readMetadata(page.$, page.base, warnings);
+  const frames = readsFrames(options) ? fillFrames(page.$) : { filled: [], leftOut: 0 };
+  result.framesLeftOut = frames.leftOut;
   if (options.extract) result.json = extractFields(page.$, options.extract.fields, { base: page.base, warnings });
+  unwrapFrames(frames);
   const formats = new Set(options.formats.filter((format) => format !== 'metadata'));
   if (formats.has('markdown') || formats.has('text')) {
     const root = page.$.root()[0] as Parent;
@@ -56,6 +60,10 @@ export default function convert({ started, ...options }: ConversionTask): Conten
   if (formats.size > 0) addFormats(result, formats, { page, selection: narrow(page, options, warnings), warnings });
   return { ...result, warnings: warnings.toArray() };
 }
+
+/** The HTML is the document's own, and its metadata, too. */
+const readsFrames = ({ formats, extract }: ContentOptions): boolean =>
+  extract !== null || formats.some((format) => format !== 'html' && format !== 'metadata');
 
 /** The part of the page that the formats are made of. */
 interface Selection {

@@ -80,6 +80,9 @@ export const collapse = (text: string): string => text.replace(/[\s\u00a0]+/g, '
 /** Tags whose content is never displayed as text. */
 export const nonTextTags: ReadonlySet<string> = new Set(['script', 'style', 'template', 'noscript', 'noframes', 'iframe']);
 
+/** Parsed frames hold no elements, so one that does holds its document. */
+export const isFilledFrame = ({ name, children }: Element): boolean => name === 'iframe' && children.some(isElement);
+
 const isNonText = (node: Node): boolean => (isElement(node) ? nonTextTags.has(node.name) : isComment(node));
 
 export function isHidden(node: Node): boolean {
@@ -133,6 +136,11 @@ export function setChildren(parent: Parent, children: readonly Node[]): void {
     child.prev = own[index - 1] ?? null;
     child.next = own[index + 1] ?? null;
   }
+}
+
+/** After documents were put into others. */
+export function limitDepth($: CheerioAPI): void {
+  for (const root of $.root().toArray()) flatten(root);
 }
 
 /** Moves what is deeper than the limit up to it, in document order. */

@@ -63,13 +63,14 @@ function toBlock(element: Element): Element | null {
   return block;
 }
 
-const isHiddenInPlace = ({ attribs }: Element): boolean =>
+export const isHiddenInPlace = ({ attribs }: Element): boolean =>
   attribs['hidden'] !== undefined ||
   /(?:^|;)\s{0,9}(?:display\s{0,9}:\s{0,9}none|visibility\s{0,9}:\s{0,9}hidden|(?:width|height)\s{0,9}:\s{0,9}[01](?:px)?\s{0,9}(?:;|$))/i.test(
     (attribs['style'] ?? '').slice(0, 2000),
   );
 
-function addressOf(element: Element): string | null {
+/** Of what an element embeds; null without one. */
+export function addressOf(element: Element): string | null {
   const { name, attribs } = element;
   if (/^(?:lite|amp)-youtube$/.test(name))
     return playerOf('https://www.youtube.com/watch?v=', attribs['videoid'] ?? attribs['data-videoid']);

@@ -60,6 +60,8 @@ export interface ContentResult {
   json?: Record<string, unknown>;
   /** '' for a page without one. */
   title: string;
+  /** Visible frames of which the source has only the address. */
+  framesLeftOut: number;
   /** Codes, such as `extract_failed:price`, `links_cut`, `main_content_not_found`. */
   warnings: string[];
 }

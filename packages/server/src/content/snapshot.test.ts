@@ -230,7 +230,9 @@ describe('the snapshot of a page', () => {
       title: '',
       truncated: false,
       isHidden: false,
+      hasFrames: false,
       framesLeftOut: 0,
+      gaps: [],
     });
     await page.evaluate(() => document.append(document.createElement('div')));
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
@@ -261,14 +263,33 @@ describe('the snapshot of a page', () => {
     await page.goto(`${site}/plain`);
     const other = site.replace('127.0.0.1', 'localhost');
     await page.setContent(
-      `<iframe src="${other}/plain" title="Other"></iframe><iframe src="${other}/plain" width=1 height=1 style="border:0"></iframe>` +
+      `<p>é😀</p><iframe src="${other}/plain" title="Other"></iframe><iframe src="${other}/plain" width=1 height=1 style="border:0"></iframe>` +
         `<iframe src="${other}/plain" style="display:none"></iframe>`,
     );
-    const { html, framesLeftOut } = await inPage(snapshotScript);
+    const { html, framesLeftOut, gaps } = await inPage(snapshotScript);
     assert.deepEqual([framesLeftOut, html.split('<iframe').length - 1], [1, 1]);
+    assert.match(html.slice(0, gaps[0]), /<p>é😀<\/p><iframe [^>]*><\/iframe><div>$/);
+    assert.equal(gaps.length, 1);
     await page.setContent('<iframe srcdoc="<p>word</p>"></iframe>'.repeat(60));
     const many = await inPage(snapshotScript);
     assert.deepEqual([many.framesLeftOut, many.html.split('word</p></div>').length - 1], [10, 50]);
+  });
+
+  it('has all documents of frames for a reader by selectors, and the frames as they are', async () => {
+    await page.goto(`${site}/plain`);
+    await page.setContent(
+      `<p>before<iframe id=a srcdoc="<p>one</p>" hidden></iframe>after</p><iframe id=b src="${site.replace('127.0.0.1', 'localhost')}/plain"></iframe>`,
+    );
+    const all = await inPage(snapshotScript, { visibleOnly: false, withFrames: true });
+    assert.match(
+      all.html,
+      /<p>before<iframe id="a" srcdoc="[^"]+" hidden=""><\/iframe><template data-berth-frame=""><div><p>one<\/p><\/div><\/template>after<\/p>/,
+    );
+    assert.deepEqual([all.hasFrames, all.framesLeftOut, all.gaps.length], [true, 1, 1]);
+    assert.match(all.html.slice(all.gaps[0]), /^<\/div><\/template><\/body>/);
+    const alone = await inPage(snapshotScript, { visibleOnly: false });
+    assert.deepEqual([alone.hasFrames, alone.framesLeftOut, alone.gaps], [true, 1, []]);
+    assert.doesNotMatch(alone.html, /template/);
   });
 
   /** Which of the words are in the snapshot. */

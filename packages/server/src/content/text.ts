@@ -1,5 +1,5 @@
 /** Plain text as a reader sees it: one line per block, a blank line between paragraphs, a tab between cells. */
-import { collapse, isElement, isText, nonTextTags, textIn, type Element, type Node, type Parent } from './dom.ts';
+import { collapse, isElement, isFilledFrame, isText, nonTextTags, textIn, type Element, type Node, type Parent } from './dom.ts';
 import { isEmbed } from './embeds.ts';
 import { gapsOf, isBlock, scriptOf, spaceOf, type Space } from './layout.ts';
 import { isFormulaBlock, texOf } from './math.ts';
@@ -25,7 +25,7 @@ function addChildren(page: TextPage, parent: Parent, space: Space): void {
 
 function addElement(page: TextPage, element: Element, space: Space): void {
   const { name } = element;
-  if (nonTextTags.has(name) || labels.has(name) || isEmbed(element)) return;
+  if ((nonTextTags.has(name) && !isFilledFrame(element)) || labels.has(name) || isEmbed(element)) return;
   if (name === 'br') return page.endLine(1, { adds: true });
   if (name === 'td' || name === 'th') return addCell(page, element, space);
   const tex = texOf(element);

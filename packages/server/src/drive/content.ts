@@ -1,7 +1,7 @@
 /** Page content: a snapshot taken in the page, converted to the requested format outside it. */
 import type { PageContentResponse } from '@berth/contract';
-import { snapshotScript, visibleWarnings, type Converter, type Snapshot } from '../content/content.ts';
-import { untilQuiet, untilShown, type Page } from '../browser/browser.ts';
+import { documentWarnings, snapshotScript, snapshotWarnings, type Converter, type Snapshot } from '../content/content.ts';
+import { untilQuiet, untilShown, withFrames, type Page } from '../browser/browser.ts';
 
 export type PageContent = PageContentResponse;
 
@@ -24,7 +24,8 @@ export interface PageSnapshot {
 
 /** @throws PageError */
 export async function takeSnapshot(page: Page, format: PageContent['format'], signal: AbortSignal): Promise<PageSnapshot> {
-  const options = { visibleOnly: format === 'markdown' || format === 'text', maxBytes: htmlBytesMax };
+  const visibleOnly = format === 'markdown' || format === 'text';
+  const options = { visibleOnly, withFrames: format !== 'html', maxBytes: htmlBytesMax };
   const timeoutMs = page.timeoutScale.ms(snapshotMsMax);
   await untilQuiet(page, { leftMs: timeoutMs / 4, signal });
   const take = (): Promise<Snapshot> =>
@@ -34,6 +35,7 @@ export async function takeSnapshot(page: Page, format: PageContent['format'], si
     await untilShown(page, { leftMs: timeoutMs, signal });
     snapshot = await take();
   }
+  snapshot = await withFrames(page, snapshot, { ...options, frameId: page.mainFrame(), signal, leftMs: timeoutMs });
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
 
@@ -45,7 +47,7 @@ export async function convertSnapshot(
 ): Promise<PageContent> {
   const { format, onlyMainContent } = options;
   const base = { tab_id: tabId, url, title: snapshot.title, format };
-  const warnings = [...(snapshot.truncated ? ['content_cut'] : []), ...visibleWarnings(snapshot)];
+  const warnings = [...(snapshot.truncated ? ['content_cut'] : []), ...(format === 'html' ? documentWarnings : snapshotWarnings)(snapshot)];
   // The snapshot needs no conversion.
   if (format === 'html' && !onlyMainContent) return { ...base, content: snapshot.html, links: null, warnings: warnings };
   const conversion = { url, formats: [format], onlyMainContent, includeSelectors: [], excludeSelectors: [], extract: null };

@@ -2,12 +2,12 @@
 import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
-import { visibleWarnings, type Converter } from '../content/content.ts';
+import { documentWarnings, snapshotWarnings, type Converter } from '../content/content.ts';
 import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
-import { addPdf, addScreenshot, type PageSnapshot } from './capture.ts';
+import { addPdf, addScreenshot, readFrames, type PageSnapshot } from './capture.ts';
 import { readCompletePage, waitForRequests } from './complete.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
@@ -145,17 +145,19 @@ export class Browse {
   }
 
   async #addContent(snapshot: PageSnapshot | null, result: PageResult): Promise<void> {
-    const { request, content, budget } = this.#options;
+    const { request, content, budget, page } = this.#options;
     if (!snapshot) {
       result.warnings.push('page_did_not_answer');
       return;
     }
-    const { probe, whole, visible } = snapshot;
+    const { probe, whole, visible, full } = await readFrames(page.page, snapshot, { signal: this.#signal, leftMs: budget.leftMs });
     if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
-    if (whole.truncated) result.warnings.push('html_truncated');
-    if (visible) result.warnings.push(...visibleWarnings(visible));
+    if (whole.truncated || visible?.truncated === true || full?.truncated === true) result.warnings.push('html_truncated');
+    const rendered = visible ?? full;
+    if (rendered) result.warnings.push(...snapshotWarnings(rendered));
+    if (request.formats.includes('html')) result.warnings.push(...documentWarnings(whole));
     result.title = whole.title || result.title;
-    const source = { url: result.finalUrl, html: whole.html, visible };
+    const source = { url: result.finalUrl, html: whole.html, visible, full, isRendered: true };
     await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs });
   }
 

@@ -1,30 +1,34 @@
 /** Reads a page: a snapshot of its document, a screenshot, a PDF. */
 import { PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
-import { PageError, whenQuiet, type Page, type toQuietOptions } from '../browser/browser.ts';
+import { PageError, whenQuiet, withFrames, type Page, type toQuietOptions } from '../browser/browser.ts';
 import { snapshotScript, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import { toPrintOptions, type StepContext } from '../steps/steps.ts';
-import { wantsVisible } from './convert.ts';
+import { wantsFrames, wantsVisible } from './convert.ts';
 import { limits } from './limits.ts';
 import { toBytes, type PageResult } from './result.ts';
 
 /** One read of a page: its HTML, its visible part, and the probe for block detection. */
 export interface PageSnapshot {
   probe: PageProbe;
+  /** The document alone. */
   whole: Snapshot;
-  /** null when no requested format needs it. */
+  /** What a visitor sees, with frames; null when no requested format needs it. */
   visible: Snapshot | null;
+  /** The document with those of its frames; null when no requested format needs it, or there are none. */
+  full: Snapshot | null;
 }
 
 /** A page that is busy for longer counts as not answering. */
 const snapshotMsMax = 10_000;
 
-const readSource = whenQuiet(`(options, visibleToo) => {
+const readSource = whenQuiet(`(options, { visibleToo, framesToo }) => {
   const take = ${snapshotScript};
   const whole = take({ ...options, visibleOnly: false });
   const visible = visibleToo ? take({ ...options, visibleOnly: true }) : null;
-  return { probe: ${pageProbeObject('whole.html')}, whole, visible };
+  const full = framesToo && whole.hasFrames ? take({ ...options, visibleOnly: false, withFrames: true }) : null;
+  return { probe: ${pageProbeObject('whole.html')}, whole, visible, full };
 }`);
 
 interface CaptureLimits {
@@ -49,12 +53,25 @@ export async function readPageSnapshot(
   const readMs = page.timeoutScale.ms(snapshotMsMax, leftMs / 2);
   const timeoutMs = Math.max(1, Math.min((quiet?.withinMs ?? 0) + readMs, leftMs));
   const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };
+  const parts = { visibleToo: wantsVisible(request), framesToo: wantsFrames(request) };
   try {
-    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [quiet, options, wantsVisible(request)], within);
+    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [quiet, options, parts], within);
   } catch (error) {
     if (error instanceof PageError && (error.reason === 'timeout' || error.reason === 'too_large')) return null;
     throw error;
   }
+}
+
+/** The snapshot with what frames of other sites have. @throws BrowserClosed, or the signal's reason */
+export async function readFrames(
+  page: Page,
+  snapshot: PageSnapshot,
+  within: { signal: AbortSignal; leftMs: number },
+): Promise<PageSnapshot> {
+  const fill = async (part: Snapshot | null, visibleOnly: boolean): Promise<Snapshot | null> =>
+    part && withFrames(page, part, { ...within, visibleOnly, frameId: page.mainFrame(), maxBytes: limits.htmlBytesMax });
+  const visible = await fill(snapshot.visible, true);
+  return { ...snapshot, visible, full: await fill(snapshot.full, false) };
 }
 
 const defaults: NonNullable<FetchRequest['screenshot']> = { full_page: true, format: 'png', scroll_first: true };

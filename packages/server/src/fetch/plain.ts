@@ -58,7 +58,7 @@ export async function readResponse(
   if (reason) return { page, needsBrowser: reason };
   page.title = outline.title;
   if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
-  const source = { url, html, visible: null };
+  const source = { url, html, visible: null, full: null, isRendered: false };
   await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
   warnOfNoJson(page, request);
   return { page, needsBrowser: null };

@@ -242,7 +242,9 @@ export class FlowRun {
   }
 
   #report(result: StepResult): void {
-    const { type, turn, status, duration_ms, error, selector_used, healed = false } = result;
+    const { type, turn, status, duration_ms, error, selector_used, healed = false, warnings = [] } = result;
+    // Sentences are about the step alone.
+    for (const warning of warnings) if (/^\w+(?::\S*)?$/.test(warning)) this.warn(warning);
     if (this.steps.length >= listedStepsMax) return this.warn('steps_truncated');
     const step = {
       index: this.steps.length,

@@ -128,10 +128,6 @@ export function pageText(): string {
   return body ? oneLine(page.innerText(body)) : '';
 }
 
-export function outerHtml(element: Element): string {
-  return natives().outerHtml(element);
-}
-
 export function testExpression(source: string, flags: string, text: string): boolean {
   return new RegExp(source, flags).test(text);
 }

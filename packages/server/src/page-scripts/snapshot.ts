@@ -14,6 +14,10 @@ export interface SnapshotOptions {
   visibleOnly: boolean;
   /** Limit of the HTML in UTF-8. */
   maxBytes: number;
+  /** The HTML has the documents of frames in their place; `visibleOnly` implies it. */
+  withFrames?: boolean;
+  /** Set in the document of a frame: how many frames are around it. The HTML is what its body holds, with absolute addresses. */
+  frameDepth?: number;
 }
 
 export interface Snapshot {
@@ -24,16 +28,38 @@ export interface Snapshot {
   truncated: boolean;
   /** With `visibleOnly`: the page hides itself as a whole. The HTML has what it would show. */
   isHidden: boolean;
-  /** With `visibleOnly`: the visible frames whose documents are not in the HTML, because they are of other sites, or too many. */
+  hasFrames: boolean;
+  /** The visible frames whose documents are not in the HTML: of other sites, too many, or all of them. Those of `gaps` count. */
   framesLeftOut: number;
+  /** Places in the HTML, in UTF-16 units, for the documents of visible frames that the page may not read. `takeGaps` has their elements. */
+  gaps: number[];
 }
 
-export function takeSnapshot(options: SnapshotOptions): Snapshot {
+/** Of the document, or of an element with all that it holds. */
+export function takeSnapshot(given: SnapshotOptions, element: Element | null = null): Snapshot {
   const page = natives();
-  const plain = options.visibleOnly || hasShadowRoots(page) ? null : plainHtml(page, options.maxBytes);
-  const rest = { truncated: false, isHidden: false, framesLeftOut: 0 };
-  const serialized = plain === null ? serialize(page, options) : { ...rest, html: plain };
-  return { ...serialized, title: page.title(document) ?? '' };
+  const options = { ...given, withFrames: given.withFrames ?? given.visibleOnly };
+  // What is not displayed has no visible part, so a caller who names it gets all.
+  if (element !== null && !isDisplayed(element)) options.visibleOnly = false;
+  const { visibleOnly, withFrames, frameDepth, maxBytes } = options;
+  const root = element ?? page.root(document);
+  const title = page.title(document) ?? '';
+  const frames = root && !visibleOnly ? framesIn(page, root) : [];
+  const nothing = { html: '', title, truncated: false, isHidden: false, hasFrames: frames.length > 0, framesLeftOut: 0, gaps: [] };
+  if (frameDepth !== undefined && visibleOnly && (isFilm(page, document) || isHiddenDocument(page, document))) return nothing;
+  const needsWalk = visibleOnly || frameDepth !== undefined || (withFrames && frames.length > 0);
+  const plain = !root || needsWalk || hasShadowRoots(page) ? null : plainHtml(page, root, maxBytes);
+  if (plain !== null) return { ...nothing, html: plain, framesLeftOut: frames.filter((frame) => isUnsaid(page, frame)).length };
+  const { gaps, ...serialized } = serialize(page, root, options);
+  keepGaps(
+    String(given.visibleOnly),
+    gaps.map((gap) => gap.element),
+  );
+  return { ...serialized, title, gaps: gaps.map(({ at }) => at) };
+}
+
+export function isDisplayed(element: Element): boolean {
+  return Element.prototype.checkVisibility.call(element) || getComputedStyle(element).display === 'contents';
 }
 
 type Getter<Value> = (from: unknown) => Value;
@@ -62,6 +88,7 @@ export function natives() {
     baseUri: getter<string>(Node.prototype, 'baseURI'),
     rect: (element: Element): DOMRect => Element.prototype.getBoundingClientRect.call(element),
     title: getter<string | undefined>(Document.prototype, 'title'),
+    objectDocument: getter<Document | null>(HTMLObjectElement.prototype, 'contentDocument'),
     doctype: getter<DocumentType | null>(Document.prototype, 'doctype'),
     inputType: getter<string>(HTMLInputElement.prototype, 'type'),
     inputValue: getter<string>(HTMLInputElement.prototype, 'value'),
@@ -69,7 +96,7 @@ export function natives() {
     selected: getter<boolean>(HTMLOptionElement.prototype, 'selected'),
     areaValue: getter<string>(HTMLTextAreaElement.prototype, 'value'),
     outerHtml: getter<string>(Element.prototype, 'outerHTML'),
-    fields: (of: Document): NodeListOf<Element> => Document.prototype.querySelectorAll.call(of, 'input, textarea, select'),
+    all: (of: Element, selector: string): NodeListOf<Element> => Element.prototype.querySelectorAll.call(of, selector),
     elements: (of: Document): HTMLCollectionOf<Element> => Document.prototype.getElementsByTagName.call(of, '*'),
     hasAttribute: (element: Element, name: string): boolean => Element.prototype.hasAttribute.call(element, name),
     attribute: (element: Element, name: string): string => Element.prototype.getAttribute.call(element, name) ?? '',
@@ -108,11 +135,11 @@ export function hasShadowRoots(page: Natives): boolean {
 }
 
 /** The browser's own serialization, which is many times faster. Null for a page with filled-in forms, or one that is too large. */
-export function plainHtml(page: Natives, maxBytes: number): string | null {
-  const root = page.root(document);
-  if (!root) return null;
-  for (const element of page.fields(document)) if (isFilledIn(page, element)) return null;
-  const html = (page.doctype(document) ? '<!DOCTYPE html>' : '') + page.outerHtml(root);
+export function plainHtml(page: Natives, root: Element, maxBytes: number): string | null {
+  if (isFilledIn(page, root)) return null;
+  for (const element of page.all(root, 'input, textarea, select')) if (isFilledIn(page, element)) return null;
+  const hasDoctype = root === page.root(document) && page.doctype(document);
+  const html = (hasDoctype ? '<!DOCTYPE html>' : '') + page.outerHtml(root);
   return html.length > maxBytes / 3 && new TextEncoder().encode(html).length > maxBytes ? null : html;
 }
 
@@ -130,15 +157,26 @@ interface Writing {
   options: SnapshotOptions;
   output: ReturnType<typeof limitedOutput>;
   hiding: Hiding;
-  frames: { read: number; leftOut: number };
+  frames: { seen: number; read: number; leftOut: number };
+  gaps: { at: number; element: Element }[];
 }
 
-export function serialize(page: Natives, options: SnapshotOptions): Omit<Snapshot, 'title'> {
+export function serialize(
+  page: Natives,
+  root: Element | null,
+  options: SnapshotOptions,
+): Omit<Snapshot, 'title' | 'gaps'> & Pick<Writing, 'gaps'> {
   const output = limitedOutput(options.maxBytes);
   const hiding = options.visibleOnly ? pageHiding() : { by: [], isInherited: false, isWithoutBoxes: false };
-  const writing: Writing = { options, output, hiding, frames: { read: 0, leftOut: 0 } };
-  const root = page.root(document);
-  if (page.doctype(document)) output.add('<!DOCTYPE html>', '');
+  const writing: Writing = { options, output, hiding, frames: { seen: 0, read: 0, leftOut: 0 }, gaps: [] };
+  const { frameDepth } = options;
+  const body = frameDepth === undefined ? null : page.body(document);
+  const nodes = body ? nodesOfFrame(page, body) : root ? [root] : [];
+  const isWhole = root === page.root(document);
+  if (frameDepth === undefined && isWhole && page.doctype(document)) output.add('<!DOCTYPE html>', '');
+  // The mark of the root says that styles were read.
+  const end = options.visibleOnly && frameDepth === undefined && !isWhole ? '</body></html>' : '';
+  if (end !== '') output.add('<html data-berth-layout="computed"><body>', end);
   const outermost = {
     end: '',
     isRaw: false,
@@ -146,10 +184,10 @@ export function serialize(page: Natives, options: SnapshotOptions): Omit<Snapsho
     display: 'block',
     space: 'normal',
     isClipped: false,
-    base: null,
-    frameDepth: 0,
+    base: frameDepth === undefined ? null : page.baseUri(document).slice(0, 8192),
+    frameDepth: frameDepth ?? 0,
   };
-  const levels: Level[] = [{ ...outermost, isCollapsed: hiding.isWithoutBoxes, nodes: root ? [root] : [], next: 0 }];
+  const levels: Level[] = [{ ...outermost, isCollapsed: hiding.isWithoutBoxes, nodes, next: 0 }];
   for (let level = levels.at(-1); level && !output.full(); level = levels.at(-1)) {
     const node = level.nodes[level.next];
     level.next += 1;
@@ -169,8 +207,16 @@ export function serialize(page: Natives, options: SnapshotOptions): Omit<Snapsho
     }
   }
   for (const level of levels.toReversed()) output.close(level.end);
-  const isHidden = hiding.by.length > 0;
-  return { html: output.toString(), truncated: output.full(), isHidden, framesLeftOut: writing.frames.leftOut };
+  output.close(end);
+  const { frames, gaps } = writing;
+  return {
+    html: output.toString(),
+    truncated: output.full(),
+    isHidden: hiding.by.length > 0,
+    hasFrames: frames.seen > 0,
+    framesLeftOut: frames.leftOut,
+    gaps,
+  };
 }
 
 /** Writes the start tag. Returns null if there are no children to write. */
@@ -190,7 +236,10 @@ export function openElement(page: Natives, element: Element, around: Level, writ
   const isCollapsed = around.isCollapsed || isCollapsible(page, name, element);
   const inner = { ...around, nodes, next: 0, end: '', isRaw: false, isHidden, isClipped, isCollapsed, display, space };
   if (isHidden || isSlot) return inner;
-  if (options.visibleOnly && isHtml && /^(i?frame|frameset)$/.test(name)) return openFrame(page, element, { name, inner, writing });
+  const isFrame = isHtml && (/^(i?frame|frameset)$/.test(name) || isObjectFrame(page, element));
+  writing.frames.seen += Number(isFrame);
+  if (isFrame && options.withFrames === true) return openFrame(page, element, { name, inner, writing });
+  if (isFrame && name !== 'frameset' && isUnsaid(page, element)) writing.frames.leftOut += 1;
   const tag = `<${name}${attributesOf(page, element, marks, around.base)}>`;
   const isVoid =
     isHtml && /^(area|base|basefont|bgsound|br|col|embed|frame|hr|img|input|keygen|link|meta|param|source|track|wbr)$/.test(name);
@@ -204,38 +253,135 @@ export function openElement(page: Natives, element: Element, around: Level, writ
   return isVoid ? null : { ...inner, end, isRaw: isHtml && /^(style|script|xmp|iframe|noembed|noframes|noscript|plaintext)$/.test(name) };
 }
 
-/** Writes a block with what the frame shows, or the frame itself where its document is out of reach. */
+/** Writes what the frame shows, or the frame itself where its document is out of reach. */
 export function openFrame(
   page: Natives,
   element: Element,
-  { name, inner, writing: { output, frames } }: { name: string; inner: Level; writing: Writing },
+  { name, inner, writing }: { name: string; inner: Level; writing: Writing },
 ): Level | null {
+  const { options, output, frames } = writing;
   if (name === 'frameset') return output.add('<div>', '</div>') ? { ...inner, end: '</div>' } : null;
-  const shown = name === 'frame' ? page.oldFrameDocument(element) : page.frameDocument(element);
-  const body = shown && page.body(shown);
-  // Nobody reads more frames; frames in frames in frames are loops.
-  if (body && frames.read < 50 && inner.frameDepth < 5) {
-    frames.read += 1;
-    if (page.children(body).length === 0) return openUnread(page, element, { inner, output });
-    const base = page.baseUri(body).slice(0, 8192);
-    const nodes = page.localName(body) === 'frameset' ? [body] : childrenOf(page, 'body', body, { visibleOnly: true, maxBytes: 0 });
-    if (!output.add('<div>', '</div>')) return null;
-    return { ...inner, nodes, end: '</div>', display: 'block', space: 'normal', base, frameDepth: inner.frameDepth + 1 };
-  }
   const { width, height } = page.rect(element);
-  if (width > 1 && height > 1) frames.leftOut += 1;
-  return openUnread(page, element, { inner, output });
+  // Smaller ones count visits.
+  const isLarge = width > 1 && height > 1;
+  const shown = documentOf(page, element);
+  const body = shown && page.body(shown);
+  if (!body || (options.visibleOnly && !isLarge && !inner.isCollapsed))
+    return openGap(page, element, { name, inner, writing, isGap: isLarge });
+  const isEmpty = page.children(body).length === 0;
+  // A film is a link, and text that a frame hides is not seen.
+  if (isEmpty || (options.visibleOnly && isFilm(page, shown))) return openGap(page, element, { name, inner, writing, isGap: false });
+  if (options.visibleOnly && isHiddenDocument(page, shown)) return null;
+  // Nobody reads more frames; frames in frames in frames are loops.
+  if (frames.read >= 50 || inner.frameDepth >= 5) {
+    frames.leftOut += Number(isLarge);
+    return openGap(page, element, { name, inner, writing, isGap: false });
+  }
+  frames.read += 1;
+  if (!options.visibleOnly && name !== 'frame' && !output.add(`<${name}${attributesOf(page, element, null, inner.base)}></${name}>`, ''))
+    return null;
+  const { start, end } = frameTags(name, options);
+  if (!output.add(start, end)) return null;
+  const base = page.baseUri(body).slice(0, 8192);
+  return { ...inner, nodes: nodesOfFrame(page, body), end, display: 'block', space: 'normal', base, frameDepth: inner.frameDepth + 1 };
 }
 
-export function openUnread(
+/**
+ * What is around the document of a frame. Where a page is read by selectors, a
+ * frame stays what it is: its document is a template behind it, which the
+ * conversion moves into it.
+ */
+export function frameTags(name: string, { visibleOnly }: SnapshotOptions): { start: string; end: string } {
+  if (visibleOnly || name === 'frame') return { start: '<div>', end: '</div>' };
+  return { start: '<template data-berth-frame=""><div>', end: '</div></template>' };
+}
+
+/** Writes the frame itself and, with `isGap`, a place for its document. The end tag is written at once: what it holds is for browsers without frames. */
+export function openGap(
   page: Natives,
   element: Element,
-  { inner, output }: { inner: Level; output: ReturnType<typeof limitedOutput> },
+  { name, inner, writing, isGap }: { name: string; inner: Level; writing: Writing; isGap: boolean },
 ): null {
+  const { options, output, frames, gaps } = writing;
   const { width, height } = page.rect(element);
-  // Smaller ones count visits. The end tag is written at once: what is in the element is for browsers without frames.
-  if ((width > 1 && height > 1) || inner.isCollapsed) output.add(`<iframe${attributesOf(page, element, [], inner.base)}></iframe>`, '');
+  frames.leftOut += Number(isGap);
+  if (options.visibleOnly && !(width > 1 && height > 1) && !inner.isCollapsed) return null;
+  const tag = name === 'object' ? 'object' : 'iframe';
+  const attributes = attributesOf(page, element, options.visibleOnly ? [] : null, inner.base);
+  if (!output.add(`<${tag}${attributes}></${tag}>`, '') || !isGap) return null;
+  const { start, end } = frameTags(name, options);
+  if (output.add(start, end)) {
+    gaps.push({ at: output.chars(), element });
+    output.close(end);
+  }
   return null;
+}
+
+/** Null where the page may not read it. */
+export function documentOf(page: Natives, element: Element): Document | null {
+  const name = page.localName(element);
+  if (name === 'object') return page.objectDocument(element);
+  return name === 'frame' ? page.oldFrameDocument(element) : page.frameDocument(element);
+}
+
+export function nodesOfFrame(page: Natives, body: Element): Node[] {
+  return page.localName(body) === 'frameset' ? [body] : childrenOf(page, 'body', body, { visibleOnly: true, maxBytes: 0 });
+}
+
+/** The frames of the page's own tree. */
+export function framesIn(page: Natives, root: Element): Element[] {
+  return [...page.all(root, 'iframe, frame, object')].filter(
+    (element) => page.localName(element) !== 'object' || isObjectFrame(page, element),
+  );
+}
+
+/** Pictures and plug-ins have no body. */
+export function isObjectFrame(page: Natives, element: Element): boolean {
+  const shown = element instanceof HTMLObjectElement ? page.objectDocument(element) : null;
+  return shown !== null && page.body(shown) !== null;
+}
+
+/** Whether a visible frame shows something that the HTML of the page does not say. */
+export function isUnsaid(page: Natives, element: Element): boolean {
+  const { width, height } = page.rect(element);
+  if (width <= 1 || height <= 1 || page.hasAttribute(element, 'srcdoc')) return false;
+  const shown = documentOf(page, element);
+  const body = shown && page.body(shown);
+  return !body || page.children(body).length > 0;
+}
+
+/** Whether most of what the document shows is a film: it has no text but that of its buttons. */
+export function isFilm(page: Natives, shown: Document): boolean {
+  const root = page.root(shown);
+  if (!root) return false;
+  const { width, height } = page.rect(root);
+  const room = Math.max(width * height, 1);
+  return [...page.all(root, 'video')].slice(0, 20).some((video) => {
+    const film = page.rect(video);
+    return film.width * film.height > room / 2;
+  });
+}
+
+/** Whether a frame shows nothing, as many do until they are needed. */
+export function isHiddenDocument(page: Natives, shown: Document): boolean {
+  return [page.root(shown), page.body(shown)].some((element) => {
+    const { display, opacity } = element ? getComputedStyle(element) : { display: '', opacity: '' };
+    return display === 'none' || opacity === '0';
+  });
+}
+
+/** The elements are kept in the isolated context, which the page cannot read, until they are taken. */
+export function keepGaps(key: string, elements: Element[]): void {
+  const context = globalThis as { berthGaps?: Record<string, Element[]> };
+  context.berthGaps = { ...context.berthGaps, [key]: elements };
+}
+
+/** The elements at the gaps of the last snapshot with this `visibleOnly`. */
+export function takeGaps(visibleOnly: boolean, max: number): Element[] {
+  const context = globalThis as { berthGaps?: Record<string, Element[]> };
+  const elements = context.berthGaps?.[String(visibleOnly)] ?? [];
+  keepGaps(String(visibleOnly), []);
+  return elements.slice(0, max);
 }
 
 /** Whether it is closed now, and opens where a visitor asks for it: its answers are text of the page. */
@@ -399,7 +545,8 @@ export function attributesOf(page: Natives, element: Element, marks: string[] | 
       values.set('value', page.inputValue(element));
   }
   if (element instanceof HTMLOptionElement) setFlag('selected', page.selected(element));
-  if (marks) for (const attribute of ['data-berth-layout', 'hidden']) values.delete(attribute);
+  // What a frame shows stands in its place.
+  if (marks) for (const attribute of ['data-berth-layout', 'hidden', 'srcdoc']) values.delete(attribute);
   if (marks && /display\s{0,9}:\s{0,9}none/i.test(values.get('style') ?? '')) values.delete('style');
   if (base !== null) makeAbsolute(values, base);
   if (marks && marks.length > 0) values.set('data-berth-layout', marks.join(' '));
@@ -426,6 +573,7 @@ export function limitedOutput(maxBytes: number) {
   const encoder = new TextEncoder();
   const parts: string[] = [];
   let left = maxBytes;
+  let chars = 0;
   let isFull = false;
   const bytesOf = (text: string): number => (/^[\0-\x7f]*$/.test(text) ? text.length : encoder.encode(text).length);
   const add = (text: string, end: string): boolean => {
@@ -436,6 +584,7 @@ export function limitedOutput(maxBytes: number) {
     }
     left -= bytes;
     parts.push(text);
+    chars += text.length;
     return true;
   };
   return {
@@ -445,10 +594,16 @@ export function limitedOutput(maxBytes: number) {
       if (add(text, '') || isRaw) return;
       // Whole characters and entities only.
       const { read } = encoder.encodeInto(text, new Uint8Array(Math.min(room, text.length * 3)));
-      parts.push(text.slice(0, read).replace(/&[^;]{0,5}$/, ''));
+      const cut = text.slice(0, read).replace(/&[^;]{0,5}$/, '');
+      parts.push(cut);
+      chars += cut.length;
       left = 0;
     },
-    close: (end: string): void => void parts.push(end),
+    close: (end: string): void => {
+      parts.push(end);
+      chars += end.length;
+    },
+    chars: (): number => chars,
     full: (): boolean => isFull,
     toString: (): string => parts.join(''),
   };

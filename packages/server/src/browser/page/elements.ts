@@ -135,12 +135,23 @@ export class Elements {
   }
 
   async contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null> {
+    const [frame] = await this.contentFrames([element], options);
+    return frame ?? null;
+  }
+
+  async contentFrames(elements: readonly ElementRef[], options: CallOptions): Promise<(FrameRef | null)[]> {
     const by = new Deadline(options);
+    const ids = await Promise.all(elements.map((element) => this.#contentFrameId(element, by)));
+    if (ids.every((id) => id === null)) return elements.map(() => null);
+    const frames = new Map((await this.#frames.list(by)).filter(({ parentId }) => parentId !== null).map((frame) => [frame.id, frame]));
+    return ids.map((id) => frames.get(id ?? '') ?? null);
+  }
+
+  async #contentFrameId(element: ElementRef, by: Deadline): Promise<string | null> {
     const session = await this.#frames.sessionOf(element.frameId, by);
     try {
       const { node } = await session.send('DOM.describeNode', { objectId: element.objectId, depth: 0 }, by);
-      if (node.frameId === undefined || node.nodeType !== 1) return null;
-      return (await this.#frames.list(by)).find(({ id, parentId }) => id === node.frameId && parentId !== null) ?? null;
+      return node.nodeType === 1 ? (node.frameId ?? null) : null;
     } catch (error) {
       return this.#explain(error, element, { by, message: 'The element could not be read.' });
     }

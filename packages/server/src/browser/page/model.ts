@@ -206,6 +206,8 @@ export interface Page {
   accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
+  /** Like `contentFrame`, for several elements at once. */
+  contentFrames(elements: readonly ElementRef[], options: CallOptions): Promise<(FrameRef | null)[]>;
   release(elements: readonly ElementRef[]): void;
   scrollIntoView(element: ElementRef, options: CallOptions): Promise<void>;
   /** The box in the main viewport, for elements of any frame; null if it is not rendered. */

@@ -72,6 +72,7 @@ export function createPage(deps: PageDeps): Page {
     findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
     accessibilityTree: (options) => readAccessibilityTree(contexts, frames, options),
     contentFrame: (element, options) => elements.contentFrame(element, options),
+    contentFrames: (each, options) => elements.contentFrames(each, options),
     release: (each) => elements.release(each),
     scrollIntoView: (element, options) => elements.scrollIntoView(element, options),
     box: (element, options) => elements.box(element, options),

@@ -5,6 +5,7 @@ import { defineFlow, type FlowStep } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url, literal, selectorsInput } from '../inputs.ts';
 import { readAccessiblePage } from '../read/accessible-page.ts';
+import { convertPage } from '../read/structured-data.ts';
 
 const page = { title: z.string().describe('Title of the page.'), final_url: z.string().describe('URL of the page.') };
 
@@ -115,12 +116,8 @@ export const snapshot = defineFlow({
   run: async (run, { url }) => {
     await run.open(url);
     const { vars } = await run.run([{ type: 'html', save_as: 'html' }]);
-    const html = String(vars['html']);
-    const options = { html, url: run.url(), formats: ['text'] as const, onlyMainContent: false };
-    const { text = '', title } = await run.content.convert(
-      { ...options, includeSelectors: [], excludeSelectors: [], extract: null },
-      { signal: run.signal },
-    );
-    return { html, text, title, final_url: run.url() };
+    const { text = '', title, warnings } = await convertPage(run, ['text']);
+    for (const warning of warnings) run.warn(warning);
+    return { html: String(vars['html']), text, title, final_url: run.url() };
   },
 });

@@ -1,6 +1,7 @@
 /** The structured data of a page. */
 import { z } from 'zod';
-import type { ContentResult } from '../../content/content.ts';
+import { withFrames } from '../../browser/browser.ts';
+import { snapshotScript, snapshotWarnings, type ContentResult, type Snapshot } from '../../content/content.ts';
 import type { SimilarList, MicrodataItem } from '../../page-scripts/structured-data.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { flowScripts } from '../page-scripts.ts';
@@ -63,7 +64,20 @@ export async function convertPage(
   formats: readonly ('metadata' | 'tables' | 'markdown' | 'text' | 'links')[],
   { onlyMainContent = false }: { onlyMainContent?: boolean } = {},
 ): Promise<ContentResult> {
-  const { vars } = await run.run([{ type: 'html', save_as: 'html' }]);
-  const options = { html: String(vars['html']), url: run.url(), formats, onlyMainContent };
+  const snapshot = await run.act('html', () => readPage(run, { isVisible: formats.includes('markdown') || formats.includes('text') }));
+  const options = { html: snapshot.html, url: run.url(), formats, onlyMainContent };
+  for (const warning of snapshotWarnings(snapshot)) run.warn(warning);
   return run.content.convert({ ...options, includeSelectors: [], excludeSelectors: [], extract: null }, { signal: run.signal });
+}
+
+const htmlBytesMax = 8 * 1024 * 1024;
+
+/** With the documents of its frames: what a visitor sees, or everything. @throws PageError */
+async function readPage(run: FlowRun, { isVisible }: { isVisible: boolean }): Promise<Snapshot> {
+  const page = run.page();
+  const frameId = page.mainFrame();
+  const options = { visibleOnly: isVisible, withFrames: true, maxBytes: htmlBytesMax };
+  const read = await page.call<Snapshot>(frameId, snapshotScript, [options], { ...run.callOptions(), maxBytes: 3 * htmlBytesMax });
+  if (read.truncated) run.warn('html_truncated');
+  return withFrames(page, read, { ...options, frameId, signal: run.signal, leftMs: run.leftMs });
 }

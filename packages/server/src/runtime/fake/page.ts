@@ -5,7 +5,15 @@ export class Pending {
   resolve: (result: Json) => void = () => {};
 }
 
-const snapshotOf = ({ html, title }: FakePage): Json => ({ html, title, truncated: false });
+const snapshotOf = ({ html, title }: FakePage): Json => ({
+  html,
+  title,
+  truncated: false,
+  isHidden: false,
+  hasFrames: false,
+  framesLeftOut: 0,
+  gaps: [],
+});
 const pageProbeOf = ({ html, title, url }: FakePage): Json => ({
   probe: { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 1000, title },
   html,
@@ -31,7 +39,7 @@ const inspectedOf = ({ url, title }: FakePage): Json => ({
 /** Answers to our own page functions. The first entry whose word is in the function's source applies. */
 const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ['inspectDocument', inspectedOf],
-  ['visibleToo', (page) => ({ probe: pageProbeOf(page), whole: snapshotOf(page), visible: snapshotOf(page) })],
+  ['visibleToo', (page) => ({ probe: pageProbeOf(page), whole: snapshotOf(page), visible: snapshotOf(page), full: null })],
   ['takeSnapshot', snapshotOf],
   ['documentStart', pageProbeOf],
   [

@@ -54,10 +54,11 @@ export const pdf: Act<'pdf'> = async (attempt, step) => {
   return { content_type: 'application/pdf', bytes: data.length, data_base64: data.toString('base64') };
 };
 
-export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, selectors, htmlBytesMax);
+export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, { selectors, part: 'document', bytesMax: htmlBytesMax });
 
 async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
-  const source = await htmlOf(attempt, step.selectors, htmlBytesMax);
+  const part = format === 'markdown' ? 'visible' : 'all';
+  const source = await htmlOf(attempt, { selectors: step.selectors, part, bytesMax: htmlBytesMax });
   const onlyMainContent = step.type === 'markdown' && step.only_main_content;
   const options = {
     html: source,

@@ -24,7 +24,8 @@ export const extract: Act<'extract'> = async (attempt, step) => {
 };
 
 async function convert(attempt: Attempt, { selectors }: StepOf<'extract'>, format: 'metadata' | 'tables') {
-  const html = await htmlOf(attempt, selectors, htmlBytesMax);
+  const part = format === 'tables' ? 'all' : 'metadata';
+  const html = await htmlOf(attempt, { selectors, part, bytesMax: htmlBytesMax });
   const options = {
     html,
     url: attempt.page.url(),

@@ -1,6 +1,6 @@
 /** Reads the content of a page or an element. */
-import { snapshotScript, type Snapshot } from '../../content/content.ts';
-import type { ElementRef } from '../../browser/browser.ts';
+import { documentWarnings, snapshotScript, snapshotWarnings, type Snapshot } from '../../content/content.ts';
+import { withFrames, type ElementRef } from '../../browser/browser.ts';
 import type { Attempt } from '../run/attempt.ts';
 import { waitForElement } from './locate.ts';
 import type { ElementState } from '../../page-scripts/read.ts';
@@ -19,20 +19,25 @@ export async function textOfPage(attempt: Attempt): Promise<string> {
 export const stateOf = (attempt: Attempt, element: ElementRef): Promise<ElementState> =>
   attempt.page.call(element.frameId, scripts.stateOf, [element], attempt.call(textBytesMax));
 
+/** `document` and `metadata`: the HTML as it is. `visible`: what a visitor sees, and `all`: everything, each with the documents of frames. */
+type Part = 'document' | 'metadata' | 'visible' | 'all';
+
 /** The HTML of the current page or of one element. */
-export async function htmlOf(attempt: Attempt, selectors: Selectors | undefined, bytesMax: number): Promise<string> {
-  const { page } = attempt;
-  const { frameId, element } = await attempt.root();
-  const part = selectors ? await waitForElement(attempt, selectors) : element;
-  if (part) return page.call(part.frameId, scripts.outerHtml, [part], attempt.call(bytesMax));
-  const { html, truncated } = await page.call<Snapshot>(
-    frameId,
-    snapshotScript,
-    [{ visibleOnly: false, maxBytes: bytesMax }],
-    attempt.call(3 * bytesMax),
-  );
-  if (truncated) attempt.warn('The page is too large and was truncated.');
-  return html;
+export async function htmlOf(
+  attempt: Attempt,
+  { selectors, part, bytesMax }: { selectors: Selectors | undefined; part: Part; bytesMax: number },
+): Promise<string> {
+  const { page, signal } = attempt;
+  const root = await attempt.root();
+  const element = selectors ? await waitForElement(attempt, selectors) : root.element;
+  const frameId = element?.frameId ?? root.frameId;
+  const options = { visibleOnly: part === 'visible', withFrames: part === 'visible' || part === 'all', maxBytes: bytesMax };
+  const read = await page.call<Snapshot>(frameId, snapshotScript, [options, element], attempt.call(3 * bytesMax));
+  const snapshot = await withFrames(page, read, { ...options, frameId, signal, leftMs: attempt.remainingMs });
+  if (snapshot.truncated) attempt.warn('The page is too large and was truncated.');
+  if (part === 'metadata') return snapshot.html;
+  for (const warning of (part === 'document' ? documentWarnings : snapshotWarnings)(snapshot)) attempt.warn(warning);
+  return snapshot.html;
 }
 
 /** Matches with a caller's pattern. Regular expressions run in the page, so that backtracking blocks only the page. */
