@@ -32,7 +32,7 @@ export class ReplyHeads {
   /** Whether a head comes next. What comes after it, up to the next request, is the body. */
   #isExpected = true;
   /** What has come of a head, at the start of a buffer that doubles: heads may come byte by byte. */
-  #held = Buffer.alloc(0);
+  #held: Buffer = Buffer.alloc(0);
   #heldBytes = 0;
   #searchedBytes = 0;
 
