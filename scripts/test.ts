@@ -39,6 +39,7 @@ const longFiles = [
   'tests/e2e/dashboard-sessions.test.ts',
   'tests/e2e/recordings.test.ts',
   'tests/e2e/actions.test.ts',
+  'tests/e2e/cookie-banners.test.ts',
   'tests/e2e/dashboard-account.test.ts',
   'tests/e2e/clients-as-direct.test.ts',
   'tests/e2e/connect.test.ts',

@@ -57,7 +57,7 @@ export const Selector = z.union([SelectorText, boundedList(SelectorText, 8).min(
   id: 'Selector',
   description:
     `${selectorForms[0]?.toUpperCase()}${selectorForms.slice(1)}. ` +
-    'A list is a path through frames and shadow roots: each entry is searched in the match of the previous one.',
+    'A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one.',
   examples: ['#buy', 'text/Add to basket', 'aria/Search[role="textbox"]', ['iframe#card', 'label/Card number']],
 });
 export type Selector = z.infer<typeof Selector>;

@@ -1,4 +1,5 @@
 /** The page scripts of flows as source text, each with the functions it uses. */
+import * as consent from '../page-scripts/consent.ts';
 import * as cssPaths from '../page-scripts/css-paths.ts';
 import * as documents from '../page-scripts/documents.ts';
 import * as forms from '../page-scripts/forms.ts';
@@ -14,6 +15,7 @@ export const flowScripts = {
   ...scriptsOf(structured, shared),
   ...scriptsOf(forms, structured, shared),
   ...scriptsOf(cssPaths, shared),
+  ...scriptsOf(consent, words, cssPaths, shared),
   ...scriptsOf(documents, vitals),
   ...scriptsOf(sitemaps),
   ...scriptsOf(pagination, words, cssPaths, shared),

@@ -20,7 +20,7 @@ export interface FindResult {
  * Evaluates selectors until one matches, and stores its elements for `takeMatches`:
  * with `pick` `one` the first visible element, or else the first.
  */
-export function find(root: Element | null, selectors: readonly PageSelector[], pick: 'one' | 'all', max: number): FindResult {
+export function find(root: Element | ShadowRoot | null, selectors: readonly PageSelector[], pick: 'one' | 'all', max: number): FindResult {
   const page = natives();
   for (const [index, selector] of selectors.entries()) {
     const { elements, invalid } = tryMatch(page, root, selector);
@@ -46,10 +46,14 @@ export function pickVisible(...elements: Element[]): Element[] {
   return [elements.find((element) => isVisible(page, element)) ?? elements[0]].filter((element) => element !== undefined);
 }
 
-export function tryMatch(page: Natives, root: Element | null, selector: PageSelector): { elements: Element[]; invalid?: string } {
+export function tryMatch(
+  page: Natives,
+  root: Element | ShadowRoot | null,
+  selector: PageSelector,
+): { elements: Element[]; invalid?: string } {
   try {
     // In a shadow host its shadow tree is searched first.
-    const shadow = root && page.shadowRoot(root);
+    const shadow = root instanceof Element ? page.shadowRoot(root) : null;
     const inShadow = shadow ? matchesIn(page, shadow, selector) : [];
     return { elements: inShadow.length > 0 ? inShadow : matchesIn(page, root ?? document, selector) };
   } catch (error) {

@@ -157,6 +157,32 @@ export class Elements {
     }
   }
 
+  async frameOwner(frameId: string, options: CallOptions): Promise<ElementRef | null> {
+    const by = new Deadline(options);
+    if (frameId === this.#frames.tab.id) return null;
+    const parentId = (await this.#frames.chain(frameId, by)).at(-2) ?? this.#frames.tab.id;
+    const session = await this.#frames.sessionOf(parentId, by);
+    try {
+      const { backendNodeId } = await session.send('DOM.getFrameOwner', { frameId }, by);
+      return await this.#contexts.resolve(parentId, backendNodeId, by);
+    } catch (error) {
+      if (!(error instanceof ProtocolError)) throw error;
+      throw new PageError('frame_detached', 'The frame is no longer in the page.', { cause: error });
+    }
+  }
+
+  async closedShadowRoot(element: ElementRef, options: CallOptions): Promise<ElementRef | null> {
+    const by = new Deadline(options);
+    const session = await this.#frames.sessionOf(element.frameId, by);
+    try {
+      const { node } = await session.send('DOM.describeNode', { objectId: element.objectId, depth: 0 }, by);
+      const root = node.shadowRoots?.find(({ shadowRootType }) => shadowRootType === 'closed');
+      return root ? await this.#contexts.resolve(element.frameId, root.backendNodeId, by) : null;
+    } catch (error) {
+      return this.#explain(error, element, { by, message: 'The element could not be read.' });
+    }
+  }
+
   release(elements: readonly ElementRef[]): void {
     for (const { frameId, objectId } of elements) {
       const session = this.#frames.cachedSession(frameId);

@@ -208,6 +208,10 @@ export interface Page {
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
   /** Like `contentFrame`, for several elements at once. */
   contentFrames(elements: readonly ElementRef[], options: CallOptions): Promise<(FrameRef | null)[]>;
+  /** The element that holds a frame; null for the main frame. @throws PageError `frame_detached` */
+  frameOwner(frameId: string, options: CallOptions): Promise<ElementRef | null>;
+  /** The closed shadow root of an element, which scripts cannot reach from outside; null for any other element. */
+  closedShadowRoot(element: ElementRef, options: CallOptions): Promise<ElementRef | null>;
   release(elements: readonly ElementRef[]): void;
   scrollIntoView(element: ElementRef, options: CallOptions): Promise<void>;
   /** The box in the main viewport, for elements of any frame; null if it is not rendered. */

@@ -73,6 +73,8 @@ export function createPage(deps: PageDeps): Page {
     accessibilityTree: (options) => readAccessibilityTree(contexts, frames, options),
     contentFrame: (element, options) => elements.contentFrame(element, options),
     contentFrames: (each, options) => elements.contentFrames(each, options),
+    frameOwner: (frameId, options) => elements.frameOwner(frameId, options),
+    closedShadowRoot: (element, options) => elements.closedShadowRoot(element, options),
     release: (each) => elements.release(each),
     scrollIntoView: (element, options) => elements.scrollIntoView(element, options),
     box: (element, options) => elements.box(element, options),

@@ -1,73 +1,45 @@
-/** Buttons of consent tools, as their public scripts render them. The last entry finds other banners by their words. */
-export interface CookieBanner {
-  vendor: string;
-  present: string[];
-  accept: string[];
-  reject: string[];
-}
+/** Buttons of consent tools, as their public scripts render them. Their labels decide where a tool uses one button for several acts. */
+import type { ConsentTool } from '../../page-scripts/consent.ts';
 
-const acceptWords = [
-  'Accept all',
-  'Accept cookies',
-  'Accept',
-  'Allow all',
-  'Agree',
-  'I agree',
-  'OK',
-  'Got it',
-  'Alle akzeptieren',
-  'Tout accepter',
-];
-const rejectWords = [
-  'Reject all',
-  'Reject',
-  'Decline',
-  'Only necessary',
-  'Necessary only',
-  'Use necessary cookies only',
-  'Alle ablehnen',
-  'Tout refuser',
-];
-const buttonsNamed = (words: readonly string[]): string[] => words.map((word) => `aria/${word}[role="button"]`);
-
-export const cookieBanners: readonly CookieBanner[] = [
+export const consentTools: ConsentTool[] = [
   {
     vendor: 'OneTrust',
-    present: ['#onetrust-banner-sdk'],
-    accept: ['#onetrust-accept-btn-handler'],
-    reject: ['#onetrust-reject-all-handler'],
+    present: '#onetrust-consent-sdk, #onetrust-banner-sdk',
+    accept: '#onetrust-accept-btn-handler, #accept-recommended-btn-handler',
+    reject: '#onetrust-reject-all-handler, .ot-pc-refuse-all-handler',
+    settings: '#onetrust-pc-btn-handler',
+    save: '.save-preference-btn-handler',
   },
   {
     vendor: 'Cookiebot',
-    present: ['#CybotCookiebotDialog'],
-    accept: ['#CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll', '#CybotCookiebotDialogBodyButtonAccept'],
-    reject: ['#CybotCookiebotDialogBodyButtonDecline'],
+    present: '#CybotCookiebotDialog',
+    accept: '#CybotCookiebotDialogBodyLevelButtonLevelOptinAllowAll, #CybotCookiebotDialogBodyButtonAccept',
+    reject: '#CybotCookiebotDialogBodyButtonDecline',
+    settings: '#CybotCookiebotDialogBodyLevelButtonCustomize',
+    save: '#CybotCookiebotDialogBodyLevelButtonLevelOptinAllowallSelection',
   },
   {
     vendor: 'Didomi',
-    present: ['#didomi-host'],
-    accept: ['#didomi-notice-agree-button'],
-    reject: ['#didomi-notice-disagree-button', '.didomi-continue-without-agreeing'],
+    present: '#didomi-host',
+    accept: '#didomi-notice-agree-button',
+    reject: '#didomi-notice-disagree-button, .didomi-continue-without-agreeing',
+    settings: '#didomi-notice-learn-more-button',
   },
-  {
-    vendor: 'Quantcast',
-    present: ['#qc-cmp2-container'],
-    accept: ['.qc-cmp2-summary-buttons button[mode="primary"]'],
-    reject: ['.qc-cmp2-summary-buttons button[mode="secondary"]'],
-  },
+  { vendor: 'Quantcast', present: '#qc-cmp2-container' },
   {
     vendor: 'Usercentrics',
-    present: ['#usercentrics-root'],
-    accept: ['pierce/[data-testid="uc-accept-all-button"]'],
-    reject: ['pierce/[data-testid="uc-deny-all-button"]'],
+    present: '#usercentrics-root',
+    accept: '[data-testid="uc-accept-all-button"]',
+    reject: '[data-testid="uc-deny-all-button"]',
+    settings: '[data-testid="uc-more-button"], [data-testid="uc-customize-button"]',
+    save: '[data-testid="uc-save-button"]',
   },
-  { vendor: 'TrustArc', present: ['#truste-consent-track'], accept: ['#truste-consent-button'], reject: ['#truste-consent-required'] },
-  { vendor: 'Osano', present: ['.osano-cm-dialog'], accept: ['.osano-cm-accept-all'], reject: ['.osano-cm-denyAll'] },
-  { vendor: 'Klaro', present: ['.klaro .cookie-notice'], accept: ['.klaro .cm-btn-success'], reject: ['.klaro .cn-decline'] },
+  { vendor: 'TrustArc', present: '#truste-consent-track', accept: '#truste-consent-button', reject: '#truste-consent-required' },
+  { vendor: 'Osano', present: '.osano-cm-dialog', accept: '.osano-cm-accept-all', reject: '.osano-cm-denyAll', save: '.osano-cm-save' },
   {
-    vendor: 'generic',
-    present: ['[role="dialog"]', '[class*="cookie" i]', '[id*="cookie" i]', '[class*="consent" i]', '[id*="consent" i]'],
-    accept: buttonsNamed(acceptWords),
-    reject: buttonsNamed(rejectWords),
+    vendor: 'Klaro',
+    present: '.klaro .cookie-notice, .klaro .cookie-modal',
+    accept: '.cm-btn-accept-all, .cookie-notice .cm-btn-success',
+    reject: '.cn-decline, .cm-btn-decline',
   },
 ];

@@ -122,6 +122,26 @@ it('searches open shadow roots, in document order, by paths too', async () => {
   );
 });
 
+it('enters closed shadow roots by paths, and only by them', async () => {
+  const html = `<my-app id=host><i id=light class=y>light</i></my-app><script>
+    const root = host.attachShadow({mode:'closed'}); root.innerHTML = '<b id=deep class=y>Deep</b><div id=inner></div><iframe id=framed></iframe>';
+    root.querySelector('#inner').attachShadow({mode:'closed'}).innerHTML = '<p><u id=deepest>Deepest</u></p>';
+    root.querySelector('#framed').srcdoc = '<em id=framed-text>Framed</em>';</script>`;
+  const cases: [unknown, string][] = [
+    [['#host', '.y'], 'deep'],
+    [['#host', ':host > b'], 'deep'],
+    [['#host', 'i'], 'light'],
+    [['#host', 'div', 'text/Deepest'], 'deepest'],
+    [['#host', 'iframe', 'em'], 'framed-text'],
+    ['#deep', 'not_found'],
+    [['#host', '#deepest'], 'not_found'],
+  ];
+  assert.deepEqual(
+    await textsAt(html, cases),
+    cases.map(([, id]) => id),
+  );
+});
+
 for (const [name, url] of [
   ['of the same site', () => site.url],
   ['of another site, in another process', () => site.otherUrl],

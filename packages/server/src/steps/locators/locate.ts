@@ -119,12 +119,10 @@ async function locateGroup(attempt: Attempt, root: Root, group: Group & { pick: 
   if (group.kind === 'aria') return locateByRole(attempt, root, { ...group, selector });
   const pageSelectors = toPageSelectors(group.selectors) ?? [];
   const { page } = attempt;
-  const result = await page.call<FindResult>(
-    root.frameId,
-    scripts.find,
-    [root.element, pageSelectors as never, group.pick, group.max],
-    attempt.call(),
-  );
+  const findIn = (from: ElementRef | null): Promise<FindResult> =>
+    page.call(root.frameId, scripts.find, [from, pageSelectors as never, group.pick, group.max], attempt.call());
+  const inClosed = root.closedRoot && (await findIn(root.closedRoot));
+  const result = inClosed && inClosed.index !== -1 ? inClosed : await findIn(root.element);
   const used = group.selectors[result.index];
   if (result.invalid !== undefined) return invalid(used ?? selector, result.invalid);
   if (used === undefined) return null;
@@ -165,11 +163,20 @@ async function locatePath(
     const located = await locateFrom(attempt, from, { selectors: [entry], pick: one, max: 1 });
     const [element] = located?.elements ?? [];
     if (!element) return null;
-    const frame = await attempt.page.contentFrame(element, attempt.call());
-    from = frame ? { frameId: frame.id, element: null } : { frameId: element.frameId, element };
+    from = await enter(attempt, element);
   }
   const located = await locateFrom(attempt, from, { selectors: entries.slice(-1), pick, max });
   return located && { ...located, selector: path };
+}
+
+/** The document of a frame, or the element itself with the tree in it. */
+async function enter(attempt: Attempt, element: ElementRef): Promise<Root> {
+  const { page } = attempt;
+  const frame = await page.contentFrame(element, attempt.call());
+  if (frame) return { frameId: frame.id, element: null };
+  const closedRoot = await page.closedShadowRoot(element, attempt.call());
+  if (closedRoot) attempt.hold([closedRoot]);
+  return { frameId: element.frameId, element, closedRoot: closedRoot ?? undefined };
 }
 
 /** Follows a path of frame elements to a document. @throws StepFailed `frame_not_found` */

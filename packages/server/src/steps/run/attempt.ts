@@ -9,6 +9,8 @@ import type { Dialogs } from './dialogs.ts';
 export interface Root {
   frameId: string;
   element: ElementRef | null;
+  /** The closed shadow root of `element`, which is searched before its children. */
+  closedRoot?: ElementRef | undefined;
 }
 
 /** Finds elements by selectors, from the root of the attempt. */
