@@ -41,21 +41,21 @@ export const profileKeyAdvice =
   'Copy profile-key from a backup of the data directory (docs/operations.md#data-and-backup). ' +
   'If it is lost, write another there, as `openssl rand -hex 32` prints one: the profiles stay unreadable, and their owners delete them.';
 
-type Place = Pick<Config, 'dataDir' | 'databaseUrl'>;
+type KeyLocation = Pick<Config, 'dataDir' | 'databaseUrl'>;
 
 /** Keys that the running service has in memory only. A fleet has them in the database. */
-export const missingKeys = ({ dataDir, databaseUrl }: Place): string[] =>
+export const missingKeys = ({ dataDir, databaseUrl }: KeyLocation): string[] =>
   databaseUrl === null && keyStateOf(dataDir, 'profile-key') !== 'valid' ? ['profile-key'] : [];
 
 /** The same as sentences for who operates the service. */
-export function keyFaults({ dataDir, databaseUrl }: Place): string[] {
+export function keyFaults({ dataDir, databaseUrl }: KeyLocation): string[] {
   const state = databaseUrl === null ? keyStateOf(dataDir, 'profile-key') : 'valid';
   return state === 'valid'
     ? []
     : [`${profileKeyFault(dataDir, state)}. The next start needs it where profiles are stored. ${profileKeyAdvice}`];
 }
 
-type Deps = Place & { store: Store };
+type Deps = KeyLocation & { store: Store };
 
 /** The workers of one database have the keys of the first of them. @throws ConfigError for a damaged key */
 export async function readTokenKey({ dataDir, databaseUrl, store }: Deps): Promise<Buffer> {

@@ -12,6 +12,7 @@ import { smallCapture } from './report/small-capture.fixture.ts';
 import { inputOf } from './report/testing.ts';
 
 export { reportHeaders, toReportHtml } from './report/html/html.ts';
+export { plantPlaces, shownIn, type PlantedSecret } from './report/redact/places.fixture.ts';
 
 export function sampleReport(capture = smallCapture()): ReportView {
   const input = inputOf(capture);

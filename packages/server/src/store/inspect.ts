@@ -68,8 +68,8 @@ async function readNeedOfProfileKey(client: Client, state: 'running' | 'external
   const has = async (table: string, condition: string): Promise<boolean> => {
     const { rows: tables } = await client.query<{ exists: boolean }>('SELECT to_regclass($1) IS NOT NULL AS exists', [table]);
     if (tables[0]?.exists !== true) return false;
-    const { rows } = await client.query<{ found: boolean }>(`SELECT EXISTS (SELECT FROM ${table} WHERE ${condition}) AS found`);
-    return rows[0]?.found === true;
+    const { rows } = await client.query<{ exists: boolean }>(`SELECT EXISTS (SELECT FROM ${table} WHERE ${condition}) AS exists`);
+    return rows[0]?.exists === true;
   };
   if (!(await has('profiles', 'content IS NOT NULL'))) return false;
   return state === 'running' || !(await has('fleet_secrets', `name = 'profile-key'`));

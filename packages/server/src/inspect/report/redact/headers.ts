@@ -4,7 +4,7 @@ import { reportBasic, scanForms } from './forms.ts';
 import { decoded, shifted, type ReportHit } from './hit.ts';
 import { isLiteral, isPlausible, isStrong, kindOfName, schemeCharsOf } from './names.ts';
 import { isOpaque, isUuid } from './opaque.ts';
-import { scanAssignments, scanInside, scanKey, scanText, scanUrlWords, within } from './texts.ts';
+import { scanAssignments, scanInside, scanProtocols, scanText, scanKey, scanUrlWords, within } from './texts.ts';
 import { jsonInBase64, scanUrl } from './urls.ts';
 
 /** Headers that browsers, servers and networks write, without credentials. */
@@ -57,21 +57,6 @@ function scanPolicy(value: string, report: ReportHit): void {
   if (/^\s*[[{]/.test(value)) return scanText(value, 'json', report);
   scanAssignments(value, false, report);
   scanUrlWords(value, report);
-}
-
-/** Browsers can send a credential of a WebSocket only as one of its protocols: `bearer, x`. */
-function scanProtocols(value: string, report: ReportHit): void {
-  let start = 0;
-  let before = '';
-  for (const part of value.split(',')) {
-    const protocol = part.trim();
-    const kind = kindOfName(before);
-    const at = { start: start + part.indexOf(protocol), end: start + part.indexOf(protocol) + protocol.length, value: protocol };
-    if (kind && isPlausible(kind, protocol)) report({ ...at, kind, name: 'sec-websocket-protocol', by: 'name' });
-    else scanKey(protocol, shifted(report, at.start));
-    before = protocol;
-    start += part.length + 1;
-  }
 }
 
 function scanCustom(name: string, value: string, isRequest: boolean, report: ReportHit): void {

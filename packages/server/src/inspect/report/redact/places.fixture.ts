@@ -517,6 +517,42 @@ function plantTexts(planter: Planter): void {
     ['Spanish', 'const contraseña="', '"'],
   ] as const)
     put(`script, ${label}`, (value) => script(`${before}${value}${after}`));
+  for (const [label, before, after] of [
+    ['form', 'fetch("/in",{body:"user=ann&password=', '"})'],
+    ['form with a field in brackets', 'fetch("/in",{body:"user%5Bname%5D=ann&user%5Bpassword%5D=', '"})'],
+    ['form in Spanish', "fetch('/in',{body:'usuario=ann&contrase%C3%B1a=", "'})"],
+    ['form in Russian', "fetch('/in',{body:'%D0%BF%D0%B0%D1%80%D0%BE%D0%BB%D1%8C=", "'})"],
+    ['form in a template', 'fetch("/in",{body:`user=${u}&passphrase=', '&a=1`})'],
+    ['form that is joined', 'const b="user=ann&password="+"', '"'],
+    ['form that is joined and encoded', 'const b="user=ann&password=" + encodeURIComponent("', '")'],
+    ['form that is joined by a call', "const b='user=ann&password='.concat('", "')"],
+    ['form in JSON', String.raw`send("{\"body\":\"a=1&client_secret=`, String.raw`\"}")`],
+    ['form with escapes', String.raw`fetch("/in",{body:"a\x3d1\u0026password\x3d`, '"})'],
+    ['query', 'load("?page=1&auth=', '")'],
+    ['JSON in single quotes', `post('{"password":{"value":"`, `"}}')`],
+    ['state of a page', 'window.__STATE__={"user":{"password":{"value":"', '"}}};'],
+    ['state behind a function', 'function f(a){return a/2}\nf({"list":["password","', '"]})'],
+    ['state behind a regular expression', `const q=/["']/g;f({"fields":[{"name":"password","value":"`, '"}]})'],
+    ['pair of a WebSocket', 'new WebSocket(u,["bearer","', '"])'],
+    ['protocol of a WebSocket', 'open({"sec-websocket-protocol":"bearer, ', '"})'],
+    ['multipart', String.raw`post("--b\r\nContent-Disposition: form-data; name=\"password\"\r\n\r\n`, String.raw`\r\n--b--")`],
+    [
+      'multipart behind a preamble',
+      String.raw`post("x\r\n--b\r\nContent-Disposition: form-data; name=\"pin\"\r\n\r\n`,
+      String.raw`\r\n--b--")`,
+    ],
+    ['markup', `el.innerHTML='<input type="hidden" name="csrf" value="`, `">'`],
+    ['markup of another name', `el.innerHTML="<password>`, `</password>"`],
+    ['cookie', 'document.cookie="sid=', '; path=/"'],
+    ['address', 'link="/in?next=%2Fa%3Ftoken%3D', '"'],
+  ] as const) {
+    put(`script, literal: ${label}`, (value) => script(`${before}${value}${after}`), 'plain');
+    put(`HTML script, literal: ${label}`, (value) => (planter.html += `<script>${before}${value}${after}</script>\n`), 'plain');
+  }
+  put('script, key of the state of a page', (value) => script(`window.__STATE__ = {"byId":{"${value}":1}}`), 'opaque');
+  put('script, random text', (value) => script(`localStorage.setItem("${value}","1")`), 'opaque');
+  put('script, path', (value) => script(`load("/files/${value}/a")`), 'opaque');
+  put('script, name of a field in a literal', (value) => script(`send("${value}=1")`), 'opaque');
   const style = (body: string): void => text(body, 'text/css');
   put('CSS url()', (value) => style(`a{background:url(https://cdn.test/a.png?token=${value})}`));
   put('CSS url() with quotes', (value) => style(`a{background:url("/a.png?sig=${value}")}`));

@@ -6,6 +6,7 @@ import { readJson, unescaped, type JsonScalar } from './json.ts';
 import { labelAttributes, readMarkup, type MarkupElement, type MarkupText, type NamedText } from './markup.ts';
 import { isPlausible, isStrong, kindOfName, normalized, schemeCharsOf } from './names.ts';
 import { isOpaque } from './opaque.ts';
+import { readScript, textOfLiteral, type Literal } from './script.ts';
 import { isHarmlessName, jsonInBase64, scanPairs, scanUrl } from './urls.ts';
 
 export type TextFormat = 'json' | 'form' | 'multipart' | 'html' | 'xml' | 'script' | 'style' | 'text';
@@ -26,7 +27,8 @@ function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesti
   if (format === 'multipart') return scanMultipart(text, report, nesting);
   if (format === 'style') return scanStyle(text, report, nesting);
   scanUrls(text, report, nesting);
-  scanAssignments(text, format === 'script', report);
+  if (format === 'script') return scanScript(text, report, nesting);
+  scanAssignments(text, false, report);
   if (format === 'html' || format === 'xml') scanMarkup(text, format === 'xml', report, nesting);
   if (format !== 'text') return;
   scanTable(text, report);
@@ -37,9 +39,16 @@ function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesti
 export function formatOf(text: string): TextFormat {
   const start = text.slice(0, 200).trimStart();
   if (isJson(start)) return 'json';
+  if (isMultipart(text)) return 'multipart';
   if (start.startsWith('<'))
     return /^<(?:!doctype html|[a-z][\da-z]{0,12}[\s>])/i.test(start) && !/^<(?:root|xml|soap)/i.test(start) ? 'html' : 'xml';
   return /^[\w.[\]%-]{1,80}=[^\s]*$/.test(text.slice(0, 4000)) ? 'form' : 'text';
+}
+
+/** Parts of a form, without a type that says so. */
+function isMultipart(text: string): boolean {
+  const head = text.slice(0, preambleCharsMax);
+  return (head.startsWith('--') || head.includes('\n--')) && /form-data[;\s]/i.test(head);
 }
 
 /** An object or a list of JSON begins, and neither a literal of a script nor a section of settings. */
@@ -54,7 +63,12 @@ interface Range {
  * Reads further into a value that stands encoded in a text. Where decoding changed it, a hit covers what it is known
  * to cover: the whole encoded value. `isScanned`: forms were found in the text.
  */
-function nested(text: string, report: ReportHit, nesting: number, isScanned = false): (value: string, range: Range) => void {
+function nested(
+  text: string,
+  report: ReportHit,
+  nesting: number,
+  { isScanned = false, scan = scanValue }: { isScanned?: boolean; scan?: typeof scanValue } = {},
+): (value: string, range: Range) => void {
   return (value, { start, end }) => {
     if (nesting >= nestingMax || value.length < 6) return;
     const isVerbatim = value.length === end - start && text.startsWith(value, start);
@@ -62,7 +76,7 @@ function nested(text: string, report: ReportHit, nesting: number, isScanned = fa
     const locateHit = (hit: Hit): Range =>
       (searches += 1) > searchesMax(end - start) ? { start, end } : locate(text, { start, end }, hit.value);
     const inner: ReportHit = isVerbatim ? shifted(report, start) : (hit) => report({ ...hit, ...locateHit(hit) });
-    scanValue(value, inner, nesting + 1, isScanned && isVerbatim);
+    scan(value, inner, nesting + 1, isScanned && isVerbatim);
   };
 }
 
@@ -125,7 +139,7 @@ function scanJsonText(text: string, report: ReportHit, nesting: number): void {
     hits += 1;
     report(hit);
   };
-  const scanNested = nested(text, counted, nesting, true);
+  const scanNested = nested(text, counted, nesting, { isScanned: true });
   const scalar = (at: JsonScalar): void => {
     const { name, nearName, start, end, isString } = at;
     if (end === start) return;
@@ -135,6 +149,7 @@ function scanJsonText(text: string, report: ReportHit, nesting: number): void {
     const kind = name === null ? null : kindOfName(name);
     if (kind && scanNamed(value, { kind, name, raw, start, end }, report)) return;
     if (kind === 'cookie' || kind === 'csrf_token' || name === 'cookie') scanCookieLine(value, { start, end }, counted);
+    if (name?.toLowerCase() === 'sec-websocket-protocol') scanProtocols(value, within(text, { start, end }, counted));
     const nearKind = kind === null && nearName !== null && isStrong(value) ? kindOfName(nearName) : null;
     if (nearKind && !timestamp.test(value) && isPlausible(nearKind, value))
       report({ start, end, value, kind: nearKind, name: nearName, by: 'name' });
@@ -178,6 +193,21 @@ function scanCookieLine(value: string, range: Range, report: ReportHit): void {
         name: part.slice(0, part.indexOf('=')).trim(),
         by: 'name',
       });
+  }
+}
+
+/** Browsers can send a credential of a WebSocket only as one of its protocols: `bearer, x`. */
+export function scanProtocols(value: string, report: ReportHit): void {
+  let start = 0;
+  let before = '';
+  for (const part of value.split(',')) {
+    const protocol = part.trim();
+    const kind = kindOfName(before);
+    const at = { start: start + part.indexOf(protocol), end: start + part.indexOf(protocol) + protocol.length, value: protocol };
+    if (kind && isPlausible(kind, protocol)) report({ ...at, kind, name: 'sec-websocket-protocol', by: 'name' });
+    else scanKey(protocol, shifted(report, at.start));
+    before = protocol;
+    start += part.length + 1;
   }
 }
 
@@ -419,7 +449,7 @@ function scanElementText(
 ): void {
   const tag = element?.tag.toLowerCase();
   if (tag === 'style') return scanStyle(value, within(text, { start, end }, report), nesting);
-  if (tag === 'script') return scanScript(element, { value, start, end }, text, report, nesting);
+  if (tag === 'script') return scanScriptElement(element, { value, start, end }, text, report, nesting);
   const kind = name === null ? null : kindOfName(name);
   const isOwnName = kind !== null && (element?.tag === name || tag === 'textarea' || tag === 'output');
   if (kind && (isOwnName || isStrong(value)) && scanNamed(value, { kind, name, raw: text.slice(start, end), start, end }, report)) return;
@@ -429,7 +459,7 @@ function scanElementText(
   if (value.length !== end - start || tag === 'textarea') nested(text, report, nesting)(value, { start, end });
 }
 
-function scanScript(
+function scanScriptElement(
   element: MarkupElement | null,
   { value, start, end }: MarkupText,
   text: string,
@@ -437,8 +467,61 @@ function scanScript(
   nesting: number,
 ): void {
   const isData = /json/i.test(element?.attributes.get('type')?.value ?? '') || isJson(value.slice(0, 200));
-  if (isData) scanByFormat(value, 'json', within(text, { start, end }, report), nesting + 1);
+  scanByFormat(value, isData ? 'json' : 'script', within(text, { start, end }, report), nesting + 1);
 }
+
+/** Assignments, JSON such as the state that a page begins with, and what string literals hold. */
+function scanScript(text: string, report: ReportHit, nesting: number): void {
+  scanAssignments(text, true, report);
+  if (nesting >= nestingMax) return;
+  const { literals, json } = readScript(text);
+  for (const { start, end } of json) scanJsonText(text.slice(start, end), shifted(report, start), nesting + 1);
+  const scanInner = nested(text, report, nesting, { scan: scanLiteral });
+  for (const [i, { start, end }] of literals.entries()) {
+    const raw = text.slice(start, end);
+    const next = literals[i + 1];
+    if (next && raw.endsWith('=')) scanJoined(text, raw, next, end, report);
+    if (raw.length >= compoundCharsMin && literalCompound.test(raw)) scanInner(textOfLiteral(raw), { start, end });
+    else if (raw.length <= opaqueLiteralCharsMax && isOpaque(raw) && !isContent(raw))
+      report({ start, end, value: raw, kind: 'token', name: null, by: 'form' });
+  }
+}
+
+/** What a literal of a script may hold besides a word: pairs, JSON, markup, an address, a part of a form, base64 of JSON. */
+const literalCompound = /[={<?\\]|^ey|^\/./;
+/** Longer random text in a program is more often a picture or a table than a token. */
+const opaqueLiteralCharsMax = 512;
+const joined = /^\s{0,20}(?:\+|\.concat\()\s{0,20}(?:(?:encodeURIComponent|encodeURI|escape|String|btoa)\()?\s{0,20}$/;
+const joinCharsMax = 80;
+const joinedNameCharsMax = 200;
+
+/** `"user=ann&password=" + "x"`. */
+function scanJoined(text: string, raw: string, next: Literal, end: number, report: ReportHit): void {
+  if (next.start - end > joinCharsMax || !joined.test(text.slice(end + 1, next.start - 1))) return;
+  const name = decoded(
+    raw
+      .slice(-joinedNameCharsMax, -1)
+      .split(/[&?;\s]/)
+      .at(-1) ?? '',
+    true,
+  );
+  const kind = kindOfName(name);
+  const value = textOfLiteral(text.slice(next.start, next.end));
+  if (kind && isPlausible(kind, value)) report({ ...next, value, kind, name, by: 'name' });
+}
+
+/** A literal is read further where its form says what it is. Words and sentences of a program are none of it. */
+function scanLiteral(value: string, report: ReportHit, nesting: number): void {
+  const json = jsonInBase64(value);
+  if (json !== null) return scanBase64(value, json, report, nesting);
+  const format = formatOf(value);
+  if (format !== 'text' && format !== 'form') return scanByFormat(value, format, report, nesting);
+  if (isUrl(value)) return scanUrl(value, () => report, nested(value, report, nesting));
+  if (pairsStart.test(value)) scanPairs(value, report, nested(value, report, nesting));
+}
+
+/** The name of a first pair. That of an attribute, as in `[name=value]`, is none. */
+const pairsStart = /^[^\s=&<>{}()'"`]{1,200}=(?!=)/;
 
 /** Hits of a decoded part at where they stand in the text. */
 export function within(text: string, range: Range, report: ReportHit): ReportHit {
@@ -491,7 +574,7 @@ function scanAttribute(name: string, at: MarkupText, text: string, report: Repor
   if (value.length < 6 || nesting >= nestingMax) return;
   const inner = within(text, at, report);
   if (name === 'style') return scanStyle(value, inner, nesting + 1);
-  if (name.startsWith('on')) return scanAssignments(value, true, inner);
+  if (name.startsWith('on')) return scanScript(value, inner, nesting + 1);
   if (name === 'srcdoc') return scanByFormat(value, 'html', inner, nesting + 1);
   if (name === 'srcset' || name === 'imagesrcset' || name === 'ping') return scanUrlWords(value, inner);
   if (name === 'content' && /^\d{0,6};? ?url=/i.test(value)) return scanUrlWords(value, inner);

@@ -126,6 +126,7 @@ const mapCookies = (cookies: readonly Cookie[], visit: TextVisitor, sourceOf: (n
     ...cookie,
     name: visit(cookie.name, { ...sourceOf(cookie.name), reading: 'key' }),
     value: visit(cookie.value, sourceOf(cookie.name)),
+    ...(cookie.path && { path: visit(cookie.path, { ...sourceOf(cookie.name), reading: 'url' }) }),
   }));
 
 function mapRequest(request: Request, at: At, visit: TextVisitor): Request {
