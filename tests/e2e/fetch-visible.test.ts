@@ -39,7 +39,7 @@ describe('what a visitor sees', () => {
             ),
         '/in/pay': page(
           'Pay',
-          '<button onclick="document.title = 1">Pay now</button><iframe srcdoc="<button>Innermost</button>"></iframe>',
+          '<button onclick="document.title = 1">Pay now</button><div style="cursor:pointer" onclick="document.title = 2">Bank transfer</div><iframe srcdoc="<button>Innermost</button>"></iframe>',
         ),
         '/foreign': (request, response) =>
           void response
@@ -92,7 +92,10 @@ describe('what a visitor sees', () => {
       >;
     const { tree, refs, frames_left_out: leftOut } = await run('accessibility_tree', {});
     assert.equal(leftOut, 0);
-    assert.match(String(tree), /button "Save".*textbox "Card number".*button "Pay now".*button "Innermost".*button "Last"/s);
+    assert.match(
+      String(tree),
+      /button "Save".*textbox "Card number".*button "Pay now".*generic "Bank transfer" \[clickable\] \[ref=.*button "Innermost".*button "Last"/s,
+    );
     const named = Object.values(refs as Record<string, { name: string; selectors: unknown[] }>);
     const selectorsOf = (name: string): unknown[] => named.find((ref) => ref.name === name)?.selectors ?? [];
     assert.equal(selectorsOf('Last').length, 2);
@@ -101,8 +104,11 @@ describe('what a visitor sees', () => {
       { type: 'fill', selectors: [selector], value: '4111' },
       { type: 'extract', selectors: [selector], as: 'value', save_as: 'typed' },
     ]);
-    const clicks = [...selectorsOf('Pay now'), ...selectorsOf('Innermost')].map((selector) => ({ type: 'click', selectors: [selector] }));
-    assert.equal(clicks.length, 4);
+    const clicks = [...selectorsOf('Pay now'), ...selectorsOf('Innermost'), ...selectorsOf('Bank transfer')].map((selector) => ({
+      type: 'click',
+      selectors: [selector],
+    }));
+    assert.equal(clicks.length, 5);
     const { vars } = await run('custom', { steps: [...steps, ...clicks] });
     assert.deepEqual(vars, { typed: '4111' });
   });

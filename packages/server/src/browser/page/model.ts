@@ -153,10 +153,10 @@ export interface AccessibilityNode {
   role: string;
   name: string;
   value: string;
-  /** Those that are set, such as `checked` and `level`. */
+  /** Those that are set, such as `checked` and `level`; `clickable` where only the page says that it can be clicked. */
   states: Record<string, string>;
   depth: number;
-  /** Of a node that takes the focus. The caller releases it. */
+  /** Of a node that takes the focus or clicks. The caller releases it. */
   element: ElementRef | null;
 }
 

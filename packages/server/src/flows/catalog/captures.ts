@@ -86,7 +86,7 @@ export const accessibilityTree = defineFlow({
   }),
   output: z.object({
     tree: z.string().describe('A line for each node, such as `- button "Buy" [ref=e3]`, indented by its level. Frames are in their place.'),
-    refs: z.record(z.string(), Ref).describe('The elements that take the focus, by their reference.'),
+    refs: z.record(z.string(), Ref).describe('The elements that take the focus or clicks, by their reference.'),
     nodes: z.int().describe('Number of nodes.'),
     truncated: z.boolean().describe('Whether the page has more nodes.'),
     frames_left_out: z.int().describe('Number of frames that did not answer, are too large, or are more than 30.'),

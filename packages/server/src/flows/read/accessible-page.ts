@@ -7,7 +7,7 @@ import { flowScripts } from '../page-scripts.ts';
 export interface AccessiblePage {
   /** A line for each node: `- button "Buy" [ref=e3]`, indented by two spaces for each level. */
   tree: string;
-  /** The elements that take the focus, by their reference. */
+  /** The elements that take the focus or clicks, by their reference. */
   refs: Record<string, { role: string; name: string; selectors: Selectors }>;
   nodes: number;
   isTruncated: boolean;
@@ -52,7 +52,7 @@ interface Places {
   mainFrame: string;
 }
 
-function selectorsOf({ element, role, name }: AccessibilityNode, { paths, frames, mainFrame }: Places): Selectors {
+function selectorsOf({ element, role, name, states }: AccessibilityNode, { paths, frames, mainFrame }: Places): Selectors {
   if (!element) return [];
   const around: string[] = [];
   for (let frameId = element.frameId; frameId !== mainFrame;) {
@@ -63,7 +63,11 @@ function selectorsOf({ element, role, name }: AccessibilityNode, { paths, frames
     frameId = owner.frameId;
   }
   const path = paths.get(element) ?? null;
-  const aria = name === '' || /[[\]]/.test(name) || !/^[a-z]+$/.test(role) ? [] : [`aria/${name}[role="${role}"]`];
+  // A name of ours is none to search for.
+  const aria =
+    name === '' || states['clickable'] !== undefined || /[[\]]/.test(name) || !/^[a-z]+$/.test(role)
+      ? []
+      : [`aria/${name}[role="${role}"]`];
   const own = path === null ? aria : [path, ...aria];
   return around.length === 0 ? own : own.map((selector) => [...around, selector]);
 }
