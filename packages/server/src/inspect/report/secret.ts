@@ -1,30 +1,7 @@
 /** What is stated about a redacted value. The value itself is nowhere behind `redact`. */
+import type { SecretKind } from '../../lib/secrets/kinds.ts';
 
-export const secretKinds = [
-  'token',
-  'jwt',
-  'refresh_token',
-  'cookie',
-  'api_key',
-  'password',
-  'username',
-  'csrf_token',
-  'oauth_code',
-  'pkce_verifier',
-  'saml',
-  'signature',
-  'private_key',
-  'webhook',
-  'otp',
-  'totp_seed',
-  'recovery_code',
-  'card',
-  'iban',
-  'email',
-  'phone',
-  'secret',
-] as const;
-export type SecretKind = (typeof secretKinds)[number];
+export { secretKinds, type SecretKind } from '../../lib/secrets/kinds.ts';
 
 export type SecretPosition =
   | 'request_header'

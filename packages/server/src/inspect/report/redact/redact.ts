@@ -5,12 +5,12 @@
 import type { Capture } from '../../model.ts';
 import type { Redactions, Secret, SecretPosition } from '../secret.ts';
 import type { Automaton } from './automaton.ts';
-import { scanHeader, scanCookieValue } from './headers.ts';
-import type { Hit, ReportHit } from './hit.ts';
-import { scanForms } from './forms.ts';
+import { scanHeader, scanCookieValue } from '../../../lib/secrets/headers.ts';
+import type { Hit, ReportHit } from '../../../lib/secrets/hit.ts';
+import { scanForms } from '../../../lib/secrets/forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
-import { scanInside, scanKey, scanText, within } from './texts.ts';
-import { scanPairs, scanUrl } from './urls.ts';
+import { scanInside, scanKey, scanText, within } from '../../../lib/secrets/texts.ts';
+import { scanPairs, scanUrl } from '../../../lib/secrets/urls.ts';
 import { mapCapture, mapStrings, type Source, type TextVisitor } from './walk.ts';
 
 export interface Redacted {

@@ -2,9 +2,9 @@
 import { locationsMax, type Secret, type SecretKind, type SecretLocation } from '../secret.ts';
 import { Automaton, type Word } from './automaton.ts';
 import { base64Of, encodingsOf } from './encodings.ts';
-import type { Hit } from './hit.ts';
+import type { Hit } from '../../../lib/secrets/hit.ts';
 import { readJwt } from './jwt.ts';
-import { isDistinctive, isOpaque } from './opaque.ts';
+import { isDistinctive, isOpaque } from '../../../lib/secrets/opaque.ts';
 
 interface Collected {
   value: string;

@@ -2,7 +2,7 @@
 import type { Cookie, Entry, Har, Header, PostData, Request, Response } from 'har-format';
 import type { Capture, PageSnapshot, StorageItem } from '../../model.ts';
 import type { SecretPosition } from '../secret.ts';
-import { formatOf, type TextFormat } from './texts.ts';
+import { formatOf, type TextFormat } from '../../../lib/secrets/texts.ts';
 
 /** How a text is read for secrets. `value`: of the parameter or field `name`. */
 export type Reading = TextFormat | 'url' | 'request_header' | 'response_header' | 'cookie' | 'value' | 'key' | 'none';

@@ -1,4 +1,4 @@
-import type { SecretKind } from '../secret.ts';
+import type { SecretKind } from './kinds.ts';
 
 /** A secret in a text. */
 export interface Hit {

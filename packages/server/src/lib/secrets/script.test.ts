@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { yardsticksOf } from '../../../../../../tests/yardstick.ts';
+import { yardsticksOf } from '../../../../../tests/yardstick.ts';
 import { readScript, textOfLiteral } from './script.ts';
 
 const read = (text: string) => {

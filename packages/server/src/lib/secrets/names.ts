@@ -1,5 +1,5 @@
 /** What the name of a header, parameter, field or cookie says about its value. */
-import type { SecretKind } from '../secret.ts';
+import type { SecretKind } from './kinds.ts';
 import { isWords } from './opaque.ts';
 
 /** Names that contain a secret's word and hold none: paging, limits, states, addresses, settings. */

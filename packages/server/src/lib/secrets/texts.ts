@@ -1,5 +1,5 @@
 /** Secrets in texts of every kind: bodies, messages, documents, scripts, console lines. */
-import type { SecretKind } from '../secret.ts';
+import type { SecretKind } from './kinds.ts';
 import { scanForms } from './forms.ts';
 import { decoded, shifted, type Hit, type ReportHit } from './hit.ts';
 import { readJson, unescaped, type JsonScalar } from './json.ts';

@@ -1,5 +1,5 @@
 /** Secrets that their form gives away, under any name. Each search is linear. */
-import type { SecretKind } from '../secret.ts';
+import type { SecretKind } from './kinds.ts';
 import type { ReportHit } from './hit.ts';
 import { charClass, eachRun, matchesInRuns, type CharClass } from './runs.ts';
 

@@ -1,5 +1,5 @@
 /** Secrets in URLs: user information, path segments, query and fragment. */
-import type { SecretKind } from '../secret.ts';
+import type { SecretKind } from './kinds.ts';
 import { decoded, shifted, type ReportHit } from './hit.ts';
 import { isPlausible, kindOfName, normalized, schemeCharsOf } from './names.ts';
 import { isOpaque, isTokenLike, readBase64 } from './opaque.ts';

@@ -1,0 +1,26 @@
+/** What kind of secret a value is. */
+export const secretKinds = [
+  'token',
+  'jwt',
+  'refresh_token',
+  'cookie',
+  'api_key',
+  'password',
+  'username',
+  'csrf_token',
+  'oauth_code',
+  'pkce_verifier',
+  'saml',
+  'signature',
+  'private_key',
+  'webhook',
+  'otp',
+  'totp_seed',
+  'recovery_code',
+  'card',
+  'iban',
+  'email',
+  'phone',
+  'secret',
+] as const;
+export type SecretKind = (typeof secretKinds)[number];
