@@ -79,6 +79,28 @@ test('a request that failed says how, and one from the cache took nothing from t
   assert.equal((await onlyEntry({ fromCache: true })).response.bodySize, 0);
 });
 
+test('credentials in addresses and in headers of any name are redacted, and other values stay', async () => {
+  const token = 'c3f81d5b0a9e4476b2d7c1f7';
+  const entry = entryOf({
+    url: `https://shop.test/reset-password/${token}?page=2&access_token=${token}`,
+    redirectUrl: `/in?next=%2Fa%3Ftoken%3D${token}`,
+    requestHeaders: { referer: `https://shop.test/?sid=${token}`, 'x-upstream': `Bearer ${token}`, accept: '*/*' },
+    responseHeaders: { location: `/cb#id_token=${token}`, link: `</a.css?token=${token}>; rel=preload` },
+  });
+  const { log } = await toHar(
+    { since: startedAt, entries: [entry], dropped: 0 },
+    { title: `Password: ${token}`, startedAt: entry.startedAt },
+  );
+  assert.doesNotMatch(JSON.stringify(log), new RegExp(token));
+  const [{ request } = assert.fail('no entry')] = log.entries;
+  assert.equal(request.url, 'https://shop.test/reset-password/[redacted]?page=2&access_token=[redacted]');
+  assert.deepEqual(request.queryString, [
+    { name: 'page', value: '2' },
+    { name: 'access_token', value: '[redacted]' },
+  ]);
+  assert.deepEqual(request.headers.at(-1), { name: 'accept', value: '*/*' });
+});
+
 test('values of cookies and credential headers are redacted, their names stay', async () => {
   const secret = 'hunter2';
   const entry = await onlyEntry({

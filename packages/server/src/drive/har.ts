@@ -2,6 +2,7 @@
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '../browser/browser.ts';
+import { maskHeader, maskText, maskUrl } from '../lib/secrets/mask.ts';
 import { section } from '../lib/sections.ts';
 import { toStorableText } from '../lib/text.ts';
 import { nextTurn, TurnBudget } from '../lib/turn-budget.ts';
@@ -42,7 +43,14 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
     log: {
       version: '1.2',
       creator: { name: 'Berth', version: apiVersion },
-      pages: [{ id: pageId, title: redactCredentials(mask(page.title)), startedDateTime: page.startedAt.toISOString(), pageTimings: {} }],
+      pages: [
+        {
+          id: pageId,
+          title: maskText(redactCredentials(mask(page.title)), redacted),
+          startedDateTime: page.startedAt.toISOString(),
+          pageTimings: {},
+        },
+      ],
       entries: converted,
       ...(comment === '' ? {} : { comment }),
     },
@@ -57,7 +65,7 @@ interface Redaction {
 }
 
 const redacting: Redaction = {
-  url: (text) => redactCredentials(text),
+  url: (text) => maskUrl(redactCredentials(text), redacted),
   header: (name, value) => shown(name, value),
   cookie: () => redacted,
 };
@@ -110,7 +118,7 @@ const requestOf = (entry: NetworkEntry, redaction: Redaction): Entry['request'] 
   httpVersion: httpVersion(entry.protocol),
   cookies: cookiesOf(entry.requestHeaders, redaction),
   headers: headersOf(entry.requestHeaders, redaction),
-  queryString: queryOf(entry.url),
+  queryString: queryOf(redaction.url(entry.url)),
   headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
   bodySize: -1,
 });
@@ -138,7 +146,7 @@ const headersOf = (headers: Readonly<Record<string, string>>, redaction: Redacti
 
 function shown(name: string, value: string): string {
   if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
-  return /^(referer|location|content-location|refresh|origin)$/i.test(name) ? redactCredentials(value) : value;
+  return maskHeader(name, /^(referer|location|content-location|refresh|origin)$/i.test(name) ? redactCredentials(value) : value, redacted);
 }
 
 const valueOf = (headers: Readonly<Record<string, string>>, headerName: string): string =>

@@ -2,6 +2,8 @@ import { writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { ServiceError } from '@berth/contract';
 import { pino } from 'pino';
+import { decoded } from './secrets/hit.ts';
+import { kindOfName } from './secrets/names.ts';
 import { currentCaller } from './sections.ts';
 
 export interface Log {
@@ -81,10 +83,18 @@ export const openTerminal = (): Promise<Writable> => readableLines((text) => voi
 /** Keys and tokens of this service, whose prefix is `brt_`. */
 const ownSecrets = /brt(?:_|%5f)[\w%]*/gi;
 
-/** Redacts the credentials and the token of a URL. */
+function withoutSecretValue(pair: string): string {
+  const equals = pair.indexOf('=');
+  return equals > 0 && equals < nameCharsMax && isSecretName(pair.slice(1, equals)) ? `${pair.slice(0, equals)}=[secret]` : pair;
+}
+
+const nameCharsMax = 100;
+const isSecretName = (name: string): boolean => name.toLowerCase() === 'key' || kindOfName(decoded(name, true)) !== null;
+
+/** Redacts the credentials of a URL, and values of parameters whose names say that they are secrets. */
 export const withoutSecrets = (address: string): string =>
   address
-    .replace(/([?&](?:token|api_key|key)=)[^&\s#]*/gi, '$1[secret]')
+    .replaceAll(/[?&][^?&#\s]*/g, withoutSecretValue)
     .replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@')
     .replace(ownSecrets, '[secret]');
 

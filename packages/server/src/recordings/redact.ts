@@ -1,5 +1,6 @@
 /** Removes secrets from what a recording contains: viewers of a recording must not see the full URLs of a session. */
 import { cutText } from '../lib/text.ts';
+import { maskHeader, maskText, maskUrl } from '../lib/secrets/mask.ts';
 import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
@@ -18,14 +19,16 @@ export function redactUrl(address: string): string {
   const names = query
     ?.split('&')
     .map((pair) => (pair.includes('=') ? `${pair.slice(0, pair.indexOf('='))}=${placeholder}` : pair && placeholder));
-  const redacted = base.replace(/^([a-z][\w+.-]*:\/\/)[^/]*@/i, '$1');
+  // Names of parameters are shown, and a path may hold a token.
+  const redacted = maskUrl(base.replace(/^([a-z][\w+.-]*:\/\/)[^/]*@/i, '$1'), placeholder);
   return truncate(`${redacted}${names ? `?${names.join('&')}` : ''}${fragment ? `#${placeholder}` : ''}`, urlCharsMax);
 }
 
 /** URLs in other text, such as console messages. */
 const urlPattern = /\b[a-z][a-z\d+.-]{1,20}:\/\/[^\s"'<>`]+/gi;
 
-export const redactText = (text: string): string => truncate(text.slice(0, 2 * charsMax).replace(urlPattern, redactUrl), charsMax);
+export const redactText = (text: string): string =>
+  truncate(maskText(text.slice(0, 2 * charsMax).replace(urlPattern, redactUrl), placeholder), charsMax);
 
 /** Headers that contain a URL or a part of one. */
 const urlHeaderPattern = /^(:path|referer|location|content-location|refresh)$/i;
@@ -41,7 +44,10 @@ export const redactRequest = (entry: NetworkEntry): NetworkEntry => ({
 
 const redactHeaders = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, urlHeaderPattern.test(name) ? redactUrl(value) : redactText(value)]),
+    Object.entries(headers).map(([name, value]) => [
+      name,
+      urlHeaderPattern.test(name) ? redactUrl(value) : redactText(maskHeader(name, value, placeholder)),
+    ]),
   );
 
 /** Redacts all strings of an event's data. */
