@@ -122,6 +122,6 @@ describe('a frozen browser', () => {
     assert.equal(reply.status, 502, reply.text);
     assertSoon(startMs);
     await eventually('the browser is marked as lost', async () => (await read(watched.session_id)).status === 'failed', 20_000);
-    assert.equal((await read(watched.session_id)).ended_reason, 'browser_crashed');
+    assert.equal((await read(watched.session_id)).ended_reason, 'browser_unresponsive');
   });
 });

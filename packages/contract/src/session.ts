@@ -23,6 +23,7 @@ export const endedReasons = [
   'credits_exhausted',
   'start_failed',
   'browser_crashed',
+  'browser_unresponsive',
   'vm_lost',
   'worker_lost',
   'out_of_memory',

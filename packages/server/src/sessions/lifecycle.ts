@@ -423,6 +423,7 @@ function emitEnd(session: LiveSession, reason: EndedReason): void {
 
 function endedReasonOf({ reason }: MachineLoss): EndedReason {
   if (reason === 'out_of_memory') return reason;
+  if (reason === 'unresponsive') return 'browser_unresponsive';
   return reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed';
 }
 

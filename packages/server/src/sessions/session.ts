@@ -35,7 +35,9 @@ export const statesBefore = (to: SessionStatus): SessionStatus[] =>
 
 export const isOver = (status: SessionStatus): boolean => status === 'ending' || status === 'ended' || status === 'failed';
 
-const failures: readonly EndedReason[] = ['start_failed', 'browser_crashed', 'vm_lost', 'out_of_memory'];
+const failures: readonly EndedReason[] = ['start_failed', 'browser_crashed', 'browser_unresponsive', 'vm_lost', 'out_of_memory'];
+/** Ends whose sockets are closed with the code of a browser that is gone. */
+const losses: readonly EndedReason[] = failures.filter((reason) => reason !== 'start_failed');
 /** The status after an end for this reason. */
 export const statusAfter = (reason: EndedReason): 'failed' | 'ending' => (failures.includes(reason) ? 'failed' : 'ending');
 
@@ -44,7 +46,7 @@ export function closeReasonOf(reason: EndedReason): CloseReason {
   if (reason === 'idle_timeout' || reason === 'max_lifetime') return reason;
   if (reason === 'credits_exhausted') return reason;
   if (reason === 'plan_limit') return 'limit';
-  if (reason === 'browser_crashed' || reason === 'vm_lost' || reason === 'out_of_memory') return 'browser_crashed';
+  if (losses.includes(reason)) return 'browser_crashed';
   return reason === 'drained' ? 'service_restart' : 'session_ended';
 }
 

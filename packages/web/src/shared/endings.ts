@@ -59,6 +59,7 @@ const reasons: Readonly<Record<string, string>> = {
   credits_exhausted: 'Its owner has no credits left.',
   start_failed: 'Its browser could not be started.',
   browser_crashed: 'Its browser crashed.',
+  browser_unresponsive: 'Its browser did not respond any more.',
   vm_lost: 'Its machine stopped unexpectedly.',
   worker_lost: 'Its server stopped unexpectedly.',
   out_of_memory: 'Its browser ran out of memory.',
