@@ -196,7 +196,7 @@ describe('fetch modes', () => {
           ['/journal', 'Journal – Quayside Goods', 200],
         );
       }
-      assert.equal((await get(`${shop.url}/moved-meta`, { mode: 'http' })).title, 'Moved – Quayside Goods');
+      assert.equal((await get(`${shop.url}/moved-meta`, { mode: 'http' })).title, 'Journal – Quayside Goods');
     });
 
     it('report an unknown host and a forbidden host', async () => {

@@ -235,7 +235,9 @@ export const FetchResult = z
     final_url: z.string().nullable().describe('URL of the page after all redirects; null if no response was received.'),
     redirects: z
       .array(z.object({ url: z.string().describe('URL that redirected.'), status_code: z.int().describe('HTTP status of the redirect.') }))
-      .describe('Redirects that were followed, in order, at most 20.'),
+      .describe(
+        'Redirects that were followed, in order. Pages that led on by themselves, by a refresh or a script, are among them with their own status.',
+      ),
     status_code: z.int().nullable().describe('HTTP status of the last response for the page itself; null if none was received.'),
     headers: z.record(z.string(), z.string()).describe('Headers of the page’s response, without `set-cookie`.'),
     content_type: z.string().nullable().describe('Media type of the page’s response; null if unknown.'),

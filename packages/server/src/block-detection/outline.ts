@@ -4,10 +4,16 @@ import { afterDeclaration, elementOf, indexAfter, isLetter, isSpace, rawElements
 export interface Outline {
   title: string;
   hasScript: boolean;
-  /** Sends the visitor on by itself. */
-  hasRefresh: boolean;
+  /** What it says about sending its visitor on by itself, as written. */
+  refreshes: readonly string[];
+  /** The address that relative ones stand in relation to, as written; null for its own. */
+  base: string | null;
+  /** Where an inline script sends the visitor, as written; empty where that is computed, null where none does. */
+  scriptTarget: string | null;
   /** Has an empty root element, which a framework renders into. */
   hasEmptyRoot: boolean;
+  /** Has something to fill in or to press. */
+  hasControls: boolean;
   /** Asks visitors to enable scripts. */
   asksForScript: boolean;
   /** Characters outside of markup, roughly. */
@@ -20,6 +26,11 @@ const titleCharsMax = 2000;
 /** Characters of a `noscript` that are read, and how many of these. */
 const noticeCharsMax = 2000;
 const noticesMax = 20;
+/** A page has one. */
+const refreshesMax = 8;
+/** Of a script that is searched for where it leads, and of the address. Stubs that only redirect have short scripts. */
+const scriptCharsMax = 10_000;
+const targetCharsMax = 2000;
 
 export function readOutline(html: string): Outline {
   const reader = new OutlineReader(html.slice(0, charsMax));
@@ -27,13 +38,14 @@ export function readOutline(html: string): Outline {
   return reader;
 }
 
+const controls: ReadonlySet<string> = new Set(['button', 'input', 'select', 'textarea']);
 const rootTags: ReadonlySet<string> = new Set(['div', 'main', 'section', 'app-root']);
 const rootIds: ReadonlySet<string> = new Set(['root', 'app', '__next', '__nuxt', 'svelte', 'main-app']);
 /** Elements with markup inside that is not displayed. */
 const hiddenEnds = new Map(['template', 'svg'].map((name) => [name, new RegExp(`</${name}`, 'gi')]));
 /** Tags that matter here. */
 const tag =
-  /(?:body|meta|script|style|template|svg|title|textarea|xmp|iframe|noembed|noframes|noscript|div|main|section|app-root)(?![\w-])/iy;
+  /(?:base|body|button|input|meta|select|script|style|template|svg|title|textarea|xmp|iframe|noembed|noframes|noscript|div|main|section|app-root)(?![\w-])/iy;
 /** What stands before `JavaScript`, within so many characters. */
 const request = /enable|require|need|turn on/i;
 const requestCharsMax = 90;
@@ -41,8 +53,11 @@ const requestCharsMax = 90;
 class OutlineReader implements Outline {
   title = '';
   hasScript = false;
-  hasRefresh = false;
+  refreshes: string[] = [];
+  base: string | null = null;
+  scriptTarget: string | null = null;
   hasEmptyRoot = false;
+  hasControls = false;
   asksForScript = false;
   visibleChars = 0;
   readonly #html: string;
@@ -72,7 +87,10 @@ class OutlineReader implements Outline {
     const name = tag.test(html) ? html.slice(open + 1, tag.lastIndex).toLowerCase() : '';
     if (name === '') return close;
     if (name === 'body') this.visibleChars = 0;
-    if (name === 'meta') this.hasRefresh ||= isRefresh(html.slice(open, close));
+    if (name === 'meta') this.#readMeta(html.slice(open, close));
+    // A refresh is resolved where it stands.
+    if (name === 'base' && this.refreshes.length === 0) this.base ??= elementOf(html.slice(open, close)).attributes.get('href') ?? null;
+    if (controls.has(name)) this.hasControls = true;
     if (rootTags.has(name)) this.hasEmptyRoot ||= this.#isEmptyRoot(name, open, close);
     if (rawElements.has(name)) return this.#readRaw(name, close);
     const hiddenEnd = hiddenEnds.get(name);
@@ -81,10 +99,17 @@ class OutlineReader implements Outline {
     return hiddenEnd.exec(html)?.index ?? -1;
   }
 
+  #readMeta(source: string): void {
+    const { attributes } = elementOf(source);
+    const isRefresh = attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh';
+    if (isRefresh && this.refreshes.length < refreshesMax) this.refreshes.push(attributes.get('content') ?? '');
+  }
+
   #readRaw(name: string, close: number): number {
     const html = this.#html;
     const end = rawEnd(html, name, close);
     if (name === 'script') this.hasScript = true;
+    if (name === 'script') this.scriptTarget ??= targetOf(html.slice(close, Math.min(end, close + scriptCharsMax)));
     if (name === 'title' && this.title === '') this.title = toText(html.slice(close, Math.min(end, close + titleCharsMax)));
     if (name === 'noscript' && this.#notices < noticesMax) {
       this.#notices += 1;
@@ -115,7 +140,16 @@ class OutlineReader implements Outline {
   }
 }
 
-const isRefresh = (source: string): boolean => elementOf(source).attributes.get('http-equiv')?.trim().toLowerCase() === 'refresh';
+const moving = /(?<![\w$])location(?:\.href)?\s*=(?!=)\s*|(?<![\w$])location\.(?:replace|assign)\s*\(\s*/;
+
+/** Where a script leads by `location`, as far as it is written there. */
+function targetOf(script: string): string | null {
+  const found = moving.exec(script);
+  if (!found) return null;
+  const behind = script.slice(found.index + found[0].length, found.index + found[0].length + targetCharsMax);
+  const [, , address = ''] = /^(["'`])([^"'`\n\\$]*)\1\s*[;)\s}]/.exec(`${behind} `) ?? [];
+  return address;
+}
 
 const asksForScript = (notice: string): boolean =>
   notice

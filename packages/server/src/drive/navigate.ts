@@ -3,6 +3,7 @@ import { classifyPage, type PageClassification, type ProbedPage } from '../block
 import { NavigationError, PageError, type NavigationResult, type Page } from '../browser/browser.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Clock } from '../lib/clock.ts';
+import { withoutCredentials } from '../lib/urls.ts';
 import type { Metering } from '../metering/metering.ts';
 import type { LiveSession, Machine, Sessions } from '../sessions/sessions.ts';
 import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
@@ -70,9 +71,16 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
   const solveResult = first.captcha.present ? await solve(deps, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
   const { block, captcha, warnings, committed } = solveResult?.isSolved ? await classify() : first;
   if (solveResult?.warning) warnings.push(solveResult.warning);
+  if (outcome.leadsTo !== null) warnings.push(toLeadingWarning(outcome.leadsTo));
   report({ outcome, error: null, block });
   const { finalUrl, title, statusCode } = committed ?? outcome;
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
+}
+
+/** Of a page that was not followed to where it leads by itself. */
+export function toLeadingWarning(url: string): string {
+  const parsed = URL.parse(url);
+  return `redirect_not_followed:${parsed ? withoutCredentials(parsed) : url}`;
 }
 
 /** The page for block detection, which does not know the browser. */

@@ -6,6 +6,7 @@ import { systemClock } from '../lib/clock.ts';
 import type { Clock } from '../lib/clock.ts';
 import { withDeadline } from '../lib/deadline.ts';
 import { LaneFull, Lanes } from '../lib/lanes.ts';
+import { withoutFragment } from '../lib/refresh.ts';
 import { withoutCredentials } from '../lib/urls.ts';
 import { readBody } from './client-body.ts';
 import { RequestCookies } from './client-cookies.ts';
@@ -51,6 +52,8 @@ export interface HttpRequestOptions {
   redirectsMax: number;
   /** For all of it. When it passes while the body is read, what came is the outcome. */
   timeoutMs: number;
+  /** Where a page sends its visitor on by itself: the address is read in its place, with GET. It counts as a redirect. */
+  next?: ((page: HttpResult) => Promise<string | null>) | undefined;
   /** Takes any certificate of the site. A proxy's is checked all the same. */
   ignoreHttpsErrors?: boolean | undefined;
 }
@@ -74,7 +77,7 @@ export interface HttpResult {
   bytesOut: number;
   /** From the start of the request to the head of the last response. */
   ttfbMs: number;
-  /** Codes: those of `client-body.ts`, `header_dropped:<name>`, `cookie_refused`. */
+  /** Codes: those of `client-body.ts`, `header_dropped:<name>`, `cookie_refused`, `redirect_not_followed:<url>`. */
   warnings: string[];
 }
 
@@ -167,6 +170,8 @@ class RequestExchange {
   readonly #bytes = new ByteCounter();
   readonly #cookies = new RequestCookies();
   readonly #redirects: HttpRedirect[] = [];
+  /** Addresses of documents that were read, of those too that led on by themselves. */
+  readonly #pages: string[] = [];
   readonly #warnings: string[] = [];
 
   constructor(deps: ExchangeDeps, requestOptions: HttpRequestOptions) {
@@ -182,14 +187,36 @@ class RequestExchange {
       this.#cookies.take(answer.response.headers['set-cookie'] ?? [], step.url);
       const status = answer.response.statusCode ?? 0;
       const to = this.#redirectOf(step.url, answer);
-      if (!to) return await this.#arrive(step.url, answer);
-      this.#redirects.push({ url: withoutCredentials(step.url), statusCode: status });
-      await finished(answer);
-      this.#bytes.count();
-      if (this.#redirects.length > this.#requestOptions.redirectsMax)
-        throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
-      step = redirected(step, to, status);
+      if (to) {
+        this.#leave(step.url, status);
+        await finished(answer);
+        this.#bytes.count();
+        step = redirected(step, to, status);
+        continue;
+      }
+      const result = await this.#arrive(step.url, answer);
+      const next = await this.#nextOf(step.url, result);
+      if (!next) return result;
+      this.#leave(step.url, status);
+      step = redirected(step, next, 303);
     }
+  }
+
+  #leave(url: URL, statusCode: number): void {
+    this.#redirects.push({ url: withoutCredentials(url), statusCode });
+    if (this.#redirects.length > this.#requestOptions.redirectsMax)
+      throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
+  }
+
+  /** Where a page sends its visitor. One that leads back, or to itself, is followed once: what it wants may be a cookie. */
+  async #nextOf(from: URL, result: HttpResult): Promise<URL | null> {
+    this.#pages.push(withoutFragment(from.href));
+    const next = URL.parse((await this.#requestOptions.next?.(result)) ?? '');
+    if (!next) return null;
+    const reads = this.#pages.filter((page) => page === withoutFragment(next.href)).length;
+    if (reads < 2) return next;
+    result.warnings.push(`redirect_not_followed:${withoutCredentials(next)}`);
+    return null;
   }
 
   /** A failure with what had happened before it. */
@@ -238,7 +265,7 @@ class RequestExchange {
       headers: replyHeaders(response),
       setCookieNames: this.#cookies.names,
       url: withoutCredentials(url),
-      redirects: this.#redirects,
+      redirects: [...this.#redirects],
       body: body.bytes,
       truncated: body.truncated,
       contentType: firstHeader(response, 'content-type'),

@@ -18,7 +18,7 @@ import { Browse, type BrowseOptions } from './browse.ts';
 import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
 import type { FetchMachines, PageLease } from './machines.ts';
-import { readResponse, toHttpRequest, type PlainResult } from './plain.ts';
+import { PlainReader, toHttpRequest, type PlainResult } from './plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { Robots } from './robots.ts';
 import { withKind, type FetchSpec } from './spec.ts';
@@ -133,12 +133,13 @@ export class Attempt {
     this.#charge = (ticket, actions) => ticket.charge(meter, actions);
     if (strategy === 'rotate_egress') await route.rotate(signal);
     this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, egress: egressOf(route) };
-    const response = await client.request(toHttpRequest(request, budget.leftMs), { signal }).catch((error: unknown) => {
+    const reader = new PlainReader({ request, content: this.#content, budget });
+    const response = await client.request(toHttpRequest(request, budget.leftMs, reader.next), { signal }).catch((error: unknown) => {
       if (error instanceof HttpFailure) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
       throw error;
     });
     addUsage(this.#usage, { bytesIn: response.bytesIn, bytesOut: response.bytesOut });
-    return readResponse({ request, content: this.#content, budget }, response, signal);
+    return reader.read(response, signal);
   }
 
   #fetchInMachine(reason: string | null, signal: AbortSignal): Promise<PageResult> {

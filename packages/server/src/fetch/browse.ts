@@ -3,9 +3,10 @@ import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import { documentWarnings, snapshotWarnings, type Converter } from '../content/content.ts';
-import { toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
+import { toHar, toLeadingWarning, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
+import { followedMsMax } from '../lib/refresh.ts';
 import { runSteps, type StepContext } from '../steps/steps.ts';
 import { addPdf, addScreenshot, readFrames, type PageSnapshot } from './capture.ts';
 import { readCompletePage, waitForRequests } from './complete.ts';
@@ -54,6 +55,7 @@ export class Browse {
     const result = toPageResult(outcome);
     result.loadMs = Math.round(clock.monotonicMs() - startMs);
     if (outcome.timedOut) result.warnings.push('load_timed_out');
+    if (outcome.leadsTo !== null) result.warnings.push(toLeadingWarning(outcome.leadsTo));
     if (outcome.body) await addUnrendered(request, outcome, outcome.body, result);
     else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
     warnOfNoJson(result, request);
@@ -91,8 +93,14 @@ export class Browse {
     if (isPending) result.warnings.push('requests_pending');
     if (!isReplaced || !snapshot) return { snapshot, outcome };
     const { statusCode } = snapshot.probe;
-    Object.assign(result, { statusCode, headers: {} });
-    return { snapshot, outcome: { ...outcome, statusCode, headers: { 'content-type': 'text/html' }, cookieNames: [] } };
+    const { headers, cookieNames, redirects } = page.response() ?? {
+      headers: { 'content-type': 'text/html' },
+      cookieNames: [],
+      redirects: [],
+    };
+    const left = { url: outcome.finalUrl, statusCode: outcome.statusCode ?? 0 };
+    Object.assign(result, { statusCode, headers, redirects: [...outcome.redirects, left, ...redirects] });
+    return { snapshot, outcome: { ...outcome, statusCode, headers, cookieNames } };
   }
 
   /** Returns whether the page may have changed since the snapshot. */
@@ -179,6 +187,7 @@ const toLoadOptions = (request: FetchRequest, timeoutMs: number) => ({
   url: request.url,
   waitUntil: request.wait_until,
   timeoutMs,
+  refreshMsMax: followedMsMax,
   showAnything: needsRendering(request),
   // JSON that is rendered for a screenshot is also returned as data.
   keepBody: request.formats.includes('raw') || (request.formats.includes('json') && needsRendering(request)),

@@ -1,8 +1,11 @@
 /** Reads a page once its scripts have shown what they load, within bounds. */
 import type { FetchRequest } from '@berth/contract';
 import { PageError, toQuietOptions, untilShown, type PrivatePage } from '../browser/browser.ts';
+import { readOutline } from '../block-detection/block-detection.ts';
 import type { Deadline } from '../lib/deadline.ts';
+import { section } from '../lib/sections.ts';
 import { readPageSnapshot, type PageSnapshot } from './capture.ts';
+import { leadsOn } from './needs-browser.ts';
 
 /** In all, however many things the page loads one after the other. */
 const completeMsMax = 2000;
@@ -10,6 +13,14 @@ const completeMsMax = 2000;
 const requestsMsMax = 500;
 /** A page that is not complete by then, or moves on from page to page, is read as it is. */
 const readsMax = 3;
+
+/** How long a stub, whose script leads to another page, is given to do so. It says itself that it is left in a moment. */
+const leaveMsMax = 2000;
+/** A stub is small. */
+const stubCharsMax = 32_768;
+
+const isStub = ({ whole: { html } }: PageSnapshot): boolean =>
+  html.length <= stubCharsMax && section('outline', () => leadsOn(readOutline(html)));
 
 export interface CompletePage {
   /** null when the page did not answer. */
@@ -34,6 +45,8 @@ export async function readCompletePage(page: PrivatePage, request: FetchRequest,
   const deadline = budget.within(Math.min(timeoutScale.ms(completeMsMax), budget.leftMs / 4));
   let isFresh = false;
   let isReplaced = false;
+  let hasWaitedToLeave = false;
+  let documentStart: number | null = null;
   const read = async (quiet: ReturnType<typeof toQuietOptions> | null): Promise<PageSnapshot | null> => {
     const first = await readPageSnapshot(page.page, request, { signal, leftMs: budget.leftMs, quiet });
     if (waitsFor === 'nothing' || first?.visible?.isHidden !== true) return first;
@@ -47,6 +60,14 @@ export async function readCompletePage(page: PrivatePage, request: FetchRequest,
     const quiet = isLast ? null : toQuietOptions(timeoutScale, { leftMs: deadline.leftMs, isFresh });
     try {
       const snapshot = await read(quiet);
+      if (snapshot && waitsFor === 'content' && !hasWaitedToLeave && isStub(snapshot)) {
+        hasWaitedToLeave = true;
+        const waitMs = Math.min(timeoutScale.ms(leaveMsMax), budget.leftMs / 4);
+        await page.waitForReplacement(waitMs);
+        documentStart = snapshot.probe.documentStart;
+        continue;
+      }
+      isReplaced ||= documentStart !== null && snapshot !== null && snapshot.probe.documentStart !== documentStart;
       const isPending = !(await page.waitForScriptRequests(0));
       if (isLast || !isPending || !snapshot) return { snapshot, isPending: isPending && waitsFor !== 'nothing', isReplaced };
     } catch (error) {

@@ -1,13 +1,15 @@
 /** Fetches without a browser: the HTTP request, and the page of its response. */
 import type { FetchRequest } from '@berth/contract';
-import { classify, readOutline } from '../block-detection/block-detection.ts';
+import { classify, readOutline, type Classification, type Outline } from '../block-detection/block-detection.ts';
 import { decodeBody, kindOf, type Converter } from '../content/content.ts';
 import type { HttpResult } from '../egress/egress.ts';
 import type { Deadline } from '../lib/deadline.ts';
+import { followedMsMax, isRedirect, isSelf, refreshOf, type Refresh } from '../lib/refresh.ts';
 import { section } from '../lib/sections.ts';
+import { withoutCredentials } from '../lib/urls.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
-import { needsBrowser, type BrowserReason } from './needs-browser.ts';
+import { leadsOn, needsBrowser, type BrowserReason } from './needs-browser.ts';
 import { addBody, createPageResult, toBytes, warnOfNoJson, type PageResult } from './result.ts';
 
 export interface PlainResult {
@@ -19,7 +21,8 @@ export interface PlainResult {
 /** Kept back from the request, for the conversion. */
 const conversionMs = (leftMs: number): number => Math.min(4000, leftMs * 0.15);
 
-export const toHttpRequest = (request: FetchRequest, leftMs: number) => ({
+/** `next`: see {@link PlainReader}. */
+export const toHttpRequest = (request: FetchRequest, leftMs: number, next: PlainReader['next']) => ({
   url: request.url,
   method: request.method,
   headers: request.headers,
@@ -29,39 +32,94 @@ export const toHttpRequest = (request: FetchRequest, leftMs: number) => ({
   wireBytesMax: limits.wireBytesMax,
   redirectsMax: limits.redirectsMax,
   timeoutMs: Math.max(1, leftMs - conversionMs(leftMs)),
+  // In `auto` a browser follows, with what the page's scripts do before.
+  next: request.mode === 'http' && request.method !== 'HEAD' ? next : undefined,
 });
 
-/** Classifies the response and converts its body. @throws the signal's reason */
-export async function readResponse(
-  { request, content, budget }: { request: FetchRequest; content: Converter; budget: Deadline },
-  response: HttpResult,
-  signal: AbortSignal,
-): Promise<PlainResult> {
-  const { url, contentType, setCookieNames: cookieNames, truncated, body } = response;
-  const page = toPageResult(response);
-  const kind = kindOf(contentType, body);
-  const html = kind === 'html' ? (await decodeBody(body, contentType)).text : '';
-  const outline = section('outline', () => readOutline(html));
-  const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
-  const { blocked, block, captcha, warnings } = classify(info, request.block_detection);
-  Object.assign(page, { block, captcha });
-  page.warnings.push(...warnings);
-  // Browsers show nothing of these, whatever body comes with them.
-  if (page.statusCode === 204 || page.statusCode === 205 || page.statusCode === 304) return { page, needsBrowser: null };
-  if (kind !== 'html') {
-    if (body.length > 0) await addBody(page, { data: body, truncated }, request);
-    warnOfNoJson(page, request);
-    return { page, needsBrowser: blocked ? 'blocked' : null };
+/** What a response shows before it is converted. */
+interface Look {
+  kind: ReturnType<typeof kindOf>;
+  html: string;
+  outline: Outline;
+  classification: Classification;
+  /** Where the page sends its visitor on by itself, and when; null where it stays. */
+  refresh: Refresh | null;
+}
+
+interface ReaderOptions {
+  request: FetchRequest;
+  content: Converter;
+  budget: Deadline;
+}
+
+/** Reads the responses of one request without a browser: where each leads, and the page of the last. */
+export class PlainReader {
+  readonly #options: ReaderOptions;
+  #latest: { response: HttpResult; look: Look } | null = null;
+
+  constructor(options: ReaderOptions) {
+    this.#options = options;
   }
-  const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
-  // When a browser takes over, it converts the page itself.
-  if (reason) return { page, needsBrowser: reason };
-  page.title = outline.title;
-  if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
-  const source = { url, html, visible: null, full: null, isRendered: false };
-  await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
-  warnOfNoJson(page, request);
-  return { page, needsBrowser: null };
+
+  /** Where a page sends its visitor within seconds. One that is blocked does so for a check that takes a browser. */
+  readonly next = async (response: HttpResult): Promise<string | null> => {
+    const { refresh, classification } = await this.#look(response);
+    return refresh && !classification.blocked && isRedirect(refresh, { from: response.url, withinMs: followedMsMax }) ? refresh.url : null;
+  };
+
+  /** Classifies the response and converts its body. @throws the signal's reason */
+  async read(response: HttpResult, signal: AbortSignal): Promise<PlainResult> {
+    const { request, content, budget } = this.#options;
+    const { url, contentType, truncated, body } = response;
+    const look = await this.#look(response);
+    const { kind, html, outline } = look;
+    const { blocked, block, captcha, warnings } = look.classification;
+    const page = toPageResult(response);
+    Object.assign(page, { block, captcha });
+    page.warnings.push(...warnings);
+    // Browsers show nothing of these, whatever body comes with them.
+    if (page.statusCode === 204 || page.statusCode === 205 || page.statusCode === 304) return { page, needsBrowser: null };
+    if (kind !== 'html') {
+      if (body.length > 0) await addBody(page, { data: body, truncated }, request);
+      warnOfNoJson(page, request);
+      return { page, needsBrowser: blocked ? 'blocked' : null };
+    }
+    const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
+    // When a browser takes over, it converts the page itself.
+    if (reason) return { page, needsBrowser: reason };
+    page.warnings.push(...stayWarnings(look, url));
+    page.title = outline.title;
+    if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
+    const source = { url, html, visible: null, full: null, isRendered: false };
+    await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
+    warnOfNoJson(page, request);
+    return { page, needsBrowser: null };
+  }
+
+  async #look(response: HttpResult): Promise<Look> {
+    if (this.#latest?.response === response) return this.#latest.look;
+    const { url, contentType, setCookieNames: cookieNames, body, headers } = response;
+    const kind = kindOf(contentType, body);
+    const html = kind === 'html' ? (await decodeBody(body, contentType)).text : '';
+    const outline = section('outline', () => readOutline(html));
+    const header = headers['refresh'];
+    if (header !== undefined) outline.refreshes = [header, ...outline.refreshes];
+    const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
+    const classification = classify(info, this.#options.request.block_detection);
+    const refresh = refreshOf(outline.refreshes, { base: outline.base, from: url });
+    const look = { kind, html, outline, classification, refresh };
+    this.#latest = { response, look };
+    return look;
+  }
+}
+
+/** What is to be known of a page that a browser would leave: a later refresh, and a script that was not run. */
+function stayWarnings({ refresh, outline }: Look, url: string): string[] {
+  const isLater = refresh && !isSelf(refresh.url, url) && !isRedirect(refresh, { from: url, withinMs: followedMsMax });
+  if (isLater) return [`redirect_not_followed:${withoutCredentials(new URL(refresh.url))}`];
+  if (!leadsOn(outline)) return [];
+  const target = outline.scriptTarget === '' ? null : URL.parse(outline.scriptTarget ?? '', url);
+  return [target && /^https?:$/.test(target.protocol) ? `script_redirect:${withoutCredentials(target)}` : 'script_redirect'];
 }
 
 const toPageResult = ({ url, status, headers, contentType, redirects, ttfbMs, warnings }: HttpResult): PageResult => ({

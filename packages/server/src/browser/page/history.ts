@@ -243,7 +243,7 @@ class HistoryWatch {
     const response = this.#trail.of(this.#loaderId);
     if (this.#loaderId !== null) tab.statusCode = response?.status || null;
     const { headers = {}, cookieNames = [], redirects = [], ttfbMs = null } = response ?? {};
-    return { ...(await this.#location()), statusCode: tab.statusCode, headers, cookieNames, redirects, ttfbMs };
+    return { ...(await this.#location()), statusCode: tab.statusCode, headers, cookieNames, redirects, leadsTo: null, ttfbMs };
   }
 
   async #location(): Promise<{ finalUrl: string; title: string }> {

@@ -7,6 +7,8 @@ export interface NavigationRequest {
   waitUntil: WaitUntil;
   timeoutMs: number;
   referer?: string | undefined;
+  /** The delay up to which a refresh is a redirect, which is waited for and followed. Default: a second, as browsers count it. */
+  refreshMsMax?: number | undefined;
 }
 
 export interface NavigationResult {
@@ -18,8 +20,10 @@ export interface NavigationResult {
   headers: Readonly<Record<string, string>>;
   /** Names of the cookies that the response set. */
   cookieNames: readonly string[];
-  /** URL and status of each redirect, in order. */
+  /** URL and status of each redirect, in order. Pages that led on by themselves are among them. */
   redirects: readonly { url: string; statusCode: number }[];
+  /** Where the page is about to lead, without having been followed; null where it stays. */
+  leadsTo: string | null;
   /** Milliseconds until the first byte of that response; null without HTTP. */
   ttfbMs: number | null;
 }

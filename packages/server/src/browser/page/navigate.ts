@@ -11,6 +11,7 @@ import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
 import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
 import { Deadline } from '../../lib/deadline.ts';
+import { isRedirect, isSelf, reloadMsMax } from '../../lib/refresh.ts';
 
 /** `Page.stopLoading` is a round trip to the page; one that hangs must not delay the response. */
 const stopTimeoutMs = 1000;
@@ -20,12 +21,26 @@ const headTimeoutMs = 250;
 const errorPageTimeoutMs = 1500;
 /** A download is announced within milliseconds after the load was aborted, in a separate event. */
 const downloadTimeoutMs = 1000;
+/** How long a page that is left may take to be replaced, beyond its delay. */
+const replaceMsMax = 5000;
+/** `frameStoppedLoading` follows the load at once, and what the page is about to do comes before it. */
+const stoppedMsMax = 100;
+/** Documents that may lead from one to the next: as many as redirects in Chromium. */
+const documentsMax = 21;
 /** The title of a page that is busy for longer comes from the browser process. */
 const titleTimeoutMs = 500;
 /** A page that navigates without end overtakes one navigation in fifteen, on a busy machine. */
 const repeatsMax = 5;
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;
+
+/** Where a document leads by itself. */
+interface NextDocument {
+  url: string;
+  delayMs: number;
+  /** The browser asks for it already. */
+  isStarted: boolean;
+}
 
 interface NavigationDeps {
   connection: Connection;
@@ -76,12 +91,22 @@ class NavigationWatch {
   readonly #waitUntil: WaitUntil;
   readonly #deadline: Deadline;
   readonly #undo: (() => void)[] = [];
-  readonly #committed = Promise.withResolvers<void>();
+  #committed = Promise.withResolvers<void>();
+  /** Why there will be no further document to wait for. */
+  readonly #ended = Promise.withResolvers<never>();
   readonly #reached = new Map<string, Set<string>>();
   /** Loader ids committed since the request, oldest first. The first may belong to an earlier navigation. */
   readonly #commits: string[] = [];
   /** How many documents had been committed when a navigation began, by its loader id. */
   readonly #begun = new Map<string, number>();
+  /** Error texts of documents that could not be loaded, by loader id. */
+  readonly #failures = new Map<string, string>();
+  /** Where the current document leads by itself; null as far as is known. */
+  #next: NextDocument | null = null;
+  /** Settles when the current document has nothing more to load. */
+  #stopped = Promise.withResolvers<void>();
+  /** Settles when the current document is left, or stays. */
+  #left = Promise.withResolvers<void>();
   /** Of a navigation until `networkidle`. */
   #requests: OpenRequests | null = null;
   #ownId: string | null = null;
@@ -90,6 +115,8 @@ class NavigationWatch {
   #errorPageId: string | null = null;
   readonly #errorShown = Promise.withResolvers<void>();
   #committedUrl: string | null = null;
+  /** Addresses of the committed documents, by loader id. */
+  readonly #urls = new Map<string, string>();
   /** The id of the download that the navigation became. */
   readonly #download = Promise.withResolvers<string>();
   /** The current document of the navigation; a page may redirect before it has loaded. Null until the reply to `Page.navigate`. */
@@ -106,14 +133,15 @@ class NavigationWatch {
     this.#deadline = by;
     // The tab may close before anybody awaits this.
     this.#committed.promise.catch(() => {});
+    this.#ended.promise.catch(() => {});
   }
 
   /** @throws Overtaken, if the navigation may be repeated */
   async run(request: NavigationRequest, isRepeatable: boolean): Promise<NavigationResult> {
     this.#isRepeatable = isRepeatable;
     const { signal } = this.#deadline;
-    const timer = setTimeout(() => this.#committed.reject(timeoutError(request.timeoutMs)), this.#deadline.leftMs);
-    const onAbort = (): void => this.#committed.reject(signal.reason);
+    const timer = setTimeout(() => this.#fail(timeoutError(request.timeoutMs)), this.#deadline.leftMs);
+    const onAbort = (): void => this.#fail(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#undo.push(
       () => clearTimeout(timer),
@@ -128,6 +156,7 @@ class NavigationWatch {
       if (typeof result === 'object' && result !== null) return await this.#withoutPage(result);
       if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#committed.promise;
+      await this.#follow(request.refreshMsMax ?? reloadMsMax);
       const concluded = await this.#conclude();
       // What was read may be of the other document.
       if (isRepeatable && this.#isOvertaken()) throw new Overtaken();
@@ -212,7 +241,7 @@ class NavigationWatch {
       (params: P, from: string | undefined): void => {
         if (from === sessionId) act(params);
       };
-    const onClosed = (): void => this.#committed.reject(closed.signal.reason);
+    const onClosed = (): void => this.#fail(closed.signal.reason);
     closed.signal.addEventListener('abort', onClosed, { once: true });
     if (closed.signal.aborted) onClosed();
     if (this.#waitUntil === 'networkidle') {
@@ -229,8 +258,22 @@ class NavigationWatch {
       ),
       this.#connection.on(
         'Page.frameStartedNavigating',
-        ifOwnSession(({ frameId, loaderId }: Protocol.Page.FrameStartedNavigatingEvent) => {
-          if (frameId === id) this.#begun.set(loaderId, this.#commits.length);
+        ifOwnSession((event: Protocol.Page.FrameStartedNavigatingEvent) => event.frameId === id && this.#onBegin(event)),
+      ),
+      this.#connection.on(
+        'Network.loadingFailed',
+        ifOwnSession(({ requestId, type, errorText }: Protocol.Network.LoadingFailedEvent) => {
+          if (type === 'Document' && this.#failures.size < documentsMax) this.#failures.set(requestId, errorText);
+        }),
+      ),
+      this.#connection.on(
+        'Page.frameScheduledNavigation',
+        ifOwnSession((event: Protocol.Page.FrameScheduledNavigationEvent) => event.frameId === id && this.#onScheduled(event)),
+      ),
+      this.#connection.on(
+        'Page.frameClearedScheduledNavigation',
+        ifOwnSession(({ frameId }: Protocol.Page.FrameClearedScheduledNavigationEvent) => {
+          if (frameId === id && this.#next?.isStarted === false) this.#stay();
         }),
       ),
       this.#connection.on(
@@ -256,17 +299,111 @@ class NavigationWatch {
   #onCrash(): void {
     const isLeft = this.#ownId === null ? this.#commits.length === 0 : !this.#commits.includes(this.#ownId);
     if (isLeft && this.#isRepeatable) return this.#committed.reject(new Overtaken());
-    this.#committed.reject(crashError());
+    this.#fail(crashError());
+  }
+
+  #fail(reason: unknown): void {
+    this.#committed.reject(reason);
+    this.#ended.reject(reason);
+  }
+
+  /** Waits for the documents that the page leads to by itself, each as long as `waitUntil` says. */
+  async #follow(refreshMsMax: number): Promise<void> {
+    if (this.#waitUntil !== 'load' && this.#waitUntil !== 'networkidle') return;
+    for (;;) {
+      await this.#within(this.#stopped.promise, stoppedMsMax);
+      const next = this.#next;
+      if (!next) return;
+      if (this.#isLoop(next)) return this.#stopLoop();
+      if (!this.#isFollowed(next, refreshMsMax)) return;
+      const before = this.#loaderId;
+      await this.#within(this.#left.promise, next.delayMs + this.#scaledMs(replaceMsMax));
+      if (this.#loaderId === before) {
+        if (this.#next === next) return;
+        continue;
+      }
+      this.#committed = Promise.withResolvers();
+      this.#check();
+      await Promise.race([this.#committed.promise, this.#ended.promise]);
+    }
+  }
+
+  #isFollowed({ url, delayMs, isStarted }: NextDocument, withinMs: number): boolean {
+    return isStarted || isRedirect({ url, delayMs }, { from: this.#shownUrl(), withinMs });
+  }
+
+  /** A page that leads back, or to itself, is followed once: what it wants may be a cookie. */
+  #isLoop(next: NextDocument): boolean {
+    return this.#isFollowed(next, reloadMsMax) && [...this.#urls.values()].filter((each) => isSelf(each, next.url)).length >= 2;
+  }
+
+  /** A page that loads itself again and again could not be read. */
+  async #stopLoop(): Promise<void> {
+    const { sessionId } = this.#tab;
+    const next = this.#next;
+    await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: this.#scaledMs(stopTimeoutMs) }).catch(() => {});
+    this.#next = next;
+  }
+
+  #shownUrl(): string {
+    return this.#urls.get(this.#loaderId ?? '') ?? '';
+  }
+
+  /** Where the page is about to lead; one that keeps itself fresh stays. */
+  #leadsTo(): string | null {
+    const next = this.#next;
+    const isKeptFresh = next !== null && !this.#isFollowed(next, reloadMsMax) && isSelf(next.url, this.#shownUrl());
+    return isKeptFresh ? null : (next?.url ?? null);
+  }
+
+  /** Resolves when it is settled or the time is over, whichever is first. @throws why the navigation ended */
+  async #within(settled: Promise<void>, ms: number): Promise<void> {
+    const { promise: over, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, Math.min(ms, this.#deadline.leftMs));
+    await Promise.race([settled, over, this.#ended.promise]).finally(() => clearTimeout(timer));
   }
 
   #onCommit(frame: Protocol.Page.Frame): void {
     if (frame.parentId !== undefined) return;
+    if (this.#isOwnShown() && frame.unreachableUrl !== undefined) return this.#failNext(frame.loaderId, frame.unreachableUrl);
     this.#commits.push(frame.loaderId);
+    this.#urls.set(frame.loaderId, frame.url);
     if (frame.loaderId === this.#errorPageId) this.#errorShown.resolve();
     this.#committedUrl = frame.url + (frame.urlFragment ?? '');
     // Commits before our own document belong to an earlier navigation.
-    if (this.#loaderId !== null && this.#commits.includes(this.#loaderId)) this.#loaderId = frame.loaderId;
+    if (this.#isOwnShown()) this.#loaderId = frame.loaderId;
+    this.#stay();
+    this.#stopped = Promise.withResolvers();
+    if (this.#commits.length > documentsMax) return this.#fail(tooManyRedirects());
     this.#check();
+  }
+
+  #isOwnShown(): boolean {
+    return this.#loaderId !== null && this.#commits.includes(this.#loaderId);
+  }
+
+  /** What the page led to could not be loaded. */
+  #failNext(loaderId: string, url: string): void {
+    const errorText = this.#failures.get(loaderId) ?? 'net::ERR_FAILED';
+    this.#fail(loadError(this.#connection, errorText, { requestId: loaderId, url }));
+  }
+
+  #onBegin({ loaderId, url, navigationType }: Protocol.Page.FrameStartedNavigatingEvent): void {
+    this.#begun.set(loaderId, this.#commits.length);
+    if (this.#isOwnShown() && !this.#commits.includes(loaderId) && !/same_?document/i.test(navigationType))
+      this.#next = { url, delayMs: 0, isStarted: true };
+  }
+
+  #onScheduled({ reason, url, delay }: Protocol.Page.FrameScheduledNavigationEvent): void {
+    const isRefresh = reason === 'metaTagRefresh' || reason === 'httpHeaderRefresh';
+    if (isRefresh && this.#next?.isStarted !== true) this.#next = { url, delayMs: delay * 1000, isStarted: false };
+  }
+
+  /** The document is not left, or is another one now. */
+  #stay(): void {
+    this.#next = null;
+    this.#left.resolve();
+    this.#left = Promise.withResolvers();
   }
 
   #onLifecycle({ frameId, loaderId, name }: Protocol.Page.LifecycleEventEvent): void {
@@ -279,6 +416,8 @@ class NavigationWatch {
 
   /** A page that began to load a file, and stays, has all that it loads: Chromium reports neither event for it. */
   #onStopped(): void {
+    this.#stopped.resolve();
+    if (this.#next?.isStarted === true) this.#stay();
     const loaderId = this.#loaderId;
     const current = this.#commits.length;
     if (loaderId === null || this.#commits.at(-1) !== loaderId || ![...this.#begun.values()].includes(current)) return;
@@ -321,7 +460,7 @@ class NavigationWatch {
     if (hasNoDocument(status)) return this.#describe(response, status);
     await this.#errorPage();
     this.#tab.statusCode = status;
-    return { ...responseInfo(response), finalUrl: url, title: '', statusCode: status };
+    return { ...responseInfo(response), leadsTo: null, finalUrl: url, title: '', statusCode: status };
   }
 
   #conclude(): Promise<NavigationResult> {
@@ -330,16 +469,25 @@ class NavigationWatch {
     return this.#describe(response, this.#tab.statusCode);
   }
 
+  /** The redirects to the current document, with the documents before it that led on by themselves. */
+  #redirects(response: MainResponse | undefined): MainResponse['redirects'] {
+    const before = this.#commits.slice(this.#commits.indexOf(this.#ownId ?? ''), this.#commits.indexOf(this.#loaderId ?? ''));
+    const passed = before.map((loaderId) => this.#trail.of(loaderId)).filter((each) => each !== undefined);
+    return [
+      ...passed.flatMap(({ redirects, url, status: statusCode }) => [...redirects, { url, statusCode }]),
+      ...(response?.redirects ?? []),
+    ];
+  }
+
   async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationResult> {
-    if (this.#readsPage)
-      return { ...responseInfo(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
-    const info = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#scaledMs(answerTimeoutMs) });
-    const [{ targetInfo }, title] = await Promise.all([info, this.#askTitle()]);
+    const info = { ...responseInfo(response), redirects: this.#redirects(response), leadsTo: this.#leadsTo() };
+    if (this.#readsPage) return { ...info, finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
+    const asked = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#scaledMs(answerTimeoutMs) });
+    const [{ targetInfo }, title] = await Promise.all([asked, this.#askTitle()]);
     // While a document is committed its tab has no URL for a moment.
-    if (targetInfo.url === '')
-      return { ...responseInfo(response), finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
+    if (targetInfo.url === '') return { ...info, finalUrl: this.#committedUrl ?? this.#tab.url, title: title ?? '', statusCode };
     this.#tab.title = title ?? titleOf(targetInfo);
-    return { ...responseInfo(response), finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
+    return { ...info, finalUrl: targetInfo.url, title: this.#tab.title, statusCode };
   }
 
   /** Reads the title from the page, because the browser process learns it late; null if its scripts hang. */
@@ -402,6 +550,13 @@ const timeoutError = (ms: number | null): NavigationError =>
     'timeout',
     'net::ERR_TIMED_OUT',
     ms === null ? 'The page did not load in time.' : `The page did not load within ${ms} ms.`,
+  );
+
+const tooManyRedirects = (): NavigationError =>
+  new NavigationError(
+    'too_many_redirects',
+    'net::ERR_TOO_MANY_REDIRECTS',
+    `The page could not be loaded: more than ${documentsMax - 1} pages led from one to the next.`,
   );
 
 const crashError = (): NavigationError => new NavigationError('page_crashed', null, 'The page crashed while it was loading.');

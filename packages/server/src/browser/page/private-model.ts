@@ -190,6 +190,10 @@ export interface PrivatePage {
   observe(limits: TrafficLimits, options: { signal: AbortSignal }): Promise<Observation>;
   /** Waits for responses that scripts wait for, at most `withinMs`. Returns false if some are missing. */
   waitForScriptRequests(withinMs: number): Promise<boolean>;
+  /** Waits until the page has been replaced by another document, and that has loaded, at most `withinMs`. */
+  waitForReplacement(withinMs: number): Promise<void>;
+  /** The response of the current document and the redirects to it; null if there was none. */
+  response(): Pick<NavigationResult, 'headers' | 'cookieNames' | 'redirects'> | null;
   bytes(): NetworkBytes;
   network(): NetworkEntries;
   /** The main document's body as received; null if it was not retained. */

@@ -169,6 +169,26 @@ export class FetchedPage implements PrivatePage {
     return this.#log.waitForScriptRequests(withinMs);
   }
 
+  async waitForReplacement(withinMs: number): Promise<void> {
+    const { connection, tab } = this.#deps;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let isReplaced = false;
+    const isOwn = (frameId: string, from: string | undefined): boolean => frameId === tab.id && from === tab.sessionId;
+    const undo = [
+      connection.on('Page.frameNavigated', ({ frame }, from) => void (isReplaced ||= isOwn(frame.id, from))),
+      connection.on('Page.frameStoppedLoading', ({ frameId }, from) => isReplaced && isOwn(frameId, from) && resolve()),
+    ];
+    const timer = setTimeout(resolve, withinMs);
+    tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
+    await promise;
+    clearTimeout(timer);
+    for (const each of undo) each();
+  }
+
+  response(): Pick<NavigationResult, 'headers' | 'cookieNames' | 'redirects'> | null {
+    return this.#trail.of(this.#lastRequestId) ?? null;
+  }
+
   bytes(): NetworkBytes {
     return this.#log.bytes();
   }
@@ -322,6 +342,7 @@ export class FetchedPage implements PrivatePage {
       headers: plain,
       cookieNames: cookieNamesOf(headers),
       redirects: this.#trail.redirects(loaderId),
+      leadsTo: null,
       ttfbMs: this.#trail.of(loaderId)?.ttfbMs ?? null,
       contentType: plain['content-type'] ?? null,
       body,
@@ -335,7 +356,7 @@ export class FetchedPage implements PrivatePage {
     if (!response || !/^https?:/.test(this.page.url())) return null;
     const { headers, cookieNames, redirects, ttfbMs, status } = response;
     const title = await this.#askTitle(timeoutMs * titleTimeShare);
-    const result = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, ttfbMs };
+    const result = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, leadsTo: null, ttfbMs };
     return { ...loaded(result, null), timedOut: true };
   }
 
