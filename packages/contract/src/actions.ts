@@ -55,6 +55,9 @@ export const ActionsResult = z
     tab_id: z.string().describe('Id of the tab in which the steps ran.'),
     vars: z.record(z.string(), z.unknown()).describe('Variables that steps saved with `save_as`.'),
     duration_ms: z.int().describe('Duration of the run in milliseconds.'),
+    warnings: z
+      .array(z.string())
+      .describe('What was not done of a `recording`, at most 20, such as emulated network conditions; empty for `actions`.'),
   })
   .meta({ id: 'ActionsResponse' });
 export type ActionsResponse = z.infer<typeof ActionsResult>;

@@ -307,6 +307,10 @@ const EvaluateStep = step('evaluate', {
   description: 'Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited.',
 });
 
+const propertyText = templated(0, 1000);
+const PropertyValue = z.union([propertyText, z.number(), z.boolean(), z.literal(null)]);
+const matchesMax = 20;
+
 const AssertStep = step('assert', {
   selectors: Selectors.optional().describe('Selectors of the element.'),
   text: Pattern.optional().describe('Text of the element, or of the page without `selectors`.'),
@@ -326,8 +330,20 @@ const AssertStep = step('assert', {
   value: Pattern.optional().describe('Pattern that the value of the field must match. Requires `selectors`.'),
   checked: z.boolean().optional().describe('Whether the element must be checked. Requires `selectors`.'),
   enabled: z.boolean().optional().describe('Whether the element must be enabled. Requires `selectors`.'),
+  attributes: boundedRecord(boundedString(1, 100), propertyText, matchesMax)
+    .optional()
+    .describe('Attributes that each match must have with exactly these values, by name, at most 20. Requires `selectors`.'),
+  properties: boundedRecord(
+    boundedString(1, 100),
+    z.union([PropertyValue, boundedRecord(boundedString(1, 100), PropertyValue, matchesMax)]),
+    matchesMax,
+  )
+    .optional()
+    .describe(
+      'DOM properties that each match must have, by name, at most 20, such as `{"value": "3", "dataset": {"state": "open"}}`; not those that scripts of the page add. Requires `selectors`.',
+    ),
 })
-  .check(onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled'), ({ value, issues }) => {
+  .check(onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled', 'attributes', 'properties'), ({ value, issues }) => {
     const { selectors, text, url, title } = value;
     if ([selectors, text, url, title].every((part) => part === undefined))
       issues.push({ code: 'custom', message: 'One of selectors, text, url, title is required', input: value, params: { type: 'missing' } });

@@ -1,6 +1,6 @@
 import type { RunActionsRequest, Step, StepResult } from '@berth/contract';
 import type { LiveSession } from '../sessions/sessions.ts';
-import { importRecorder, runSteps } from '../steps/steps.ts';
+import { importRecorder, runSteps, type ImportedRecording } from '../steps/steps.ts';
 import { cutText } from '../lib/text.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
@@ -14,14 +14,16 @@ export interface ActionsResult {
   durationMs: number;
   /** Steps that started. */
   ran: number;
+  /** What was not done of a recording. */
+  warnings: string[];
 }
 
-export type ActionsOptions = Omit<RunActionsRequest, 'actions' | 'recording'> & { steps: readonly Step[] };
+export type ActionsOptions = Omit<RunActionsRequest, 'actions' | 'recording'> & ImportedRecording;
 
 /** @throws ValidationError for an invalid recording */
 export const toActionsOptions = ({ actions, recording, ...request }: RunActionsRequest): ActionsOptions => ({
   ...request,
-  steps: actions ?? importRecorder(recording, ['body', 'recording']),
+  ...(actions ? { steps: actions, warnings: [] } : importRecorder(recording, ['body', 'recording'])),
 });
 
 /** @throws TabNotFound, BrowserClosed */
@@ -44,7 +46,15 @@ export async function runActions(
     onResult: (result: StepResult, step: Step): void => emitStep(session, tabId, { ...result, step }),
   };
   const { results, vars, finalUrl, stepsRun } = await runSteps(createStepContext(deps, tabId), options, { signal });
-  return { results, vars, finalUrl, ran: stepsRun, tabId, durationMs: Math.round(clock.monotonicMs() - startMs) };
+  return {
+    results,
+    vars,
+    finalUrl,
+    ran: stepsRun,
+    tabId,
+    durationMs: Math.round(clock.monotonicMs() - startMs),
+    warnings: request.warnings,
+  };
 }
 
 /** The event omits the output, which may be large or secret. */

@@ -64,7 +64,7 @@ function mountNavigation(routes: Routes, drive: Drive): void {
 
 function mountPages(routes: Routes, drive: Drive): void {
   routes.on(runActions, async (call) => {
-    const { results, vars, finalUrl, tabId, durationMs } = await drive.runActions(targetOf(call), call.body);
+    const { results, vars, finalUrl, tabId, durationMs, warnings } = await drive.runActions(targetOf(call), call.body);
     const failed = results.find(({ status }) => status === 'error');
     return {
       status: failed ? ('error' as const) : ('ok' as const),
@@ -74,6 +74,7 @@ function mountPages(routes: Routes, drive: Drive): void {
       final_url: finalUrl,
       tab_id: tabId,
       duration_ms: durationMs,
+      warnings,
     };
   });
   routes.on(screenshot, (call) => drive.screenshot(targetOf(call), call.body));

@@ -114,6 +114,46 @@ export function stateOf(element: Element): ElementState {
   };
 }
 
+export type PropertyValue = string | number | boolean | null;
+
+export interface WantedMatch {
+  attributes: Record<string, string>;
+  properties: Record<string, PropertyValue | Record<string, PropertyValue>>;
+}
+
+/** What the first element that differs has in place of what is wanted; null where all have it. */
+export function findDifference({ attributes, properties }: WantedMatch, ...elements: Element[]): string | null {
+  const page = natives();
+  const shown = (value: unknown): string =>
+    value === null || ['string', 'number', 'boolean'].includes(typeof value) ? JSON.stringify(value).slice(0, 200) : typeof value;
+  for (const element of elements) {
+    for (const [name, value] of Object.entries(attributes)) {
+      const actual = page.attribute(element, name);
+      if (actual !== value) return `its attribute ${name} should be ${shown(value)} and is ${shown(actual)}`;
+    }
+    for (const [name, value] of Object.entries(properties)) {
+      const actual = propertyOf(element, name);
+      const inner = typeof value === 'object' && value !== null ? Object.entries(value) : null;
+      const pairs = inner
+        ? inner.map(([key, each]) => [`${name}.${key}`, each, propertyOf(actual, key)] as const)
+        : [[name, value, actual] as const];
+      const other = pairs.find(([, wanted, own]) => own !== wanted);
+      if (other) return `its property ${other[0]} should be ${shown(other[1])} and is ${shown(other[2])}`;
+    }
+  }
+  return null;
+}
+
+/** By the getter of its prototype where there is one: a form's fields would replace it. */
+export function propertyOf(owner: unknown, name: string): unknown {
+  if ((typeof owner !== 'object' && typeof owner !== 'function') || owner === null) return undefined;
+  for (let at: object | null = Object.getPrototypeOf(owner) as object | null; at; at = Object.getPrototypeOf(at) as object | null) {
+    const get = Object.getOwnPropertyDescriptor(at, name)?.get;
+    if (get) return get.call(owner);
+  }
+  return Reflect.get(owner, name);
+}
+
 /** The language that the document declares; '' without one. */
 export function documentLanguage(): string {
   const page = natives();

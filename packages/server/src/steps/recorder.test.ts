@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ValidationError } from '@berth/contract';
 import { importRecorder } from './recorder.ts';
 
-const imported = (...steps: unknown[]) => importRecorder({ title: 'r', steps });
+const imported = (...steps: unknown[]) => importRecorder({ title: 'r', steps }).steps;
 const issuesOf = (recording: unknown): string[] => {
   try {
     importRecorder(recording);
@@ -63,8 +63,58 @@ test('converts keydowns and keyups to chords, also for clicks', () => {
   );
 });
 
+test('imports waits for counts, attributes and properties as checks of all matches', () => {
+  const waits: [recorded: object, expected: object][] = [
+    [{ count: 2, operator: '==' }, { count: 2 }],
+    [{ count: 2, operator: '<=' }, { count: { max: 2 } }],
+    [
+      { count: 2, operator: '>=', visible: true },
+      { count: { min: 2 }, visible: true },
+    ],
+    [{ count: 2, operator: '>=', visible: false }, { count: { max: 1 } }],
+    [{ count: 2, operator: '<=', visible: false }, { count: { min: 3 } }],
+    [{ properties: { value: '3' } }, { count: { min: 1 }, properties: { value: '3' } }],
+    [
+      { attributes: { type: 'checkbox' }, visible: true },
+      { count: { min: 1 }, attributes: { type: 'checkbox' }, visible: true },
+    ],
+    [
+      { count: 1, operator: '==', properties: { dataset: { state: 'on' } } },
+      { count: 1, properties: { dataset: { state: 'on' } } },
+    ],
+  ];
+  const steps = imported(...waits.map(([recorded]) => ({ type: 'waitForElement', selectors, ...recorded })));
+  for (const [index, [recorded, expected]] of waits.entries()) {
+    const { type, count, visible, attributes, properties } = steps[index] as unknown as Record<string, unknown>;
+    const given = Object.fromEntries(Object.entries({ count, visible, attributes, properties }).filter(([, value]) => value !== undefined));
+    assert.deepEqual([type, given], ['assert', expected], JSON.stringify(recorded));
+  }
+});
+
+test('says of each step what it does not do', () => {
+  const { steps, warnings } = importRecorder({
+    steps: [
+      { type: 'setViewport', width: 400, height: 800, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false },
+      { type: 'emulateNetworkConditions', download: 50_000, upload: 50_000, latency: 2000 },
+      { type: 'click', selectors, offsetX: 1, offsetY: 1, deviceType: 'touch' },
+      { type: 'close', target: 'https://popup.example/' },
+    ],
+  });
+  assert.deepEqual(
+    steps.map(({ type }) => type),
+    ['set_viewport', 'click'],
+  );
+  assert.deepEqual(
+    warnings.map((warning) => /^Step (\d) of the recording \((\w+)\): \w/.exec(warning)?.slice(1).join(' ')),
+    ['0 setViewport', '1 emulateNetworkConditions', '2 click', '3 close'],
+  );
+  assert.deepEqual(importRecorder({ steps: [{ type: 'close' }] }).steps, []);
+});
+
 test('uses the timeout of the recording for a step without one', () => {
-  const [step] = importRecorder({ title: 'r', timeout: 3000, steps: [{ type: 'hover', selectors }] });
+  const {
+    steps: [step],
+  } = importRecorder({ title: 'r', timeout: 3000, steps: [{ type: 'hover', selectors }] });
   assert.equal(step?.timeout_ms, 3000);
 });
 
@@ -80,8 +130,8 @@ test('reports each unsupported part with its path in the recording', () => {
     { type: 'click', selectors: [['what/x']], button: 'back' },
     { type: 'click', selectors: [['what/x']] },
     { type: 'navigate', url: 'chrome://gpu' },
-    { type: 'emulateNetworkConditions', download: 1, upload: 1, latency: 1 },
-    { type: 'waitForElement', selectors, properties: { value: 'x' } },
+    { type: 'waitForElement', selectors, count: 2, operator: '!=' },
+    { type: 'waitForElement', selectors, properties: { value: 'x' }, visible: false },
     { type: 'change', selectors, value: '{{x}}' },
     { type: 'hover', selectors, frame: ['a'], assertedEvents: [{ type: 'other' }] },
     { key: 1 },
@@ -92,8 +142,8 @@ test('reports each unsupported part with its path in the recording', () => {
     `${at}.3.button cannot_import`,
     `${at}.4.selectors.0.0 selector`,
     `${at}.5.url url_scheme`,
-    `${at}.6.type cannot_import`,
-    `${at}.7.properties cannot_import`,
+    `${at}.6.operator cannot_import`,
+    `${at}.7.visible cannot_import`,
     `${at}.8.value template`,
     `${at}.9.assertedEvents.0 cannot_import`,
     `${at}.9.frame cannot_import`,

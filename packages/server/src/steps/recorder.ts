@@ -8,17 +8,24 @@ export const customStepName = 'berth';
 /** Keys and other steps that become none, too: ten times what a list of steps may have. */
 const recordedMax = 500;
 const eventsMax = 20;
+const warningsMax = 20;
 
 type RecordedStep = Record<string, unknown>;
 /** A step as in a request. */
 type StepInput = Record<string, unknown>;
+
+export interface ImportedRecording {
+  steps: Step[];
+  /** What the steps do not do of the recording. */
+  warnings: string[];
+}
 
 /**
  * The steps of a recording that the Recorder exported as JSON. `loc` is the path
  * of the recording in the request.
  * @throws ValidationError with an issue for each unsupported part of the recording, up to a hundred
  */
-export function importRecorder(recording: unknown, loc: readonly string[] = ['body', 'recording']): Step[] {
+export function importRecorder(recording: unknown, loc: readonly string[] = ['body', 'recording']): ImportedRecording {
   const recorded = isObject(recording) ? recording['steps'] : undefined;
   if (!isObject(recording))
     throw new ValidationError([validationIssue(loc, { type: 'dict_type', msg: 'Input should be a valid object' }, recording)]);
@@ -65,6 +72,7 @@ class RecordingImporter {
   /** Per step, the index of the recorded step. */
   readonly #origins: number[] = [];
   readonly #issues: ValidationIssue[] = [];
+  readonly #warnings: string[] = [];
   /** Active modifiers. */
   readonly #held = new Set<string>();
 
@@ -90,10 +98,10 @@ class RecordingImporter {
     this.#origins.push(index);
   }
 
-  finish(): Step[] {
+  finish(): ImportedRecording {
     if (this.#issues.length > 0) throw new ValidationError(this.#issues.slice(0, issuesMax));
     const parsed = parsePart('body', Steps, this.#steps);
-    if (parsed.ok) return parsed.value as Step[];
+    if (parsed.ok) return { steps: parsed.value as Step[], warnings: this.#warnings };
     throw new ValidationError(
       parsed.issues.map(({ loc: [, position, ...more], ...rest }) => ({
         ...rest,
@@ -104,6 +112,10 @@ class RecordingImporter {
 
   #addIssue(path: readonly PropertyKey[], message: { type: string; msg: string }, input: unknown): void {
     this.#issues.push(validationIssue([...this.#loc, ...path], message, input));
+  }
+
+  #warn(index: number, type: string, message: string): void {
+    if (this.#warnings.length < warningsMax) this.#warnings.push(`Step ${index} of the recording (${type}): ${message}`);
   }
 
   #rejectUnsupported(path: readonly PropertyKey[], subject: string, input: unknown): null {
@@ -139,10 +151,13 @@ class RecordingImporter {
     const { type, selectors } = recorded;
     switch (type) {
       case 'setViewport':
-        return {
-          type: 'set_viewport',
-          ...definedFields({ width: recorded['width'], height: recorded['height'], device_scale_factor: recorded['deviceScaleFactor'] }),
-        };
+        return this.#viewport(recorded, index);
+      case 'emulateNetworkConditions':
+        this.#warn(index, type, 'network conditions are not emulated, so pages load at full speed.');
+        return null;
+      case 'close':
+        this.#warn(index, type, 'the tab stays open.');
+        return null;
       case 'navigate':
         return { type, url: recorded['url'] };
       case 'click':
@@ -178,8 +193,15 @@ class RecordingImporter {
     return this.#rejectUnsupported([index, 'name'], 'A custom step of another program', name);
   }
 
+  #viewport({ width, height, deviceScaleFactor, isMobile, hasTouch }: RecordedStep, index: number): StepInput {
+    if (isMobile === true || hasTouch === true)
+      this.#warn(index, 'setViewport', 'only its size and scale are set; the browser is no mobile one and has no touch screen.');
+    return { type: 'set_viewport', ...definedFields({ width, height, device_scale_factor: deviceScaleFactor }) };
+  }
+
   #click(recorded: RecordedStep, index: number): StepInput | null {
-    const { type, selectors, button = 'primary', offsetX: x, offsetY: y, duration } = recorded;
+    const { type, selectors, button = 'primary', offsetX: x, offsetY: y, duration, deviceType = 'mouse' } = recorded;
+    if (deviceType !== 'mouse') this.#warn(index, String(type), 'it is clicked with the mouse and not by touch or pen.');
     const expected = typeof button === 'string' ? buttons[button] : undefined;
     if (expected === undefined) return this.#rejectUnsupported([index, 'button'], 'This button', button);
     return {
@@ -209,20 +231,37 @@ class RecordingImporter {
 
   #wait(recorded: RecordedStep, index: number): StepInput | null {
     const { selectors, operator, count, visible } = recorded;
-    for (const name of ['properties', 'attributes'])
-      if (isObject(recorded[name]) && Object.keys(recorded[name]).length > 0)
-        return this.#rejectUnsupported([index, name], 'A wait for element properties', recorded[name]);
-    if (operator === undefined && count === undefined)
+    const matches: StepInput = {};
+    for (const name of ['properties', 'attributes'] as const) {
+      const given = recorded[name];
+      if (given === undefined || given === null) continue;
+      if (!isObject(given)) return this.#rejectUnsupported([index, name], 'What is no object', given);
+      if (Object.keys(given).length > 0) matches[name] = given;
+    }
+    const hasMatches = Object.keys(matches).length > 0;
+    if (operator === undefined && count === undefined && !hasMatches)
       return { type: 'wait', selectors, state: visible === undefined ? 'attached' : visible === true ? 'visible' : 'hidden' };
-    const expected = count ?? 1;
-    const bounds = new Map<unknown, unknown>([
-      [undefined, { min: expected }],
-      ['>=', { min: expected }],
-      ['==', expected],
-      ['<=', { max: expected }],
-    ]).get(operator);
-    if (bounds === undefined) return this.#rejectUnsupported([index, 'operator'], 'This comparison', operator);
-    return { type: 'assert', selectors, count: bounds, ...(visible === true ? { visible } : {}) };
+    if (visible === false && hasMatches)
+      return this.#rejectUnsupported([index, 'visible'], 'A wait until elements do not have attributes or properties', visible);
+    if (count !== undefined && typeof count !== 'number') return this.#rejectUnsupported([index, 'count'], 'What is no number', count);
+    const bounds = toBounds(operator, count ?? 1, visible === false);
+    if (bounds === null) return this.#rejectUnsupported([index, 'operator'], 'This comparison', operator);
+    return { type: 'assert', selectors, count: bounds, ...matches, ...(visible === true ? { visible } : {}) };
+  }
+}
+
+/** The Recorder takes `visible: false` for the opposite of the comparison. Null for what cannot be said as bounds. */
+function toBounds(operator: unknown, count: number, isNegated: boolean): StepInput | number | null {
+  switch (operator) {
+    case undefined:
+    case '>=':
+      return isNegated ? (count > 0 ? { max: count - 1 } : null) : { min: count };
+    case '<=':
+      return isNegated ? { min: count + 1 } : { max: count };
+    case '==':
+      return isNegated ? (count === 0 ? { min: 1 } : null) : count;
+    default:
+      return null;
   }
 }
 

@@ -5,7 +5,7 @@ import type { StepContext } from './context.ts';
 
 export type { StepRunOptions } from './run/run.ts';
 export { toPrintOptions } from './acts/capture.ts';
-export { customStepName, importRecorder } from './recorder.ts';
+export { customStepName, importRecorder, type ImportedRecording } from './recorder.ts';
 export { StepFailed, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 
 export interface StepRunResult {

@@ -76,12 +76,18 @@ export const custom = defineFlow({
   needsSession: ({ steps, recording }) => needsTabsOrFiles(steps ?? recording),
   run: async (run, { url, steps, recording, inputs: values, export: format }) => {
     if (url !== undefined) await run.open(url);
-    const list = (steps ?? importRecorder(recording)) as unknown as FlowStep[];
-    const { results, vars } = await run.run(list, values);
+    const { steps: list, warnings } = steps ? { steps, warnings: [] } : importRecorder(recording);
+    for (const warning of warnings) run.warn(warning);
+    const { results, vars } = await run.run(list as unknown as FlowStep[], values);
     const outputs = results
       .filter((result) => result.output !== undefined)
       .map(({ index, id, type, output: value }) => ({ index, id, type, output: value }));
-    return { outputs, vars, export: format === undefined ? null : exportSteps(format, list), final_url: run.url() };
+    return {
+      outputs,
+      vars,
+      export: format === undefined ? null : exportSteps(format, list as unknown as FlowStep[]),
+      final_url: run.url(),
+    };
   },
 });
 

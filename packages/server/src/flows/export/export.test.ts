@@ -18,7 +18,7 @@ const steps = [
 ];
 
 test('a recording that was exported is imported as the same steps', () => {
-  const again = importRecorder(exportRecording('Steps', steps));
+  const { steps: again } = importRecorder(exportRecording('Steps', steps));
   const without = (list: readonly object[]): unknown => JSON.parse(JSON.stringify(list));
   assert.deepEqual(without(again), without(Steps.parse(steps)));
 });

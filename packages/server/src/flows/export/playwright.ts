@@ -152,7 +152,7 @@ function toAssert({ selectors, text: shown, url, count, ...more }: FlowStep): st
   const locator = locatorOf(selectors);
   if (locator === null) return null;
   if (typeof shown === 'string') return `await expect(${locator}).toContainText(${text(shown)});`;
-  return typeof count === 'number' ? null : `await expect(${locator}).toBeVisible();`;
+  return count !== undefined ? null : `await expect(${locator}).toBeVisible();`;
 }
 
 function toRead(step: FlowStep): string | string[] | null {

@@ -47,6 +47,11 @@ async function elementMismatch(
     const mismatch = countMismatch(step.count, (await locateAll(attempt, selectors, 1)).count);
     if (mismatch !== null || checksOnlyCount(step)) return mismatch;
   }
+  if (step.attributes !== undefined || step.properties !== undefined) {
+    const mismatch = await differenceOf(attempt, step, selectors);
+    // Without a match they say nothing, and `count` allows that.
+    if (mismatch !== null || (step.count !== undefined && checksOnlyMatches(step))) return mismatch;
+  }
   const element = (await locate(attempt, selectors))?.element;
   // An absent element is not visible either.
   if (!element)
@@ -69,7 +74,23 @@ async function elementMismatch(
   return checked === step.checked ? null : `the element should ${step.checked ? '' : 'not '}be checked`;
 }
 
-const checkedProperties = ['text', 'value', 'enabled', 'checked'] as const;
+/** Of matches, as many as one call may name. */
+const comparedMax = 1000;
+
+async function differenceOf(
+  attempt: Attempt,
+  { attributes = {}, properties = {} }: AssertStep,
+  selectors: NonNullable<AssertStep['selectors']>,
+): Promise<string | null> {
+  const { elements, count } = await locateAll(attempt, selectors, comparedMax);
+  if (count > elements.length) return `there should be at most ${comparedMax} elements to compare and there are ${count}`;
+  const [first] = elements;
+  return first ? attempt.page.call(first.frameId, scripts.findDifference, [{ attributes, properties }, ...elements], attempt.call()) : null;
+}
+
+const checkedProperties = ['text', 'value', 'enabled', 'checked', 'attributes', 'properties'] as const;
+const checksOnlyMatches = (step: AssertStep): boolean =>
+  step.visible === undefined && checkedProperties.every((name) => ['attributes', 'properties'].includes(name) || step[name] === undefined);
 const checksContent = (step: AssertStep): boolean => checkedProperties.some((name) => step[name] !== undefined);
 const checksOnlyVisibility = (step: AssertStep): boolean => !checksContent(step);
 const checksOnlyCount = (step: AssertStep): boolean => !checksContent(step) && step.visible === undefined;

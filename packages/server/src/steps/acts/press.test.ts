@@ -178,7 +178,7 @@ describe('a round that the time ends before the element is looked for', () => {
     for (const code of ['not_found', 'not_actionable'] as const)
       assert.equal(await refusalAfter(60_000, new StepFailed(code, 'Nothing was found.')), 'click_not_received');
   });
-  it('is told from one that has found none, and from other failures', async () => {
+  it('differs from one that has found none, and from other failures', async () => {
     assert.equal(await refusalAfter(100, new StepFailed('not_found', 'Nothing was found.')), 'not_found');
     assert.equal(await refusalAfter(60_000, new StepFailed('tab_not_found', 'The tab is gone.')), 'tab_not_found');
   });
