@@ -1,6 +1,7 @@
 import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/contract';
 import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
 import type { InspectOutcome } from './run.ts';
+import { maskTexts } from '../lib/secrets/mask.ts';
 
 /** The part of the request that the response repeats. */
 export interface InspectSubject extends Record<string, unknown> {
@@ -43,7 +44,12 @@ const nothing = {
 
 /** What is stored as the job's result. Without links: they are credentials. */
 export function toResult({ jobId, subject }: { jobId: string; subject: InspectSubject }, outcome: InspectOutcome): InspectResponse {
-  const { report, status, block, actions, warnings, screenshot, sessionId, usage, error } = outcome;
+  const { report, status, screenshot, sessionId, usage } = outcome;
+  // What is said beside the report, which is redacted itself.
+  const { block, actions, warnings, error } = maskTexts(
+    { block: outcome.block, actions: outcome.actions, warnings: outcome.warnings, error: outcome.error },
+    '[redacted]',
+  );
   const { startedAt, durationMs, ...sections } = report ?? { startedAt: null, durationMs: outcome.durationMs };
   const isOfHar = sessionId === null && report !== null;
   return {

@@ -24,6 +24,14 @@ test('masks a secret in every text of a value, in each form that a page may show
   assert.deepEqual([masked.count, masked.at, masked.none], [7, new Date(0), null]);
 });
 
+test('masks a secret of which only some characters are escaped, and leaves other escapes as they are', () => {
+  const known = new KnownSecrets();
+  known.add({ password: 'hunter2-Quay/7' });
+  for (const url of ['?q=%68unter2-Quay/7', '?q=hunter2%2dQuay/7', '?q=hunter2-%51ua%79%2F7&a=%20b', '?q=%68%75%6E%74er2-Quay%2f7'])
+    assert.match(known.mask(`https://shop.test/${url}`), /^https:\/\/shop\.test\/\?q=\{\{secret\.password\}\}/);
+  assert.equal(known.mask('https://shop.test/?q=%68unter3'), 'https://shop.test/?q=%68unter3');
+});
+
 test('masks nothing before a secret is known, and no id or short text', () => {
   const known = new KnownSecrets();
   const value = { message: 'abc1 x', tab_id: 'tab_abc1', id: 'abc1' };

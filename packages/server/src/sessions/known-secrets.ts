@@ -1,5 +1,6 @@
 /** Secrets that somebody gave a session to type: what a page shows of them is masked in what the session says of the page. */
 import { formsOf } from '../lib/secret-forms.ts';
+import { readEscapes } from '../lib/secrets/percent.ts';
 import { TextFinder } from '../lib/text-finder.ts';
 
 /** Shorter ones are parts of ordinary words and of ids. */
@@ -50,7 +51,16 @@ export class KnownSecrets {
     );
   }
 
+  /** Where only some characters are written in escapes of URLs, the whole text is shown without its escapes. */
   #text(finder: TextFinder, text: string): string {
+    const replaced = this.#replaced(finder, text);
+    const plain = replaced.includes('%') ? readEscapes(replaced)?.text : undefined;
+    if (plain === undefined) return replaced;
+    const masked = this.#replaced(finder, plain);
+    return masked === plain ? replaced : masked;
+  }
+
+  #replaced(finder: TextFinder, text: string): string {
     return last(
       finder.replace(
         text,

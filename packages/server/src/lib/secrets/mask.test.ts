@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { maskHeader, maskText, maskUrl } from './mask.ts';
+import { maskHeader, maskText, maskTexts, maskUrl } from './mask.ts';
 
 const token = 'c3f81d5b0a9e4476b2d7c1f7';
 const random = 'aZ7hQ2mX9vT4kLp8RwY3nB6cD1eF5gH0jQ9';
@@ -30,6 +30,23 @@ describe('maskHeader', () => {
     assert.equal(maskHeader('link', `</a.css?token=${token}>; rel=preload`, '…'), '</a.css?token=…>; rel=preload');
     assert.equal(maskHeader('etag', `"${token}"`, '…'), `"${token}"`);
     assert.equal(maskHeader('content-type', 'text/html; charset=utf-8', '…'), 'text/html; charset=utf-8');
+  });
+});
+
+describe('maskTexts', () => {
+  it('masks every text of a value but its ids', () => {
+    const value = {
+      message: `GET https://shop.test/?token=${token} failed`,
+      list: [{ at: 1, error: `Bearer ${token}` }],
+      tab_id: token,
+      none: null,
+    };
+    assert.deepEqual(maskTexts(value, '…'), {
+      message: 'GET https://shop.test/?token=… failed',
+      list: [{ at: 1, error: 'Bearer …' }],
+      tab_id: token,
+      none: null,
+    });
   });
 });
 

@@ -30,6 +30,19 @@ export const maskHeader = (name: string, value: string, placeholder: string): st
 export const maskText = (line: string, placeholder: string): string =>
   masked(line, placeholder, (text, report) => scanText(text, 'text', report));
 
+const depthMax = 20;
+
+/** A value with the texts in it masked, as lines are. Ids are left as they are. */
+export function maskTexts<T>(value: T, placeholder: string): T {
+  const mask = (of: unknown, depth: number): unknown => {
+    if (typeof of === 'string') return maskText(of, placeholder);
+    if (typeof of !== 'object' || of === null || depth >= depthMax) return of;
+    if (Array.isArray(of)) return of.map((item) => mask(item, depth + 1));
+    return Object.fromEntries(Object.entries(of).map(([name, item]) => [name, /(?:^|_)id$/.test(name) ? item : mask(item, depth + 1)]));
+  };
+  return mask(value, 0) as T;
+}
+
 function masked(whole: string, placeholder: string, scan: (text: string, report: ReportHit) => void): string {
   const text = whole.slice(0, charsMax);
   const hits: Hit[] = [];

@@ -27,6 +27,26 @@ describe('redact, of secrets at several hundred places', () => {
     assert.deepEqual(shownIn(JSON.stringify(report), places), []);
   });
 
+  it('shows none of which an echo escapes some characters, and leaves the text around it', () => {
+    const token = 'c3f81d5b-0a9e+4476/b2d7';
+    const echoes = [
+      '%63' + token.slice(1),
+      token.replace('-', '%2d'),
+      token.replace('/', '%2F'),
+      token.replaceAll('d', '%64'),
+      token.replace('+', '%2b'),
+    ];
+    const entries = [
+      entry('https://api.shop.test/in', { type: 'fetch', reply: JSON.stringify({ access_token: token }) }),
+      ...echoes.map((echo, i) =>
+        entry(`https://api.shop.test/e${i}`, { type: 'fetch', mimeType: 'text/plain', reply: `a%20b (${echo}) c%64` }),
+      ),
+    ];
+    const { capture } = plantPlaces(1);
+    const { har } = redact({ ...capture, pages: [], cookies: [], probes: [], har: { log: { ...capture.har.log, entries } } }).capture;
+    for (const { response } of har.log.entries.slice(1)) assert.equal(response.content.text, 'a%20b ({{token_1}}) c%64');
+  });
+
   it('shows none that only decoding reveals, as of a key or a value in escapes of JSON', () => {
     const token = 'c3f81d5b0a9e4476b2d7c1f7';
     const escaped = [...token].map((char) => String.raw`\u00${char.charCodeAt(0).toString(16)}`).join('');

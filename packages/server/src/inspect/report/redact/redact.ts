@@ -10,6 +10,7 @@ import type { Hit, ReportHit } from '../../../lib/secrets/hit.ts';
 import { scanForms } from '../../../lib/secrets/forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
 import { scanInside, scanKey, scanText, within } from '../../../lib/secrets/texts.ts';
+import { readEscapes } from '../../../lib/secrets/percent.ts';
 import { scanPairs, scanUrl } from '../../../lib/secrets/urls.ts';
 import { mapCapture, mapStrings, type Source, type TextVisitor } from './walk.ts';
 
@@ -117,7 +118,7 @@ function replacer(table: SecretTable, spans: Spans): TextVisitor {
     if (text === '') return text;
     const local = spans.get(keyOf(source))?.get(text);
     if (!local && unchanged.has(text)) return text;
-    const matches = searched(automaton, text);
+    const matches = [...searched(automaton, text), ...searchedInEscapes(automaton, text)];
     for (const id of new Set(matches.map((match) => match.id)))
       table.addSeen(id, { position: source.position, entryIndex: source.entryIndex, name: null });
     const all = merged([...matches, ...toSpans(local)]);
@@ -141,6 +142,14 @@ function searched(automaton: Automaton<SearchedForm>, text: string): Span[] {
     .search(text)
     .filter(({ start, end, value }) => !value.needsBoundary || (isBoundary(text, start - 1) && !isWord(text.charCodeAt(end))))
     .map(({ start, end, value }) => ({ start, end, id: value.id }));
+}
+
+/** Of a text that writes some characters of a secret in escapes of URLs, and others as they are. */
+function searchedInEscapes(automaton: Automaton<SearchedForm>, text: string): Span[] {
+  const unescaped = text.includes('%') ? readEscapes(text) : null;
+  if (!unescaped) return [];
+  const { starts } = unescaped;
+  return searched(automaton, unescaped.text).map(({ start, end, id }) => ({ start: starts[start] ?? 0, end: starts[end] ?? 0, id }));
 }
 
 const isWord = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
