@@ -208,8 +208,9 @@ export class LiveSession {
     const tab = tabs.find((candidate) => candidate.active) ?? tabs[0];
     return {
       // A session always has a tab; the first one, or a replacement for the last one, may still be opening.
-      current_url: tab?.url ?? 'about:blank',
-      title: tab?.title ?? '',
+      // It is stored: what a flow has typed, which the page shows in its address, is not.
+      current_url: this.events.secrets.mask(tab?.url ?? 'about:blank'),
+      title: this.events.secrets.mask(tab?.title ?? ''),
       user_agent: this.record.settings.user_agent ?? machine.browser.version.userAgent,
       egress: {
         type: egressInfo.type,
