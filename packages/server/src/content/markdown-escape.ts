@@ -148,12 +148,12 @@ class Escaper {
 
   /** Of letters that mean something beside certain others. */
   #isMarkup(letter: string, at: number): boolean {
-    const next = after(this.#text, at + 1);
+    const next = this.#after(at + 1);
     switch (letter) {
       case '`':
         return this.#hasTicks;
       case '\\':
-        return /[!-/:-@[-`{-~]/.test(next) || (this.#place === 'cell' && next === '\n');
+        return /[!-/:-@[-`{-~]/.test(next);
       case ']':
         return next === '(';
       case '!':
@@ -165,6 +165,15 @@ class Escaper {
       default:
         return false;
     }
+  }
+
+  /** A line in a cell ends with a tag. */
+  #before(at: number): string {
+    return this.#place === 'cell' && this.#text[at - 1] === '\n' ? '>' : before(this.#text, at);
+  }
+
+  #after(at: number): string {
+    return this.#place === 'cell' && this.#text[at] === '\n' ? '<' : after(this.#text, at);
   }
 
   #readMarks(): void {
@@ -211,10 +220,7 @@ class Escaper {
     for (let start = 0, end = 1; start < run.length; start = end, end += 1) {
       while (isSame(run[start], run[end])) end += 1;
       const own = run.slice(start, end).filter(({ isTag }) => !isTag);
-      const { left, right } = flanks(
-        start === 0 ? before(this.#text, first.at) : '*',
-        end === run.length ? after(this.#text, last.at + 1) : '*',
-      );
+      const { left, right } = flanks(start === 0 ? this.#before(first.at) : '*', end === run.length ? this.#after(last.at + 1) : '*');
       const isMixed = own.some(({ isOpen }) => isOpen) && own.some(({ isOpen }) => !isOpen);
       const wrong = own.filter(({ isOpen, pair }) => pair === null || (isOpen ? !left || isMixed : !right));
       for (const mark of wrong) mark.isTag = true;
@@ -241,14 +247,14 @@ class Escaper {
       const firstOpen = matches.findIndex(({ opens }) => opens);
       for (const [index, { at, length, opens, closes }] of matches.entries()) {
         const isLive = hasMarks ? opens || closes : (opens && lastClose > index) || (closes && firstOpen !== -1 && firstOpen < index);
-        // Three tildes are no strikethrough.
-        if (isLive && !(letter === '~' && length > 2)) for (let n = 0; n < length; n += 1) this.#escaped.add(at + n);
+        // Readers differ in whether three tildes are strikethrough.
+        if (isLive) for (let n = 0; n < length; n += 1) this.#escaped.add(at + n);
       }
     }
   }
 
   #roleOf(letter: string, at: number, length: number): { opens: boolean; closes: boolean } {
-    const [prev, next] = [before(this.#text, at), after(this.#text, at + length)];
+    const [prev, next] = [this.#before(at), this.#after(at + length)];
     const { maybeLeft: left, maybeRight: right } = flanks(prev, next);
     if (letter !== '_') return { opens: left, closes: right };
     return { opens: left && (!right || /[\p{P}\p{S}]/u.test(prev)), closes: right && (!left || /[\p{P}\p{S}]/u.test(next)) };
@@ -260,7 +266,9 @@ class Escaper {
       const brackets = [...label.matchAll(/[\udc5b\udc5d]/gu)];
       let depth = 0;
       const isPaired = brackets.every(({ 0: bracket }) => (depth += bracket === '\udc5b' ? 1 : -1) >= 0) && depth === 0;
-      if (!isPaired) for (const { index: at } of brackets) this.#escaped.add(index + at);
+      // One that is escaped for what follows leaves its partner alone.
+      const isSplit = /\udc5d[(\udc28]/u.test(label);
+      if (!isPaired || isSplit) for (const { index: at } of brackets) this.#escaped.add(index + at);
     }
   }
 

@@ -74,8 +74,9 @@ class InlineWriter {
   }
 
   childrenOf(nodes: readonly Node[], context: Context): string {
-    const parts = nodes.map((node) => this.#one(node, context));
-    return parts.length === 1 ? (parts[0] ?? '') : parts.join('');
+    const parts = nodes.map((node) => this.#one(node, context)).filter((part) => part !== '');
+    // Side by side, the end of code and the beginning of the next would be one row of backticks.
+    return parts.map((part, at) => (part.startsWith('`') && parts[at - 1]?.endsWith('`') === true ? `<wbr>${part}` : part)).join('');
   }
 
   #one(node: Node, context: Context): string {

@@ -38,6 +38,11 @@ export class MarkdownOutput {
     return level;
   }
 
+  /** The next block stands beside the marker of an item or a quotation. */
+  get isAtMarker(): boolean {
+    return this.#first !== null;
+  }
+
   get blocks(): number {
     return this.#blocks;
   }

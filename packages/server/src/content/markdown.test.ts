@@ -77,6 +77,27 @@ describe('punctuation of the page', () => {
   });
 });
 
+describe('what stands side by side', () => {
+  it('stays apart: code, brackets in a link, emphasis and lines of a cell', () => {
+    assertMarkdown([
+      ['<p><kbd>Ctrl</kbd><kbd>C</kbd> <span><code>a</code></span><code>b</code>', '`Ctrl`<wbr>`C` `a`<wbr>`b`'],
+      ['<p><a href="/x">see [a](b)</a>', '[see \\[a\\](b)](https://a.example/x)'],
+      ['<table><tr><th>a **<br>b**<tr><td>*<br>*', '| a \\*\\*<br>b\\*\\* |\n| --- |\n| \\*<br>\\* |'],
+      ['<p><s>a</s>~~~b~~~', '~~a~~\\~\\~\\~b\\~\\~\\~'],
+    ]);
+  });
+
+  it('ends a paragraph before a list that does not begin with 1', () => {
+    assertMarkdown([
+      ['<p>a</p><ol start=7><li><br></li><li>b</ol>', 'a\n\n8. b'],
+      ['<ul><li>a<ol start=7><li><ul><li>b</ul></ol></ul>', '- a\n\n  7. - b'],
+      ['<ul><li>a<ul><li>b</ul></ul>', '- a\n  - b'],
+      ['<ul><li>a<li><br></ul><table><tr><th>b</table>', '- a\n\n| b |\n| --- |'],
+      ['<p>Choose <select><option>One<option selected>Two</select> here', 'Choose Two here'],
+    ]);
+  });
+});
+
 describe('emphasis', () => {
   it('beside punctuation is read as emphasis', () => {
     assertMarkdown([

@@ -43,7 +43,8 @@ function surveyOf(root: Parent): Survey {
       if (!isElement(child)) continue;
       if (child.attribs['href'] !== undefined || child.attribs['src'] !== undefined) addresses += 1;
       const tex = texOf(child);
-      const isHolder = tex === null && visit(child);
+      // A list of choices is one word in its line.
+      const isHolder = tex === null && child.name !== 'select' && visit(child);
       if (isHolder) holders.add(child);
       if (isHolder || (tex === null ? isBlock(child) : isFormulaBlock(child))) holdsBlocks = true;
     }
@@ -172,10 +173,11 @@ class BlockWriter {
     let isFirst = true;
     for (const child of list.children) {
       if (isBlank(child) || (isElement(child) && omitted.has(child.name))) continue;
+      const { gap } = this.output;
       if (isElement(child) && listNames.has(child.name)) {
         if (!isFirst || isInItem) this.output.gap = Math.min(this.output.gap, 1);
-        this.#addNested('  ', '  ', [child]);
-        isFirst = false;
+        if (this.#addNested('  ', '  ', [child])) isFirst = false;
+        else this.output.gap = gap;
         continue;
       }
       const item = isElement(child) && child.name === 'li' ? child : null;
@@ -183,10 +185,13 @@ class BlockWriter {
       // A list goes on with the next number, whatever it says; with another sign, another list begins.
       if (number !== null && expected !== null && number !== expected) sign = otherSign(sign);
       // Only a list that begins with 1 begins right after a line of text.
-      if (!isFirst || (isInItem && (number === null || number === 1))) this.output.gap = Math.min(this.output.gap, 1);
-      isFirst = false;
+      const beginsAfterText = isInItem && !this.output.isAtMarker && (number === null || number === 1);
+      if (!isFirst || beginsAfterText) this.output.gap = Math.min(this.output.gap, 1);
       const bullet = number === null ? '- ' : `${number}${sign} `;
       const isAdded = this.#addNested(bullet + (item ? taskOf(item) : ''), ' '.repeat(bullet.length), item ? item.children : [child]);
+      // One without text leaves no marker.
+      if (isAdded) isFirst = false;
+      else this.output.gap = gap;
       if (isAdded && number !== null) expected = number + 1;
     }
     if (expected !== null) this.#listEnd = { blocks: this.output.blocks, sign };
