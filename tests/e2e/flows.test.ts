@@ -98,6 +98,7 @@ function startApex(): Promise<Site> {
           ),
       '/found': page('Found', `<ul>${['One', 'Two', 'Three'].map((name) => `<li><a href="/${name}">${name} lamp</a></li>`).join('')}</ul>`),
       '/links': page('Links', links.map((path) => `<a href="${path}">${path}</a>`).join(' ')),
+      '/report.pdf': (_, response) => void response.setHeader('content-type', 'application/pdf').end('%PDF-1.4'),
       '/robots.txt': `User-agent: *\nDisallow: /a\nSitemap: ${www.url}/sitemap.xml\n`,
       '/sitemap.xml': (_, response) =>
         void response.setHeader('content-type', 'text/xml').end('<urlset><url><loc>https://apex.test/</loc></url></urlset>'),
@@ -540,6 +541,11 @@ describe('custom steps', { concurrency: 4 }, () => {
     const again = await outputOf<{ vars: object; export: string }>('custom', { recording: output.export, export: 'playwright' });
     assert.deepEqual(again.vars, { name: lamp.name });
     assert.match(again.export, /await page\.goto\(/);
+  });
+
+  it('say that a PDF is no page', async () => {
+    const { status, error } = await run('custom', { steps: [{ type: 'navigate', url: `${apex.url}/report.pdf` }] });
+    assert.deepEqual([status, error?.code, error?.retryable], ['error', 'not_a_page', false], JSON.stringify(error));
   });
 
   it('are listed with those in loops and branches, each before the step that it is in', async () => {

@@ -21,6 +21,7 @@ export const stepErrorCodes = [
   'click_not_received',
   'assertion_failed',
   'navigation_failed',
+  'not_a_page',
   'not_allowed',
   'too_large',
   'invalid_selector',

@@ -46,11 +46,12 @@ export function outermostElements(): Element[] {
   return elements;
 }
 
-/** Resolves when the page is shown, and at once where nothing can show it. */
-export async function waitUntilShown(withinMs: number): Promise<void> {
+/** Resolves when the page is shown, and at once where nothing can show it. Returns whether it is shown. */
+export async function waitUntilShown(withinMs: number): Promise<boolean> {
   const endMs = performance.now() + withinMs;
   const canChange = (): boolean =>
     Document.prototype.getElementsByTagName.call(document, 'script').length > 0 ||
     Document.prototype.getAnimations.call(document).length > 0;
   while (pageHiding().by.length > 0 && canChange() && performance.now() < endMs) await new Promise((resolve) => setTimeout(resolve, 50));
+  return pageHiding().by.length === 0;
 }

@@ -31,6 +31,27 @@ const allOk = (results: Parameters<typeof summarize>[0]): void =>
     JSON.stringify(results),
   );
 
+it('says that a file is no page, in every form of one, and downloads it by a step for that', async () => {
+  const files: [type: string, disposition: string | null][] = [
+    ['application/octet-stream', null],
+    ['application/zip', null],
+    ['text/html', 'attachment; filename="page.html"'],
+  ];
+  for (const [index, [type, disposition]] of files.entries()) {
+    site.pages.set(`/file/${index}`, (_, response) => {
+      if (disposition !== null) response.setHeader('content-disposition', disposition);
+      response.setHeader('content-type', type).end('%PDF-1.4');
+    });
+    const url = `${site.url}/file/${index}`;
+    const { results } = await runInPage('<title>one</title>', [
+      { type: 'navigate', url, retries: 2, on_error: 'continue' },
+      { type: 'download', url },
+    ]);
+    assert.deepEqual(summarize(results), ['navigate error not_a_page', 'download ok'], type);
+    assert.match(results[0]?.error?.message ?? '', /`download` step/);
+  }
+});
+
 it('navigates, goes back and forward, and reloads', async () => {
   site.pages.set('/two', '<title>two</title>');
   const { results, outputs } = await runInPage(

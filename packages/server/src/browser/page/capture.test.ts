@@ -10,7 +10,18 @@ import { readPng } from '../testing/images.ts';
 
 const green = '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><rect width="100" height="100" fill="#00ff00"/></svg>';
 
+/** Blue, once it shows itself. */
+const hides = (style: string, shows: string): string =>
+  `<style>${style}</style><body style="margin:0;background:#00f"><div style="height:400px;background:#00f">text</div><script>${shows}</script>`;
+
 const replies = {
+  '/hides/0': hides('body { visibility: hidden }', "setTimeout(() => { document.body.style.visibility = 'visible' }, 900)"),
+  '/hides/1': hides(
+    'html.loading { opacity: 0 }',
+    "document.documentElement.className = 'loading'; setTimeout(() => { document.documentElement.className = '' }, 900)",
+  ),
+  '/hides/2': hides('body { display: none }', "setTimeout(() => { document.body.style.display = 'block' }, 900)"),
+  '/hides/always': '<style>body { visibility: hidden }</style><body>text',
   '/colours': `<body style="margin:0;background:#fff"><div style="height:100px;background:#f00"></div><div
       style="height:100px;background:#00f"></div>
     <div style="height:1800px"></div><div id=end style="margin-left:30px;width:50px;height:40px;background:#0f0"></div>`,
@@ -269,6 +280,16 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
       [1600, 2800, 3100].map((y) => picture.at(100, y).join()),
       ['0,0,255,255', '255,0,255,255', '0,255,0,255'],
     );
+  });
+
+  it('waits for a page that hides itself while it loads, and warns of one that stays hidden', async () => {
+    for (const form of [0, 1, 2]) {
+      await go(`/hides/${form}`);
+      const picture = await screenshot();
+      assert.deepEqual([pixels(picture).at(50, 50).join(), picture.warnings], ['0,0,255,255', []], `${form}`);
+    }
+    await go('/hides/always');
+    assert.deepEqual((await screenshot()).warnings, ['page_hidden']);
   });
 
   it('waits for animations that end soon, and for no endless one', async () => {

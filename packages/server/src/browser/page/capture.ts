@@ -8,6 +8,8 @@ import { Deadline } from '../../lib/deadline.ts';
 import type { PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 import { systemClock } from '../../lib/clock.ts';
+import * as hiding from '../../page-scripts/hiding.ts';
+import { scriptsOf } from '../../page-scripts/page-scripts.ts';
 import { inTurns, SliceSize } from '../../lib/turn-budget.ts';
 
 /** Chromium cannot draw a larger surface and repeats or blanks what is beyond; WebP sizes have 14 bits. */
@@ -53,6 +55,10 @@ const readScreen = `() => {
   return { innerWidth, innerHeight, scale: devicePixelRatio, hidesContent: points.some(scrollerAt) };
 }`;
 
+const { waitUntilShown } = scriptsOf(hiding);
+/** Snippets against flicker show a page after four or five seconds, whatever has not loaded. */
+const shownMsMax = 5000;
+
 /** One that lasts longer is no transition to a final state. */
 const animationsMsMax = 1000;
 const animationsMax = 500;
@@ -83,6 +89,7 @@ export class Capture {
   async screenshot(options: ScreenshotOptions, limits: CaptureLimits): Promise<Screenshot> {
     const by = new Deadline(limits);
     const warnings: string[] = [];
+    if (!(await this.#untilShown(by))) warnings.push('page_hidden');
     if (options.scrollFirst) warnings.push(...(await scrollThrough(this.#contexts, this.#frames.tab.id, by)));
     const transparent = options.omitBackground === true && options.format !== 'jpeg';
     try {
@@ -101,6 +108,7 @@ export class Capture {
   /** Prints the page to a PDF document. @throws PageError */
   async pdf(options: PdfOptions, limits: CaptureLimits): Promise<Buffer> {
     const by = new Deadline(limits);
+    await this.#untilShown(by);
     if (options.scrollFirst === true) await scrollThrough(this.#contexts, this.#frames.tab.id, by);
     return printPdf(this.#frames.main, options, { by, maxBytes: limits.maxBytes });
   }
@@ -130,6 +138,19 @@ export class Capture {
       return { x: 0, y: 0, width, height, scale };
     }
     return { x: shown.pageX, y: shown.pageY, width: innerWidth, height: innerHeight, scale };
+  }
+
+  /** A page that hides itself while it loads is given time to show itself. Returns false for one that still does not. */
+  async #untilShown(by: Deadline): Promise<boolean> {
+    const withinMs = this.#contexts.timeoutScale.ms(shownMsMax, by.leftMs / 4);
+    const options = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs / 2) };
+    try {
+      return (await this.#contexts.call<boolean>(this.#frames.tab.id, waitUntilShown, [withinMs], options)) !== false;
+    } catch (error) {
+      // A page that does not answer says nothing of it.
+      if (error instanceof PageError && error.reason === 'timeout') return true;
+      throw error;
+    }
   }
 
   /** Waits for animations and transitions that end soon, so that what they bring is shown as it stays. @throws PageError */

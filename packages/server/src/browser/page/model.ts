@@ -101,7 +101,7 @@ export interface ScreenshotOptions {
  * One image; a page above 16384 px comes in tiles, top to bottom.
  * All lengths are in pixels of the image: CSS px times the device scale factor.
  * Warnings: `page_keeps_growing` if `scrollFirst` did not reach the end, `page_cut` if the page exceeds the maximum image size,
- * `scroll_area_cut` if a full page is mostly an element that scrolls by itself.
+ * `scroll_area_cut` if a full page is mostly an element that scrolls by itself, `page_hidden` if styles hide the whole page.
  */
 export interface Screenshot {
   tiles: { data: Buffer; width: number; height: number; y: number }[];

@@ -17,6 +17,14 @@ const byPage: Record<PageError['reason'], StepErrorCode> = {
   not_possible: 'not_actionable',
 };
 
+const byNavigation: Partial<Record<NavigationError['reason'], StepErrorCode>> = {
+  timeout: 'timeout',
+  page_crashed: 'page_lost',
+  download: 'not_a_page',
+};
+const notAPage =
+  'The URL is a file, such as a PDF, that the browser downloads, and not a page. Use a `download` step, or fetch the URL for its content.';
+
 const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
   too_large: 'too_large',
   timeout: 'timeout',
@@ -30,11 +38,9 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
   if (error instanceof PageError) return new StepFailed(byPage[error.reason], sentence(error.message), { cause: error });
   if (error instanceof NavigationError)
     return new StepFailed(
-      error.reason === 'timeout' ? 'timeout' : error.reason === 'page_crashed' ? 'page_lost' : 'navigation_failed',
-      sentence(error.message),
-      {
-        cause: error,
-      },
+      byNavigation[error.reason] ?? 'navigation_failed',
+      error.reason === 'download' ? notAPage : sentence(error.message),
+      { cause: error },
     );
   if (error instanceof TabNotFound || attempt?.page.closed.aborted)
     return new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
@@ -58,5 +64,6 @@ const final: ReadonlySet<StepErrorCode> = new Set([
   'invalid_value',
   'file_not_found',
   'too_large',
+  'not_a_page',
 ]);
 export const isFinal = ({ code }: StepFailed): boolean => final.has(code);
