@@ -10,8 +10,8 @@ export interface RawBrowser {
   folder: string;
 }
 
-/** A plain headless Chromium with its own DevTools port. */
-const flags = [
+/** Of a plain headless Chromium. */
+export const rawFlags = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -22,14 +22,15 @@ const flags = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
-  '--remote-debugging-port=0',
 ];
 const launchTimeoutMs = 30_000;
 
 /** Resolves when Chromium prints its DevTools URL. */
 export async function launchRaw(stage: Stage, chromium: string): Promise<RawBrowser> {
   const folder = stage.folder('raw');
-  const child = stage.start(chromium, [...flags, `--user-data-dir=${folder}`, 'about:blank'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const child = stage.start(chromium, [...rawFlags, '--remote-debugging-port=0', `--user-data-dir=${folder}`, 'about:blank'], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
   if (!child.stderr) throw new Error('Chromium was started without a pipe for its messages');
   const lines = createInterface({ input: child.stderr });
   const timer = setTimeout(() => child.kill('SIGKILL'), launchTimeoutMs);
