@@ -10,6 +10,7 @@ import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';
 import { orAbort } from '../lib/or-abort.ts';
 import { openToken, sealToken } from '../lib/sealed-token.ts';
+import { WriteGroup } from '../lib/write-group.ts';
 import { connectTokenPrefix } from '../lib/credential-prefixes.ts';
 import { invalidConnectToken, type ConnectTokens, type Keys } from '../keys/keys.ts';
 import type { Owners } from '../owners/owners.ts';
@@ -30,6 +31,8 @@ const pingMs = 20_000;
 const unreadBytesMax = 256 * 1024;
 /** Not until it has read: some clients read nothing while they send. */
 const unreadWaitMs = 10;
+
+const asText = { binary: false };
 
 interface CdpConnectionsDeps {
   sessions: Sessions;
@@ -160,6 +163,7 @@ export class CdpConnections {
     const socket = await upgrade.accept({ sessionId: session.record.sessionId });
     if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
     const bridge = new Bridge(socket);
+    const writes = new WriteGroup(upgrade.socket);
     const close = (reason: Parameters<Connection['close']>[0]): void => {
       bridge.end();
       closeSocket(socket, reason);
@@ -179,7 +183,8 @@ export class CdpConnections {
         await machine.browser.connectClient({
           send: (message) => {
             if (!upgrade.hasRoom(socket)) return false;
-            socket.send(message, { binary: false });
+            writes.add();
+            socket.send(message, asText);
             return true;
           },
           onClose: (reason) => this.#onClientClose(session, socket, reason),

@@ -37,13 +37,15 @@ export class ClientContexts<C extends object> {
     return contextsMax - this.#contexts.size - creating;
   }
 
-  /** Call it for each command that is forwarded to the browser. */
-  onCommand(client: C, key: string, { method, params }: { method: string; params: Record<string, unknown> }): void {
-    const { browserContextId, disposeOnDetach } = params;
-    if (method === 'Target.createBrowserContext')
-      this.#ownerOf(client).calls.push({ key, contextId: null, disposeOnDetach: disposeOnDetach === true });
-    else if (method === 'Target.disposeBrowserContext' && typeof browserContextId === 'string' && this.#contexts.has(browserContextId))
-      this.#ownerOf(client).calls.push({ key, contextId: browserContextId, disposeOnDetach: false });
+  /** A client sends `Target.createBrowserContext`. */
+  onCreate(client: C, key: string, { disposeOnDetach }: Record<string, unknown>): void {
+    this.#ownerOf(client).calls.push({ key, contextId: null, disposeOnDetach: disposeOnDetach === true });
+  }
+
+  /** A client sends `Target.disposeBrowserContext`. */
+  onDispose(client: C, key: string, { browserContextId }: Record<string, unknown>): void {
+    if (typeof browserContextId !== 'string' || !this.#contexts.has(browserContextId)) return;
+    this.#ownerOf(client).calls.push({ key, contextId: browserContextId, disposeOnDetach: false });
   }
 
   /** Call it for each message from the browser. */

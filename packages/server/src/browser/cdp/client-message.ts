@@ -27,11 +27,11 @@ export function parseMessage(raw: string | Buffer): ClientMessage | MessageError
   } catch {
     return { code: -32700, message: 'JSON: the message cannot be parsed' };
   }
-  return toMessage(value);
+  return toMessage(value, raw.length);
 }
 
-/** The same of JSON that is parsed. */
-export function toMessage(value: unknown): ClientMessage | MessageError {
+/** The same of JSON that is parsed. `length` of its text, where it is known: each level takes two characters. */
+export function toMessage(value: unknown, length = Infinity): ClientMessage | MessageError {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { code: -32600, message: 'Message must be an object' };
   const { id, method, params, sessionId, ...others } = value as Record<string, unknown>;
   if (typeof id !== 'number' || !Number.isInteger(id) || Math.abs(id) > 2 ** 31 - 1)
@@ -44,7 +44,7 @@ export function toMessage(value: unknown): ClientMessage | MessageError {
   if (params === undefined || params === null) return { id, method, params: {}, sessionId };
   if (typeof params !== 'object' || Array.isArray(params))
     return { id, code: -32600, message: "Message may have object 'params' property" };
-  if (!isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${paramsDepthMax}` };
+  if (length > 2 * paramsDepthMax && !isShallow(params)) return { id, code: -32600, message: `'params' is deeper than ${paramsDepthMax}` };
   return { id, method, params: params as Record<string, unknown>, sessionId };
 }
 

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { allowedCommands, refusedCommands } from './client-commands.ts';
-import { applyRules, isHiddenAddress, ruledCommands, type RuleContext } from './client-rules.ts';
+import { applyRules as decide, isHiddenAddress, ruledCommands, type RuleContext } from './client-rules.ts';
 import { protocolDocument } from './json-endpoints.ts';
 
 const uploads = new Map([
@@ -18,6 +18,7 @@ const context: RuleContext = {
   pageId: null,
   uploadPath: (name) => uploads.get(name) ?? null,
 };
+const applyRules = (method: string, params: Record<string, unknown>, of: RuleContext) => decide(method, params, () => of);
 const kind = (method: string, params: Record<string, unknown> = {}, more: Partial<RuleContext> = {}): string =>
   applyRules(method, params, { ...context, ...more }).kind;
 

@@ -190,9 +190,9 @@ export const addressNames = ['url', 'initialUrl', 'targetUrl'];
 const forbiddenSchemes = /^(file|filesystem|chrome|chrome-[a-z]+|devtools|view-source|about|isolated-app):$/;
 
 /** Decides about one command. One that no table names is refused with the browser's own reply to an unknown one. */
-export function applyRules(method: string, params: ClientParams, context: RuleContext): RuleDecision {
+export function applyRules(method: string, params: ClientParams, context: () => RuleContext): RuleDecision {
   const rule = rules.get(method);
-  if (rule) return rule(params, context);
+  if (rule) return rule(params, context());
   if (refusedCommands.has(method)) return refuse('This command belongs to the machine and is not available in this session');
   if (!allowedCommands.has(method)) return { kind: 'refuse', message: `'${method.slice(0, 100)}' wasn't found`, code: -32601 };
   for (const name of addressNames) {

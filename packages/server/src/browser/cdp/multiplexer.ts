@@ -39,6 +39,12 @@ const clientErrorsMax = 10;
 /** Of the worker's own commands on clients' sessions. No client can send it. */
 const ownCommandId = -(2 ** 31);
 
+interface Tracked {
+  attachment: Attachment<Client>;
+  id: number;
+  params: ClientMessage['params'];
+}
+
 interface MultiplexerDeps {
   log: Log;
   ruleContext(pageId: string | null): RuleContext;
@@ -70,6 +76,8 @@ export interface PausedTarget {
   isPopup: boolean;
 }
 
+const keyOf = ({ attachment, id }: Tracked): string => `${attachment.sessionId} ${id}`;
+
 export class Multiplexer {
   readonly #connection: Connection;
   readonly #deps: MultiplexerDeps;
@@ -80,6 +88,37 @@ export class Multiplexer {
   /** Of all clients together, so that a session with many has no more than one with one. */
   readonly #turn = new TurnBudget();
   readonly #contexts = new ClientContexts<Client>();
+  /** Of commands whose effects, or whose replies, are of interest here. */
+  readonly #trackers = new Map<string, (command: Tracked) => void>(
+    Object.entries({
+      'Browser.setContentsSize': ({ params }) => this.#deps.onWindowChanged({ windowId: params['windowId'] }),
+      'Browser.setDownloadBehavior': ({ attachment: { client }, params: { downloadPath } }) => {
+        if (typeof downloadPath === 'string') client.downloadsFolder = downloadPath;
+      },
+      'Browser.setWindowBounds': ({ params }) => this.#deps.onWindowChanged({ windowId: params['windowId'] }),
+      'Emulation.clearDeviceMetricsOverride': ({ attachment: { targetId } }) => this.#deps.onWindowChanged({ targetId }),
+      'Page.bringToFront': ({ attachment: { targetId } }) => this.#activate(targetId),
+      'Page.disable': ({ attachment }) => void (attachment.isWatchingPage = false),
+      'Page.enable': ({ attachment }) => {
+        attachment.isWatchingPage = true;
+        if (attachment.targetId !== null) this.#deps.onWatching(attachment.targetId);
+      },
+      'Page.navigate': ({ attachment: { replies }, id, params }) => replies.onReply(id, (reply) => this.#withNetError(reply, params)),
+      'Target.activateTarget': ({ params }) => this.#activate(params['targetId']),
+      'Target.attachToTarget': ({ attachment: { replies }, id }) => replies.onReply(id, (reply) => this.#withoutHiddenSession(reply)),
+      // A page that closes while it is paused leaves its opener paused.
+      'Target.closeTarget': ({ params: { targetId } }) => {
+        if (typeof targetId === 'string') this.#resumption.release(targetId);
+      },
+      'Target.createBrowserContext': (command) => this.#contexts.onCreate(command.attachment.client, keyOf(command), command.params),
+      'Target.createTarget': (command) => this.#countTab(command),
+      'Target.disposeBrowserContext': (command) => this.#contexts.onDispose(command.attachment.client, keyOf(command), command.params),
+      'Target.getTargetInfo': ({ attachment: { replies }, id }) => replies.onReply(id, withoutHiddenTarget),
+      'Target.getTargets': ({ attachment: { replies, client }, id }) =>
+        replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || client.isForeign(info))),
+      'Target.setAutoAttach': ({ attachment: { sessionId }, params }) => this.#attachments.onAutoAttach(sessionId, params),
+    } satisfies Record<string, (command: Tracked) => void>),
+  );
 
   constructor(connection: Connection, options: MultiplexerDeps) {
     this.#connection = connection;
@@ -275,7 +314,6 @@ export class Multiplexer {
 
   #receive(client: Client, raw: string | Buffer): Promise<void> | undefined {
     if (!client.isOpen) return undefined;
-    this.#deps.onActivity();
     if (raw.length > largeBytesMin) return this.#receiveLarge(client, raw);
     this.#turn.isSpent();
     return this.#take(client, parseMessage(raw));
@@ -288,6 +326,7 @@ export class Multiplexer {
 
   #take(client: Client, message: ClientMessage | MessageError): Promise<void> | undefined {
     const backlog = 'code' in message ? this.#sendError(client, message) : this.#applyRules(client, message);
+    this.#deps.onActivity();
     return this.#connection.drained() ?? backlog?.room() ?? (this.#turn.isSpent() ? nextTurn() : undefined);
   }
 
@@ -306,7 +345,7 @@ export class Multiplexer {
       return undefined;
     }
     const pageId = attachment.targetType === 'page' ? attachment.targetId : null;
-    const decision = applyRules(method, params, this.#deps.ruleContext(pageId));
+    const decision = applyRules(method, params, () => this.#deps.ruleContext(pageId));
     if (decision.kind === 'refuse') {
       this.#send(client, JSON.stringify({ id, error: { code: decision.code ?? -32000, message: decision.message }, sessionId }));
       return undefined;
@@ -318,22 +357,28 @@ export class Multiplexer {
       return undefined;
     }
     if (decision.kind === 'crash') return this.#crash(attachment, id);
-    this.#trackCommand(attachment, { id, method, params });
-    this.#contexts.onCommand(client, `${sessionId ?? client.sessionId} ${id}`, { method, params });
+    this.#trackers.get(method)?.({ attachment, id, params });
     // Serialized again from the checked values, so that the browser cannot read anything else.
     const checkedParams = decision.kind === 'rewrite' ? decision.params : params;
     const checked = JSON.stringify({ id, method, params: checkedParams, sessionId: sessionId ?? client.sessionId });
     const message = texts?.fill(checked) ?? checked;
     attachment.backlog.onCommand();
+    if (method === 'Runtime.runIfWaitingForDebugger')
+      this.#resume(attachment, {
+        send: () => this.#connection.forward(message),
+        answer: () => {
+          attachment.backlog.onReply();
+          this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
+        },
+      });
+    else this.#connection.forward(message);
+    // What follows has time while the browser works.
     if (drivingCommands.has(method)) this.#onDriving(attachment);
-    const send = (): void => this.#connection.forward(message);
-    const answer = (): void => {
-      attachment.backlog.onReply();
-      this.#send(client, JSON.stringify({ id, result: {}, sessionId }));
-    };
-    if (method === 'Runtime.runIfWaitingForDebugger') this.#resume(attachment, { send, answer });
-    else send();
     return attachment.backlog;
+  }
+
+  #activate(targetId: unknown): void {
+    if (typeof targetId === 'string') this.#deps.onActivate(targetId);
   }
 
   #onDriving(attachment: Attachment<Client>): void {
@@ -363,30 +408,6 @@ export class Multiplexer {
     else this.#resumption.resume(targetId, client, command);
   }
 
-  #trackCommand(attachment: Attachment<Client>, { id, method, params }: Pick<ClientMessage, 'id' | 'method' | 'params'>): void {
-    const { targetId, replies } = attachment;
-    const { downloadPath } = params;
-    if (method === 'Browser.setDownloadBehavior' && typeof downloadPath === 'string') attachment.client.downloadsFolder = downloadPath;
-    else if (method === 'Page.enable') {
-      attachment.isWatchingPage = true;
-      if (targetId !== null) this.#deps.onWatching(targetId);
-    } else if (method === 'Page.disable') attachment.isWatchingPage = false;
-    else if (method === 'Emulation.clearDeviceMetricsOverride') this.#deps.onWindowChanged({ targetId });
-    else if (method === 'Browser.setWindowBounds' || method === 'Browser.setContentsSize')
-      this.#deps.onWindowChanged({ windowId: params['windowId'] });
-    else if (method === 'Page.bringToFront' && targetId !== null) this.#deps.onActivate(targetId);
-    else if (method === 'Target.activateTarget' && typeof params['targetId'] === 'string') this.#deps.onActivate(params['targetId']);
-    else if (method === 'Target.setAutoAttach') this.#attachments.onAutoAttach(attachment.sessionId, params);
-    else if (method === 'Target.getTargets')
-      replies.onReply(id, (reply) => withoutTargets(reply, (info) => isHidden(info) || attachment.client.isForeign(info)));
-    else if (method === 'Target.getTargetInfo') replies.onReply(id, withoutHiddenTarget);
-    else if (method === 'Target.attachToTarget') replies.onReply(id, (reply) => this.#withoutHiddenSession(reply));
-    else if (method === 'Target.createTarget') this.#countTab(attachment, id, params);
-    // A page that closes while it is paused leaves its opener paused.
-    else if (method === 'Target.closeTarget' && typeof params['targetId'] === 'string') this.#resumption.release(params['targetId']);
-    else if (method === 'Page.navigate') replies.onReply(id, (reply) => this.#withNetError(reply, params));
-  }
-
   #withNetError(reply: Reply, { url }: Record<string, unknown>): Reply {
     const result = this.#connection.netErrors.inReply(reply.result, String(url)) as Reply['result'];
     return result ? { ...reply, result } : reply;
@@ -399,7 +420,7 @@ export class Multiplexer {
   }
 
   /** Tabs that clients open at the same time are counted before the browser has opened them. */
-  #countTab({ client, replies }: Attachment<Client>, id: number, { background }: ClientMessage['params']): void {
+  #countTab({ attachment: { client, replies }, id, params: { background } }: Tracked): void {
     client.openingTabs += 1;
     replies.onReply(id, (reply) => {
       client.openingTabs -= 1;

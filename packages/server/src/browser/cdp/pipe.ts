@@ -4,6 +4,7 @@
  */
 import type { Duplex } from 'node:stream';
 import { TurnBudget } from '../../lib/turn-budget.ts';
+import { WriteGroup } from '../../lib/write-group.ts';
 import { LargeReply, replyBytesMax } from './large-reply.ts';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
@@ -96,6 +97,7 @@ export class Pipe {
   readonly #events: PipeEvents;
   readonly #splitter = new FrameSplitter();
   readonly #turn = new TurnBudget();
+  readonly #writes: WriteGroup;
   /** Messages of a chunk that wait for the next turn. */
   #waiting: Buffer[] = [];
   #drained: PromiseWithResolvers<void> | null = null;
@@ -104,6 +106,7 @@ export class Pipe {
   constructor(stream: Duplex, events: PipeEvents) {
     this.#stream = stream;
     this.#events = events;
+    this.#writes = new WriteGroup(stream);
     stream.on('data', this.#onData);
     stream.on('drain', this.#onDrain);
     stream.on('end', this.#onEnd);
@@ -116,6 +119,7 @@ export class Pipe {
   /** A large message comes in parts, which are not joined. */
   write(message: string | (string | Buffer)[]): void {
     if (!this.#open) return;
+    this.#writes.add();
     if (typeof message === 'string') this.#stream.write(`${message}\0`);
     else {
       this.#stream.cork();
