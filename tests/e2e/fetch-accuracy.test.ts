@@ -7,6 +7,7 @@ import { exchanges, serve, type Exchange, type Served } from '../corpus/corpus.t
 import type { Client } from '../harness.ts';
 import { Service, eventually } from './service.ts';
 import { page as pageOf, startSite, type Site } from './site.ts';
+import { assertPrompt } from '../yardstick.ts';
 
 /** Browsers and the egress refuse ports for different reasons, and neither blames the site. */
 const reasons: Record<string, readonly string[]> = {
@@ -159,7 +160,7 @@ describe('the classification of a fetched page', () => {
     ] as const) {
       const since = performance.now();
       const answer = await get({ url: site.url + path, timeout_ms: 20_000 });
-      assert.ok(performance.now() - since < 15_000, `it took ${Math.round(performance.now() - since)} ms`);
+      assertPrompt(since, 15_000);
       assert.deepEqual([answer.status, answer.status_code, answer.final_url], ['ok', 200, site.url + final]);
       assert.equal((answer.raw?.bytes ?? 0) > 0, path === '/on-to-data');
     }

@@ -6,6 +6,7 @@ import type { Client } from '../harness.ts';
 import { fetchHostilePages } from './fetch-hostile-pages.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
+import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout, on a busy machine. */
 const graceMs = 20_000;
@@ -100,7 +101,7 @@ describe('a fetch of hostile content', () => {
       ...body,
     });
     const took = performance.now() - since;
-    assert.ok(took < timeoutMs + graceMs, `it took ${Math.round(took)} ms`);
+    assertShort(took, timeoutMs + graceMs);
     assert.equal(answer.url, site.url + path);
     return answer;
   };

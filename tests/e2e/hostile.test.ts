@@ -24,6 +24,7 @@ import { RawDevtools } from './raw-devtools.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { connectToSession } from './connected-session.ts';
+import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout for stopping the page and answering. What is not stopped is never answered. */
 const graceMs = 20_000;
@@ -58,7 +59,7 @@ describe('hostile pages, sites and clients', () => {
     const since = performance.now();
     const reply = await go(params, path, { timeout_ms });
     const took = performance.now() - since;
-    assert.ok(took < timeout_ms + graceMs, `${path} took ${Math.round(took)} ms`);
+    assertShort(took, timeout_ms + graceMs, path);
     return reply;
   };
   const failure = ({ body, status }: Reply<unknown>): unknown =>
