@@ -54,3 +54,38 @@ describe('when the identity provider is available again', () => {
     assert.equal((await served.call(listOwnKeys)).status, 200);
   });
 });
+
+describe('a signing key of the identity provider', () => {
+  /** The service asks for keys at most so often, and uses what it knows for at most so long. */
+  const [coolDownMs, maxAgeMs] = [31_000, 10 * 60_000 + 1000];
+
+  it('may be exchanged: the new one is accepted soon, and one that is withdrawn is refused within ten minutes', async () => {
+    issuer.isUnavailable = false;
+    clock.advance(maxAgeMs);
+    assert.equal((await served.call(listOwnKeys)).status, 200);
+    const signBefore = await issuer.rotate();
+    clock.advance(coolDownMs);
+    const status = async (key: string): Promise<number> => (await served.call(listOwnKeys, { key })).status;
+    assert.deepEqual([await status(await issuer.token()), await status(await signBefore())], [200, 200], 'both are published');
+
+    issuer.withdraw();
+    clock.advance(maxAgeMs);
+    assert.equal(await status(await issuer.token()), 200);
+    await served.refuse(listOwnKeys, 'invalid_login_token', { key: await signBefore() });
+    // Who has the old key names the new one, or none.
+    await served.refuse(listOwnKeys, 'invalid_login_token', { key: await signBefore({}, { kid: 'key-2' }) });
+    await served.refuse(listOwnKeys, 'invalid_login_token', { key: await signBefore({}, { kid: undefined }) });
+  });
+
+  it('that was never published is refused, and costs no other caller their sign-in', async () => {
+    const other = await startIssuer(clock);
+    try {
+      const claims = { iss: issuer.url };
+      for (let n = 0; n < 20; n += 1)
+        await served.refuse(listOwnKeys, 'invalid_login_token', { key: await other.token(claims, { kid: `made-up-${n}` }) });
+      assert.equal((await served.call(listOwnKeys)).status, 200);
+    } finally {
+      await other.close();
+    }
+  });
+});

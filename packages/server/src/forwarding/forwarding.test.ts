@@ -160,6 +160,21 @@ describe('the internal listener', () => {
     }
   });
 
+  it('refuses an identity that was sent before: to another worker’s certificate, for another request, and later', async () => {
+    const { port, calls } = await listening(here);
+    const [sender, thief] = [await credentialsOf(other).open(), await credentialsOf(third).open()];
+    const captured = { [identityHeader]: identity(other, here) };
+    assert.equal(await ask(port, sender, captured), 200);
+    assert.equal(await ask(port, thief, captured), 400, 'it is bound to the certificate of its sender');
+    for (const path of ['/v1/sessions?limit=1', '/v1/keys', '/v1/sessions/', '//v1/sessions'])
+      assert.equal(await ask(port, sender, captured, path), 400, path);
+    // Its life, and what the clocks of workers may differ by.
+    const minutesAgo = (minutes: number): Date => new Date(Date.now() - minutes * 60_000);
+    const old = { [identityHeader]: identity(other, here, '/v1/sessions', 'GET', secret, minutesAgo(17)) };
+    assert.equal(await ask(port, sender, old), 400);
+    assert.equal(calls.length, 1);
+  });
+
   it('closes though another worker is about to finish its handshake', { timeout: 60_000 }, async () => {
     const { port, credentials, close } = await listening(here);
     const early = connect(port, '127.0.0.1');
