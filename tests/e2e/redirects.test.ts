@@ -65,8 +65,8 @@ const pages: Record<string, Page> = {
 };
 
 const site = createServer((request, response) => {
-  const found = pages[(request.url ?? '').replace(/[?].*/, '')];
-  const html = typeof found === 'function' ? found(request, response) : (found ?? '<p>Wrong page</p>');
+  const page = pages[(request.url ?? '').replace(/[?].*/, '')];
+  const html = typeof page === 'function' ? page(request, response) : (page ?? '<p>Wrong page</p>');
   if (typeof html === 'string') response.setHeader('content-type', 'text/html').end(html);
 });
 

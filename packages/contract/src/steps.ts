@@ -36,6 +36,14 @@ export const stepErrorCodes = [
 ] as const;
 export type StepErrorCode = (typeof stepErrorCodes)[number];
 
+export const FailedLoad = z
+  .object({
+    reason: z.string().describe('Why the page could not be loaded, as in the error `navigation_failed`.'),
+    net_error: z.string().nullable().describe('Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none.'),
+  })
+  .optional()
+  .describe('What a page that could not be loaded failed with; only of such a failure.');
+
 export const StepResult = z
   .object({
     index: z.int().describe('Position of the step in its list, from 0.'),
@@ -51,6 +59,7 @@ export const StepResult = z
       .object({
         code: z.string().meta({ description: `Error code: one of ${stepErrorCodes.map((code) => `\`${code}\``).join(', ')}.` }),
         message: z.string().describe('What went wrong and what to do.'),
+        details: FailedLoad,
       })
       .optional()
       .describe('Error of the step. Also present if the step is `skipped` because it is optional.'),

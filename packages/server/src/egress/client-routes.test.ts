@@ -6,8 +6,11 @@ import { connect, createServer } from 'node:net';
 import { createServer as createTlsServer } from 'node:tls';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { isRetryableFailure } from '@berth/contract';
 import { Server as ProxyServer } from 'proxy-chain';
 import { bareSite, client } from './client.fixture.ts';
+import { dnsServer } from './dns.fixture.ts';
+import { SystemNames } from './system-names.ts';
 import { direct, eventually, listen, site } from './testing.ts';
 import type { TestServer } from './testing.ts';
 import type { EgressPolicy } from './egress.ts';
@@ -263,4 +266,22 @@ test('is held to a policy that is applied while it keeps connections', async (t)
   await fetch(`http://127.0.0.1:${target.port}/`);
   route.apply({ ...direct, allowedDomains: ['other.example'] });
   assert.equal((await failure(`http://127.0.0.1:${target.port}/`)).reason, 'blocked_by_policy');
+});
+
+test('distinguishes a name that does not exist from a server that fails or is silent', async (t) => {
+  const dns = await dnsServer(t, {});
+  const { resolve } = new SystemNames({ servers: [dns.address], hostsPath: '/dev/null' });
+  const { failure } = client(t, { resolver: resolve, limits: { resolveTimeoutMs: 500 } });
+  for (const [name, netError, retryable] of [
+    ['no.none.test', 'net::ERR_NAME_NOT_RESOLVED', false],
+    ['a.broken.test', 'net::ERR_NAME_RESOLUTION_FAILED', true],
+    ['silent.test', 'net::ERR_NAME_RESOLUTION_FAILED', true],
+  ] as const) {
+    const failed = await failure(`http://${name}/`);
+    assert.deepEqual(
+      [failed.reason, failed.netError, isRetryableFailure(failed.reason, failed.netError)],
+      ['dns_failed', netError, retryable],
+      name,
+    );
+  }
 });

@@ -1,5 +1,5 @@
 /** How a flow fails, and what its caller reads about it. */
-import { ServiceError, type StepResult, type WorkError } from '@berth/contract';
+import { ServiceError, isRetryableFailure, type StepResult, type WorkError } from '@berth/contract';
 import { toFetchError } from '../fetch/fetch.ts';
 
 /** The end of a flow, with an error for the caller. */
@@ -22,9 +22,10 @@ const retryableCodes = new Set(['timeout', 'page_lost', 'navigation_failed', 'do
 
 /** `index`: in the whole run. */
 export function toStepFailure({ type, error }: StepResult, index: number): FlowFailed {
-  const { code = 'timeout', message = 'The step failed.' } = error ?? {};
-  const retryable = retryableCodes.has(code);
-  return new FlowFailed(code, `Step ${index} (${type}) failed: ${message}`, { retryable, details: { step_index: index, step_type: type } });
+  const { code = 'timeout', message = 'The step failed.', details: load } = error ?? {};
+  const retryable = load ? isRetryableFailure(load.reason, load.net_error) : retryableCodes.has(code);
+  const details = { step_index: index, step_type: type, ...load };
+  return new FlowFailed(code, `Step ${index} (${type}) failed: ${message}`, { retryable, details });
 }
 
 export const createTimeoutFailure = (timeoutMs: number): WorkError => ({

@@ -1,4 +1,4 @@
-import { boundedList, boundedString } from '@berth/contract';
+import { boundedList, boundedString, isRetryableFailure } from '@berth/contract';
 import { z } from 'zod';
 import { nextTurn, TurnBudget } from '../../lib/turn-budget.ts';
 import { NavigationError, PageError } from '../../browser/browser.ts';
@@ -146,13 +146,14 @@ class Crawl {
   /** The first page decides on which host the crawl stays, because it may redirect to another one. False when the output is full. */
   async #visit(next: Queued): Promise<boolean> {
     const { depth: depthMax, same_host: sameHost } = this.#request;
-    const { page, links, canonical, isFile } = await readPage(this.#run, next, this.#request.markdown);
+    const { page, links, canonical, isFile, failure } = await readPage(this.#run, next, this.#request.markdown);
     if (isFile) {
       this.#addFile(page.url);
       return true;
     }
     if (page.error !== null) {
-      if (this.#host === null) throw new FlowFailed('navigation_failed', page.error, { retryable: true });
+      const { retryable, details } = failure?.error ?? { retryable: true };
+      if (this.#host === null) throw new FlowFailed('navigation_failed', page.error, { retryable, ...(details ? { details } : {}) });
       this.#pages.push(page);
       return true;
     }
@@ -232,6 +233,8 @@ interface PageRead {
   links: string[];
   canonical: string | null;
   isFile: boolean;
+  /** Why the page could not be opened. */
+  failure?: FlowFailed;
 }
 
 async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean): Promise<PageRead> {
@@ -247,7 +250,8 @@ async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean)
     return { page, links, canonical, isFile: false };
   } catch (error) {
     if (!(error instanceof FlowFailed || error instanceof PageError)) throw error;
-    return { page: { ...withoutContent, error: error.message }, links: [], canonical: null, isFile: false };
+    const failure = error instanceof FlowFailed ? { failure: error } : {};
+    return { page: { ...withoutContent, error: error.message }, links: [], canonical: null, isFile: false, ...failure };
   }
 }
 
@@ -260,7 +264,11 @@ function openPage(run: FlowRun, url: string): Promise<boolean> {
     } catch (error) {
       if (!(error instanceof NavigationError)) throw error;
       if (error.reason === 'download') return false;
-      throw new FlowFailed(error.reason === 'timeout' ? 'timeout' : 'navigation_failed', error.message, { retryable: true });
+      const { reason, netError } = error;
+      throw new FlowFailed(reason === 'timeout' ? 'timeout' : 'navigation_failed', error.message, {
+        retryable: isRetryableFailure(reason, netError),
+        details: { reason, net_error: netError },
+      });
     }
   });
 }

@@ -1,5 +1,5 @@
 /** Converts errors to the failure of a step. */
-import type { StepErrorCode } from '@berth/contract';
+import type { StepErrorCode, StepResult } from '@berth/contract';
 import { NavigationError, PageError, TabNotFound } from '../../browser/browser.ts';
 import { ContentFailed } from '../../content/content.ts';
 import { AttemptTimeout, type Attempt } from './attempt.ts';
@@ -48,6 +48,12 @@ export function toStepFailed(error: unknown, attempt: Attempt | null): StepFaile
   if (error instanceof AttemptTimeout)
     return new StepFailed('timeout', `The step did not finish within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
   return null;
+}
+
+/** What callers read of it. A page that could not be loaded has its reason, which says whether to try again. */
+export function toStepError({ code, message, cause }: StepFailed): NonNullable<StepResult['error']> {
+  if (!(cause instanceof NavigationError)) return { code, message };
+  return { code, message, details: { reason: cause.reason, net_error: cause.netError } };
 }
 
 /** Whether the step only ran out of time: its message names a part of the run's time. */

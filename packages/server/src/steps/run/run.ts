@@ -6,7 +6,7 @@ import { perform } from '../acts/acts.ts';
 import { type ActScope, Attempt, type Root } from './attempt.ts';
 import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
-import { isFinal, isOutOfTime, toStepFailed } from './failure.ts';
+import { isFinal, isOutOfTime, toStepError, toStepFailed } from './failure.ts';
 import { Limits } from './limits.ts';
 import { canHeal, StepHealing } from '../locators/healing.ts';
 import { enterFrames, formatSelectors, locateAll, locateFrom } from '../locators/locate.ts';
@@ -135,7 +135,7 @@ export class Run {
       status: isSkipped ? 'skipped' : failure ? 'error' : 'ok',
       duration_ms: Math.round(clock.monotonicMs() - startMs),
       ...(result?.output === undefined ? {} : { output: result.output }),
-      ...(failure ? { error: { code: failure.code, message: failure.message } } : {}),
+      ...(failure ? { error: toStepError(failure) } : {}),
       ...(result?.selectorUsed === undefined ? {} : { selector_used: result.selectorUsed }),
       ...(result?.isHealed === true ? { healed: true } : {}),
       ...(warnings.length === 0 ? {} : { warnings }),
