@@ -95,7 +95,8 @@ const SelectStep = step('select', {
   .meta({
     id: 'SelectStep',
     description:
-      'Selects options of a list. Several values select several options of a multiple selection; an empty list ' +
+      'Selects options of a list, or a radio button of a group: of a fieldset, its legend, an ARIA group, or any button of it. ' +
+      'Several values select several options of a multiple selection; an empty list ' +
       'selects none. Exactly one of `value`, `label` and `index` is required.',
   });
 const CheckStep = step('check', {

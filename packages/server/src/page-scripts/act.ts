@@ -228,6 +228,38 @@ export function choose(element: Element, { by, wanted }: Choice): { chosen: stri
   return { chosen: picked.map((option) => option?.value ?? '') };
 }
 
+/** The radio buttons of a group: of a fieldset by itself or its legend, of an ARIA group, and of the group that a radio button is in. */
+export function radiosOf(element: Element): Element[] {
+  const page = natives();
+  const css = 'input[type="radio"], [role="radio"]';
+  const owner = page.name(element) === 'legend' ? parentOf(page, element) : element;
+  if (!owner) return [];
+  if (!page.matches(owner, css)) return page.all(owner, css);
+  if (!(owner instanceof HTMLInputElement)) return page.all(Element.prototype.closest.call(owner, '[role="radiogroup"]') ?? owner, css);
+  const name = page.attribute(owner, 'name');
+  const { form } = owner;
+  const all = page.all(page.rootOf(owner), 'input[type="radio"]') as HTMLInputElement[];
+  return name ? all.filter((each) => page.attribute(each, 'name') === name && each.form === form) : [owner];
+}
+
+/** The radio button of a group by its value, label or position. */
+export function radioOf(element: Element, { by, wanted }: Choice): Element[] {
+  const page = natives();
+  const want = wanted[0];
+  const labelOf = (radio: Element): string[] => {
+    const labels = radio instanceof HTMLInputElement ? [...(page.inputLabels(radio) ?? [])] : [radio];
+    return [page.attribute(radio, 'aria-label') ?? '', ...labels.map((label) => page.textContent(label) ?? '')].map((text) =>
+      oneLine(text),
+    );
+  };
+  return radiosOf(element)
+    .filter((radio, index) => {
+      if (by === 'index') return index === want;
+      return by === 'value' ? page.attribute(radio, 'value') === want : labelOf(radio).includes(oneLine(String(want)));
+    })
+    .slice(0, 1);
+}
+
 /** Whether a checkbox, radio button or ARIA equivalent is checked; null for other elements. */
 export function checkedState(element: Element): { checked: boolean | null; radio: boolean } {
   const page = natives();

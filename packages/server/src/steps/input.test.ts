@@ -254,3 +254,45 @@ it('stops on a page that grows without end', async () => {
     ['max', 'time'],
   );
 });
+
+it('selects a radio button by its group: a legend, a name, a label or an ARIA group', async () => {
+  const html = `<form><fieldset id=f><legend>Delivery</legend><label><input type=radio name=d value=std checked>Standard</label>
+      <label><input type=radio name=d value=exp onchange="log('exp')">Express</label></fieldset></form>
+    <form><input type=radio name=d value=exp id=other><style>.drawn input { display: none }</style>
+      <fieldset class=drawn id=g><legend>Size</legend><input type=radio name=s id=s1 value=s><label for=s1>Small</label>
+      <input type=radio name=s id=s2 value=l><label for=s2>Large</label></fieldset></form>
+    <div role=radiogroup aria-label=Colour><span role=radio aria-checked=false tabindex=0 onclick="this.ariaChecked='true'" id=red>Red</span></div>
+    <pre id=out></pre><script>log = (word) => { out.textContent += word + ' ' }</script>`;
+  const group = (selector: string, choice: object) => ({ type: 'select', selectors: [selector], timeout_ms: 3000, ...choice });
+  const state = "[document.querySelector('#f :checked').value, other.checked, s1.checked, s2.checked, red.ariaChecked]";
+  const { results, outputs } = await runInPage(html, [
+    group('text/Delivery', { label: 'Express' }),
+    group('aria/Size[role="group"]', { label: 'Large' }),
+    group('aria/Colour[role="radiogroup"]', { label: 'Red' }),
+    evaluate(state),
+    group('[name=d]', { value: 'std' }),
+    group('#g', { index: 0 }),
+    evaluate(state),
+  ]);
+  allOk(results);
+  assert.deepEqual(
+    [outputs[0], outputs[3], outputs[6]],
+    [{ selected: ['Express'] }, ['exp', false, false, true, 'true'], ['std', false, true, false, 'true']],
+  );
+});
+
+it('says which radio button a group does not have', async () => {
+  const { results } = await runInPage(
+    '<fieldset id=f><legend>Delivery</legend><label><input type=radio name=d value=a>A</label><label><input type=radio name=d value=b disabled>B</label></fieldset>',
+    [
+      { type: 'select', selectors: ['#f'], label: 'C', timeout_ms: 500, on_error: 'continue' },
+      { type: 'select', selectors: ['#f'], label: ['A', 'B'], timeout_ms: 500, on_error: 'continue' },
+      { type: 'select', selectors: ['#f'], label: 'B', timeout_ms: 500, on_error: 'continue' },
+    ],
+  );
+  assert.deepEqual(
+    results.map(({ error }) => error?.code),
+    ['not_found', 'not_actionable', 'not_actionable'],
+    JSON.stringify(results),
+  );
+});

@@ -4,6 +4,7 @@ import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import type { Choice } from '../../page-scripts/act.ts';
 import { waitUntilReady } from '../locators/ready.ts';
+import { checkRadio } from './pointer.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
@@ -60,6 +61,8 @@ export const select: Act<'select'> = async (attempt, step) => {
   const choice = choiceOf(step);
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled']);
   const field = await fieldOf(attempt, element);
+  const radios = attempt.hold(await attempt.page.find(field.frameId, scripts.radiosOf, [field], attempt.call()));
+  if (radios.length > 0) return { selected: await chooseRadio(attempt, field, { choice, force: step.force }) };
   let missing = '';
   const chosen = await chooseWhenPresent(
     attempt,
@@ -79,6 +82,17 @@ export const select: Act<'select'> = async (attempt, step) => {
   );
   return { selected: chosen };
 };
+
+/** A group of radio buttons is a list of one choice. */
+async function chooseRadio(attempt: Attempt, group: ElementRef, { choice, force }: { choice: Choice; force: boolean }): Promise<string[]> {
+  const { by, wanted } = choice;
+  if (wanted.length !== 1) throw new StepFailed('not_actionable', 'A group of radio buttons takes one choice.');
+  const find = async () =>
+    attempt.hold(await attempt.page.find(group.frameId, scripts.radioOf, [group, choice as never], attempt.call()))[0];
+  const radio = await attempt.poll(find, () => new StepFailed('not_found', `The group has no radio button with the ${by} "${wanted[0]}".`));
+  await checkRadio(attempt, radio, force);
+  return [String(wanted[0])];
+}
 
 /** Waits for options that are added later. */
 async function chooseWhenPresent(

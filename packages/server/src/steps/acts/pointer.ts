@@ -80,6 +80,21 @@ export const check: Act<'check'> = async (attempt, step) => {
   return { checked: step.state };
 };
 
+/** Checks a radio button that was found in its group. */
+export async function checkRadio(attempt: Attempt, radio: ElementRef, force: boolean): Promise<void> {
+  if ((await stateOf(attempt, radio)).checked === true) return;
+  const target = async (): Promise<Target> => {
+    const isHidden = (await findMissingState(attempt, radio, ['visible'])) === 'visible';
+    const [label] = isHidden ? attempt.hold(await attempt.page.find(radio.frameId, scripts.labelOf, [radio], attempt.call())) : [];
+    return scrollToTarget(attempt, label ?? radio, { force });
+  };
+  await clickOn(attempt, target, { ...plainClick, force });
+  // The click navigated, and the radio button went with its document.
+  if ((await findMissingState(attempt, radio, []).catch(() => 'attached')) === 'attached') return;
+  const changed = async () => ((await stateOf(attempt, radio)).checked === true ? true : undefined);
+  await attempt.poll(changed, () => new StepFailed('not_actionable', 'The click did not check the radio button.'));
+}
+
 /** A person clicks the label of a checkbox that is hidden and drawn by other elements. */
 async function pointOfBox(
   attempt: Attempt,
