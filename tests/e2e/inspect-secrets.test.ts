@@ -10,7 +10,7 @@ import { shownIn } from '../../packages/server/src/inspect/testing.ts';
 import { Service, eventually } from './service.ts';
 import { startSecretsSite, type SecretsSite } from './secrets-site.ts';
 
-/** Of the places, those that no browser can send: headers that are its own, and addresses with credentials. */
+/** The others are what no browser sends: headers that are its own, and addresses with credentials. */
 const carriedMin = 300;
 
 describe('an inspection of a site with secrets at several hundred places', { timeout: 300_000 }, () => {

@@ -1,6 +1,6 @@
 /** Escapes of URLs, of which a page may write any character of a secret in one and leave the next as it is. */
 
-/** Of printable ASCII: an escape of any other character is always the same. */
+/** Escapes of printable ASCII. Any other character is always escaped. */
 const escape = /%([2-7][\da-f])/gi;
 
 export interface Unescaped {
@@ -9,7 +9,7 @@ export interface Unescaped {
   starts: Uint32Array;
 }
 
-/** null where there is no escape. */
+/** Reads a text without its escapes; null where it has none. */
 export function readEscapes(original: string): Unescaped | null {
   const parts: string[] = [];
   const starts = new Uint32Array(original.length + 1);

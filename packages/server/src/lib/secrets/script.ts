@@ -48,11 +48,11 @@ class ScriptReading {
   readonly #open: Bracket[] = [];
   /** How many of the open brackets, from the outermost one, hold what is no JSON. */
   #tainted = 0;
-  /** Of templates: how many brackets were open where `${` began. */
+  /** How many brackets were open where each `${` of a template began. */
   readonly #templates: number[] = [];
   /** The last character outside of strings and comments that is no blank. */
   #before = -1;
-  /** Before it, no regular expression ends, so that none is looked for again. */
+  /** No regular expression ends before this place, so that none is looked for again. */
   #noExpressionUntil = 0;
 
   constructor(text: string) {

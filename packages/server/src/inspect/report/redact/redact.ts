@@ -144,7 +144,7 @@ function searched(automaton: Automaton<SearchedForm>, text: string): Span[] {
     .map(({ start, end, value }) => ({ start, end, id: value.id }));
 }
 
-/** Of a text that writes some characters of a secret in escapes of URLs, and others as they are. */
+/** Secrets that a text writes with some characters in escapes of URLs, and others as they are. */
 function searchedInEscapes(automaton: Automaton<SearchedForm>, text: string): Span[] {
   const unescaped = text.includes('%') ? readEscapes(text) : null;
   if (!unescaped) return [];
