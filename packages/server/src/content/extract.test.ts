@@ -83,6 +83,28 @@ describe('extraction', () => {
     assert.deepEqual(warnings, ['extract_failed:numbers', 'extract_failed:flag']);
   });
 
+  it('reads powers of ten, and leaves out notes and units that are raised', async () => {
+    const numbers: [string, number | null][] = [
+      ['10⁶', 1e6],
+      ['10⁻³ g', 1e-3],
+      ['−10⁶', -1e6],
+      ['3.2 × 10⁶ people', 3.2e6],
+      ['6.02x10²³', 6.02e23],
+      ['5*10^6', 5e6],
+      ['10<sup>6</sup>', 1e6],
+      ['5 × 10⁹⁹⁹', null],
+      ['45 m²', 45],
+      ['75.5 m<sup>2</sup>', 75.5],
+      ['CO₂: 400 ppm', 400],
+      ['10¹', 10],
+      ['12³', 12],
+      ['110⁶', 110],
+      ['19.99² €', 19.99],
+      ['3 × 10 cm', 3],
+    ];
+    for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
+  });
+
   it('reads numbers in the formats of any country', async () => {
     const numbers: [string, number | null][] = [
       ['1.234,56 €', 1234.56],

@@ -22,11 +22,11 @@ const isCurrency = (sign: string | undefined): boolean => sign !== undefined && 
  */
 export function toNumber(text: string, language: string | null = null): number | null {
   const { plain, decimalMark } = withPlainDigits(text.slice(0, 10_000));
-  const match = firstNumber.exec(plain);
+  const match = firstNumber.exec(withPowersOfTen(plain));
   if (!match?.groups) return null;
   const { digits = '', power = '', sign, inner = sign, end, before } = match.groups;
   if (before !== undefined && !isCurrency(before) && /^[A-Z]{3}[-−+]?[\d.,]/.test(match[0].trim())) return null;
-  const isBehind = isCurrency(currencyBehind.exec(plain.slice(match.index + match[0].length - (end?.length ?? 0)).slice(0, 20))?.[1]);
+  const isBehind = isCurrency(currencyBehind.exec(match.input.slice(match.index + match[0].length - (end?.length ?? 0)).slice(0, 20))?.[1]);
   const convention: Convention = {
     decimalMark: decimalMark ?? end ?? decimalMarkOf(language),
     isMoney: isCurrency(before) || isBehind,
@@ -36,6 +36,21 @@ export function toNumber(text: string, language: string | null = null): number |
   if (!Number.isFinite(value)) return null;
   return inner === '-' || inner === '−' ? -value : value;
 }
+
+/** Not `10¹`, which has a note. */
+const powerOfTen =
+  /(?:(?<=\d)\s?[×·⋅x*]\s?|(?<![\p{N}.,'’]|\p{N}\s))10(?:\^(?<plain>[-−+]?\d{1,3})|(?!¹(?![⁰¹²³⁴-⁹]))(?<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3}))(?!\p{N})/gu;
+const raisedSigns = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻';
+
+/** `3.2 × 10⁶` and `10^6` as `3.2e6` and `1e6`. Any other number that is raised beside one is a note. */
+const withPowersOfTen = (text: string): string =>
+  /10[\^⁺⁻⁰¹²³⁴-⁹]/.test(text)
+    ? text.replace(powerOfTen, (power, plain: string | undefined, raised: string | undefined) => {
+        const exponent =
+          plain?.replace('−', '-') ?? [...(raised ?? '')].map((letter) => '0123456789+-'[raisedSigns.indexOf(letter)]).join('');
+        return `${power.startsWith('10') ? '1' : ''}e${exponent}`;
+      })
+    : text;
 
 interface Convention {
   /** Of the language; null when that is unknown. */
