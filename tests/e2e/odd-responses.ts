@@ -102,4 +102,8 @@ export const oddHeads: readonly OddResponse[] = [
   withHeaders('a head of 200 KiB', type, `X-A: ${'x'.repeat(200_000)}`, length),
   refused('a head of 300 KiB', reply(['HTTP/1.1 200 OK', type, `X-A: ${'x'.repeat(300_000)}`]), 'net::ERR_RESPONSE_HEADERS_TOO_BIG'),
   withHeaders('3000 headers', type, ...Array.from({ length: 3000 }, (_, n) => `X-${n}: 1`), length),
+  { name: 'no content', raw: reply(['HTTP/1.1 204 No Content'], ''), status: 204, text: null },
+  { name: 'a body beside no content', raw: reply(['HTTP/1.1 204 No Content', length]), status: 204, text: null },
+  { name: 'a reset of content', raw: reply(['HTTP/1.1 205 Reset Content', type, length]), status: 205, text: null },
+  { name: 'a page that has not changed', raw: reply(['HTTP/1.1 304 Not Modified', 'ETag: "x"'], ''), status: 304, text: null },
 ];

@@ -6,7 +6,9 @@ import { BrowsableUrl, PathId, Timestamp, sessionParams } from './fields.ts';
 
 export const WaitUntil = z
   .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
-  .describe('Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network traffic).');
+  .describe(
+    'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count).',
+  );
 export type WaitUntil = z.infer<typeof WaitUntil>;
 export const BlockDetection = z
   .enum(['default', 'strict', 'off'])
@@ -19,8 +21,8 @@ export const NavigateRequest = z
     url: BrowsableUrl.describe('URL to open: `http`, `https` or `about:blank`, at most 8192 characters.'),
     session_id: boundedString(0, 200).optional().describe('Id of the session. Optional; if sent, it must equal the id in the path.'),
     wait_until: WaitUntil.default('load').describe(
-      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
-        'traffic). Default: `load`.',
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (' +
+        'no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`.',
     ),
     timeout_ms: TimeoutMs.default(30_000).describe('Maximum time for the navigation in milliseconds, 1000 to 120000. Default: 30000.'),
     referer: BrowsableUrl.optional().describe('URL to send as the `Referer` header. Default: none.'),
@@ -71,8 +73,8 @@ export const OpenTabRequest = z
     url: BrowsableUrl.optional().describe('URL to open in the tab: `http`, `https` or `about:blank`. Default: an empty page.'),
     active: z.boolean().default(true).describe('Whether the tab becomes the active one. Default: `true`.'),
     wait_until: WaitUntil.default('load').describe(
-      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
-        'traffic). Default: `load`.',
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (' +
+        'no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`.',
     ),
     timeout_ms: TimeoutMs.default(30_000).describe(
       'Maximum time for opening the tab and loading `url` in milliseconds, 1000 to 120000. Default: 30000.',

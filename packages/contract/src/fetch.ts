@@ -94,8 +94,8 @@ export const FetchRequest = z
     ),
     profile: WorkProfile,
     wait_until: WaitUntil.default('load').describe(
-      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
-        'traffic). Default: `load`.',
+      'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (' +
+        'no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`.',
     ),
     wait_for: z
       .strictObject({

@@ -95,7 +95,7 @@ export const InspectRequest = z
       'Steps to run on the first page before it is read, such as a login, at most 50. Their traffic is part of the report. Default: none.',
     ),
     wait_until: WaitUntil.default('networkidle').describe(
-      'Page event to wait for: `commit`, `domcontentloaded`, `load` or `networkidle` (no network traffic). Default: `networkidle`.',
+      'Page event to wait for: `commit`, `domcontentloaded`, `load` or `networkidle` (no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `networkidle`.',
     ),
     settle_ms: z
       .int()

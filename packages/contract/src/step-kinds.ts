@@ -9,8 +9,8 @@ const waitUntil = z
   .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
   .default('load')
   .describe(
-    'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no network ' +
-      'traffic). Default: `load`.',
+    'Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (' +
+      'no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`.',
   );
 const offset = z.number().min(-100_000).max(100_000);
 const Point = z.strictObject({
