@@ -68,8 +68,8 @@ test('a head ends at its first empty line, however that is written, and wherever
   for (const end of ['\r\n\r\n', '\n\n', '\n\r\n', '\r\n\n']) {
     const bytes = bytesOf(`HTTP/1.1 200 OK\r\nX: 1${end}body\n\nmore`);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
-      const found = endOfHead(bytes.subarray(0, cut), 0) ?? endOfHead(bytes, cut);
-      assert.equal(found, bytes.indexOf('body'), JSON.stringify([end, cut]));
+      const result = endOfHead(bytes.subarray(0, cut), 0) ?? endOfHead(bytes, cut);
+      assert.equal(result, bytes.indexOf('body'), JSON.stringify([end, cut]));
     }
   }
   assert.equal(endOfHead(bytesOf('HTTP/1.1 200 OK\r\r\nX: 1\r\r\n\r\r\n'), 0), null);

@@ -18,7 +18,7 @@ const bytesBeforeMax = 4;
 const statusMin = 100;
 const statusMax = 999;
 
-export type HeadFault = 'invalid' | 'too_big' | 'truncated' | 'lengths' | 'locations' | 'dispositions';
+export type RefusedHead = 'invalid' | 'too_big' | 'truncated' | 'lengths' | 'locations' | 'dispositions';
 
 export interface ReplyHead {
   status: number;
@@ -50,18 +50,18 @@ export function startOfHead(bytes: Buffer): number | null | undefined {
 const protocol = 'http';
 
 /** Reads a whole head, from the status line to the empty line. */
-export function readHead(bytes: Buffer): ReplyHead | HeadFault {
+export function readHead(bytes: Buffer): ReplyHead | RefusedHead {
   if (bytes.includes(0)) return 'invalid';
   const [statusLine = '', ...lines] = linesOf(bytes.toString('latin1'));
   if (lines.length > linesMax) return 'too_big';
   const { version, status, reason } = readStatusLine(statusLine);
   if (status < statusMin || status > statusMax || status === switchingProtocols) return 'invalid';
-  const { kept, lengths, codings, locations, dispositions } = readLines(lines);
+  const { lines: headerLines, lengths, codings, locations, dispositions } = readLines(lines);
   const framing = framingOf({ lengths, codings, version });
   if (framing === null) return 'lengths';
   if (dispositions.size > 1) return 'dispositions';
   if (locations.size > 1) return 'locations';
-  return { status, text: `HTTP/1.${version} ${status} ${reason}\r\n${kept}${framing}\r\n` };
+  return { status, text: `HTTP/1.${version} ${status} ${reason}\r\n${headerLines}${framing}\r\n` };
 }
 
 /** Nobody asked for it. */
@@ -85,7 +85,7 @@ function readStatusLine(line: string): { version: 0 | 1; status: number; reason:
 
 /** The lines of a head that mean something, as text, and the values of those by which it may be refused. */
 interface ReadLines {
-  kept: string;
+  lines: string;
   lengths: Set<string>;
   /** Transfer codings. */
   codings: Set<string>;
@@ -95,7 +95,7 @@ interface ReadLines {
 
 /** Folded lines are one; a line without a name that is a token is none, as if it were not there. */
 function readLines(lines: readonly string[]): ReadLines {
-  const read: ReadLines = { kept: '', lengths: new Set(), codings: new Set(), locations: new Set(), dispositions: new Set() };
+  const read: ReadLines = { lines: '', lengths: new Set(), codings: new Set(), locations: new Set(), dispositions: new Set() };
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
     const colon = line.indexOf(':');
@@ -118,7 +118,7 @@ function addHeader(read: ReadLines, name: string, value: string): void {
   else {
     if (lower === 'location') read.locations.add(value);
     if (lower === 'content-disposition') read.dispositions.add(value);
-    read.kept += `${name}: ${value}\r\n`;
+    read.lines += `${name}: ${value}\r\n`;
   }
 }
 

@@ -2,18 +2,18 @@
 import type { Socket } from 'node:net';
 import { EgressFailure } from './policy.ts';
 import { endOfHead, readHead, replyHeadBytesMax, startOfHead } from './reply-head.ts';
-import type { HeadFault } from './reply-head.ts';
+import type { RefusedHead } from './reply-head.ts';
 
 /** A reply that no browser reads: to ask again would not help. */
 export class RefusedReply extends EgressFailure {
-  constructor(site: string, fault: HeadFault) {
+  constructor(site: string, fault: RefusedHead) {
     const { netError, what } = faults[fault];
     super('connection_reset', `${site} ${what}`, { netError, publicMessage: `${site} ${what}` });
     this.name = 'RefusedReply';
   }
 }
 
-const faults: Record<HeadFault, { netError: string; what: string }> = {
+const faults: Record<RefusedHead, { netError: string; what: string }> = {
   invalid: { netError: 'net::ERR_INVALID_HTTP_RESPONSE', what: 'sent a response that is not HTTP' },
   too_big: { netError: 'net::ERR_RESPONSE_HEADERS_TOO_BIG', what: `sent more than ${replyHeadBytesMax / 1024} KiB of headers` },
   truncated: { netError: 'net::ERR_RESPONSE_HEADERS_TRUNCATED', what: 'closed the connection within the headers' },
@@ -63,7 +63,7 @@ export class ReplyHeads {
       passed.push(next);
     }
     if (!this.#isExpected) passed.push(this.#release());
-    // An empty piece tells the stream that a read has come to nothing.
+    // For the stream, an empty piece is a read that has come to nothing.
     return push(Buffer.concat(passed));
   }
 
@@ -80,7 +80,7 @@ export class ReplyHeads {
   }
 
   /** The next head of what is held, which it leaves out then; null while there is none. */
-  #nextHead(): Buffer | HeadFault | null {
+  #nextHead(): Buffer | RefusedHead | null {
     const held = this.#held.subarray(0, this.#heldBytes);
     const start = startOfHead(held);
     if (start === undefined) return null;
@@ -112,7 +112,7 @@ export class ReplyHeads {
     return this.#refuse(startOfHead(this.#held.subarray(0, this.#heldBytes)) === undefined ? 'invalid' : 'truncated');
   }
 
-  #refuse(fault: HeadFault): false {
+  #refuse(fault: RefusedHead): false {
     this.#release();
     this.#isExpected = false;
     this.#stream.destroy(new RefusedReply(this.#site, fault));
