@@ -79,7 +79,6 @@ describe('the secrets of a flow that a page shows again', { timeout: 300_000 }, 
     assert.equal(run.body.status, 'ok', run.text.slice(0, 2000));
     assertHidden('response', run.text);
     for (const endpoint of [getConsole, getHar, getSession]) assertHidden(endpoint.id, (await client.call(endpoint, { params })).text);
-    assert.match((await client.call(getConsole, { params })).text, /\{\{secret\.password\}\}/);
     assert.match((await client.call(getHar, { params })).text, /\{\{secret\.token\}\}/);
     await client.call(endSession, { params });
     const seen: string[] = [];
