@@ -99,7 +99,8 @@ describe('random kills of the database and of browsers under load', { timeout: 1
     const created = await client.call(createSession, { key, body: {} });
     if (created.status !== 201) {
       note(created.status, codeOf(created.body));
-      return void (await sleep(20));
+      await sleep(20);
+      return;
     }
     const { session_id } = created.body;
     const session = { isEnded: false };

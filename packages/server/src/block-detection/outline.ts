@@ -144,9 +144,10 @@ const moving = /(?<![\w$])location(?:\.href)?\s*=(?!=)\s*|(?<![\w$])location\.(?
 
 /** Where a script leads by `location`, as far as it is written there. */
 function targetOf(script: string): string | null {
-  const found = moving.exec(script);
-  if (!found) return null;
-  const behind = script.slice(found.index + found[0].length, found.index + found[0].length + targetCharsMax);
+  const match = moving.exec(script);
+  if (!match) return null;
+  const start = match.index + match[0].length;
+  const behind = script.slice(start, start + targetCharsMax);
   const [, , address = ''] = /^(["'`])([^"'`\n\\$]*)\1\s*[;)\s}]/.exec(`${behind} `) ?? [];
   return address;
 }

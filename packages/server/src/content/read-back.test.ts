@@ -38,6 +38,7 @@ describe('Markdown read back', { timeout: 300_000 }, () => {
     });
     page = await browser.newPage();
     await page.setContent('<!doctype html><html lang="en"><head><title>Read back</title></head><body></body></html>');
+    await page.evaluate(`globalThis.take = ${snapshotScript}`);
   });
   after(() => browser.close());
 
@@ -46,14 +47,14 @@ describe('Markdown read back', { timeout: 300_000 }, () => {
     const parts: { text: string; html: string }[] = [];
     for (let from = 0; from < bodies.length; from += groupSize) {
       const read = await page.evaluate(
-        ([group, script]) => {
-          const take = (0, eval)(script) as (options: object) => { html: string };
+        (group) => {
+          const { take } = globalThis as unknown as { take: (options: object) => { html: string } };
           return group.map((body) => {
             document.body.innerHTML = body;
             return { text: document.body.innerText, html: take({ visibleOnly: true, maxBytes: 1_000_000 }).html };
           });
         },
-        [bodies.slice(from, from + groupSize), snapshotScript] as const,
+        bodies.slice(from, from + groupSize),
       );
       parts.push(...read);
     }

@@ -31,8 +31,7 @@ export const wantsFrames = ({ formats, extract }: Pick<FetchRequest, 'formats' |
 const wantsWholePage = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
   !main && include.length === 0 && exclude.length === 0;
 
-const isContentFormat = (format: string): format is ContentFormat =>
-  ['html', ...visibleFormats, ...wholeFormats].includes(format as ContentFormat);
+const isContentFormat = (format: string): format is ContentFormat => ['html', ...visibleFormats, ...wholeFormats].includes(format);
 
 interface ConvertTarget {
   content: Converter;

@@ -37,7 +37,7 @@ export const toHttpRequest = (request: FetchRequest, leftMs: number, next: Plain
 });
 
 /** What a response shows before it is converted. */
-interface Look {
+interface Probe {
   kind: ReturnType<typeof kindOf>;
   html: string;
   outline: Outline;
@@ -55,7 +55,7 @@ interface ReaderOptions {
 /** Reads the responses of one request without a browser: where each leads, and the page of the last. */
 export class PlainReader {
   readonly #options: ReaderOptions;
-  #latest: { response: HttpResult; look: Look } | null = null;
+  #latest: { response: HttpResult; probe: Probe } | null = null;
 
   constructor(options: ReaderOptions) {
     this.#options = options;
@@ -63,7 +63,7 @@ export class PlainReader {
 
   /** Where a page sends its visitor within seconds. One that is blocked does so for a check that takes a browser. */
   readonly next = async (response: HttpResult): Promise<string | null> => {
-    const { refresh, classification } = await this.#look(response);
+    const { refresh, classification } = await this.#probe(response);
     return refresh && !classification.blocked && isRedirect(refresh, { from: response.url, withinMs: followedMsMax }) ? refresh.url : null;
   };
 
@@ -71,9 +71,9 @@ export class PlainReader {
   async read(response: HttpResult, signal: AbortSignal): Promise<PlainResult> {
     const { request, content, budget } = this.#options;
     const { url, contentType, truncated, body } = response;
-    const look = await this.#look(response);
-    const { kind, html, outline } = look;
-    const { blocked, block, captcha, warnings } = look.classification;
+    const probe = await this.#probe(response);
+    const { kind, html, outline } = probe;
+    const { blocked, block, captcha, warnings } = probe.classification;
     const page = toPageResult(response);
     Object.assign(page, { block, captcha });
     page.warnings.push(...warnings);
@@ -87,7 +87,7 @@ export class PlainReader {
     const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
     // When a browser takes over, it converts the page itself.
     if (reason) return { page, needsBrowser: reason };
-    page.warnings.push(...stayWarnings(look, url));
+    page.warnings.push(...stayWarnings(probe, url));
     page.title = outline.title;
     if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
     const source = { url, html, visible: null, full: null, isRendered: false };
@@ -96,8 +96,8 @@ export class PlainReader {
     return { page, needsBrowser: null };
   }
 
-  async #look(response: HttpResult): Promise<Look> {
-    if (this.#latest?.response === response) return this.#latest.look;
+  async #probe(response: HttpResult): Promise<Probe> {
+    if (this.#latest?.response === response) return this.#latest.probe;
     const { url, contentType, setCookieNames: cookieNames, body, headers } = response;
     const kind = kindOf(contentType, body);
     const html = kind === 'html' ? (await decodeBody(body, contentType)).text : '';
@@ -107,14 +107,14 @@ export class PlainReader {
     const info = { ...response, cookieNames, html, title: outline.title, visibleTextLength: null, dom: null, netError: null };
     const classification = classify(info, this.#options.request.block_detection);
     const refresh = refreshOf(outline.refreshes, { base: outline.base, from: url });
-    const look = { kind, html, outline, classification, refresh };
-    this.#latest = { response, look };
-    return look;
+    const probe = { kind, html, outline, classification, refresh };
+    this.#latest = { response, probe };
+    return probe;
   }
 }
 
 /** What is to be known of a page that a browser would leave: a later refresh, and a script that was not run. */
-function stayWarnings({ refresh, outline }: Look, url: string): string[] {
+function stayWarnings({ refresh, outline }: Probe, url: string): string[] {
   const isLater = refresh && !isSelf(refresh.url, url) && !isRedirect(refresh, { from: url, withinMs: followedMsMax });
   if (isLater) return [`redirect_not_followed:${withoutCredentials(new URL(refresh.url))}`];
   if (!leadsOn(outline)) return [];

@@ -90,7 +90,7 @@ export function findConsent(search: ConsentSearch, ...closed: ShadowRoot[]): Con
   const isAnswer = ({ kind }: ConsentControl): boolean => kind === 'accept' || kind === 'reject';
   const sure = matches.filter((each) => each.isSure || matches.some((other) => other.banner === each.banner && isAnswer(other)));
   consentState().controls = sure;
-  return sure.map(({ control: _, banner: __, isSure: ___, ...control }) => control);
+  return sure.map(({ control: _control, banner: _banner, isSure: _isSure, ...shown }) => shown);
 }
 
 /** The selector of a frame element; null where it is not shown. */

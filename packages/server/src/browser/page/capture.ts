@@ -145,7 +145,7 @@ export class Capture {
     const withinMs = this.#contexts.timeoutScale.ms(shownMsMax, by.leftMs / 4);
     const options = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs / 2) };
     try {
-      return (await this.#contexts.call<boolean>(this.#frames.tab.id, waitUntilShown, [withinMs], options)) !== false;
+      return (await this.#contexts.call<boolean | null>(this.#frames.tab.id, waitUntilShown, [withinMs], options)) ?? true;
     } catch (error) {
       // A page that does not answer says nothing of it.
       if (error instanceof PageError && error.reason === 'timeout') return true;

@@ -352,8 +352,8 @@ class NavigationWatch {
   /** Where the page is about to lead; one that keeps itself fresh stays. */
   #leadsTo(): string | null {
     const next = this.#next;
-    const isKeptFresh = next !== null && !this.#isFollowed(next, reloadMsMax) && isSelf(next.url, this.#shownUrl());
-    return isKeptFresh ? null : (next?.url ?? null);
+    const isReload = next !== null && !this.#isFollowed(next, reloadMsMax) && isSelf(next.url, this.#shownUrl());
+    return isReload ? null : (next?.url ?? null);
   }
 
   /** Resolves when it is settled or the time is over, whichever is first. @throws why the navigation ended */
