@@ -9,6 +9,8 @@ import { scripts } from '../scripts.ts';
 
 /** How long a press may be on its way after the browser has answered for it: a few turns of a busy page. */
 const lateMs = 100;
+/** For a press and its answer. With less left, what the round before has seen is the answer. */
+const roundMs = 300;
 /** The browser learns of a new or scrolled frame with the next picture of it. Where it says nothing of that, the press decides. */
 const hoverRoundsMax = 5;
 
@@ -27,6 +29,7 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
   let round = 0;
   return attempt.poll(
     async () => {
+      if (message !== '' && attempt.remainingMs < roundMs) return undefined;
       const result = await act(round).catch((error: unknown) => {
         // A round that had no time to look for the element says nothing of it, and the one before does.
         if (message !== '' && attempt.isOver && error instanceof StepFailed && isOfSearch(error)) return undefined;
@@ -79,7 +82,12 @@ export async function pressOn(
   const [own, ...others] = await Promise.all([element.frameId, ...around].map((frameId) => endPress(attempt, frameId)));
   if (!own) {
     if (await receipt) return target;
-    throw new StepFailed('click_not_received', 'The page was replaced before the element received the mouse.');
+    throw new StepFailed(
+      'click_not_received',
+      own === null
+        ? 'The page was replaced before the element received the mouse.'
+        : 'The page did not answer in time after the press, so it is not known whether the element received it.',
+    );
   }
   if (own.isClickElsewhere)
     throw new StepFailed(
@@ -91,15 +99,15 @@ export async function pressOn(
   return { element, reason: instead === undefined ? 'the page received no press' : `it moved, and ${instead} was in its place` };
 }
 
-/** Null in a document that was replaced, or that does not answer because it is being replaced. */
-async function endPress(attempt: Attempt, frameId: string): Promise<Press | null> {
+/** Null in a document that was replaced; undefined where it does not answer, as while it is being replaced. */
+async function endPress(attempt: Attempt, frameId: string): Promise<Press | null | undefined> {
   const { page, signal } = attempt;
   const options = { signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
   try {
     return await page.call<Press | null>(frameId, scripts.endPress, [page.timeoutScale.ms(lateMs)], options);
   } catch (error) {
-    const isReplaced = isTransient(error) || page.closed.aborted || (error instanceof PageError && error.reason === 'timeout');
-    if (isReplaced) return null;
+    if (isTransient(error) || page.closed.aborted) return null;
+    if (error instanceof PageError && error.reason === 'timeout') return undefined;
     throw error;
   }
 }
