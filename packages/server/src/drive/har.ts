@@ -19,7 +19,7 @@ const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|creden
 /** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
-/** Of a turn, for one HAR. An entry may hold 800 KB of headers. */
+/** Of a turn, for one HAR. */
 const turnMs = 1;
 
 interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {
@@ -36,8 +36,13 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
   const converted: Entry[] = [];
   const turn = new TurnBudget(turnMs);
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
-    converted.push(section('har', () => toHarEntry(mask(entry))));
-    if (turn.isSpent()) await nextTurn();
+    const parts = inParts(mask(entry), redacting);
+    let part = section('har', () => parts.next());
+    while (!part.done) {
+      if (turn.isSpent()) await nextTurn();
+      part = section('har', () => parts.next());
+    }
+    converted.push(part.value);
   }
   return {
     log: {
@@ -73,14 +78,25 @@ const keeping: Redaction = { url: (text) => text, header: (_, value) => value, c
 
 /** `redacts: false` keeps credentials: for a redaction that has to know their values. */
 export function toHarEntry(entry: NetworkEntry, { redacts }: { redacts: boolean } = { redacts: true }): Entry {
-  const redaction = redacts ? redacting : keeping;
+  const parts = inParts(entry, redacts ? redacting : keeping);
+  let part = parts.next();
+  while (!part.done) part = parts.next();
+  return part.value;
+}
+
+/** Pauses after each address and header: all of an entry's together take a tenth of a second to search. */
+function* inParts(entry: NetworkEntry, redaction: Redaction): Generator<void, Entry> {
   const timings = timingsOf(entry);
+  const request = requestOf(entry, redaction);
+  yield;
+  const response = responseOf(entry, redaction);
+  yield;
   return {
     pageref: pageId,
     startedDateTime: entry.startedAt.toISOString(),
     time: sumOf(timings),
-    request: requestOf(entry, redaction),
-    response: responseOf(entry, redaction),
+    request: { ...request, headers: yield* headersOf(entry.requestHeaders, redaction) },
+    response: { ...response, headers: yield* headersOf(entry.responseHeaders, redaction) },
     cache: {},
     timings,
     ...(entry.remoteAddress === null ? {} : { serverIPAddress: entry.remoteAddress }),
@@ -112,23 +128,24 @@ function sumOf({ blocked = -1, dns = -1, connect = -1, send = 0, wait, receive }
   return Math.round(sum * 1000) / 1000;
 }
 
-const requestOf = (entry: NetworkEntry, redaction: Redaction): Entry['request'] => ({
-  method: entry.method,
-  url: redaction.url(entry.url),
-  httpVersion: httpVersion(entry.protocol),
-  cookies: cookiesOf(entry.requestHeaders, redaction),
-  headers: headersOf(entry.requestHeaders, redaction),
-  queryString: queryOf(redaction.url(entry.url)),
-  headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
-  bodySize: -1,
-});
+function requestOf(entry: NetworkEntry, redaction: Redaction): Omit<Entry['request'], 'headers'> {
+  const url = redaction.url(entry.url);
+  return {
+    method: entry.method,
+    url,
+    httpVersion: httpVersion(entry.protocol),
+    cookies: cookiesOf(entry.requestHeaders, redaction),
+    queryString: queryOf(url),
+    headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
+    bodySize: -1,
+  };
+}
 
-const responseOf = (entry: NetworkEntry, redaction: Redaction): Entry['response'] => ({
+const responseOf = (entry: NetworkEntry, redaction: Redaction): Omit<Entry['response'], 'headers'> => ({
   status: entry.status,
   statusText: entry.statusText,
   httpVersion: httpVersion(entry.protocol),
   cookies: setCookiesOf(entry.responseHeaders, redaction),
-  headers: headersOf(entry.responseHeaders, redaction),
   content: { size: entry.bodyBytes, mimeType: entry.mimeType },
   redirectURL: redaction.url(entry.redirectUrl),
   headersSize: -1,
@@ -141,8 +158,15 @@ const responseOf = (entry: NetworkEntry, redaction: Redaction): Entry['response'
 const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
 
 /** The browser joins repeated headers with line feeds. */
-const headersOf = (headers: Readonly<Record<string, string>>, redaction: Redaction): Header[] =>
-  Object.entries(headers).flatMap(([name, value]) => value.split('\n').map((line) => ({ name, value: redaction.header(name, line) })));
+function* headersOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Generator<void, Header[]> {
+  const read: Header[] = [];
+  for (const [name, value] of Object.entries(headers))
+    for (const line of value.split('\n')) {
+      read.push({ name, value: redaction.header(name, line) });
+      yield;
+    }
+  return read;
+}
 
 function shown(name: string, value: string): string {
   if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
