@@ -4,7 +4,7 @@
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
  *     node scripts/test.ts all      the same, the ledger under faults, and the end-to-end tests with real browsers
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
- *     node scripts/test.ts nightly  end-to-end tests on virtual machines that `microvm` leaves out
+ *     node scripts/test.ts nightly  end-to-end tests that `all` and `microvm` leave out
  */
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -39,7 +39,6 @@ const longFiles = [
   'tests/e2e/dashboard-sessions.test.ts',
   'tests/e2e/recordings.test.ts',
   'tests/e2e/actions.test.ts',
-  'tests/e2e/cookie-banners.test.ts',
   'tests/e2e/dashboard-account.test.ts',
   'tests/e2e/clients-as-direct.test.ts',
   'tests/e2e/connect.test.ts',
@@ -153,7 +152,9 @@ const fleetFaultTests = filesOf('tests/fleet/{leases,region-cut,schedules}.test.
 const apiTests = filesOf('tests/{api,fleet}/**/*.test.ts').filter(
   (file) => ![...isolatedApiTests, ...faultTests, ...fleetFaultTests].includes(file),
 );
-const browserTests = filesOf('tests/e2e/**/*.test.ts');
+/** The same promise in many languages, and what takes all of a machine for a minute. */
+const nightlyBrowserTests = filesOf('tests/e2e/{cookie-banners,full-disk,many-frames,random-kills}.test.ts');
+const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !nightlyBrowserTests.includes(file));
 /** Counts the processes that its own has started. */
 const countingBrowserTests = filesOf('tests/e2e/dashboard-safety.test.ts');
 const shortBrowserTests = browserTests.filter((file) => ![...longFiles, ...countingBrowserTests].includes(file));
@@ -214,6 +215,7 @@ const machineSteps: Step[] = [
     ...filesOf('{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
   ]),
 ];
+const nightlyBrowserSteps = (): Step[] => [isolated('more end-to-end tests', nightlyBrowserTests, lanes)];
 /** Their promises are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
 const nightlyMachineSteps: Step[] = [
   machineImages,
@@ -292,7 +294,7 @@ async function main(scope: string | undefined): Promise<number> {
       if (run.exitCode === 0) recordFixtures(root, fixtureTests);
     }
     if (scope === 'microvm') await run.steps(machineSteps, 1);
-    if (scope === 'nightly') await run.steps(nightlyMachineSteps, 1);
+    if (scope === 'nightly') await run.steps([...nightlyBrowserSteps(), ...nightlyMachineSteps], 1);
   } finally {
     await server?.stop();
   }
