@@ -19,6 +19,7 @@ import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
+import { clicks } from './sections/clicks.ts';
 import { cold } from './sections/cold.ts';
 import { covered } from './sections/covered.ts';
 import { content } from './sections/content.ts';
@@ -46,6 +47,7 @@ type Measure = (bench: Bench) => Promise<Section>;
 /** The parts of a section fail independently. */
 const sections: Record<string, Measure | Record<string, Measure>> = {
   lifecycle,
+  clicks,
   cold,
   covered,
   cdp: { calls: cdp, flood: cdpFlood },

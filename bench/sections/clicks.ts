@@ -1,0 +1,73 @@
+/** Clicks in pages that move what is clicked, while all processors are busy: none may be lost without an error. */
+import { Berth } from '../berth.ts';
+import type { Bench } from '../context.ts';
+import { type Check, type Section, spread } from '../figures.ts';
+import { shiftingPages } from '../shifting-pages.ts';
+
+const runsDefault = 100;
+/** Processes that compute all the time, one for each processor. */
+const busyLoops = 2;
+
+/** `arrived`: once and where it should; `refused`: an error; `lost`: ok and not arrived. */
+type Outcome = 'arrived' | 'refused' | 'lost';
+
+interface Line {
+  name: string;
+  outcomes: Record<Outcome, number>;
+  ms: number[];
+}
+
+interface ActionsReply {
+  results: { status: string; output?: unknown; duration_ms: number }[];
+}
+
+async function measure(berth: Berth, sessionId: string, url: string, line: Line): Promise<void> {
+  const actions = [
+    { type: 'navigate', url },
+    { type: 'click', selectors: ['#target'], ...(line.name === 'frame' ? { frame: ['iframe'] } : {}) },
+    { type: 'evaluate', expression: 'new Promise((done) => setTimeout(() => done(document.title), 300))' },
+  ];
+  const reply = (await berth.post(`/v1/session/${sessionId}/actions`, { actions, stop_on_error: false })) as ActionsReply;
+  const [, click, title] = reply.results;
+  const hasArrived = title?.output === '1';
+  line.outcomes[click?.status !== 'ok' ? 'refused' : hasArrived ? 'arrived' : 'lost'] += 1;
+  if (click?.status === 'ok') line.ms.push(click.duration_ms);
+}
+
+export async function clicks(bench: Bench): Promise<Section> {
+  const runs = bench.runs ?? runsDefault;
+  const lines = Object.keys(shiftingPages).map((name): Line => ({ name, outcomes: { arrived: 0, refused: 0, lost: 0 }, ms: [] }));
+  if (bench.withBerth) {
+    const environment = { BERTH_ALLOW_EVALUATE: 'true' };
+    const others = bench.site.address.replace('127.0.0.1', 'localhost');
+    const berth = await Berth.start(bench.stage, {
+      chromium: bench.chromium,
+      poolTarget: 0,
+      allow: `${bench.site.address},${others}`,
+      environment,
+    });
+    const { session_id: sessionId } = await berth.create();
+    for (let loop = 0; loop < busyLoops; loop += 1) bench.stage.start(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
+    for (let run = 0; run < runs; run += 1) {
+      bench.reportProgress(`round ${run + 1} of ${runs}`);
+      for (const line of lines) await measure(berth, sessionId, `${bench.site.url}shifting/${line.name}`, line);
+    }
+    await berth.stop();
+  }
+  const sum = (outcome: Outcome): number => lines.reduce((total, { outcomes }) => total + outcomes[outcome], 0);
+  const checks: Check[] = [{ what: 'clicks lost without an error', measured: sum('lost'), target: 0, rule: 'at most', unit: '' }];
+  return {
+    name: 'clicks: in pages that move, beside two busy loops',
+    columns: ['page', 'n', 'arrived', 'refused', 'lost', 'click p50 / p95 / p99 ms'],
+    rows: lines.map(({ name, outcomes: { arrived, refused, lost }, ms }) => [
+      name,
+      arrived + refused + lost,
+      arrived,
+      refused,
+      lost,
+      spread(ms),
+    ]),
+    checks: bench.withBerth ? checks : [],
+    notes: [],
+  };
+}
