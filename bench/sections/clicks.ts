@@ -8,8 +8,8 @@ const runsDefault = 100;
 /** Processes that compute all the time, one for each processor. */
 const busyLoops = 2;
 
-/** `arrived`: once and where it should; `refused`: an error; `lost`: ok and not arrived. */
-type Outcome = 'arrived' | 'refused' | 'lost';
+/** `received`: once and where it should; `refused`: an error; `lost`: ok and not received. */
+type Outcome = 'received' | 'refused' | 'lost';
 
 interface Line {
   name: string;
@@ -29,14 +29,14 @@ async function measure(berth: Berth, sessionId: string, url: string, line: Line)
   ];
   const reply = (await berth.post(`/v1/session/${sessionId}/actions`, { actions, stop_on_error: false })) as ActionsReply;
   const [, click, title] = reply.results;
-  const hasArrived = title?.output === '1';
-  line.outcomes[click?.status !== 'ok' ? 'refused' : hasArrived ? 'arrived' : 'lost'] += 1;
+  const isReceived = title?.output === '1';
+  line.outcomes[click?.status !== 'ok' ? 'refused' : isReceived ? 'received' : 'lost'] += 1;
   if (click?.status === 'ok') line.ms.push(click.duration_ms);
 }
 
 export async function clicks(bench: Bench): Promise<Section> {
   const runs = bench.runs ?? runsDefault;
-  const lines = Object.keys(shiftingPages).map((name): Line => ({ name, outcomes: { arrived: 0, refused: 0, lost: 0 }, ms: [] }));
+  const lines = Object.keys(shiftingPages).map((name): Line => ({ name, outcomes: { received: 0, refused: 0, lost: 0 }, ms: [] }));
   if (bench.withBerth) {
     const environment = { BERTH_ALLOW_EVALUATE: 'true' };
     const others = bench.site.address.replace('127.0.0.1', 'localhost');
@@ -58,11 +58,11 @@ export async function clicks(bench: Bench): Promise<Section> {
   const checks: Check[] = [{ what: 'clicks lost without an error', measured: sum('lost'), target: 0, rule: 'at most', unit: '' }];
   return {
     name: 'clicks: in pages that move, beside two busy loops',
-    columns: ['page', 'n', 'arrived', 'refused', 'lost', 'click p50 / p95 / p99 ms'],
-    rows: lines.map(({ name, outcomes: { arrived, refused, lost }, ms }) => [
+    columns: ['page', 'n', 'received', 'refused', 'lost', 'click p50 / p95 / p99 ms'],
+    rows: lines.map(({ name, outcomes: { received, refused, lost }, ms }) => [
       name,
-      arrived + refused + lost,
-      arrived,
+      received + refused + lost,
+      received,
       refused,
       lost,
       spread(ms),
