@@ -10,7 +10,7 @@ export interface RawBrowser {
   folder: string;
 }
 
-/** Of a plain headless Chromium. */
+/** The flags of a plain headless Chromium. */
 export const rawFlags = [
   '--headless',
   '--no-sandbox',

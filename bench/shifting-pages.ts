@@ -21,7 +21,7 @@ export const shiftingPages: Record<string, string> = {
   ),
 };
 
-/** In the frame, which is of another site. */
+/** The document in the frame, which is of another site. */
 export const innerPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Inner</title><body>
 <script>const hit = (id) => parent.postMessage(id, '*')</script><div style="height:900px"></div>${button}</body></html>`;
 export const picture = '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="80"><rect width="80" height="80" fill="teal"/></svg>';

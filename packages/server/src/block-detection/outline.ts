@@ -28,7 +28,7 @@ const noticeCharsMax = 2000;
 const noticesMax = 20;
 /** A page has one. */
 const refreshesMax = 8;
-/** Of a script that is searched for where it leads, and of the address. Stubs that only redirect have short scripts. */
+/** Limits of a script that is searched for where it leads, and of the address. Stubs that only redirect have short scripts. */
 const scriptCharsMax = 10_000;
 const targetCharsMax = 2000;
 

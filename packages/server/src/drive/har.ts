@@ -19,7 +19,7 @@ const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|creden
 /** Exceptions that hold no secrets. */
 const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
-/** Of a turn, for one HAR. */
+/** The share of a turn that one HAR may take. */
 const turnMs = 1;
 
 interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {

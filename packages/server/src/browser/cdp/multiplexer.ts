@@ -88,7 +88,7 @@ export class Multiplexer {
   /** Of all clients together, so that a session with many has no more than one with one. */
   readonly #turn = new TurnBudget();
   readonly #contexts = new ClientContexts<Client>();
-  /** Of commands whose effects, or whose replies, are of interest here. */
+  /** What is done for each command whose effects, or whose reply, are of interest here. */
   readonly #trackers = new Map<string, (command: Tracked) => void>(
     Object.entries({
       'Browser.setContentsSize': ({ params }) => this.#deps.onWindowChanged({ windowId: params['windowId'] }),

@@ -21,7 +21,7 @@ const stateNames: ReadonlySet<string> = new Set(['checked', 'disabled', 'expande
 /** Each is a tree of its own, and more are pages made of advertisements. */
 const framesMax = 30;
 
-/** Of one frame: a page where everything is to be clicked says it by its text. */
+/** The most of one frame: a page where everything is to be clicked says it by its text. */
 const clickablesMax = 300;
 const { clickablesIn, clickableNames } = scriptsOf(clickables, shared);
 
@@ -36,7 +36,7 @@ interface FrameTree {
   frame: FrameRef;
   ownerNodeId: number | null;
   nodes: readonly AxNode[];
-  /** By the node's id. */
+  /** What is clickable without focus, by the id of its node. */
   clickables: ReadonlyMap<number, Clickable>;
 }
 

@@ -155,11 +155,7 @@ describe('a click that cannot arrive', { timeout: 120_000 }, () => {
       <script>onmousemove = () => { b.style.top = b.style.top === '50px' ? '300px' : '50px' }</script>`;
     const [result, output] = await inPage(html, { type: 'click', selectors: ['#b'], timeout_ms: 4000 }, read);
     assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
-    // A page that is too busy at the end of the time says nothing of the last press.
-    assert.match(
-      result?.error?.message ?? '',
-      /^The element <button id="b"> did not receive the mouse: it moved, and <(body|html)|did not answer in time/,
-    );
+    assert.match(result?.error?.message ?? '', /^The element <button id="b"> did not receive the mouse: it moved, and <(body|html)/);
   });
 });
 

@@ -31,6 +31,7 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
     async () => {
       if (message !== '' && attempt.remainingMs < roundMs) return undefined;
       const result = await act(round).catch((error: unknown) => {
+        if (message !== '' && error instanceof Unanswered) throw new StepFailed('click_not_received', `${message} ${error.message}`);
         // A round that had no time to look for the element says nothing of it, and the one before does.
         if (message !== '' && attempt.isOver && error instanceof StepFailed && isOfSearch(error)) return undefined;
         throw error;
@@ -43,6 +44,12 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
     },
     () => new StepFailed('click_not_received', message),
   );
+}
+
+class Unanswered extends StepFailed {
+  constructor() {
+    super('click_not_received', 'The page did not answer in time after the press, so it is not known whether the element received it.');
+  }
 }
 
 const isOfSearch = ({ code }: StepFailed): boolean => code === 'not_found' || code === 'not_actionable';
@@ -82,12 +89,8 @@ export async function pressOn(
   const [own, ...others] = await Promise.all([element.frameId, ...around].map((frameId) => endPress(attempt, frameId)));
   if (!own) {
     if (await receipt) return target;
-    throw new StepFailed(
-      'click_not_received',
-      own === null
-        ? 'The page was replaced before the element received the mouse.'
-        : 'The page did not answer in time after the press, so it is not known whether the element received it.',
-    );
+    if (own === undefined) throw new Unanswered();
+    throw new StepFailed('click_not_received', 'The page was replaced before the element received the mouse.');
   }
   if (own.isClickElsewhere)
     throw new StepFailed(
