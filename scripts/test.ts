@@ -4,15 +4,17 @@
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
  *     node scripts/test.ts all      the same, the ledger under faults, and the end-to-end tests with real browsers
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
- *     node scripts/test.ts nightly  end-to-end tests that `all` and `microvm` leave out
+ *     node scripts/test.ts nightly  what `all` and `microvm` leave out: files by name, and files with tests that are marked `nightly`
  */
-import { globSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/src/store/test-store.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
 import { clockSlowness } from '../tests/yardstick.ts';
 
+/** With it, tests that are marked `nightly` are skipped. */
+const sampleVariable = 'BERTH_TEST_SAMPLE';
 const root = resolve(import.meta.dirname, '..');
 const bin = resolve(root, 'node_modules/.bin');
 const node = resolve(bin, 'node');
@@ -197,41 +199,38 @@ const slowSteps = (): Step[] => [
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
 const machineTimeouts = { testMs: 600_000 * slowness, stepMs: 1_500_000 * slowness };
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? resolve(root, 'data/images');
-const machineImages: Step = {
-  name: 'machine image and templates',
-  // Services that start at the same time would build the same templates.
-  commands: [
-    [node, 'images/image.ts'],
-    [node, 'packages/server/src/template-main.ts'],
-  ],
-  env: { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir },
-};
-const machineSteps: Step[] = [
-  machineImages,
-  onMachines('virtual machines', [
-    // All end-to-end tests run on processes. These run here once more: they are what two processors emulate in time.
-    'tests/e2e/connect.test.ts',
-    'tests/microvm/story.microvm.ts',
-    ...filesOf('{images,packages/*/src/**,tests/microvm}/*.microvm.ts'),
-  ]),
+const onImages = { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir };
+const machineImage: Step = { name: 'machine image', commands: [[node, 'images/image.ts']], env: onImages };
+/** Services that start at the same time would build the same templates. */
+const machineTemplates: Step = { name: 'machine templates', commands: [[node, 'packages/server/src/template-main.ts']], env: onImages };
+/** They boot machines of their own, without templates. */
+const imageTests = filesOf('{images,packages/server/src/runtime/qemu/kvm}/*.microvm.ts');
+const machineTests = [
+  'tests/microvm/story.microvm.ts',
+  'packages/server/src/runtime/qemu/attacks.microvm.ts',
+  ...filesOf('{packages/*/src/**,tests/microvm}/*.microvm.ts').filter((file) => !imageTests.includes(file)),
+  // All end-to-end tests run on processes. Of this one a sample runs here once more: it is what two processors emulate in time.
+  'tests/e2e/connect.test.ts',
 ];
-const nightlyBrowserSteps = (): Step[] => [isolated('more end-to-end tests', nightlyBrowserTests, lanes)];
+/** The other runs take a sample of these: `tests/nightly.ts`. */
+const sampledTests = (...patterns: string[]): string[] =>
+  filesOf(...patterns).filter((file) => /from '[^']*\/nightly\.ts'/.test(readFileSync(resolve(root, file), 'utf8')));
+const nightlySteps = (): Step[] => [
+  isolated('more tests', [...nightlyBrowserTests, ...sampledTests('packages/*/src/**/*.test.ts', 'tests/**/*.test.ts')], lanes),
+];
 /** Their promises are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
-const nightlyMachineSteps: Step[] = [
-  machineImages,
-  onMachines('more on virtual machines', ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts']),
-];
+const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'];
 
 /** The service and its tools know no variables of tests, and refuse to start with one. */
 function withoutTestVariables(): Record<string, undefined> {
-  const names = [testDatabaseVariable, ...Object.keys(process.env)].filter((name) => name.startsWith('BERTH_TEST_'));
+  const names = [testDatabaseVariable, sampleVariable, ...Object.keys(process.env)].filter((name) => name.startsWith('BERTH_TEST_'));
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
 /** In this order, the longest first. An emulated machine computes with one processor most of the time: two files at once. */
-function onMachines(name: string, files: string[]): Step {
+function onMachines(name: string, files: string[], atOnce: number): Step {
   const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
-  return { ...isolated(name, [...new Set(files)], 2, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
+  return { ...isolated(name, [...new Set(files)], atOnce, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
 }
 
 /** Each file in a process of its own. */
@@ -278,6 +277,7 @@ async function main(scope: string | undefined): Promise<number> {
     console.error('usage: node scripts/test.ts check|all|microvm|nightly');
     return 2;
   }
+  if (scope !== 'nightly') process.env[sampleVariable] = '1';
   const run = new TestRun(root);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => run.interrupt());
   await run.begin();
@@ -293,8 +293,14 @@ async function main(scope: string | undefined): Promise<number> {
       await run.steps(slowSteps(), 1);
       if (run.exitCode === 0) recordFixtures(root, fixtureTests);
     }
-    if (scope === 'microvm') await run.steps(machineSteps, 1);
-    if (scope === 'nightly') await run.steps([...nightlyBrowserSteps(), ...nightlyMachineSteps], 1);
+    if (scope === 'nightly') await run.steps(nightlySteps(), 1);
+    if (scope === 'microvm' || scope === 'nightly') {
+      await run.steps([machineImage], 1);
+      // Each of these two computes with one processor.
+      await run.steps([machineTemplates, onMachines('images of virtual machines', imageTests, 1)], 2);
+      const more = scope === 'nightly' ? nightlyMachineTests : [];
+      await run.steps([onMachines('virtual machines', [...machineTests, ...more], 2)], 1);
+    }
   } finally {
     await server?.stop();
   }

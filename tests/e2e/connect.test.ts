@@ -20,7 +20,7 @@ import { WebSocket } from 'ws';
 import { assertPrompt } from '../yardstick.ts';
 import { Client } from '../client.ts';
 import { connectPlaywright } from './playwright.ts';
-import { Service, eventually, pageMs } from './service.ts';
+import { Service, eventually, nightlyOnMachines, pageMs } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 describe('DevTools clients', () => {
@@ -74,7 +74,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('can run a Puppeteer script: navigate, click, type, screenshot, a new context, close', async () => {
+  it('can run a Puppeteer script: navigate, click, type, screenshot, a new context, close', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const browser = await puppeteer.connect({ browserWSEndpoint: info.cdp_url, defaultViewport: null });
     const [page] = await browser.pages();
@@ -97,7 +97,7 @@ describe('DevTools clients', () => {
   const liveIds = async () =>
     (await client.call(listSessions, { query: { status: 'starting,ready' } })).body.map(({ session_id }) => session_id);
 
-  it('create a session by connecting, with a connect token or the API key, which ends with the connection', async () => {
+  it('create a session by connecting, with a connect token or the API key, which ends with the connection', nightlyOnMachines, async () => {
     const { token } = (await client.call(createConnectToken, { body: {} })).body;
     const base = service.url.replace('http', 'ws');
     const headers = { authorization: `Bearer ${service.key}` };
@@ -134,7 +134,7 @@ describe('DevTools clients', () => {
     for (const secret of [token ?? assert.fail(), service.key]) assert.ok(!service.errors.includes(secret), 'a secret is in the log');
   });
 
-  it('create a session with options in the address, and leave one with keep_alive', async () => {
+  it('create a session with options in the address, and leave one with keep_alive', nightlyOnMachines, async () => {
     const { token, cdp_http_url } = (await client.call(createConnectToken, { body: {} })).body;
     const address = `${cdp_http_url}?keep_alive=true&viewport.width=800&viewport.height=600&name=agent`;
     const first = await puppeteer.connect({ browserURL: address, defaultViewport: null });
@@ -151,7 +151,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('connect with the API key in a header, and by HTTP discovery', async () => {
+  it('connect with the API key in a header, and by HTTP discovery', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const headers = { authorization: `Bearer ${service.key}` };
     for (const address of [session.cdp_url, info.cdp_http_url]) {
@@ -162,7 +162,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('share a session with separate attachments', async () => {
+  it('share a session with separate attachments', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => connectPlaywright(info.cdp_url)));
     const pages = await Promise.all(
@@ -180,7 +180,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('find the session’s state after a reconnect', async () => {
+  it('find the session’s state after a reconnect', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const first = await connectPlaywright(info.cdp_url);
     await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
@@ -191,7 +191,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('end a session without keep_alive when the last one disconnects', async () => {
+  it('end a session without keep_alive when the last one disconnects', nightlyOnMachines, async () => {
     const { session, info } = await open({ keep_alive: false });
     const browser = await connectPlaywright(info.cdp_url);
     await browser.close();
@@ -202,7 +202,7 @@ describe('DevTools clients', () => {
     assert.equal(ended.ended_reason, 'cdp_closed');
   });
 
-  it('get a close code and reason when the session ends', async () => {
+  it('get a close code and reason when the session ends', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));
@@ -233,7 +233,7 @@ describe('DevTools clients', () => {
     assert.ok(seen.ended_reason === 'browser_crashed' || seen.ended_reason === 'vm_lost', String(seen.ended_reason));
   });
 
-  it('are disconnected within a second after their key is revoked', async () => {
+  it('are disconnected within a second after their key is revoked', nightlyOnMachines, async () => {
     const { body: made } = await client.call(createKey, { body: { owner: 'local', name: 'to be revoked' } });
     const owner = new Client(service.url, made.key ?? '');
     const session = (await owner.call(createSession, { body: {} })).body;

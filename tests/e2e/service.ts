@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sharedDatabase } from '../../packages/server/src/store/test-store.ts';
 import { Client } from '../client.ts';
+import { nightly } from '../nightly.ts';
 
 const serve = join(import.meta.dirname, '../../scripts/serve.sh');
 /** All services of a test file, stopped even when a test fails. */
@@ -19,6 +20,9 @@ export const stopAll = (): Promise<unknown> => Promise.all([...running].map((ser
 export const testRuntime = process.env['BERTH_TEST_RUNTIME'] ?? 'process';
 const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runtime = { BERTH_RUNTIME: testRuntime, ...(testRuntime === 'qemu' ? { BERTH_IMAGES_DIR: imagesDir } : {}) };
+
+/** Options of a test that is run on processes always, and on virtual machines, which are emulated, in the nightly run alone. */
+export const nightlyOnMachines = testRuntime === 'qemu' ? nightly : {};
 
 /** Scales a page timeout for emulated machines. */
 export const pageMs = (ms: number): number => (testRuntime === 'qemu' ? ms * 5 : ms);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestOptions } from 'node:test';
 import { newId } from '../lib/ids.ts';
 import { NoDisplay } from './runtime.ts';
 import type { Runtime, Vm, VmSpec } from './runtime.ts';
@@ -92,8 +92,8 @@ const targetIds = async (vm: Vm): Promise<string[]> => {
   return (targetInfos as { targetId: string }[]).map(({ targetId }) => targetId);
 };
 
-export function describeRuntime(name: string, create: () => Promise<RuntimeUnderTest>): void {
-  describe(`the ${name} runtime`, () => {
+export function describeRuntime(name: string, create: () => Promise<RuntimeUnderTest>, options: TestOptions = {}): void {
+  describe(`the ${name} runtime`, options, () => {
     let under: RuntimeUnderTest;
     before(async () => {
       under = await create();

@@ -11,6 +11,7 @@ import type { Runtime, Vm, VmSpec } from '../runtime.ts';
 import { evaluate, recordRequests, processesOf, until } from '../testing/machines.ts';
 import { copyImage, firstBootMsMax, newDataDir, optionsFor, qemuOf, residueOf, startAnotherWorker, statusOf } from './microvm.fixture.ts';
 import { createQemuRuntime } from './qemu.ts';
+import { nightly } from '../../../../../tests/nightly.ts';
 
 /** With its template: what is measured after that is clones. */
 async function createWarm(dataDir: string): Promise<Runtime> {
@@ -20,23 +21,27 @@ async function createWarm(dataDir: string): Promise<Runtime> {
   return runtime;
 }
 
-describeRuntime('qemu', async () => {
-  const dataDir = newDataDir();
-  // Two services never share a folder: the one that ends takes its control groups along.
-  const failingDir = newDataDir();
-  const runtime = await createWarm(dataDir);
-  return {
-    runtime,
-    kill: (vm) => void sendSignal(qemuOf(vm), 'SIGKILL'),
-    freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
-    failing: () => createQemuRuntime(optionsFor(failingDir, withoutKernel(failingDir))),
-    residue: (id) => [...residueOf(dataDir, id), ...residueOf(failingDir, id)],
-    close: async () => {
-      await runtime.close();
-      for (const folder of [dataDir, failingDir]) rmSync(folder, { recursive: true });
-    },
-  };
-});
+describeRuntime(
+  'qemu',
+  async () => {
+    const dataDir = newDataDir();
+    // Two services never share a folder: the one that ends takes its control groups along.
+    const failingDir = newDataDir();
+    const runtime = await createWarm(dataDir);
+    return {
+      runtime,
+      kill: (vm) => void sendSignal(qemuOf(vm), 'SIGKILL'),
+      freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
+      failing: () => createQemuRuntime(optionsFor(failingDir, withoutKernel(failingDir))),
+      residue: (id) => [...residueOf(dataDir, id), ...residueOf(failingDir, id)],
+      close: async () => {
+        await runtime.close();
+        for (const folder of [dataDir, failingDir]) rmSync(folder, { recursive: true });
+      },
+    };
+  },
+  nightly,
+);
 
 /** An image that looks as it should, and does not boot. */
 function withoutKernel(parent: string): { imagesDir: string } {
@@ -69,7 +74,7 @@ describe('a virtual machine', () => {
     }
   };
 
-  it('says that it is emulated, and what it was made of', async () => {
+  it('says that it is emulated, and what it was made of', nightly, async () => {
     assert.equal(runtime.name, 'qemu-tcg');
     assert.match(runtime.warnings.join('\n'), /emulated/);
     await withMachine(async (vm) => {
@@ -162,7 +167,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('has a lower priority in the background, and the normal one after', async (t) => {
+  it('has a lower priority in the background, and the normal one after', nightly, async (t) => {
     await withMachine(
       async (vm) => {
         const path = `/proc/${vm.pid}/autogroup`;
@@ -176,7 +181,7 @@ describe('a virtual machine', () => {
     );
   });
 
-  it('carries messages of many megabytes over the DevTools pipe', async () => {
+  it('carries messages of many megabytes over the DevTools pipe', nightly, async () => {
     await withMachine(async (_vm, cdp) => {
       const page = await cdp.openPage();
       assert.equal(String(await evaluate(cdp, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
@@ -196,7 +201,7 @@ describe('a virtual machine', () => {
     );
   });
 
-  it('dies with its worker also while it is frozen', async () => {
+  it('dies with its worker also while it is frozen', nightly, async () => {
     const { worker, ids } = await startAnotherWorker(dataDir);
     const exit = once(worker, 'exit');
     // The third is starting: it is not frozen, but killed at whatever it does.
@@ -208,7 +213,7 @@ describe('a virtual machine', () => {
     assert.deepEqual(await runtime.list(), []);
   });
 
-  it('is ended when the jail around it is killed from outside', async () => {
+  it('is ended when the jail around it is killed from outside', nightly, async () => {
     const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(runtime.bootMsMax) });
     const outermost = readProcess(vm.pid ?? 0);
     assert.ok(outermost && killProcess(outermost));

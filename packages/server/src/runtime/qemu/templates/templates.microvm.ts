@@ -10,8 +10,10 @@ import { createMemory, sealBytes } from './sealed-memory.ts';
 import { TemplateStore } from './store.ts';
 import { closeTemplate } from './template.ts';
 import type { TemplateInfo } from './template.ts';
+import { nightly } from '../../../../../../tests/nightly.ts';
 
-describe('a template', () => {
+/** A template takes a minute and more to build under emulation. Which of them are used is proven by `templates.test.ts` and `store.test.ts`. */
+describe('a template', nightly, () => {
   const dataDir = newDataDir();
   before(() => prepareTemplates(optionsFor(dataDir)));
   after(() => rmSync(dataDir, { recursive: true }));
