@@ -16,6 +16,7 @@ import type { Client, Reply } from '../harness.ts';
 import { ada } from '../shop/account.ts';
 import { exportBytes } from '../shop/files.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
+import { nightly } from '../nightly.ts';
 import { hostilePages } from './hostile-pages.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
@@ -258,7 +259,8 @@ describe('steps in a real shop', () => {
     };
     const isRetryable = ({ status, body }: Reply): boolean => status === 502 && ErrorBody.parse(body).error.retryable;
 
-    for (const [what, path, steps] of [
+    // Those without a mark are a sample. The others take a processor for some seconds each, and are fetched and navigated to by other tests.
+    for (const [what, path, steps, options = {}] of [
       [
         'asks in dialogs without end',
         '/ask-again',
@@ -282,13 +284,14 @@ describe('steps in a real shop', () => {
           { type: 'wait', ms: 200 },
           { type: 'extract', selectors: ['body'] },
         ],
+        nightly,
       ],
-      ['has hundreds of frames', '/frames?count=300', [{ type: 'extract', selectors: ['text/nowhere'] }]],
-      ['asks for a password', '/auth', [{ type: 'extract', selectors: ['body'] }]],
-      ['downloads two hundred files', '/downloads', [{ type: 'wait', ms: 500 }]],
-      ['prints without end', '/print-loop', [{ type: 'extract', selectors: ['body'] }]],
-    ] as [string, string, object[]][])
-      it(`that ${what} costs at most the given time, and the session continues`, async () => {
+      ['has hundreds of frames', '/frames?count=300', [{ type: 'extract', selectors: ['text/nowhere'] }], nightly],
+      ['asks for a password', '/auth', [{ type: 'extract', selectors: ['body'] }], nightly],
+      ['downloads two hundred files', '/downloads', [{ type: 'wait', ms: 500 }], nightly],
+      ['prints without end', '/print-loop', [{ type: 'extract', selectors: ['body'] }], nightly],
+    ] as [string, string, object[], object?][])
+      it(`that ${what} costs at most the given time, and the session continues`, options, async () => {
         const params = await create();
         try {
           await bounded(
@@ -303,7 +306,7 @@ describe('steps in a real shop', () => {
         }
       });
 
-    it('that has a thousand frames lets a tab be opened beside it in time, or refuses it with a declared error', async () => {
+    it('that has a thousand frames lets a tab be opened beside it in time, or refuses it with a declared error', nightly, async () => {
       const params = await create();
       try {
         await run(params, { actions: [{ type: 'navigate', url: `${site.url}/frames?count=1000`, timeout_ms: 2000 }], timeout_ms: 4000 });

@@ -34,6 +34,7 @@ import { BillingFixture, smallLimits } from './billing-fixture.ts';
 import { eventually } from './service.ts';
 import type { Viewer } from './viewing.ts';
 import { assertShort } from '../yardstick.ts';
+import { nightly } from '../nightly.ts';
 
 const prices = { action: 10_000, session: 1_000_000 };
 const micro = (credits: number): number => Math.round(credits * 1_000_000);
@@ -347,7 +348,7 @@ describe('the accounting', () => {
   });
 });
 
-describe('a service that is killed during calls', () => {
+describe('a service that is killed during calls', nightly, () => {
   const gift = { body: { owner: 'beta', amount: 10, note: null }, headers: { 'idempotency-key': 'second-gift' } };
   let sessionIds: string[] = [];
   /** The stored and reported account before the final calls. */

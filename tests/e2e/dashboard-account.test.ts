@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createCreditCodes, createPromoCodes, endSession, grantCredits, listOwnKeys, navigate } from '@berth/contract';
 import { defaultSecretKey, defaultWebhookSecret, startStripe, type StripeStandIn } from '../stripe-stand-in.ts';
+import { nightly } from '../nightly.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 import { page as html, startSite, type Site } from './site.ts';
 
@@ -265,7 +266,7 @@ describe('with real browsers', () => {
     await opened.close();
   });
 
-  it('a customer signs in, creates a key, fetches a page, sees it in the usage, and redeems a code', async () => {
+  it('a customer signs in, creates a key, fetches a page, sees it in the usage, and redeems a code', nightly, async () => {
     const client = real.service?.client ?? assert.fail('no service');
     const [code = ''] = (await client.call(createCreditCodes, { body: { amount: 25 } })).body.codes ?? [];
     const opened = await real.open('/keys', { as: [] });

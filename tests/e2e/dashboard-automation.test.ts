@@ -5,6 +5,7 @@ import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { fetchPage, runAgent } from '@berth/contract';
 import { jobIdOf } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -138,7 +139,7 @@ describe('the fetch playground', () => {
     await page.getByRole('cell', { name: 'content-type' }).waitFor();
   });
 
-  it('compares plain HTTP with a browser line by line', async () => {
+  it('compares plain HTTP with a browser line by line', nightly, async () => {
     await page.getByLabel('Fetch with').selectOption('compare');
     await run('Fetch');
     await page.getByRole('row', { name: /added.*2 lamps in stock/ }).waitFor();
@@ -221,7 +222,7 @@ describe('flows and templates', () => {
     await page.getByRole('alert').getByText('inputs.').waitFor();
   });
 
-  it('types secrets of any name as passwords, and sends them', async () => {
+  it('types secrets of any name as passwords, and sends them', nightly, async () => {
     await opened.go('/flows/custom');
     await run('Use the example');
     for (const [n, name] of ['user', 'pin'].entries()) {
@@ -240,7 +241,7 @@ describe('flows and templates', () => {
     await page.getByRole('alert').first().waitFor();
   });
 
-  it('runs a template, and saves its steps as a recording', async () => {
+  it('runs a template, and saves its steps as a recording', nightly, async () => {
     await opened.go('/flows?list=templates');
     await page.locator('main a[href$="/templates/page_snapshot"]').click();
     await page.getByRole('textbox', { name: 'Url (required)' }).fill(`${site.url}/lamps`);
@@ -276,7 +277,7 @@ describe('signing out', () => {
     assert.deepEqual(await page.evaluate(() => ({ ...sessionStorage, ...localStorage })), {});
   });
 
-  it('deletes the list that outlives a reload, which has hosts and ids but no addresses', async () => {
+  it('deletes the list that outlives a reload, which has hosts and ids but no addresses', nightly, async () => {
     await run('Sign out');
     await page.getByRole('checkbox', { name: /^Keep me signed in/ }).check();
     await opened.signIn('key', dashboard.served.key);

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, navigate, runActions } from '@berth/contract';
+import { nightly } from '../nightly.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 import { startSite, page as htmlPage, type Site } from './site.ts';
 import { waitForColour } from './viewing.ts';
@@ -107,7 +108,7 @@ describe('a customer’s sessions', () => {
     await page.getByText('de-DE').waitFor();
   });
 
-  it('show the console of a session without a recording, from the first look on', async () => {
+  it('show the console of a session without a recording, from the first look on', nightly, async () => {
     const { page } = opened;
     const { client } = dashboard.service ?? assert.fail();
     const { session_id: unrecorded } = (await client.call(createSession, { body: {} })).body;
@@ -190,7 +191,7 @@ describe('a customer’s sessions', () => {
     await page.getByText('Ended', { exact: true }).waitFor();
   });
 
-  it('whose browser ends elsewhere are shown as ended', async () => {
+  it('whose browser ends elsewhere are shown as ended', nightly, async () => {
     const { client } = dashboard.service ?? assert.fail();
     await opened.go('/sessions/new');
     await opened.page.getByRole('button', { name: 'Create the session' }).click();

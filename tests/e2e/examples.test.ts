@@ -7,6 +7,7 @@ import { basename, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { listSessions } from '@berth/contract';
+import { nightly } from '../nightly.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -44,8 +45,10 @@ describe('examples', { concurrency: 3, timeout: 600_000 }, () => {
     return promisify(execFile)(process.execPath, [join(root, 'examples', name)], { env, cwd: home, timeout: scriptMsMax });
   };
 
+  /** Libraries that others are made of. */
+  const sample = ['playwright.mjs', 'puppeteer.mjs', 'chrome-remote-interface.mjs'];
   for (const name of examples)
-    it(name, async () => {
+    it(name, sample.includes(name) ? {} : nightly, async () => {
       await run(name);
     });
 

@@ -14,6 +14,7 @@ import {
 import { Server as Proxy } from 'proxy-chain';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
+import { nightly } from '../nightly.ts';
 import { failing, fetchPages } from './fetch-pages.ts';
 import { Service, eventually } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
@@ -364,7 +365,7 @@ describe('fetch modes', () => {
       assert.deepEqual([retried.title, retried.session_id, retried.resolved_by?.strategy], ['At last', headed.session_id, 'full_browser']);
     });
 
-    it('serve twelve concurrent fetches, each with its own page', { timeout: 120_000 }, async () => {
+    it('serve twelve concurrent fetches, each with its own page', { ...nightly, timeout: 120_000 }, async () => {
       const paths = Array.from({ length: 12 }, (_, n) => `${shop.url}/products?page=${n + 1}`);
       const answers = await Promise.all(paths.map((url) => get(url, { formats: ['text'], timeout_ms: 60_000 })));
       for (const [n, { text, final_url, status_code, warnings }] of answers.entries()) {

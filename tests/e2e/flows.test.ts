@@ -10,6 +10,7 @@ import type { Client } from '../harness.ts';
 import { ada, grace, type Customer } from '../shop/account.ts';
 import { articles, products } from '../shop/data.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
+import { nightly } from '../nightly.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
@@ -349,7 +350,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.equal(limited.stop_reason, 'budget');
   });
 
-  it('are collected until the output is as long as it may be', async () => {
+  it('are collected until the output is as long as it may be', nightly, async () => {
     const inputs = {
       url: `${wall.url}/long-list`,
       item: { selectors: ['li'], fields: { text: { selectors: ['xpath/.'] } } },
@@ -377,7 +378,7 @@ describe('several pages', { concurrency: 4 }, () => {
     );
   });
 
-  it('are crawled as far as the steps of a run go', async () => {
+  it('are crawled as far as the steps of a run go', nightly, async () => {
     const inputs = { url: at('/journal'), depth: 1, include: ['/journal'] };
     const whole = await outputOf<Crawled>('crawl', { ...inputs, max_pages: 6 });
     const result = await run('crawl', inputs, { max_steps: 12 });

@@ -24,6 +24,7 @@ import { RawDevtools } from './raw-devtools.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { connectToSession } from './connected-session.ts';
+import { nightly } from '../nightly.ts';
 import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout for stopping the page and answering. What is not stopped is never answered. */
@@ -85,23 +86,24 @@ describe('hostile pages, sites and clients', () => {
     });
     after(() => end(neighbour));
 
-    for (const { what, path, ends = ['ok', 'timeout'], withinMs = briefMs } of [
+    for (const { what, path, ends = ['ok', 'timeout'], withinMs = briefMs, rare = false } of [
       { what: 'opens windows without end', path: '/windows' },
       { what: 'shows dialogs in a loop that never ends', path: '/dialog-loop', ends: ['timeout'] },
-      { what: 'prints without end', path: '/print-loop' },
+      // Each of these takes a processor for some seconds, in a way that is like one of the others.
+      { what: 'prints without end', path: '/print-loop', rare: true },
       { what: 'starts two hundred downloads', path: '/downloads' },
       { what: 'exhausts memory', path: '/memory', ends: ['page_crashed', 'timeout'], withinMs: 2000 },
-      { what: 'loops while it loads', path: '/spin', ends: ['timeout'] },
-      { what: 'loops when it has loaded', path: '/spin-later' },
+      { what: 'loops while it loads', path: '/spin', ends: ['timeout'], rare: true },
+      { what: 'loops when it has loaded', path: '/spin-later', rare: true },
       { what: 'loops on a timer and whenever it is left', path: '/spin-again' },
-      { what: 'makes history without end', path: '/history' },
+      { what: 'makes history without end', path: '/history', rare: true },
       { what: 'moves on without end', path: '/reloads' },
-      { what: 'has a title of ten megabytes', path: '/title', ends: ['ok'], withinMs: ordinaryMs },
+      { what: 'has a title of ten megabytes', path: '/title', ends: ['ok'], withinMs: ordinaryMs, rare: true },
       { what: 'changes a title of a megabyte without end', path: '/titles' },
-      { what: 'logs without end', path: '/log', ends: ['ok', 'timeout', 'page_crashed'] },
+      { what: 'logs without end', path: '/log', ends: ['ok', 'timeout', 'page_crashed'], rare: true },
       { what: 'asks for a password', path: '/auth', ends: ['ok'], withinMs: ordinaryMs },
     ])
-      it(`that ${what} is answered in time and ends no session`, async () => {
+      it(`that ${what} is answered in time and ends no session`, rare ? nightly : {}, async () => {
         const params = await create();
         try {
           const [reply] = await Promise.all([goBounded(params, path, withinMs), goBounded(neighbour, '/second', ordinaryMs)]);
@@ -132,7 +134,7 @@ describe('hostile pages, sites and clients', () => {
       assert.equal((await client.call(health)).status, 200);
     });
 
-    it('that contains hundreds of frames is answered in time, and its tab works again when they are removed', async () => {
+    it('that contains hundreds of frames is answered in time, and its tab works again when they are removed', nightly, async () => {
       const params = await create();
       await goBounded(params, '/frames?count=300', briefMs);
       const home = await eventually(

@@ -11,6 +11,7 @@ import { compareReport } from '../shop/compare-report.ts';
 import { bytes, html, redirect, startSite, type Site } from '../fetch-site.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { tradeKeys } from '../shop/tokens.ts';
+import { nightly } from '../nightly.ts';
 import { Service } from './service.ts';
 
 const signIn = [
@@ -216,7 +217,7 @@ describe('an inspection', () => {
     assert.match(named(report, 'GET', '/after').response.content.text ?? '', /after/);
   });
 
-  it('ends within bounds on a page that has too much of everything', async () => {
+  it('ends within bounds on a page that has too much of everything', nightly, async () => {
     site.on(
       '/hostile',
       html(`<title>Too much</title><script>

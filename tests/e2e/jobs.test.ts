@@ -17,6 +17,7 @@ import {
   type JobResponse,
 } from '@berth/contract';
 import { comparable, jobIdOf, type Client } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
@@ -266,7 +267,7 @@ describe('fetches as jobs', () => {
       assert.deepEqual(leftovers(dataDir), []);
     });
 
-    it('are ended by a graceful stop and can be polled afterwards', { timeout: 300_000 }, async () => {
+    it('are ended by a graceful stop and can be polled afterwards', { ...nightly, timeout: 300_000 }, async () => {
       const service = await start({ BERTH_DRAIN_SECONDS: '1' });
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);

@@ -21,6 +21,7 @@ import {
 } from '@berth/contract';
 import type { Client, Request } from '../harness.ts';
 import { bytesIn } from '../metered-app.ts';
+import { nightly } from '../nightly.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
@@ -112,7 +113,7 @@ describe('metered usage', () => {
     await again.stop();
   });
 
-  it('never exceeds the real usage and leaves no hold when the service is killed', async () => {
+  it('never exceeds the real usage and leaves no hold when the service is killed', nightly, async () => {
     const service = await start();
     const { client } = service;
     const [rich, poor] = [await newOwner(client, 'rich', 50), await newOwner(client, 'poor', 1.01)];

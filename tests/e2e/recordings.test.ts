@@ -18,6 +18,7 @@ import {
 import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
 import { comparable, type Client, type Reply } from '../client.ts';
 import { sendAsIs } from '../raw-http.ts';
+import { nightly } from '../nightly.ts';
 import { waitForRecorded } from './recorded-picture.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
@@ -339,7 +340,7 @@ describe('recordings', () => {
     await viewer.close();
   });
 
-  it('play on a phone', async () => {
+  it('play on a phone', nightly, async () => {
     const viewer = await play(session, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await button(viewer, 'Play').tap();
     await eventually('the video plays', async () => (await timeOf(viewer)) > 0.3, slowMs);

@@ -17,6 +17,7 @@ import {
 } from '@berth/contract';
 import { WebSocket } from 'ws';
 import type { Client } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { RawDevtools } from './raw-devtools.ts';
 import { connectPlaywright } from './playwright.ts';
 import { Service, eventually } from './service.ts';
@@ -191,7 +192,7 @@ describe('the window of a headful browser', () => {
     viewer.assertNoIssues();
   });
 
-  it('renders East Asian letters and colour images', async () => {
+  it('renders East Asian letters and colour images', nightly, async () => {
     reports.clear();
     await go('/letters');
     const { cjk, distinct, emoji } = await reports.waitFor('letters');
@@ -240,7 +241,7 @@ describe('the window of a headful browser', () => {
     raw.close();
   });
 
-  it('is shown to two viewers and a phone, which are counted', async () => {
+  it('is shown to two viewers and a phone, which are counted', nightly, async () => {
     await go('/moving');
     const phone = await watch({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await Promise.all([waitForMovement(picture(viewer)), waitForMovement(picture(phone))]);
@@ -277,7 +278,7 @@ describe('the window of a headful browser', () => {
     await watcher.close();
   });
 
-  it('resets the idle timer by input, not by viewing', async () => {
+  it('resets the idle timer by input, not by viewing', nightly, async () => {
     const before = Date.parse((await client.call(getSession, { params: params() })).body.last_activity_at);
     const movedMs = Date.now();
     await viewer.page.mouse.move(...(await at(centers.nothing, sizes)));
