@@ -68,6 +68,11 @@ export class TestRun {
     for (const child of this.#children) end(child);
   }
 
+  /** Of each file that has run. */
+  get durationsMs(): ReadonlyMap<string, number> {
+    return this.#durationsMs;
+  }
+
   get exitCode(): number {
     if (this.#interrupted) return 130;
     return this.#failed.length > 0 ? 1 : 0;

@@ -11,6 +11,7 @@ import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/src/store/test-store.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
+import { TestTimes } from './test-times.ts';
 import { clockSlowness } from '../tests/yardstick.ts';
 
 /** With it, tests that are marked `nightly` are skipped. */
@@ -23,69 +24,17 @@ const node = resolve(bin, 'node');
 const slowness = Math.min(4, clockSlowness());
 /** A test that waits this long waits for ever. */
 const testTimeoutMs = 120_000 * slowness;
-/** Files that one process runs: enough to share what they import, few enough that a fault is found soon. */
-const batchSize = 20;
+/** Files that one process runs: enough to share what they import, which takes as long as ten of them; few enough to be spread over lanes. */
+const batchSize = 60;
 /** Of files that start browsers. */
 const smallBatchSize = 3;
-/** A batch takes half a minute; one that takes this long is held open by what a file left behind. */
-const batchTimeoutMs = 300_000 * slowness;
-/** A file that runs alone may take this long; a single one takes two minutes. */
+const browserBatchSize = 10;
+/** A process takes two minutes at most; one that takes this long is held open by what a file left behind. */
 const fileTimeoutMs = 600_000 * slowness;
 /** For two cores, as all of it waits at times: for files, for browsers, for the timeouts that a test proves. */
 const lanes = 3;
-/** They start first, the longest at the head, so that all lanes of their step end at about the same time. */
-const longFiles = [
-  'tests/e2e/fetch-hostile.test.ts',
-  'tests/e2e/fetch-modes.test.ts',
-  'tests/e2e/first-run.test.ts',
-  'tests/e2e/dashboard-sessions.test.ts',
-  'tests/e2e/recordings.test.ts',
-  'tests/e2e/actions.test.ts',
-  'tests/e2e/dashboard-account.test.ts',
-  'tests/e2e/clients-as-direct.test.ts',
-  'tests/e2e/connect.test.ts',
-  'tests/e2e/dashboard-operator.test.ts',
-  'tests/e2e/billing.test.ts',
-  'tests/e2e/faults.test.ts',
-  'tests/e2e/capture.test.ts',
-  // Its pages take all the processor they may, as those of the first: not beside it.
-  'tests/e2e/hostile.test.ts',
-  'tests/e2e/live-view.test.ts',
-  'tests/e2e/fetch-accuracy.test.ts',
-  'tests/e2e/drive.test.ts',
-  'tests/e2e/live-view-control.test.ts',
-  'tests/e2e/dashboard-automation.test.ts',
-  'tests/fleet/schedules.test.ts',
-  'tests/fleet/rolling.test.ts',
-  'packages/server/src/runtime/process/process.test.ts',
-  'packages/server/src/store/embedded.test.ts',
-  'tests/api/crashes.test.ts',
-  'packages/server/src/browser/cdp/clients.test.ts',
-  'packages/server/src/captcha/captcha.test.ts',
-  'packages/server/src/runtime/qemu/qemu-vm.test.ts',
-  'packages/server/src/runtime/qemu/guest/link-attacks.test.ts',
-  'tests/operations/rotation.test.ts',
-  'packages/server/src/runtime/process/display.test.ts',
-  'packages/server/src/browser/browser.test.ts',
-  'packages/server/src/content/content.test.ts',
-  'tests/operations/backup.test.ts',
-  'tests/api/pool.test.ts',
-  'tests/api/fetch-machines.test.ts',
-  'tests/api/bad-input.test.ts',
-  'tests/api/capacity.test.ts',
-  'tests/fleet/placement.test.ts',
-  'tests/fleet/forwarding.test.ts',
-  'tests/api/post-v1-agent.test.ts',
-  'tests/api/worker-restarts.test.ts',
-  'tests/api/concurrency.test.ts',
-  'tests/api/post-v1-fetch.test.ts',
-  'packages/server/src/browser/page/page.test.ts',
-  'packages/server/src/browser/page/private-page.test.ts',
-  'packages/server/src/browser/input/remote-input.test.ts',
-  'packages/server/src/steps/locators/healing.test.ts',
-  'packages/server/src/browser/page/capture.test.ts',
-  'packages/server/src/captcha/detect.test.ts',
-];
+/** The longest start first, so that all lanes end at about the same time. */
+const times = TestTimes.read(root);
 
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
@@ -159,8 +108,11 @@ const nightlyBrowserTests = filesOf('tests/e2e/{cookie-banners,full-disk,many-fr
 const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !nightlyBrowserTests.includes(file));
 /** Counts the processes that its own has started. */
 const countingBrowserTests = filesOf('tests/e2e/dashboard-safety.test.ts');
-const shortBrowserTests = browserTests.filter((file) => ![...longFiles, ...countingBrowserTests].includes(file));
-const longBrowserTests = browserTests.filter((file) => !shortBrowserTests.includes(file));
+/** The third that takes longest has a process for each file, so that none waits behind another. */
+const longBrowserTests = [
+  ...new Set([...times.longestFirst(browserTests).slice(0, Math.ceil(browserTests.length / 3)), ...countingBrowserTests]),
+];
+const shortBrowserTests = browserTests.filter((file) => !longBrowserTests.includes(file));
 /** Seeded requests, connections and messages: each file is capped at a few seconds and reads its own memory. */
 const fuzzTests = filesOf('tests/fuzz/*.test.ts');
 const fixtureTests = filesOf('tests/shop/*.test.ts');
@@ -174,26 +126,26 @@ const runner = (testMs: number): string[] => [
   '--test-reporter-destination=stdout',
 ];
 
-const quickSteps = (): Step[] => [
-  together(
-    'unit and API tests',
-    isolated('with processes', [...isolatedUnitTests, ...isolatedApiTests], lanes),
-    batched('with browsers', browserUnitTests, lanes, smallBatchSize),
-    batched('API tests', apiTests, lanes),
-    batched('without processes', unitTests, lanes),
-  ),
+const quickTests = (): Step[] => [
+  isolated('with processes', times.longestFirst([...isolatedUnitTests, ...isolatedApiTests]), lanes),
+  batched('with browsers', browserUnitTests, lanes, browserBatchSize),
+  batched('API tests', apiTests, lanes),
+  batched('without processes', unitTests, lanes),
+];
+const slowTests = (): Step[] => [
+  isolated('ledger under faults', faultTests, 1),
+  isolated('browsers and fuzz', times.longestFirst([...longBrowserTests, ...fuzzTests]), lanes),
+  batched('browsers', [...shortBrowserTests, ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
+];
+/** What waits runs beside what computes, and the lanes are idle once, at the end. */
+const checkSteps = (): Step[] => [
+  together('unit and API tests', ...quickTests()),
   isolated('unit tests, one at a time', serialUnitTests, 1),
 ];
-
-const slowSteps = (): Step[] => [
-  together(
-    'ledger under faults, fuzz, end-to-end tests and changed fixtures',
-    // In CI it takes two and a half minutes, of one processor.
-    isolated('faults', faultTests, 1),
-    isolated('browsers and fuzz', [...longBrowserTests, ...fuzzTests], lanes),
-    batched('browsers', [...shortBrowserTests, ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
-  ),
-  isolated('fleets under faults', fleetFaultTests, 2),
+const allSteps = (): Step[] => [
+  together('unit, API and end-to-end tests, ledger under faults, fuzz and changed fixtures', ...quickTests(), ...slowTests()),
+  isolated('unit tests, one at a time', serialUnitTests, 1),
+  isolated('fleets under faults', times.longestFirst(fleetFaultTests), 2),
 ];
 
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
@@ -235,7 +187,7 @@ function onMachines(name: string, files: string[], atOnce: number): Step {
 
 /** Each file in a process of its own. */
 function isolated(name: string, files: string[], atOnce: number, testMs = testTimeoutMs): Step {
-  const commands = longestFirst(files).map((file) => [...runner(testMs), 'scripts/test-batch.ts', file]);
+  const commands = files.map((file) => [...runner(testMs), 'scripts/test-batch.ts', file]);
   const rerun = (some: string[]): string[] => [...runner(testMs), '--test', '--test-concurrency=1', ...some];
   return { name, files, commands, lanes: atOnce, timeoutMs: fileTimeoutMs, rerun };
 }
@@ -257,19 +209,14 @@ function together(name: string, ...steps: readonly Step[]): Step {
   };
 }
 
-function longestFirst(files: readonly string[]): string[] {
-  const rank = (file: string): number => (longFiles.includes(file) ? longFiles.indexOf(file) : longFiles.length);
-  return files.toSorted((one, other) => rank(one) - rank(other));
-}
-
 /** Many files in one process, several such processes side by side. */
 function batched(name: string, files: string[], atOnce: number, size = batchSize): Step {
   const count = atOnce * Math.ceil(files.length / size / atOnce);
-  const ordered = longestFirst(files);
+  const ordered = times.longestFirst(files);
   // Dealt like cards, so that neither long files nor neighbours by name, which are alike, all fall to one process.
   const batches = Array.from({ length: count }, (_, i) => ordered.filter((_file, at) => at % count === i));
   const commands = batches.map((batch) => [...runner(testTimeoutMs), 'scripts/test-batch.ts', ...batch]);
-  return { ...isolated(name, files, 1), commands, lanes: atOnce, timeoutMs: batchTimeoutMs };
+  return { ...isolated(name, files, 1), commands, lanes: atOnce };
 }
 
 async function main(scope: string | undefined): Promise<number> {
@@ -287,12 +234,9 @@ async function main(scope: string | undefined): Promise<number> {
     await createTemplate(process.env[testDatabaseVariable] ?? '');
     if (scope === 'check' || scope === 'all') {
       await run.steps(staticChecks, lanes);
-      await run.steps(quickSteps(), 1);
+      await run.steps(scope === 'all' ? allSteps() : checkSteps(), 1);
     }
-    if (scope === 'all') {
-      await run.steps(slowSteps(), 1);
-      if (run.exitCode === 0) recordFixtures(root, fixtureTests);
-    }
+    if (scope === 'all' && run.exitCode === 0) recordFixtures(root, fixtureTests);
     if (scope === 'nightly') await run.steps(nightlySteps(), 1);
     if (scope === 'microvm' || scope === 'nightly') {
       await run.steps([machineImage], 1);
@@ -304,6 +248,7 @@ async function main(scope: string | undefined): Promise<number> {
   } finally {
     await server?.stop();
   }
+  times.write(run.durationsMs);
   return run.finish();
 }
 
