@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { sharedDatabase } from '../../packages/server/src/store/test-store.ts';
 import { Client } from '../client.ts';
 import { nightly } from '../nightly.ts';
+import { clockSlowness } from '../yardstick.ts';
 
 const serve = join(import.meta.dirname, '../../scripts/serve.sh');
 /** All services of a test file, stopped even when a test fails. */
@@ -133,28 +134,33 @@ export class Service {
   }
 
   async #ready(): Promise<void> {
-    for (const since = Date.now(); Date.now() - since < startMsMax; await sleep(10)) {
-      const [, url] = /^Berth is ready: (\S+)$/m.exec(this.#output) ?? [];
-      if (url) {
-        this.#url = url;
-        return;
-      }
-      if (this.#child.exitCode !== null) break;
-    }
+    const readUrl = (): string | undefined => /^Berth is ready: (\S+)$/m.exec(this.#output)?.[1];
+    await eventually('the service is ready, or has ended', () => readUrl() ?? this.#child.exitCode !== null, startMsMax).catch(() => {});
+    this.#url = readUrl() ?? '';
+    if (this.#url) return;
     this.#child.kill('SIGKILL');
     throw new Error(`the service did not start:\n${this.#output}\n${this.#errors}`);
   }
 }
 
-/** Polls until `read` returns a value. Fails with `what` when it does not in time. */
+/** A machine that is slower than this many times is not waited for any longer, as by the runner. */
+const slownessMax = 4;
+
+/**
+ * Polls until `read` returns a value. Fails with `what` when it does not in time, on two idle cores; a machine that turns
+ * out to be slower when the time is over gets as many times as much.
+ */
 export async function eventually<T>(
   what: string,
   read: () => Promise<T | undefined | false> | T | undefined | false,
   withinMs = 30_000,
 ): Promise<T> {
-  for (const since = Date.now(); Date.now() - since < withinMs; await sleep(25)) {
+  const since = performance.now();
+  for (let slowness = 0; ; await sleep(25)) {
     const result = await read();
     if (result !== undefined && result !== false) return result;
+    if (performance.now() - since < withinMs * Math.max(1, slowness)) continue;
+    if (slowness > 0) throw new Error(`not within ${Math.round(withinMs * slowness)} ms: ${what}`);
+    slowness = Math.min(slownessMax, clockSlowness());
   }
-  throw new Error(`not within ${withinMs} ms: ${what}`);
 }
