@@ -17,6 +17,7 @@ import {
 import type { Browser } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
 import { WebSocket } from 'ws';
+import { nightly } from '../nightly.ts';
 import { assertPrompt } from '../yardstick.ts';
 import { Client } from '../client.ts';
 import { connectPlaywright } from './playwright.ts';
@@ -151,7 +152,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('connect with the API key in a header, and by HTTP discovery', nightlyOnMachines, async () => {
+  it('connect with the API key in a header, and by HTTP discovery', nightly, async () => {
     const { session, info } = await open();
     const headers = { authorization: `Bearer ${service.key}` };
     for (const address of [session.cdp_url, info.cdp_http_url]) {
@@ -180,7 +181,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('find the session’s state after a reconnect', nightlyOnMachines, async () => {
+  it('find the session’s state after a reconnect', nightly, async () => {
     const { session, info } = await open();
     const first = await connectPlaywright(info.cdp_url);
     await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
@@ -202,7 +203,7 @@ describe('DevTools clients', () => {
     assert.equal(ended.ended_reason, 'cdp_closed');
   });
 
-  it('get a close code and reason when the session ends', nightlyOnMachines, async () => {
+  it('get a close code and reason when the session ends', nightly, async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));

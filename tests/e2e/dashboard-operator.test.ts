@@ -20,6 +20,7 @@ import type { Page } from 'playwright-core';
 import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
 import { insertLostWorker } from '../../packages/server/src/store/test-store.ts';
 import { eventually, type TestApp } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 
 const metricsToken = 'hush-metrics-token-0123456789abcdef';
@@ -134,7 +135,7 @@ describe('the settings', () => {
 });
 
 describe('a site blocks', () => {
-  it('leads the operator from the overview to the site and its strategies', async () => {
+  it('leads the operator from the overview to the site and its strategies', nightly, async () => {
     await visit('/operator/overview', 'Overview', 'Sites blocked 4 attempts in the last 24 hours.');
     await page.getByRole('listitem').filter({ hasText: 'Sites blocked' }).getByRole('link', { name: 'See more' }).click();
     await heading('Blocks');
@@ -207,7 +208,7 @@ describe('a worker is serviced', () => {
     assert.equal((await drains()).state, 'active');
   });
 
-  it('is the only one for an owner who is pinned to it, until it is unpinned', async () => {
+  it('is the only one for an owner who is pinned to it, until it is unpinned', nightly, async () => {
     const { workerId: own } = served.app.fleet.deps;
     const pin = async () => (await served.call(getOwner, { params: { owner: 'acme' } })).body.pinned_worker_id;
     await visit('/operator/owners/acme', 'acme', 'New work runs on any worker.');
@@ -223,7 +224,7 @@ describe('a worker is serviced', () => {
     assert.equal(await pin(), null);
   });
 
-  it('shows what another operator decides, without a reload', async () => {
+  it('shows what another operator decides, without a reload', nightly, async () => {
     const params = { worker_id: served.app.fleet.deps.workerId };
     await visit('/operator/workers', 'Workers and loops', 'Active');
     await served.call(cordonWorker, { params });
@@ -259,7 +260,7 @@ describe('a key leaked', () => {
     for (const text of [...sent, await page.content(), page.url()]) assert.ok(!text.includes(secret.slice(9, -4)), text.slice(0, 200));
   });
 
-  it('leaves its sessions to be ended, which asks first', async () => {
+  it('leaves its sessions to be ended, which asks first', nightly, async () => {
     await visit('/operator/sessions?owner=leaky', 'All sessions', 'leaky');
     await row('leaky').getByRole('button', { name: 'End', exact: true }).click();
     const dialog = page.getByRole('dialog');

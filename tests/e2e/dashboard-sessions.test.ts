@@ -191,7 +191,7 @@ describe('a customer’s sessions', () => {
     await page.getByText('Ended', { exact: true }).waitFor();
   });
 
-  it('whose browser ends elsewhere are shown as ended', nightly, async () => {
+  it('whose browser ends elsewhere are shown as ended', async () => {
     const { client } = dashboard.service ?? assert.fail();
     await opened.go('/sessions/new');
     await opened.page.getByRole('button', { name: 'Create the session' }).click();

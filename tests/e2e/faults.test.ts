@@ -18,6 +18,7 @@ import {
 } from '@berth/contract';
 import { assertPrompt } from '../yardstick.ts';
 import type { Client } from '../client.ts';
+import { nightly } from '../nightly.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -115,7 +116,7 @@ describe('the service during crashes and shutdowns', () => {
       assertPrompt(since, 20_000, 'it took as long as a timeout');
     });
 
-    it('ends a frozen machine on request', async () => {
+    it('ends a frozen machine on request', nightly, async () => {
       const { params, pid } = await createWithPid();
       freeze(pid);
       const { text } = await client.send(navigate, { params, body: { url: site.url, timeout_ms: 1000 } });

@@ -3,6 +3,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, createViewToken, getSession, navigate, type SessionResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 import { ViewerBrowser, remoteUrl, waitForColour, type Viewer } from './viewing.ts';
@@ -99,7 +100,7 @@ describe('remote input', () => {
       }
     });
 
-    it('selects text by dragging', async () => {
+    it('selects text by dragging', nightly, async () => {
       const { mouse } = viewer.page;
       await mouse.move(...(await at(centers.textStart)));
       await mouse.down();
@@ -137,7 +138,7 @@ describe('remote input', () => {
       assert.equal(viewer.page.url(), `${service.url}/v1/session/${session.session_id}/live-view`);
     });
 
-    it('releases and captures the keyboard with F6', async () => {
+    it('releases and captures the keyboard with F6', nightly, async () => {
       const { keyboard } = viewer.page;
       await clickAt(centers.field);
       const field = viewer.page.getByRole('textbox', { name: 'Keyboard of the page' });
@@ -189,7 +190,7 @@ describe('remote input', () => {
       viewer.assertNoIssues();
     });
 
-    it('shows copied text when the clipboard is unavailable, and pastes from a text field', async () => {
+    it('shows copied text when the clipboard is unavailable, and pastes from a text field', nightly, async () => {
       // Pages without TLS from another machine have no clipboard access.
       const shy = await drive(session, { origin: remoteUrl(service.url) });
       assert.equal(await shy.page.evaluate(() => isSecureContext), false);
@@ -281,7 +282,7 @@ describe('remote input', () => {
     await reports.waitFor('shown', { from: '/blue' });
   });
 
-  it('reports an unreachable and an invalid address', async () => {
+  it('reports an unreachable and an invalid address', nightly, async () => {
     await go('/red');
     const reported = (text: RegExp) => viewer.page.getByRole('status').filter({ hasText: text }).waitFor();
     await address().fill('http://no-such-host.invalid/');
@@ -308,7 +309,7 @@ describe('remote input', () => {
     viewer.assertNoIssues();
   });
 
-  it('resizes the page to the window and keeps click positions correct', async () => {
+  it('resizes the page to the window and keeps click positions correct', nightly, async () => {
     await go('/pad');
     reports.clear();
     await viewer.page.getByRole('button', { name: 'Fit the page to my window' }).click();
@@ -330,7 +331,7 @@ describe('remote input', () => {
     viewer.assertNoIssues();
   });
 
-  it('resets the idle timer, which watching does not', async () => {
+  it('resets the idle timer, which watching does not', nightly, async () => {
     const activityMs = async (): Promise<number> =>
       Date.parse((await client.call(getSession, { params: { session_id: session.session_id } })).body.last_activity_at);
     await go('/pad');

@@ -5,6 +5,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, createViewToken, listDownloads, navigate, type SessionResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { Service, eventually } from './service.ts';
 import { page as html, startSite, type Site } from './site.ts';
 import { ViewerBrowser, waitForColour, type Viewer } from './viewing.ts';
@@ -228,7 +229,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('a file chooser of a frame that has a process of its own takes a file as well', async () => {
+  it('a file chooser of a frame that has a process of its own takes a file as well', nightly, async () => {
     await go('/framing');
     await reports.waitFor('shown', { from: '/asks' });
     await clickAt(spots.file);
@@ -239,7 +240,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('dates, times and colours are chosen by the pickers of the person’s own browser', async () => {
+  it('dates, times and colours are chosen by the pickers of the person’s own browser', nightly, async () => {
     await go('/pickers');
     for (const [type, { y, title, before, value }] of Object.entries(pickers)) {
       await clickAt({ x: 160, y });
@@ -273,7 +274,7 @@ describe('what a page asks', () => {
     await viewer.page.keyboard.press('Escape');
   });
 
-  it('an address that is a file is downloaded, and not reported as a page that failed', async () => {
+  it('an address that is a file is downloaded, and not reported as a page that failed', nightly, async () => {
     const address = viewer.page.getByRole('textbox', { name: 'Address' });
     await address.fill(`${site.url}/report`);
     await address.press('Enter');
@@ -298,7 +299,7 @@ describe('what a page asks', () => {
     await eventually('there is a way back', () => button('Back').isEnabled());
   });
 
-  it('a refused address is explained, and a small screen is offered a page that fits', async () => {
+  it('a refused address is explained, and a small screen is offered a page that fits', nightly, async () => {
     await go('/asks');
     await viewer.page.getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/');
     await viewer.page.getByRole('textbox', { name: 'Address' }).press('Enter');

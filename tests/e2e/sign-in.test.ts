@@ -6,6 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { createOwnKey, listOwnKeys, listSessions, revokeOwnKey, type ReplyOf } from '@berth/contract';
 import { systemClock, type Clock } from '../../packages/server/src/lib/clock.ts';
 import { Client, startApp, type TestApp } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { IdentityProvider } from './identity-provider.ts';
 import { Service, lastingState } from './service.ts';
 import { ViewerBrowser, slowMs, type Viewer } from './viewing.ts';
@@ -149,7 +150,7 @@ describe('the development sign-in', () => {
     viewer.assertNoIssues({ except: /^console: .*422/ });
   });
 
-  it('fits a phone', async () => {
+  it('fits a phone', nightly, async () => {
     const caller = await viewers.newViewer({ origin: service.url, viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
     await caller.open(`${service.url}/dev-idp`);
     await caller.page.getByLabel('E-mail').fill('ada@example.com');

@@ -200,7 +200,7 @@ describe('the window of a headful browser', () => {
     await viewer.inspect('vnc-letters', { schemes: ['light'] });
   });
 
-  it('gives the keys of DevTools clients to the page and not to the window', async () => {
+  it('gives the keys of DevTools clients to the page and not to the window', nightly, async () => {
     const tabs = async (): Promise<number> => (await client.call(listTabs, { params: params() })).body.length;
     const before = await tabs();
     const raw = await RawDevtools.open(client, session.session_id);
