@@ -63,7 +63,7 @@ async function takeHold(attempt: Attempt, step: StepOf<'drag'>): Promise<Target 
     };
     let result: Missed | Target | null = null;
     try {
-      result = await pressOn(attempt, target, { round, modifiers: [], press });
+      result = await pressOn(attempt, target, { round, modifiers: [], count: 1, press });
       return result;
     } finally {
       if (isDown && (result === null || 'reason' in result)) await mouse.up({ signal, button: 'left', clickCount: 1 });

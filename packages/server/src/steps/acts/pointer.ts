@@ -1,9 +1,9 @@
 import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/browser.ts';
-import type { Attempt, Act } from '../run/attempt.ts';
+import { isTransient, type Attempt, type Act } from '../run/attempt.ts';
 import { finishNavigation, followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import { scrollToTarget, findMissingState, waitForPoint, type Target } from '../locators/ready.ts';
-import { isHovered, pressOn, untilReceived } from './press.ts';
+import { isHovered, pressOn, untilReceived, type Missed } from './press.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
@@ -16,30 +16,61 @@ interface ClickOptions {
 
 const plainClick: ClickOptions = { button: 'left', count: 1, modifiers: [], delayMs: 0 };
 
-async function clickWhereItStands(attempt: Attempt, { button, count, modifiers, delayMs }: ClickOptions): Promise<void> {
+/** Presses and releases, the first time with the click count `from`, and the last time with `to`. */
+async function clickWhereItStands(
+  attempt: Attempt,
+  { button, modifiers, delayMs, from, to }: Omit<ClickOptions, 'count'> & { from: number; to: number },
+): Promise<void> {
   const { mouse } = attempt.page;
   const { signal } = attempt;
-  for (let clickCount = 1; clickCount <= count; clickCount += 1) {
-    const down = mouse.down({ signal, button, clickCount, modifiers });
-    if (delayMs > 0) await down.then(() => attempt.sleep(delayMs));
-    // Right behind it: a page that moves the element in between has no click on it.
-    await Promise.all([down, mouse.up({ signal, button, clickCount, modifiers })]);
+  const sent: Promise<void>[] = [];
+  for (let clickCount = from; clickCount <= to; clickCount += 1) {
+    sent.push(mouse.down({ signal, button, clickCount, modifiers }));
+    if (delayMs > 0) await Promise.all(sent).then(() => attempt.sleep(delayMs));
+    // Right behind it, like the next press: a page that moves the element in between has no click on it.
+    sent.push(mouse.up({ signal, button, clickCount, modifiers }));
   }
+  await Promise.all(sent);
 }
 
 /** Clicks the element that `find` returns, and waits for the navigation that this starts. */
 async function clickOn(attempt: Attempt, find: () => Promise<Target>, { force, ...how }: ClickOptions & { force: boolean }): Promise<void> {
-  const { modifiers } = how;
-  const press = (): Promise<void> => clickWhereItStands(attempt, how);
-  if (!force) {
-    const { element } = await untilReceived(attempt, async (round) => pressOn(attempt, await find(), { round, modifiers, press }));
-    return finishNavigation(attempt, element);
+  const { modifiers, count, delayMs } = how;
+  if (force) {
+    const { element, point } = await find();
+    return followNavigation(attempt, element, async () => {
+      await attempt.page.mouse.move(point, { signal: attempt.signal, modifiers });
+      await clickWhereItStands(attempt, { ...how, from: 1, to: count });
+    });
   }
-  const { element, point } = await find();
-  await followNavigation(attempt, element, async () => {
-    await attempt.page.mouse.move(point, { signal: attempt.signal, modifiers });
-    await press();
+  let received = 0;
+  let element: ElementRef | null = null;
+  const lost = (): string => (received === 0 ? 'did not receive the mouse' : `received ${received} of ${count} presses`);
+  while (received < count) {
+    // With a delay between them, the page may be another one at the second press.
+    const to = delayMs > 0 ? received + 1 : count;
+    const act = async (round: number): Promise<Missed | Target> => {
+      const target = element && received > 0 ? await pointOfPressed(attempt, element, lost()) : await find();
+      const press = (): Promise<void> => clickWhereItStands(attempt, { ...how, from: received + 1, to });
+      const result = await pressOn(attempt, target, { round, modifiers, count: to - received, press });
+      element = result.element;
+      received = 'reason' in result ? received + (result.received ?? 0) : to;
+      return result;
+    };
+    await untilReceived(attempt, act, lost);
+  }
+  return finishNavigation(attempt, element);
+}
+
+/** The element that has received a press receives the others, too, and nothing else does. */
+async function pointOfPressed(attempt: Attempt, element: ElementRef, lost: string): Promise<Target> {
+  const missing = await findMissingState(attempt, element, []).catch((error: unknown) => {
+    if (isTransient(error)) return 'attached';
+    throw error;
   });
+  if (missing === null) return scrollToTarget(attempt, element, { force: false });
+  const message = `The element ${lost}, and then left the page, or the page was replaced. With \`force\`, what is in its place is pressed.`;
+  throw new StepFailed('click_not_received', message);
 }
 
 export const click: Act<'click'> = (attempt, step) => {

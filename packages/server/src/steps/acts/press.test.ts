@@ -117,6 +117,49 @@ describe('a click arrives', { timeout: 300_000 }, () => {
   });
 });
 
+describe('the second press of a double click', { timeout: 300_000 }, () => {
+  const double = { type: 'click', selectors: ['#b'], count: 2, timeout_ms: 3000 };
+  /** A button that counts its presses and double clicks, in a page that records every press elsewhere. */
+  const counted = (onFirst: string): string => `${seen}${log}<div id=ad></div>
+    <button id=b style="position:relative" onmousedown="log('b' + event.detail)" ondblclick="log('double')">B</button>
+    <p style="height:400px;margin:0" id=below>Below</p><script>
+    addEventListener('mousedown', ({ target }) => target !== b && log('wrong'));
+    b.addEventListener('click', () => { ${onFirst} }, { once: true })</script>`;
+  const moves: [string, string][] = [
+    ['by what the first has opened above it', "ad.style.height = '90px'"],
+    ['by a transform', "b.style.transform = 'translate(300px, 40px)'"],
+    ['a moment later', "Promise.resolve().then(() => { b.style.top = '150px' })"],
+    ['under something that opens and goes', "below.style.cssText = 'position:fixed;inset:0;height:auto'; setTimeout(() => below.remove(), 400)"],
+  ];
+  for (const [how, onFirst] of moves)
+    it(`follows an element that is moved ${how}`, () => assertArrives(counted(onFirst), double, 'b1 b2 double'));
+  const assertRefused = async (html: string, output: string, message: RegExp): Promise<void> => {
+    const [result, logged] = await inPage(html, double, read);
+    assert.deepEqual([result?.status, result?.error?.code, logged?.output], ['error', 'click_not_received', output]);
+    assert.match(result?.error?.message ?? '', message);
+  };
+  it('is refused where the first has covered the element, and what covers it is not pressed', () =>
+    assertRefused(counted("below.style.cssText = 'position:fixed;inset:0;height:auto'"), 'b1', /received 1 of 2 presses: .*<p id="below">/));
+  it('is refused where the element has left with the first, and what is in its place is not pressed', () =>
+    assertRefused(counted("const next = b.cloneNode(true); next.onmousedown = () => log('next'); b.replaceWith(next)"), 'b1', /received 1 of 2 presses, and then left the page/));
+  it('of a triple click is counted', () =>
+    assertArrives(counted("ad.style.height = '90px'"), { ...double, count: 3 }, 'b1 b2 double b3'));
+  it('comes as late as the step asks', () => assertArrives(counted("ad.style.height = '90px'"), { ...double, delay_ms: 50 }, 'b1 b2 double'));
+  it('is received in a page that stops all events of the mouse at its window', () =>
+    assertArrives(
+      `${seen}${log}<script>for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup'])
+        addEventListener(type, (event) => { log(type); event.stopImmediatePropagation() }, true)</script><button id=b ondblclick="log(2)">B</button>`,
+      double,
+      'pointerdown mousedown pointerup mouseup pointerdown mousedown pointerup mouseup 2',
+    ));
+  it('is not counted where the first leads to another page', async () => {
+    site.pages.set('/next', `${seen}<body onmousedown="out.textContent = 'wrong'">`);
+    const [result, output] = await inPage(`<button id=b onclick="location.href = '/next'">B</button>`, { ...double, delay_ms: 400 }, read);
+    assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
+    assert.match(result?.error?.message ?? '', /replaced/);
+  });
+});
+
 describe('in a frame of another site, scaled and below the fold,', { timeout: 300_000 }, () => {
   const framed = (inner: string): string => {
     site.pages.set('/inner', `<script>log = (word) => parent.postMessage(word, '*')</script><div style="height:900px"></div>${inner}`);
