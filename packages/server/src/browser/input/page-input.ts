@@ -253,6 +253,10 @@ const isModifier = (key: string): key is Modifier => key in modifierBits;
 const isCharacter = (name: string): boolean => [...new Intl.Segmenter().segment(name)].length === 1;
 const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
 
+/** Whether a chord of these keys can be pressed: the last may be a character that no key has, if it stands alone. */
+export const canPress = (names: readonly string[]): boolean =>
+  names.every((name, index) => findKey(name) !== undefined || (index === 0 && names.length === 1 && isCharacter(name)));
+
 function keyOf(name: string): Key {
   const key = findKey(name);
   if (!key) throw unknownKey(name);

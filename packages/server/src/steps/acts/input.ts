@@ -4,7 +4,8 @@ import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import type { Choice } from '../../page-scripts/act.ts';
 import { waitUntilReady } from '../locators/ready.ts';
-import { checkRadio } from './pointer.ts';
+import { choiceOf } from './choice.ts';
+import { setBox } from './pointer.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
@@ -58,7 +59,7 @@ export const press: Act<'press'> = async (attempt, { selectors, keys, delay_ms: 
 };
 
 export const select: Act<'select'> = async (attempt, step) => {
-  const choice = choiceOf(step);
+  const choice = choiceOf(step) ?? { by: 'index', wanted: [] };
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled']);
   const field = await fieldOf(attempt, element);
   const radios = attempt.hold(await attempt.page.find(field.frameId, scripts.radiosOf, [field], attempt.call()));
@@ -90,7 +91,7 @@ async function chooseRadio(attempt: Attempt, group: ElementRef, { choice, force 
   const find = async () =>
     attempt.hold(await attempt.page.find(group.frameId, scripts.radioOf, [group, choice as never], attempt.call()))[0];
   const radio = await attempt.poll(find, () => new StepFailed('not_found', `The group has no radio button with the ${by} "${wanted[0]}".`));
-  await checkRadio(attempt, radio, force);
+  await setBox(attempt, radio, { state: true, force });
   return [String(wanted[0])];
 }
 
@@ -107,12 +108,6 @@ async function chooseWhenPresent(
   };
   await followNavigation(attempt, field, choose);
   return chosen;
-}
-
-function choiceOf({ value, label, index }: StepOf<'select'>): Choice {
-  if (value !== undefined) return { by: 'value', wanted: [value].flat() };
-  if (label !== undefined) return { by: 'label', wanted: [label].flat() };
-  return { by: 'index', wanted: [index ?? []].flat() };
 }
 
 export const upload: Act<'upload'> = async (attempt, step) => {

@@ -48,9 +48,12 @@ export async function untilReceived(
       message = `The element ${await nameOf(attempt, result.element)}${lost()}: ${result.reason}.`;
       return undefined;
     },
-    () => new StepFailed('click_not_received', message),
+    () => (message === '' ? new StepFailed('timeout', unfinished(attempt)) : new StepFailed('click_not_received', message)),
   );
 }
+
+/** Also where no round has come to its press. */
+const unfinished = ({ timeoutMs }: Attempt): string => `The step did not finish within ${timeoutMs} ms.`;
 
 class Unanswered extends StepFailed {
   constructor() {
