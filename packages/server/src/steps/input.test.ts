@@ -263,7 +263,7 @@ it('selects a radio button by its group: a legend, a name, a label or an ARIA gr
       <input type=radio name=s id=s2 value=l><label for=s2>Large</label></fieldset></form>
     <div role=radiogroup aria-label=Colour><span role=radio aria-checked=false tabindex=0 onclick="this.ariaChecked='true'" id=red>Red</span></div>
     <pre id=out></pre><script>log = (word) => { out.textContent += word + ' ' }</script>`;
-  const group = (selector: string, choice: object) => ({ type: 'select', selectors: [selector], timeout_ms: 3000, ...choice });
+  const group = (selector: string, choice: object) => ({ type: 'select', selectors: [selector], ...choice });
   const state = "[document.querySelector('#f :checked').value, other.checked, s1.checked, s2.checked, red.ariaChecked]";
   const { results, outputs } = await runInPage(html, [
     group('text/Delivery', { label: 'Express' }),
@@ -289,7 +289,7 @@ it('checks boxes and radio buttons by the name of their group: a legend, a headi
       <input type=checkbox id=agree><label for=agree>I agree</label></div>
     <div role=group aria-label=Alerts><span role=switch aria-checked=false tabindex=0 id=mail onclick="this.ariaChecked = this.ariaChecked !== 'true'">Mail</span>
       <span role=switch aria-checked=false tabindex=0 id=post onclick="this.ariaChecked = this.ariaChecked !== 'true'">Post</span></div>`;
-  const group = (selector: string, choice: object) => ({ type: 'check', selectors: [selector], timeout_ms: 3000, ...choice });
+  const group = (selector: string, choice: object) => ({ type: 'check', selectors: [selector], ...choice });
   const { results, outputs } = await runInPage(html, [
     group('text/Toppings', { label: ['Ham', 'Oil'] }),
     group('#f', { value: 'egg', state: false }),
