@@ -32,7 +32,9 @@ const browserBatchSize = 10;
 /** A process takes two minutes at most; one that takes this long is held open by what a file left behind. */
 const fileTimeoutMs = 600_000 * slowness;
 /** For two cores, as all of it waits at times: for files, for browsers, for the timeouts that a test proves. */
-const lanes = 3;
+const lanes = 4;
+/** Static checks compute with several threads, and take memory. */
+const staticLanes = 3;
 /** The longest start first, so that all lanes end at about the same time. */
 const times = TestTimes.read(root);
 
@@ -45,13 +47,7 @@ const staticChecks: Step[] = [
   { name: 'words', commands: [[node, 'scripts/words.ts']] },
   { name: 'migrations', commands: [[node, 'scripts/migrations.ts']] },
   { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
-  {
-    name: 'contract',
-    commands: [
-      [node, 'scripts/openapi.ts', '--check'],
-      [node, 'scripts/openapi-lint.ts'],
-    ],
-  },
+  { name: 'contract', commands: [[node, 'scripts/openapi.ts', '--check']] },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
   { name: 'errors page', commands: [[node, 'scripts/errors-page.ts', '--check']] },
 ];
@@ -64,8 +60,9 @@ const serialUnitTests = filesOf(
   'packages/server/src/runtime/host/cgroup.test.ts',
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
-  'packages/server/src/hostile-{text,values}.test.ts',
 );
+/** They compare the processor time of turns with a yardstick: beside what waits, not beside what computes. */
+const turnTests = filesOf('packages/server/src/hostile-{text,values}.test.ts');
 /** Of folders whose other tests need a process of their own: these only calculate. */
 const plainUnitTests = filesOf(
   'packages/server/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
@@ -81,33 +78,41 @@ const plainUnitTests = filesOf(
 /** Unit tests that start browsers, and share nothing with others of their process. */
 const browserUnitTests = filesOf(
   'packages/server/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
-  'packages/server/src/{captcha/detect,content/snapshot,steps/*,steps/locators/*}.test.ts',
+  'packages/server/src/{captcha/detect,content/snapshot,steps/{*,acts/*,locators/*}}.test.ts',
 ).filter((file) => !plainUnitTests.includes(file));
-/** Unit tests that start processes or database servers, or read figures of their own process. */
+/** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
 const isolatedUnitTests = filesOf(
+  'packages/server/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
+  'packages/server/src/{captcha/captcha,data-dir,http/large-bodies,recordings/assets}.test.ts',
+  'packages/server/src/content/{content,read-back,robots-rules}.test.ts',
+  'packages/server/src/runtime/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
+  'packages/server/src/store/{embedded,postgres-files}.test.ts',
+  'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,upgrade}}.test.ts',
+);
+/** Unit tests that start processes, threads or database servers: few share a process. */
+const startingUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,objects,recordings,store}/*.test.ts',
-  'packages/server/src/{data-dir,http/large-bodies,flows/export/playwright-run}.test.ts',
+  'packages/server/src/flows/export/playwright-run.test.ts',
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
-  'tests/{healing,hostile-text,operations}/*.test.ts',
-  'tests/{openapi-types,serve,setup}.test.ts',
+  'tests/{healing,operations}/*.test.ts',
+  'tests/{serve,setup}.test.ts',
   'images/*.test.ts',
-).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests].includes(file));
+).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests, ...isolatedUnitTests].includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
-  (file) => ![...isolatedUnitTests, ...serialUnitTests, ...browserUnitTests].includes(file),
+  (file) => ![...isolatedUnitTests, ...startingUnitTests, ...serialUnitTests, ...turnTests, ...browserUnitTests].includes(file),
 );
 /** API tests that read the memory, handles or timers of their own process, or start or end processes. */
-const isolatedApiTests = filesOf(
-  'tests/fleet/rolling.test.ts',
-  'tests/{api/{crashes,documents,leaks,store-down,timers,tracing},fleet/tracing}.test.ts',
-);
+const isolatedApiTests = filesOf('tests/{api/{crashes,documents,leaks,store-down,timers,tracing},fleet/tracing}.test.ts');
 /** Kill services of their own, for a minute and more. */
 const faultTests = filesOf('tests/ledger/*.test.ts');
-/** Workers that lose their lease where a busy machine is slow. They wait for leases most of the time: two at once. */
-const fleetFaultTests = filesOf('tests/fleet/{leases,region-cut,schedules}.test.ts');
+/** Workers that lose their lease where a busy machine is slow. They wait for leases most of the time. */
+const fleetFaultTests = filesOf('tests/fleet/{leases,schedules}.test.ts');
+/** Whole fleets for a minute. In `npm test` one worker of several drains (`drain.test.ts`) or is cut off (`leases.test.ts`). */
+const nightlyFleetTests = filesOf('tests/fleet/{region-cut,rolling}.test.ts');
 const apiTests = filesOf('tests/{api,fleet}/**/*.test.ts').filter(
-  (file) => ![...isolatedApiTests, ...faultTests, ...fleetFaultTests].includes(file),
+  (file) => ![...isolatedApiTests, ...faultTests, ...fleetFaultTests, ...nightlyFleetTests].includes(file),
 );
 /** The same promise in many languages, and what takes all of a machine for a minute. */
 const nightlyBrowserTests = filesOf('tests/e2e/{cookie-banners,full-disk,many-frames,random-kills}.test.ts');
@@ -133,7 +138,8 @@ const runner = (testMs: number): string[] => [
 ];
 
 const quickTests = (): Step[] => [
-  isolated('with processes', times.longestFirst([...isolatedUnitTests, ...isolatedApiTests]), lanes),
+  isolated('of their own process', times.longestFirst([...isolatedUnitTests, ...isolatedApiTests]), lanes),
+  batched('with processes', startingUnitTests, lanes, browserBatchSize),
   batched('with browsers', browserUnitTests, lanes, browserBatchSize),
   batched('API tests', apiTests, lanes),
   batched('without processes', unitTests, lanes),
@@ -151,7 +157,7 @@ const checkSteps = (): Step[] => [
 const allSteps = (): Step[] => [
   together('unit, API and end-to-end tests, ledger under faults, fuzz and changed fixtures', ...quickTests(), ...slowTests()),
   isolated('unit tests, one at a time', serialUnitTests, 1),
-  isolated('fleets under faults', times.longestFirst(fleetFaultTests), 2),
+  isolated('fleets under faults, and turns of the event loop', times.longestFirst([...fleetFaultTests, ...turnTests]), 3),
 ];
 
 /** Emulated machines are some thirty times slower than real ones: few tests, each with time. */
@@ -173,8 +179,18 @@ const machineTests = [
 /** The other runs take a sample of these: `tests/nightly.ts`. */
 const sampledTests = (...patterns: string[]): string[] =>
   filesOf(...patterns).filter((file) => /from '[^']*\/nightly\.ts'/.test(readFileSync(resolve(root, file), 'utf8')));
+const sampledFiles = sampledTests('packages/*/src/**/*.test.ts', 'tests/**/*.test.ts');
 const nightlySteps = (): Step[] => [
-  isolated('more tests', [...nightlyBrowserTests, ...sampledTests('packages/*/src/**/*.test.ts', 'tests/**/*.test.ts')], lanes),
+  isolated(
+    'more tests',
+    [...nightlyBrowserTests, ...nightlyFleetTests, ...sampledFiles.filter((file) => !serialUnitTests.includes(file))],
+    lanes,
+  ),
+  isolated(
+    'more tests, one at a time',
+    sampledFiles.filter((file) => serialUnitTests.includes(file)),
+    1,
+  ),
 ];
 /** Their promises are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
 const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'];
@@ -239,7 +255,7 @@ async function main(scope: string | undefined): Promise<number> {
     if (server) process.env[testDatabaseVariable] = server.url;
     await createTemplate(process.env[testDatabaseVariable] ?? '');
     if (scope === 'check' || scope === 'all') {
-      await run.steps(staticChecks, lanes);
+      await run.steps(staticChecks, staticLanes);
       await run.steps(scope === 'all' ? allSteps() : checkSteps(), 1);
     }
     if (scope === 'all' && run.exitCode === 0) recordFixtures(root, fixtureTests);

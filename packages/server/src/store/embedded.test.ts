@@ -71,7 +71,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
   });
 
   it('keeps its data over a stop, and leaves no process', async () => {
-    const folder = makeFolder();
+    const folder = await makeClusterFolder();
     const first = await start(folder);
     await query(first, 'create table survivors as select 42 as answer');
     await Promise.all([first.stop(), first.stop()]);

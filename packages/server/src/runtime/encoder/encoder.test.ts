@@ -24,6 +24,7 @@ import { silentLog } from '../../lib/log.ts';
 import { createVideoEncoders } from './encoder.ts';
 import { readProcesses, sendSignal, withDescendants } from '../host/processes.ts';
 import type { EncoderOptions, VideoEncoder, VideoEncoders } from '../runtime.ts';
+import { nightly } from '../../../../../tests/nightly.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'encoder-test-'));
 // Closed to other users, like the service's own folders.
@@ -129,6 +130,8 @@ function ffmpegsOf(folder: string): number[] {
 }
 
 for (const jail of ['auto', 'none'] as const) {
+  /** What a jail changes nothing of. */
+  const likeInJail = jail === 'none' ? nightly : {};
   describe(jail === 'auto' ? 'a video encoder' : 'a video encoder without a jail', { concurrency: true }, () => {
     let encoders: VideoEncoders;
     let pictures: Buffer[];
@@ -185,7 +188,7 @@ for (const jail of ['auto', 'none'] as const) {
       );
     });
 
-    it('continues when pictures change their size or are invalid', async () => {
+    it('continues when pictures change their size or are invalid', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       const writeInvalid = async (): Promise<void> => {
@@ -207,7 +210,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.ok((frames.at(-1)?.seconds ?? 0) > 1.5);
     });
 
-    it('shows a picture for as long as no other comes', async () => {
+    it('shows a picture for as long as no other comes', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
@@ -217,7 +220,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.ok(frames.length >= 4 * framesPerSecond, `${frames.length} frames`);
     });
 
-    it('closes the playlist when its folder is full, and takes no more', async () => {
+    it('closes the playlist when its folder is full, and takes no more', likeInJail, async () => {
       const options = encoderOptions({ bytesMax: 1 });
       const encoder = await start(options);
       const { stop } = play(encoder, pictures);
@@ -227,7 +230,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
     });
 
-    it('refuses pictures while it is behind, and is killed after the shortest time that it has to finish', async () => {
+    it('refuses pictures while it is behind, and is killed after the shortest time that it has to finish', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
@@ -241,7 +244,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.deepEqual(ffmpegsOf(options.folder), []);
     });
 
-    it('reports that it was killed by somebody else', async () => {
+    it('reports that it was killed by somebody else', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
@@ -282,7 +285,7 @@ for (const jail of ['auto', 'none'] as const) {
       await encoder.finish({ timeoutMs: 60_000 });
     });
 
-    it('ends with a worker that is killed, and what it has finished plays', async () => {
+    it('ends with a worker that is killed, and what it has finished plays', likeInJail, async () => {
       const options = encoderOptions();
       const worker = encodeInAnotherWorker({ folder: options.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
       try {

@@ -8,6 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { nightly } from '../../../../../tests/nightly.ts';
 import { findCgroupTrees } from '../host/cgroup-tree.ts';
 import { groupsSessions, readBootId, readProcess, sendSignal } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
@@ -28,23 +29,28 @@ import {
 
 const newDataDir = (): string => mkdtempSync(join(tmpdir(), 'runtime-test-'));
 
+// Without a jail, tests of the display are the sample of every run.
 for (const jail of ['auto', 'none'] as const) {
-  describeRuntime(jail === 'auto' ? 'process' : 'process without a jail', async () => {
-    const dataDir = newDataDir();
-    const runtime = await createProcessRuntime(optionsFor(dataDir, { jail }));
-    return {
-      runtime,
-      kill: (vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
-      freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
-      // A program that is there and may not be run.
-      failing: () => createProcessRuntime(optionsFor(dataDir, { jail, chromiumPath: '/usr/lib/chromium/resources.pak' })),
-      residue: (id) => [...processesOf(id).map((pid) => `process ${pid}`), ...(existsSync(machinePath(dataDir, id)) ? ['folder'] : [])],
-      close: async () => {
-        await runtime.close();
-        await rm(dataDir, { recursive: true });
-      },
-    };
-  });
+  describeRuntime(
+    jail === 'auto' ? 'process' : 'process without a jail',
+    async () => {
+      const dataDir = newDataDir();
+      const runtime = await createProcessRuntime(optionsFor(dataDir, { jail }));
+      return {
+        runtime,
+        kill: (vm) => void sendSignal(vm.pid ?? 0, 'SIGKILL'),
+        freeze: (vm) => processesOf(vm.id).forEach((pid) => sendSignal(pid, 'SIGSTOP')),
+        // A program that is there and may not be run.
+        failing: () => createProcessRuntime(optionsFor(dataDir, { jail, chromiumPath: '/usr/lib/chromium/resources.pak' })),
+        residue: (id) => [...processesOf(id).map((pid) => `process ${pid}`), ...(existsSync(machinePath(dataDir, id)) ? ['folder'] : [])],
+        close: async () => {
+          await runtime.close();
+          await rm(dataDir, { recursive: true });
+        },
+      };
+    },
+    jail === 'none' ? nightly : {},
+  );
 }
 
 /** The process of Chromium without a type. Not the first by number: numbers start again at their maximum. */
