@@ -47,7 +47,13 @@ const staticChecks: Step[] = [
   { name: 'words', commands: [[node, 'scripts/words.ts']] },
   { name: 'migrations', commands: [[node, 'scripts/migrations.ts']] },
   { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
-  { name: 'contract', commands: [[node, 'scripts/openapi.ts', '--check']] },
+  {
+    name: 'contract',
+    commands: [
+      [node, 'scripts/openapi.ts', '--check'],
+      [node, 'scripts/openapi-lint.ts'],
+    ],
+  },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
   { name: 'errors page', commands: [[node, 'scripts/errors-page.ts', '--check']] },
 ];
@@ -97,7 +103,7 @@ const startingUnitTests = filesOf(
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
-  'tests/{serve,setup}.test.ts',
+  'tests/{openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests, ...isolatedUnitTests].includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(

@@ -1,7 +1,7 @@
 /** Compares replies with the OpenAPI document, as a client that was generated from it sees them. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { endpoints, type Endpoint } from '@berth/contract';
+import { commonErrorsOf, endpoints, errors, type Endpoint, type ErrorCode } from '@berth/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 interface Response {
@@ -30,7 +30,8 @@ export function assertInDocument(
   reply: { status: number; headers: Headers; text: string },
 ): void {
   const where = `${method} ${path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
-  const declared = paths[path]?.[method.toLowerCase()]?.responses[reply.status];
+  const responses = paths[path]?.[method.toLowerCase()]?.responses ?? {};
+  const declared = responses[reply.status] ?? (isCommonError(method, reply) ? responses['default'] : undefined);
   assert.ok(declared, `the status is not in the OpenAPI document: ${where}`);
   const { content } = '$ref' in declared ? resolve(declared.$ref) : declared;
   if (!content) return assert.equal(reply.text, '', `a body that is not in the OpenAPI document: ${where}`);
@@ -44,6 +45,12 @@ export function assertInDocument(
     validate(JSON.parse(reply.text)),
     `the body is not what the OpenAPI document says: ${ajv.errorsText(validate.errors)}: ${where}`,
   );
+}
+
+/** Whether the reply is one of the errors that the response `default` lists. A page for people has the status alone. */
+function isCommonError(method: Endpoint['method'], { status, text }: { status: number; text: string }): boolean {
+  const codes = commonErrorsOf({ method }).filter((code) => errors[code].status === status);
+  return text.startsWith('{') ? codes.includes((JSON.parse(text) as { code: ErrorCode }).code) : codes.length > 0;
 }
 
 function resolve(reference: string): Response {

@@ -79,6 +79,7 @@ describe('200', () => {
   it('is made from the contract, except for the address', async () => {
     const { servers: _, ...reported } = await read();
     // As JSON: undefined values are absent.
-    assert.deepEqual(reported, JSON.parse(JSON.stringify(createOpenApiDocument({ endpoints, version: apiVersion }))));
+    const { servers: _default, ...created } = createOpenApiDocument({ endpoints, version: apiVersion });
+    assert.deepEqual(reported, JSON.parse(JSON.stringify(created)));
   });
 });

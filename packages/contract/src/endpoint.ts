@@ -124,8 +124,11 @@ export const commonErrors = [
   'deadline_exceeded',
 ] as const satisfies readonly ErrorCode[];
 
+/** Errors of any request whose body is read. */
+export const bodyErrors = ['body_too_large', 'unsupported_media_type'] as const satisfies readonly ErrorCode[];
+
 /** Methods whose body is read, also where the endpoint expects none. */
-const hasReadableBody = ({ method }: Endpoint): boolean => method !== 'GET';
+const hasReadableBody = ({ method }: Pick<Endpoint, 'method'>): boolean => method !== 'GET';
 
 /** Whether view links open endpoints of this auth class. A person who opens one in a browser gets errors as a page. */
 export const acceptsLinks = (auth: Auth): boolean => auth === 'view' || auth === 'vnc' || auth === 'recording' || auth === 'report';
@@ -140,6 +143,10 @@ export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => me
 export const ignoresAll = (schema: z.ZodType | undefined): boolean =>
   schema instanceof z.ZodObject && schema.def.catchall === undefined && Object.keys(schema.shape).length === 0;
 
+/** The errors that an endpoint has because any has them. */
+export const commonErrorsOf = (endpoint: Pick<Endpoint, 'method'>): readonly ErrorCode[] =>
+  hasReadableBody(endpoint) ? [...commonErrors, ...bodyErrors] : commonErrors;
+
 /** All error codes of an endpoint, including the implied ones. Besides, 422 of a request that breaks a schema. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   const implied: ErrorCode[] = [...commonErrors, ...authErrors[endpoint.auth]];
@@ -149,6 +156,6 @@ export function errorsOf(endpoint: Endpoint): ErrorCode[] {
   // The session may run on another worker, and a worker that has no room asks others.
   if (endpoint.path.includes('{session_id}') || endpoint.errors.includes('session_not_ready') || endpoint.cost)
     implied.push('worker_unreachable');
-  if (hasReadableBody(endpoint)) implied.push('body_too_large', 'unsupported_media_type');
+  if (hasReadableBody(endpoint)) implied.push(...bodyErrors);
   return [...new Set([...endpoint.errors, ...implied])];
 }

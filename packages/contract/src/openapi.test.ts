@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
 import { test } from 'node:test';
-import { apiVersion, endpoints, errors, createOpenApiDocument } from './contract.ts';
+import { apiVersion, endpoints, errors, errorsOf, createOpenApiDocument } from './contract.ts';
 import { examples } from './examples.ts';
 
 type Json = Record<string, unknown>;
@@ -112,6 +113,53 @@ test('writes a parameter that several operations have once', () => {
   assert.ok('viewport.width' in parameterComponents);
 });
 
+test('writes a response that several operations have once', () => {
+  const written = operations.flatMap(({ operation }) => Object.values(operation.responses).filter((response) => !('$ref' in response)));
+  const all = [...written, ...Object.values(shared)].map((response) => JSON.stringify(response));
+  assert.equal(new Set(all).size, all.length);
+  assert.ok('Unauthorized' in shared);
+});
+
+test('writes the fields of every step once, and a schema that extends another without the fields of that one', () => {
+  const { schemas } = document['components'] as { schemas: Record<string, Json & { properties?: Json }> };
+  const { StepFields, ClickStep, IfStep, SessionResponse, AdminSessionResponse } = schemas;
+  assert.deepEqual(ClickStep?.['allOf'], [{ $ref: '#/components/schemas/StepFields' }]);
+  assert.ok(StepFields?.properties && 'on_error' in StepFields.properties && !('on_error' in (ClickStep.properties ?? {})));
+  // Other fields than those of its base and its own are refused.
+  assert.equal(ClickStep['unevaluatedProperties'], false);
+  assert.ok(!('additionalProperties' in ClickStep));
+  // Required in this step alone.
+  assert.deepEqual(IfStep?.['required'], ['type', 'if', 'steps']);
+  assert.ok(!('if' in StepFields.properties));
+  assert.deepEqual(AdminSessionResponse?.['allOf'], [{ $ref: '#/components/schemas/SessionResponse' }]);
+  for (const name of Object.keys(SessionResponse?.properties ?? {})) assert.ok(!(name in (AdminSessionResponse.properties ?? {})), name);
+});
+
+test('has at most 500 KB as the file of the repository', () => {
+  assert.ok(statSync(new URL('../../../openapi.json', import.meta.url)).size <= 500_000);
+});
+
+test('has no default at an optional property of a request: generators of clients would require it', () => {
+  const { schemas } = document['components'] as { schemas: Record<string, Json> };
+  const withDefault = (schema: unknown, path: string): string[] => {
+    if (typeof schema !== 'object' || schema === null) return [];
+    const { properties = {}, required = [], items, anyOf = [], oneOf = [] } = schema as Record<string, never>;
+    return [
+      ...Object.entries<Json>(properties)
+        .filter(([name, property]) => 'default' in property && !(required as string[]).includes(name))
+        .map(([name]) => `${path}.${name}`),
+      ...Object.entries(properties).flatMap(([name, property]) => withDefault(property, `${path}.${name}`)),
+      ...[items, ...(anyOf as Json[]), ...(oneOf as Json[])].flatMap((part) => withDefault(part, path)),
+    ];
+  };
+  assert.deepEqual(
+    Object.entries(schemas).flatMap(([name, schema]) => withDefault(schema, name)),
+    [],
+  );
+  // It stands with the values that the property takes.
+  assert.match(JSON.stringify(schemas['CreateSessionRequest']), /"default":"headless"/);
+});
+
 test('contains no artefacts of the zod conversion', () => {
   const text = JSON.stringify(document);
   assert.doesNotMatch(text, /9007199254740991|\$defs|\$schema|"~standard"/);
@@ -129,26 +177,7 @@ test('requires fields with a default in responses, not in requests', () => {
 test('lists the error codes of each status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
-  const statuses = [
-    '201',
-    '400',
-    '401',
-    '402',
-    '403',
-    '404',
-    '408',
-    '409',
-    '413',
-    '414',
-    '415',
-    '422',
-    '429',
-    '431',
-    '500',
-    '501',
-    '503',
-    '504',
-  ];
+  const statuses = ['201', '401', '402', '403', '404', '409', '422', '429', '503', '504', 'default'];
   const responses = Object.fromEntries(responsesOf(create));
   assert.deepEqual(Object.keys(responses), statuses);
   assert.match(responses['429']?.description ?? '', /rate_limited.*concurrency_limit|concurrency_limit.*rate_limited/s);
@@ -219,8 +248,15 @@ function undescribed(schema: unknown, path: string): string[] {
   ];
 }
 
-const isDescribed = ({ description }: { description?: unknown }): boolean =>
-  typeof description === 'string' && /^[A-Z`][^]*\.$/.test(description);
+const isDescribed = (value: { description?: unknown; $ref?: unknown }): boolean => {
+  const { description } = typeof value.$ref === 'string' && value.description === undefined ? componentOf(value.$ref) : value;
+  return typeof description === 'string' && /^[A-Z`][^]*\.$/.test(description);
+};
+
+const componentOf = (reference: string): { description?: unknown } => {
+  const { schemas } = document['components'] as { schemas: Record<string, Json> };
+  return schemas[reference.slice('#/components/schemas/'.length)] ?? {};
+};
 
 /** The schemas that stand in a request or response itself, not in the components. */
 const inlineSchemas = (value: unknown): unknown[] => {
@@ -264,14 +300,26 @@ test('describes every error code', () => {
   for (const [code, { description }] of Object.entries(errors)) assert.match(description, /^[A-Z][^]*\.$/, code);
 });
 
-test('declares what any call may be answered with, and pages for people who open links', () => {
-  for (const { path, method, operation } of operations) {
+test('declares every error code of each operation: with its status, or as one of any call', () => {
+  for (const endpoint of endpoints) {
+    const operation = paths[endpoint.path]?.[endpoint.method.toLowerCase()];
+    assert.ok(operation);
     const responses = Object.fromEntries(responsesOf(operation));
-    for (const status of ['400', '408', '414', '431', '500', '501', '503', '504'])
-      assert.ok(responses[status], `${method} ${path} ${status}`);
-    if (method !== 'get') for (const status of ['413', '415', '422']) assert.ok(responses[status], `${method} ${path} ${status}`);
+    for (const code of errorsOf(endpoint)) {
+      const { status } = errors[code];
+      // A reply that is no error may have the status, too.
+      if (endpoint.alsoStatus?.includes(status)) continue;
+      const { description } = responses[status] ?? responses['default'] ?? { description: '' };
+      assert.ok(description.includes(`\`${code}\``), `${endpoint.id} ${status} ${code}`);
+    }
+    if (endpoint.method !== 'GET') assert.ok(responses['422'], endpoint.id);
   }
+});
+
+test('declares pages for people who open links', () => {
   const player = paths['/v1/session/{session_id}/recordings/{rec_id}/{asset_path}']?.['get'];
   assert.ok(player);
-  assert.deepEqual(Object.keys(Object.fromEntries(responsesOf(player))['404']?.content ?? {}), ['application/json', 'text/html']);
+  const responses = Object.fromEntries(responsesOf(player));
+  for (const status of ['404', '422', 'default'])
+    assert.deepEqual(Object.keys(responses[status]?.content ?? {}), ['application/json', 'text/html']);
 });

@@ -1,42 +1,68 @@
 import { z } from 'zod';
-import { acceptsIdempotencyKey, acceptsLinks, commonErrors, errorsOf, ignoresAll } from './endpoint.ts';
+import { acceptsIdempotencyKey, acceptsLinks, commonErrors, commonErrorsOf, errorsOf, ignoresAll } from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
-import { shareParameters } from './openapi-parameters.ts';
+import { extendSchema, extractBase, shareParameters, shareProperties, shareResponses, sortByName } from './openapi-sharing.ts';
 
 type Json = Record<string, unknown>;
 
 export interface OpenApiOptions {
   endpoints: readonly Endpoint[];
   version: string;
-  /** Base URL of the API. Default: none, for a document that belongs to no server. */
+  /** Base URL of the API. Default: `/`, the server that the document comes from. */
   serverUrl?: string;
 }
 
 /** Returns the whole API as an OpenAPI 3.1 document. */
-export function createOpenApiDocument({ endpoints, version, serverUrl }: OpenApiOptions): Json {
+export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: OpenApiOptions): Json {
   const components = new Components();
   const paths: Record<string, Json> = {};
   for (const endpoint of sortByTag(endpoints))
     (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = createOperation(endpoint, components);
   const schemas = components.schemas();
+  extractBase(schemas, { name: 'StepFields', description: 'Fields of every step.', members: stepSchemasOf(schemas) });
+  for (const [base, extended] of extensions) extendSchema(schemas, extended, base);
+  shareProperties(schemas);
   const parameters = shareParameters(paths);
+  const responses = { ...components.responses(), ...shareResponses(paths) };
   return {
     openapi: '3.1.1',
     info: {
       title: 'Berth',
       version,
-      description: 'Remote browsers, each in its own machine, controlled over HTTP.',
+      description:
+        'Remote browsers, each in its own machine, controlled over HTTP. Every response has the header `X-Request-Id`, ' +
+        'the id of the request in the logs.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    ...(serverUrl === undefined ? {} : { servers: [{ url: serverUrl }] }),
+    servers: [{ url: serverUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas, responses: components.responses(), parameters, headers: headerComponents, securitySchemes },
+    components: {
+      schemas: sortByName(schemas),
+      responses: sortByName(responses),
+      parameters,
+      headers: headerComponents,
+      securitySchemes,
+    },
   };
 }
+
+/** Schemas that others extend. Those that are extended themselves come last. */
+const extensions: [base: string, extended: string][] = [
+  ['SessionResponse', 'AdminSessionResponse'],
+  ['ConnectTokenResponse', 'CreatedConnectTokenResponse'],
+  ['CreatedKeyResponse', 'RotatedKeyResponse'],
+  ['KeyResponse', 'CreatedKeyResponse'],
+  ['PdfOptions', 'PdfRequest'],
+  ['AgentTaskResponse', 'TemplateItemResponse'],
+];
+
+/** Names of the schemas of all kinds of steps. */
+const stepSchemasOf = ({ Step }: Record<string, Json>): string[] =>
+  ((Step?.['oneOf'] ?? []) as { $ref: string }[]).map(({ $ref }) => $ref.slice('#/components/schemas/'.length));
 
 /** In the order of the documentation. */
 const tags: Record<Endpoint['tag'], string> = {
@@ -143,7 +169,7 @@ const rawTypes = { json: 'application/json', form: 'application/x-www-form-urlen
 function createRequestBody(endpoint: Endpoint, components: Components): Json {
   const { id, body, rawBody, bodyOptional } = endpoint;
   if (!body && !rawBody) return {};
-  const schema = body ? components.reference(body, 'input') : { type: 'object' };
+  const schema = body ? components.reference(body, 'input') : { type: 'object', additionalProperties: true };
   const example = examples[id];
   const content = { [rawTypes[rawBody ?? 'json']]: { schema, ...(example === undefined ? {} : { example }) }, ...formContent(endpoint) };
   return { requestBody: { required: bodyOptional !== true, content } };
@@ -190,24 +216,32 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
       ...createSuccessResponse(endpoint, components),
       description: endpoint.replyKind === 'bytes' ? 'Part of the file.' : 'The same body; the status reports a failure.',
     };
+  const isLink = acceptsLinks(endpoint.auth);
+  const common = commonErrorsOf(endpoint);
   for (const [status, codes] of Object.entries(groupByStatus(errorsOf(endpoint))))
-    statuses[status] ??=
-      acceptsLinks(endpoint.auth) || !isCommon(codes)
-        ? createErrorResponse({ status: Number(status), codes, isLink: acceptsLinks(endpoint.auth) }, components)
-        : components.response(toComponentName(codes), () => createErrorResponse({ status: Number(status), codes }, components));
+    if (!codes.every((code) => common.some((other) => other === code)))
+      statuses[status] ??= createErrorResponse({ status: Number(status), codes, isLink }, components);
   // Others refuse at least unknown query parameters.
-  if (ignoresAll(endpoint.query)) return statuses;
-  statuses['422'] = acceptsLinks(endpoint.auth)
-    ? components.response('ValidationFailedOrPage', () => createValidationResponse(components, htmlPage))
-    : components.response('ValidationFailed', () => createValidationResponse(components));
+  if (!ignoresAll(endpoint.query))
+    statuses['422'] = isLink
+      ? components.response('ValidationFailedOrPage', () => createValidationResponse(components, htmlPage))
+      : components.response('ValidationFailed', () => createValidationResponse(components));
+  const name = `${common === commonErrors ? 'CommonError' : 'CommonErrorOfBody'}${isLink ? 'OrPage' : ''}`;
+  statuses['default'] = components.response(name, () => createCommonErrorResponse(common, isLink, components));
   return statuses;
 }
 
-const isCommon = (codes: readonly ErrorCode[]): boolean => codes.every((code) => commonErrors.some((common) => common === code));
+/** The errors of any call. Where one of their statuses has further codes, that status is declared by itself, with all of them. */
+const createCommonErrorResponse = (codes: readonly ErrorCode[], isLink: boolean, components: Components): Json => ({
+  description:
+    'Errors of any call. The guide “Errors” says what to do about each code.\n' +
+    codes.map((code) => `- ${errors[code].status} \`${code}\`: ${causeOf(code)}`).join('\n'),
+  headers: headersNamed('X-Request-Id', 'X-Should-Retry', 'Retry-After'),
+  content: { ...json(components.reference(ErrorBody, 'output')), ...(isLink ? htmlPage : {}) },
+});
 
-/** `uri_too_long` becomes `UriTooLong`. */
-const toComponentName = (codes: readonly ErrorCode[]): string =>
-  codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or');
+/** The first sentence of the description. What to do is in the message of a reply, and in the guide. */
+const causeOf = (code: ErrorCode): string => errors[code].description.split(/(?<=\.) (?=[A-Z`])/, 1).join('');
 
 /** What a person gets who opened the endpoint by a link. */
 const htmlPage: Json = { 'text/html': { schema: { type: 'string' } } };
@@ -233,12 +267,14 @@ const headerComponents = {
     schema: { type: 'integer' },
   },
   'RateLimit-Policy': {
-    description: 'The limit: `q` requests in `w` seconds. This and the other headers of the limit are absent where there is none.',
+    description: 'The limit: `q` requests in `w` seconds.',
     schema: { type: 'string' },
     example: '"default";q=600;w=60',
   },
   RateLimit: {
-    description: '`r`: requests left in this window; `t`: seconds until it ends.',
+    description:
+      '`r`: requests left in this window; `t`: seconds until it ends. Absent where there is no limit; else `RateLimit-Policy`, ' +
+      '`X-RateLimit-Limit`, `X-RateLimit-Remaining` and `X-RateLimit-Reset` are sent beside it, as with 429.',
     schema: { type: 'string' },
     example: '"default";r=599;t=60',
   },
@@ -257,8 +293,7 @@ const rateHeaders = ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-Ra
 
 const createCommonHeaders = (endpoint: Endpoint): Json =>
   headersNamed(
-    'X-Request-Id',
-    ...(endpoint.auth === 'none' ? [] : rateHeaders),
+    ...(endpoint.auth === 'none' ? [] : (['RateLimit'] as const)),
     ...(acceptsIdempotencyKey(endpoint) ? (['Idempotent-Replayed'] as const) : []),
   );
 
@@ -287,7 +322,7 @@ function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOpt
   if (status === 429) Object.assign(headers, headersNamed(...rateHeaders));
   if (status === 401)
     headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
-  const description = codes.map((code) => `- \`${code}\`: ${errors[code].description}`).join('\n');
+  const description = codes.map((code) => `- \`${code}\`: ${causeOf(code)}`).join('\n');
   const page = isLink ? htmlPage : {};
   return { description, headers, content: { ...json(components.reference(ErrorBody, 'output')), ...page } };
 }
@@ -317,7 +352,7 @@ class Components {
     return { $ref: `#/components/responses/${name}` };
   }
 
-  responses(): Json {
+  responses(): Record<string, Json> {
     return Object.fromEntries([...this.#responses].sort(([one], [other]) => (one < other ? -1 : 1)));
   }
 
@@ -372,7 +407,7 @@ class Components {
     return walk(value) as Json;
   }
 
-  schemas(): Json {
+  schemas(): Record<string, Json> {
     const { input, output } = this.#forms;
     const twoForms = new Set([...input.keys()].filter((id) => output.has(id) && this.#differ(id)));
     for (const { reference, id } of this.#references) if (twoForms.has(id)) reference['$ref'] = `#/components/schemas/${id}Input`;
@@ -404,16 +439,30 @@ function withNulls(value: unknown): unknown {
   return { ...walked, properties: Object.fromEntries(fields), ...(required.length === 0 ? {} : { required }) };
 }
 
-/** The field with null as a further value. Its description and default move outside, where they are read. */
+/**
+ * The field with null as a further value. Its description moves outside, where
+ * it is read. Its default stays with the value: generators of clients take a
+ * property that has one itself as present, and would require it in requests.
+ */
 function orNull(field: Json): Json {
-  const outside = Object.entries(field).filter(([name]) => name === 'description' || name === 'default');
-  if (outside.length === Object.keys(field).length || isNullable(field)) return field;
-  for (const [name] of outside) delete field[name];
-  return { ...Object.fromEntries(outside), anyOf: [field, { type: 'null' }] };
+  if (isNullable(field)) return omit(field, 'default');
+  const { description, ...value } = field;
+  const outside = description === undefined ? {} : { description };
+  if (Object.keys(value).length === 0) return field;
+  if (isPlainType(value)) return { ...field, type: [value['type'], 'null'] };
+  // The same object: see `#createReference`.
+  delete field['description'];
+  return { ...outside, anyOf: [field, { type: 'null' }] };
 }
 
+/** Whether the schema takes any value of one type, perhaps within bounds. */
+const isPlainType = (schema: Json): boolean =>
+  typeof schema['type'] === 'string' && !('enum' in schema || 'const' in schema || 'default' in schema || '$ref' in schema);
+
 const isNullable = ({ type, anyOf }: Json): boolean =>
-  type === 'null' || (Array.isArray(anyOf) && anyOf.some((one) => isNullable(one as Json)));
+  type === 'null' ||
+  (Array.isArray(type) && type.includes('null')) ||
+  (Array.isArray(anyOf) && anyOf.some((one) => isNullable(one as Json)));
 
 const omit = (value: Json, name: string): Json => Object.fromEntries(Object.entries(value).filter(([other]) => other !== name));
 
@@ -421,9 +470,20 @@ const omit = (value: Json, name: string): Json => Object.fromEntries(Object.entr
 function normalizeSchema(schema: Json, source: z.core.$ZodType, io: 'input' | 'output'): void {
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
+  mergeNull(schema);
   // Responses may gain fields; a client generated from a closed schema would reject them.
   if (io === 'output' && schema['additionalProperties'] === false) delete schema['additionalProperties'];
   // zod drops the default of a transformed field, such as a number in a query.
   const { def } = source._zod;
   if (io === 'input' && def.type === 'default' && 'defaultValue' in def) schema['default'] ??= def.defaultValue;
+  // The format says it.
+  if (schema['format'] === 'date-time') delete schema['examples'];
+}
+
+/** Writes a plain type or null as one schema. A description of the field itself is more exact than that of its type. */
+function mergeNull(schema: Json): void {
+  const [value, nothing, ...others] = (schema['anyOf'] ?? []) as Json[];
+  if (!value || nothing?.['type'] !== 'null' || others.length > 0 || !isPlainType(value)) return;
+  delete schema['anyOf'];
+  Object.assign(schema, { ...value, ...schema, type: [value['type'], 'null'] });
 }

@@ -222,12 +222,21 @@ type Check = (payload: z.core.ParsePayload<Record<string, unknown>>) => void;
 /** Requires exactly one of the fields. */
 export const exactlyOne =
   (...names: readonly string[]): Check =>
+  (payload) => {
+    const { value, issues } = payload;
+    const isMissing = names.every((name) => value[name] === undefined);
+    const message = `One of ${names.join(', ')} is required`;
+    if (isMissing) issues.push({ code: 'custom', message, path: [], input: value, params: { type: 'missing' } });
+    atMostOne(...names)(payload);
+  };
+
+/** Rejects all of the fields but the first that is given. */
+export const atMostOne =
+  (...names: readonly string[]): Check =>
   ({ value, issues }) => {
-    const [first, ...more] = names.filter((name) => value[name] !== undefined);
-    const addIssue = (path: string[], message: string, type: string) =>
-      issues.push({ code: 'custom', message, path, input: value, params: { type } });
-    if (first === undefined) addIssue([], `One of ${names.join(', ')} is required`, 'missing');
-    for (const name of more) addIssue([name], `Only one of ${names.join(', ')} may be given`, 'value_error');
+    const [, ...more] = names.filter((name) => value[name] !== undefined);
+    const message = `Only one of ${names.join(', ')} may be given`;
+    for (const name of more) issues.push({ code: 'custom', message, path: [name], input: value, params: { type: 'value_error' } });
   };
 
 /** Rejects fields that have no effect without `needed`. */

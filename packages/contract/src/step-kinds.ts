@@ -2,7 +2,18 @@
 import { z } from 'zod';
 import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { connectionHeaders } from './fields.ts';
-import { Pattern, Selectors, StepUrl, commonFields, exactlyOne, onlyWith, printFields, slowFields, templated } from './step-fields.ts';
+import {
+  Pattern,
+  Selectors,
+  StepUrl,
+  atMostOne,
+  commonFields,
+  exactlyOne,
+  onlyWith,
+  printFields,
+  slowFields,
+  templated,
+} from './step-fields.ts';
 import { Viewport } from './session-request.ts';
 
 const waitUntil = z
@@ -102,12 +113,19 @@ const SelectStep = step('select', {
 const CheckStep = step('check', {
   ...target,
   state: z.boolean().default(true).describe('Whether it is to be checked. Default: `true`.'),
+  value: choices(templated(0, 1000)).describe('In a group: value of the box, or a list of at most 100 values.'),
+  label: choices(templated(0, 1000)).describe('In a group: label of the box, or a list of at most 100 labels.'),
+  index: choices(z.int().min(0).max(10_000)).describe('In a group: position of the box, from 0, or a list of at most 100 positions.'),
   position,
   force,
-}).meta({
-  id: 'CheckStep',
-  description: 'Sets a checkbox, radio button or switch.',
-});
+})
+  .check(atMostOne('value', 'label', 'index'))
+  .meta({
+    id: 'CheckStep',
+    description:
+      'Sets a checkbox, radio button or switch, or one of a group: of a fieldset, its legend, an ARIA group, or any box of it. ' +
+      'In a group of several, one of `value`, `label` and `index` is required.',
+  });
 const UploadStep = step('upload', {
   ...target,
   file_ids: boundedList(boundedString(1, 200), 20).describe('Ids of uploaded files, at most 20. An empty list clears the field.'),

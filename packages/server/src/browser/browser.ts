@@ -40,6 +40,7 @@ import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
 export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
+export { canPress } from './input/page-input.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
 export { CookieRefused } from './storage/storage.ts';
 export type { BrowserState, OriginState, ReadBrowserState } from './storage/model.ts';

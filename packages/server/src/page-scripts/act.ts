@@ -228,34 +228,84 @@ export function choose(element: Element, { by, wanted }: Choice): { chosen: stri
   return { chosen: picked.map((option) => option?.value ?? '') };
 }
 
-/** The radio buttons of a group: of a fieldset by itself or its legend, of an ARIA group, and of the group that a radio button is in. */
+/** The radio buttons of a group, see `membersOf`. */
 export function radiosOf(element: Element): Element[] {
+  return membersOf(element, 'input[type="radio"], [role="radio"]');
+}
+
+/** The checkboxes, switches and radio buttons of a group, see `membersOf`. */
+export function boxesOf(element: Element): Element[] {
+  const roles = ['checkbox', 'radio', 'switch', 'menuitemcheckbox', 'menuitemradio'].map((role) => `[role="${role}"]`);
+  return membersOf(element, `input[type="checkbox"], input[type="radio"], ${roles.join(', ')}`);
+}
+
+/** What fits the CSS selector in a group: in an element, in the group that a legend or heading names, or in the group that a button is of. */
+export function membersOf(element: Element, css: string): Element[] {
   const page = natives();
-  const css = 'input[type="radio"], [role="radio"]';
-  const owner = page.name(element) === 'legend' ? parentOf(page, element) : element;
-  if (!owner) return [];
+  const owner = namedGroupOf(page, element) ?? element;
   if (!page.matches(owner, css)) return page.all(owner, css);
-  if (!(owner instanceof HTMLInputElement)) return page.all(Element.prototype.closest.call(owner, '[role="radiogroup"]') ?? owner, css);
+  const group = Element.prototype.closest.call(owner, 'fieldset, [role="group"], [role="radiogroup"], [role="menu"]');
+  if (!(owner instanceof HTMLInputElement)) return group ? page.all(group, css) : [owner];
   const name = page.attribute(owner, 'name');
   const { form } = owner;
-  const all = page.all(page.rootOf(owner), 'input[type="radio"]') as HTMLInputElement[];
-  return name ? all.filter((each) => page.attribute(each, 'name') === name && each.form === form) : [owner];
+  const type = page.inputType(owner);
+  if (!name) return group && type === 'checkbox' ? page.all(group, css) : [owner];
+  const all = page.all(page.rootOf(owner), `input[type="${type}"]`) as HTMLInputElement[];
+  return all.filter((each) => page.attribute(each, 'name') === name && each.form === form);
+}
+
+/** The group whose legend or heading the element is, or is a part of. */
+export function namedGroupOf(page: Natives, element: Element): Element | null {
+  if (page.matches(element, 'input, select, textarea, button') || isGroup(element)) return null;
+  const legend = Element.prototype.closest.call(element, 'legend');
+  if (legend) return parentOf(page, legend);
+  const groups = page.all(page.rootOf(element), '[aria-labelledby]').filter(isGroup);
+  // A heading nests no more elements around its text.
+  const depthMax = 4;
+  let at: Element | null = element;
+  for (let depth = 0; at && depth < depthMax; depth += 1, at = parentOf(page, at)) {
+    const id = page.attribute(at, 'id');
+    const group = id ? groups.find((each) => (page.attribute(each, 'aria-labelledby') ?? '').split(/\s+/).includes(id)) : undefined;
+    if (group) return group;
+  }
+  return null;
+}
+
+export function isGroup(element: Element): boolean {
+  return natives().matches(element, 'fieldset, [role="group"], [role="radiogroup"], [role="menu"]');
+}
+
+/** The only box of a group, or the first two. */
+export function onlyBoxOf(element: Element): Element[] {
+  const group = namedGroupOf(natives(), element) ?? element;
+  return isGroup(group) ? boxesOf(group).slice(0, 2) : [];
 }
 
 /** The radio button of a group by its value, label or position. */
-export function radioOf(element: Element, { by, wanted }: Choice): Element[] {
+export function radioOf(element: Element, choice: Choice): Element[] {
+  return chosenOf(radiosOf(element), choice);
+}
+
+/** The checkbox, switch or radio button of a group by its value, label or position. */
+export function boxOf(element: Element, choice: Choice): Element[] {
+  return chosenOf(boxesOf(element), choice);
+}
+
+export function chosenOf(members: readonly Element[], { by, wanted }: Choice): Element[] {
   const page = natives();
   const want = wanted[0];
-  const labelOf = (radio: Element): string[] => {
-    const labels = radio instanceof HTMLInputElement ? [...(page.inputLabels(radio) ?? [])] : [radio];
-    return [page.attribute(radio, 'aria-label') ?? '', ...labels.map((label) => page.textContent(label) ?? '')].map((text) =>
-      oneLine(text),
+  const labelsOf = (member: Element): string[] => {
+    const labels = member instanceof HTMLInputElement ? [...(page.inputLabels(member) ?? [])] : [member];
+    const ids = (page.attribute(member, 'aria-labelledby') ?? '').split(/\s+/).slice(0, 20);
+    const named = ids.flatMap((id) => (id === '' ? [] : (page.byId(page.rootOf(member), id) ?? [])));
+    return [page.attribute(member, 'aria-label') ?? '', ...[...labels, ...named].map((label) => page.textContent(label) ?? '')].map(
+      (text) => oneLine(text),
     );
   };
-  return radiosOf(element)
-    .filter((radio, index) => {
+  return members
+    .filter((member, index) => {
       if (by === 'index') return index === want;
-      return by === 'value' ? page.attribute(radio, 'value') === want : labelOf(radio).includes(oneLine(String(want)));
+      return by === 'value' ? page.attribute(member, 'value') === want : labelsOf(member).includes(oneLine(String(want)));
     })
     .slice(0, 1);
 }

@@ -7,8 +7,7 @@ export interface Point {
 }
 export interface DragState {
   started: boolean;
-  /** Positions of the last `mousedown` and `dragover`. */
-  down: Point | null;
+  /** Position of the last `dragover` in this document. */
   over: Point | null;
 }
 
@@ -17,7 +16,7 @@ export function watchDrag(element: Element): boolean {
   const page = natives();
   const state = globalThis as { berthDrag?: DragState };
   const isWatched = state.berthDrag !== undefined;
-  state.berthDrag = { started: false, down: null, over: null };
+  state.berthDrag = { started: false, over: null };
   const listen = (name: string, what: (point: Point) => Partial<DragState>): void =>
     addEventListener(
       name,
@@ -25,7 +24,6 @@ export function watchDrag(element: Element): boolean {
       true,
     );
   if (!isWatched) {
-    listen('mousedown', (down) => ({ down }));
     listen('dragstart', () => ({ started: true }));
     listen('dragover', (over) => ({ over }));
   }
@@ -34,6 +32,6 @@ export function watchDrag(element: Element): boolean {
 }
 
 export function dragState(): DragState {
-  const { berthDrag = { started: false, down: null, over: null } } = globalThis as { berthDrag?: DragState };
+  const { berthDrag = { started: false, over: null } } = globalThis as { berthDrag?: DragState };
   return berthDrag;
 }

@@ -8,23 +8,29 @@ export interface Hit {
   instead: string;
 }
 
-/** What became of a press in one document. */
-export interface Press {
-  /** `missed`: another element was under the mouse, and the event was kept from it. */
-  result: 'received' | 'missed' | 'none';
-  instead: string;
-  /** Whether the page moved the element after the press, and so the click went to another one. */
+/** What became of the presses of one round in one document. */
+export interface Presses {
+  /** How many the target has received. */
+  received: number;
+  /** What was under the mouse instead of the target, and was kept from the event; null where no press has missed. */
+  instead: string | null;
+  /** Whether the page moved the element after a press, and so the click went to another one. */
   isClickElsewhere: boolean;
 }
 
 interface PressWatch {
   /** Null in documents that lead to the element's own: they must receive nothing. */
   target: Element | null;
-  hit: Hit | null;
+  /** One for each press. */
+  hits: Hit[];
+  /** Of the last press. Events belong to it until the next one begins. */
+  current: Hit | null;
+  lastType: string;
   /** Where the element was. */
   place: string;
   /** Where the click went that followed. A page may cover an element that it has opened on the press. */
   click: 'none' | 'target' | 'elsewhere';
+  isClickElsewhere: boolean;
   /** Its result has been read. What belongs to a press that has missed is still kept from the page. */
   isEnded: boolean;
   pressesBefore: number;
@@ -83,20 +89,23 @@ export function countEvents(type: string): number {
 }
 
 /**
- * Observes the next press of the mouse, and a navigation that it starts. If it
- * would hit anything but the target, the page receives nothing of it, so that
- * it may be repeated.
+ * Observes the next presses of the mouse, and a navigation that they start. If
+ * one would hit anything but the target, the page receives nothing of it, so
+ * that it may be repeated.
  */
 export function watchPress(target: Element | null): void {
   watchLeaving();
   const state = globalThis as { berthPress?: PressWatch; berthOnPress?: (event: Event) => void };
   // A round that did not come to its press: nobody waits for its receipt any more.
-  for (const each of state.berthPress?.onPress ?? []) each();
+  if (state.berthPress) endWatch(state.berthPress);
   state.berthPress = {
     target,
-    hit: null,
+    hits: [],
+    current: null,
+    lastType: '',
     place: '',
     click: 'none',
+    isClickElsewhere: false,
     isEnded: false,
     pressesBefore: countEvents('pointerdown'),
     onPress: [],
@@ -109,20 +118,33 @@ export function watchPress(target: Element | null): void {
     addEventListener(type, state.berthOnPress, { capture: true, passive: false });
 }
 
+export function endWatch(watch: PressWatch): void {
+  watch.isEnded = true;
+  for (const each of watch.onPress.splice(0)) each();
+}
+
 export function observePress(watch: PressWatch, event: MouseEvent): void {
-  const isPress = event.type === 'pointerdown' || event.type === 'mousedown';
-  // The next press is somebody else's.
-  if (watch.isEnded && isPress) watch.hit = { receives: true, instead: '' };
-  if (isPress && !watch.hit) {
-    watch.hit = findHit(watch.target, event);
-    watch.place = placeOf(watch.target);
-    for (const each of watch.onPress) each();
-  }
-  if (watch.hit?.receives === false) {
+  const { type } = event;
+  // A page may have stopped the first of the two at its window.
+  if (type === 'pointerdown' || (type === 'mousedown' && watch.lastType !== 'pointerdown')) beginPress(watch, event);
+  watch.lastType = type;
+  if (watch.current?.receives === false) {
     event.preventDefault();
     event.stopImmediatePropagation();
-  } else if (event.type === 'click' && watch.click !== 'target')
+  } else if (type === 'click' && watch.click !== 'target') {
     watch.click = findHit(watch.target, event).receives || placeOf(watch.target) === watch.place ? 'target' : 'elsewhere';
+  }
+}
+
+export function beginPress(watch: PressWatch, event: MouseEvent): void {
+  watch.isClickElsewhere ||= watch.click === 'elsewhere';
+  watch.click = 'none';
+  // The press after the last is somebody else's.
+  watch.current = watch.isEnded ? { receives: true, instead: '' } : findHit(watch.target, event);
+  if (watch.isEnded) return;
+  watch.hits.push(watch.current);
+  watch.place = placeOf(watch.target);
+  for (const each of watch.onPress.splice(0)) each();
 }
 
 export function placeOf(element: Element | null): string {
@@ -140,29 +162,36 @@ export function findHit(target: Element | null, event: MouseEvent): Hit {
   return hitTest(target, event.clientX, event.clientY) ?? { receives: false, instead: 'what has replaced it' };
 }
 
-/** Resolves when the press has come, or is no longer awaited. Its answer arrives even if the press replaces the document. */
-export async function pressReceipt(): Promise<boolean> {
-  const { berthPress: watch } = globalThis as { berthPress?: PressWatch };
-  if (watch && !watch.hit && !watch.isEnded) await new Promise<void>((resolve) => void watch.onPress.push(resolve));
-  return watch?.hit?.receives === true;
+/** Presses that have come, also those that a listener of the page on its window has stopped before ours. */
+export function countPresses(watch: PressWatch): number {
+  return Math.max(watch.hits.length, countEvents('pointerdown') - watch.pressesBefore);
 }
 
-/** Ends the observation. `graceMs`: how long a press may be late that was sent before. Null in a document that is not observed. */
-export async function endPress(graceMs: number): Promise<Press | null> {
+/** Resolves when the presses have come, or are no longer awaited. Its answer arrives even if the last one replaces the document. */
+export async function pressReceipt(count: number): Promise<boolean> {
+  const { berthPress: watch } = globalThis as { berthPress?: PressWatch };
+  if (!watch) return false;
+  while (watch.hits.length < count && !watch.isEnded) await new Promise<void>((resolve) => void watch.onPress.push(resolve));
+  return watch.hits.length >= count && watch.hits.every(({ receives }) => receives);
+}
+
+/** Ends the observation. `graceMs`: how long presses may be late that were sent before. Null in a document that is not observed. */
+export async function endPress(count: number, graceMs: number): Promise<Presses | null> {
   const { berthPress: watch } = globalThis as { berthPress?: PressWatch };
   if (!watch) return null;
-  const isUnseen = (): boolean => countEvents('pointerdown') > watch.pressesBefore;
-  if (!watch.hit && !isUnseen() && graceMs > 0)
-    await new Promise<void>((resolve) => {
-      watch.onPress.push(resolve);
-      setTimeout(resolve, graceMs);
-    });
-  watch.isEnded = true;
-  for (const each of watch.onPress) each();
-  const { target, hit } = watch;
+  await new Promise<void>((resolve) => {
+    const check = (): void => void (countPresses(watch) >= count || graceMs === 0 ? resolve() : watch.onPress.push(check));
+    check();
+    if (graceMs > 0) setTimeout(resolve, graceMs);
+  });
+  endWatch(watch);
+  const { target, hits } = watch;
   const hasLeft = !target || !natives().isConnected(target);
-  // A listener of the page on its window may stop the event before ours: it was received, and must not be repeated.
-  if (!hit) return { result: isUnseen() && target ? 'received' : 'none', instead: '', isClickElsewhere: false };
-  const isClickElsewhere = hit.receives && watch.click === 'elsewhere' && !hasLeft;
-  return { result: hit.receives ? 'received' : 'missed', instead: hit.instead, isClickElsewhere };
+  // What the page has stopped before our listener was received, and must not be repeated.
+  const unseen = target ? countPresses(watch) - hits.length : 0;
+  return {
+    received: hits.filter(({ receives }) => receives).length + unseen,
+    instead: hits.find(({ receives }) => !receives)?.instead ?? null,
+    isClickElsewhere: !hasLeft && (watch.isClickElsewhere || (watch.current?.receives === true && watch.click === 'elsewhere')),
+  };
 }

@@ -263,7 +263,7 @@ it('selects a radio button by its group: a legend, a name, a label or an ARIA gr
       <input type=radio name=s id=s2 value=l><label for=s2>Large</label></fieldset></form>
     <div role=radiogroup aria-label=Colour><span role=radio aria-checked=false tabindex=0 onclick="this.ariaChecked='true'" id=red>Red</span></div>
     <pre id=out></pre><script>log = (word) => { out.textContent += word + ' ' }</script>`;
-  const group = (selector: string, choice: object) => ({ type: 'select', selectors: [selector], timeout_ms: 3000, ...choice });
+  const group = (selector: string, choice: object) => ({ type: 'select', selectors: [selector], ...choice });
   const state = "[document.querySelector('#f :checked').value, other.checked, s1.checked, s2.checked, red.ariaChecked]";
   const { results, outputs } = await runInPage(html, [
     group('text/Delivery', { label: 'Express' }),
@@ -281,13 +281,56 @@ it('selects a radio button by its group: a legend, a name, a label or an ARIA gr
   );
 });
 
+it('checks boxes and radio buttons by the name of their group: a legend, a heading, a label or an ARIA group', async () => {
+  const html = `<fieldset id=f><legend><b>Toppings</b></legend><label><input type=checkbox name=t value=ham id=ham>Ham</label>
+      <label><input type=checkbox name=t value=egg id=egg checked>Egg</label><label><input type=checkbox name=t value=oil id=oil>Oil</label></fieldset>
+    <fieldset><legend>Delivery</legend><label><input type=radio name=d id=std checked>Standard</label><label><input type=radio name=d id=exp>Express</label></fieldset>
+    <h3 id=terms>Terms</h3><div role=group aria-labelledby=terms><style>#agree { display: none }</style>
+      <input type=checkbox id=agree><label for=agree>I agree</label></div>
+    <div role=group aria-label=Alerts><span role=switch aria-checked=false tabindex=0 id=mail onclick="this.ariaChecked = this.ariaChecked !== 'true'">Mail</span>
+      <span role=switch aria-checked=false tabindex=0 id=post onclick="this.ariaChecked = this.ariaChecked !== 'true'">Post</span></div>`;
+  const group = (selector: string, choice: object) => ({ type: 'check', selectors: [selector], ...choice });
+  const { results, outputs } = await runInPage(html, [
+    group('text/Toppings', { label: ['Ham', 'Oil'] }),
+    group('#f', { value: 'egg', state: false }),
+    group('aria/Delivery[role="group"]', { label: 'Express' }),
+    group('text/Terms', {}),
+    group('aria/Alerts[role="group"]', { index: 1 }),
+    group('[name=t]', { label: 'Ham', state: false }),
+    evaluate('[ham.checked, egg.checked, oil.checked, exp.checked, agree.checked, mail.ariaChecked, post.ariaChecked]'),
+  ]);
+  allOk(results);
+  assert.deepEqual(outputs[6], [false, false, true, true, true, 'false', 'true']);
+  assert.deepEqual(outputs.slice(0, 2), [{ checked: true }, { checked: false }]);
+});
+
+it('says which box a group does not have, and that one of several is to be named', async () => {
+  const { results } = await runInPage(
+    '<fieldset id=f><legend>Toppings</legend><label><input type=checkbox>Ham</label><label><input type=radio checked>Oil</label></fieldset><div id=d><input type=checkbox></div>',
+    [
+      { type: 'check', selectors: ['#f'], label: 'Salt', timeout_ms: 2500, on_error: 'continue' },
+      { type: 'check', selectors: ['#f'], on_error: 'continue' },
+      { type: 'check', selectors: ['#f'], label: 'Oil', state: false, on_error: 'continue' },
+      { type: 'check', selectors: ['#d'], on_error: 'continue' },
+    ],
+  );
+  const problems = results.map(({ error }) => `${error?.code} ${error?.message}`);
+  for (const [index, expected] of [
+    /^not_found .*"Salt"/,
+    /^not_actionable .*`label`/,
+    /^not_actionable .*cannot be unchecked/,
+    /^not_actionable .*not a checkbox/,
+  ].entries())
+    assert.match(problems[index] ?? '', expected);
+});
+
 it('says which radio button a group does not have', async () => {
   const { results } = await runInPage(
     '<fieldset id=f><legend>Delivery</legend><label><input type=radio name=d value=a>A</label><label><input type=radio name=d value=b disabled>B</label></fieldset>',
     [
-      { type: 'select', selectors: ['#f'], label: 'C', timeout_ms: 500, on_error: 'continue' },
-      { type: 'select', selectors: ['#f'], label: ['A', 'B'], timeout_ms: 500, on_error: 'continue' },
-      { type: 'select', selectors: ['#f'], label: 'B', timeout_ms: 500, on_error: 'continue' },
+      { type: 'select', selectors: ['#f'], label: 'C', timeout_ms: 2500, on_error: 'continue' },
+      { type: 'select', selectors: ['#f'], label: ['A', 'B'], on_error: 'continue' },
+      { type: 'select', selectors: ['#f'], label: 'B', timeout_ms: 2500, on_error: 'continue' },
     ],
   );
   assert.deepEqual(

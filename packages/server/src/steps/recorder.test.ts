@@ -111,6 +111,29 @@ test('says of each step what it does not do', () => {
   assert.deepEqual(importRecorder({ steps: [{ type: 'close' }] }).steps, []);
 });
 
+test('leaves out keys that no keyboard has, and says which', () => {
+  const down = (...names: string[]) => names.map((key) => ({ type: 'keyDown', key }));
+  const up = (...names: string[]) => names.map((key) => ({ type: 'keyUp', key }));
+  const { steps, warnings } = importRecorder({
+    steps: [
+      ...down('Dead', 'ê', 'Unidentified', 'Process', 'AltGraph', '@'),
+      ...[...down('Alt'), ...down('ł', 'e'), ...up('Alt')],
+      ...[...down('Control'), ...down('ä', 'a'), ...up('Control')],
+      ...down('MediaPlayPause', '👍', '+'),
+    ],
+  });
+  assert.deepEqual(
+    steps.map((step) => step.type === 'press' && step.keys),
+    ['ê', '@', 'ł', 'Alt+e', 'Control+a', '👍', '+'],
+  );
+  assert.deepEqual(
+    warnings.map(
+      (warning) => /^Step (\d+) of the recording \(keyDown\): no keyboard has "(.*)", so it is not pressed\.$/.exec(warning)?.[2],
+    ),
+    ['Dead', 'Unidentified', 'Process', 'AltGraph', 'Control+ä', 'MediaPlayPause'],
+  );
+});
+
 test('uses the timeout of the recording for a step without one', () => {
   const {
     steps: [step],

@@ -1,5 +1,6 @@
 /** Imports recordings of the Chrome DevTools Recorder as steps. */
 import { Steps, ValidationError, issuesMax, type ValidationIssue, type Step } from '@berth/contract';
+import { canPress } from '../browser/browser.ts';
 import { validationIssue, missing, parsePart } from '../http/validation-issues.ts';
 
 /** The name of the Recorder's custom steps that hold steps of the step language. */
@@ -9,6 +10,8 @@ export const customStepName = 'berth';
 const recordedMax = 500;
 const eventsMax = 20;
 const warningsMax = 20;
+/** Longer than the name of any key. */
+const keyCharsShown = 60;
 
 type RecordedStep = Record<string, unknown>;
 /** A step as in a request. */
@@ -226,7 +229,14 @@ class RecordingImporter {
       else this.#held.delete(modifier);
       return null;
     }
-    return type === 'keyUp' ? null : { type: 'press', keys: [...this.#held, key].join('+') };
+    if (type === 'keyUp') return null;
+    // The Option key of a Mac writes characters that no key has, and they come without it here.
+    const isOption = this.#held.size === 1 && this.#held.has('Alt');
+    for (const keys of [[...this.#held, key], ...(isOption ? [[key]] : [])])
+      if (canPress(keys)) return { type: 'press', keys: keys.join('+') };
+    const chord = [...this.#held, key].join('+').slice(0, keyCharsShown);
+    this.#warn(index, type, `no keyboard has ${JSON.stringify(chord)}, so it is not pressed.`);
+    return null;
   }
 
   #wait(recorded: RecordedStep, index: number): StepInput | null {

@@ -7,6 +7,7 @@ import * as hits from '../page-scripts/hits.ts';
 import * as leaving from '../page-scripts/leaving.ts';
 import * as shared from '../page-scripts/natives.ts';
 import { scriptsOf } from '../page-scripts/page-scripts.ts';
+import * as typing from '../page-scripts/typing.ts';
 import * as reads from '../page-scripts/read.ts';
 
 export const scripts = {
@@ -17,4 +18,5 @@ export const scripts = {
   ...scriptsOf(fingerprints, finds, shared),
   ...scriptsOf(leaving),
   ...scriptsOf(hits, shared, leaving),
+  ...scriptsOf(typing, hits, shared, leaving),
 };

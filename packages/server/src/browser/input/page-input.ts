@@ -158,17 +158,19 @@ class TabKeyboard implements Keyboard {
     }
   }
 
-  async type(text: string, options: SignalOptions & { delayMs?: number }): Promise<void> {
+  async type(text: string, options: SignalOptions & { delayMs?: number }): Promise<number> {
     const { signal, delayMs = 0 } = options;
+    let keydowns = 0;
     const sleepSignal = AbortSignal.any([signal, this.#frames.tab.closed.signal]);
     let first = true;
     for (const character of text.replaceAll('\r\n', '\n')) {
       if (!first && delayMs > 0) await sleep(delayMs, sleepSignal);
       first = false;
       const key = findKey(character);
-      if (key) await this.#typeKey(this.#resolveKey(key, character), { signal });
+      if (key) keydowns += await this.#typeKey(this.#resolveKey(key, character), { signal });
       else await this.insertText(character, options);
     }
+    return keydowns;
   }
 
   async insertText(text: string, options: SignalOptions): Promise<void> {
@@ -183,8 +185,8 @@ class TabKeyboard implements Keyboard {
     await this.#sendKeyUp(this.#resolveKey(keyOf(name), name), options);
   }
 
-  /** Holds Shift for a character that needs it. */
-  async #typeKey(key: Key, options: SignalOptions & { delayMs?: number }): Promise<void> {
+  /** Holds Shift for a character that needs it. Returns how many keys went down. */
+  async #typeKey(key: Key, options: SignalOptions & { delayMs?: number }): Promise<number> {
     const shift = key.shifted && !this.#held.has('Shift') ? findKey('Shift') : undefined;
     if (shift) await this.#press(shift, options);
     try {
@@ -192,6 +194,7 @@ class TabKeyboard implements Keyboard {
     } finally {
       if (shift) await this.#releaseKey(shift, options);
     }
+    return shift ? 2 : 1;
   }
 
   async #pressAndRelease(key: Key, options: SignalOptions & { delayMs?: number }): Promise<void> {
@@ -252,6 +255,10 @@ class TabKeyboard implements Keyboard {
 const isModifier = (key: string): key is Modifier => key in modifierBits;
 const isCharacter = (name: string): boolean => [...new Intl.Segmenter().segment(name)].length === 1;
 const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
+
+/** Whether a chord of these keys can be pressed: the last may be a character that no key has, if it stands alone. */
+export const canPress = (names: readonly string[]): boolean =>
+  names.every((name, index) => findKey(name) !== undefined || (index === 0 && names.length === 1 && isCharacter(name)));
 
 function keyOf(name: string): Key {
   const key = findKey(name);

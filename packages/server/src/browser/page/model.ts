@@ -79,8 +79,8 @@ export interface Mouse {
 export interface Keyboard {
   /** One key or a chord such as `Enter`, `Control+A`, `Shift+Tab`, `é`. @throws PageError `unknown_key` */
   press(keys: string, options: { signal: AbortSignal; delayMs?: number }): Promise<void>;
-  /** Types key by key; characters without a key are inserted. */
-  type(text: string, options: { signal: AbortSignal; delayMs?: number }): Promise<void>;
+  /** Types key by key; characters without a key are inserted. Returns the number of `keydown` events that were sent. */
+  type(text: string, options: { signal: AbortSignal; delayMs?: number }): Promise<number>;
   /** Inserts text at once, as an input method does. */
   insertText(text: string, options: { signal: AbortSignal }): Promise<void>;
   down(key: string, options: { signal: AbortSignal }): Promise<void>;

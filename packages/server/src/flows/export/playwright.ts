@@ -102,7 +102,8 @@ const simpleSteps: Record<string, Writer> = {
       : selectors
         ? act({ ...step, selectors }, 'press', quote(keys))
         : call('page.keyboard.press', quote(keys)),
-  check: (step) => act(step, step['state'] === false ? 'uncheck' : 'check'),
+  check: ({ value, label, index, ...step }) =>
+    value === undefined && label === undefined && index === undefined ? act(step, step['state'] === false ? 'uncheck' : 'check') : null,
   select: ({ value, label, index, ...step }) => {
     const by = value === undefined ? (label === undefined ? null : { label }) : { value };
     if (by === null) return typeof index === 'number' ? act(step, 'selectOption', `{ index: ${index} }`) : null;

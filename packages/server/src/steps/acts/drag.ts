@@ -8,6 +8,8 @@ import { scripts } from '../scripts.ts';
 /** The browser delays drag events. A button released before them drops nothing. */
 const dragEventMs = 1500;
 const retryIntervalMs = 100;
+/** Positions in a document are rounded to its own pixels, which a scaled frame shows larger. */
+const nearPx = 3;
 
 /** A busy browser may lose a drag between its start and the first dragover. Nothing was dropped then. */
 const attemptsMax = 3;
@@ -28,15 +30,15 @@ async function runDrag(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean>
     // A small first move starts the drag: the page may create the drop target only then.
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
     const withinMs = page.timeoutScale.ms(dragEventMs, attempt.remainingMs / 4);
-    if (isDraggable) await waitForState(attempt, element, { is: ({ started }) => started, withinMs });
+    const hasStarted = isDraggable && (await waitForState(attempt, element.frameId, { is: ({ started }) => started, withinMs }));
     const target = await moveToTarget(attempt, step, { element, point });
+    // The document under the mouse receives what is dragged.
+    const { frameId } = target.element;
+    if (hasStarted && frameId !== element.frameId) await page.call(frameId, scripts.watchDrag, [target.element], attempt.call());
     let isOverTarget = true;
-    for (const shift of [3, 0]) {
-      const end = { x: target.point.x + shift, y: target.point.y };
-      isOverTarget = await moveUntilOver(attempt, element, { start: point, end, isDraggable });
-    }
-    // Drag events in another frame are not visible here.
-    return isOverTarget || target.element.frameId !== element.frameId;
+    for (const shift of [3, 0])
+      isOverTarget = await moveUntilOver(attempt, frameId, { end: { x: target.point.x + shift, y: target.point.y }, hasStarted });
+    return isOverTarget;
   } finally {
     await mouse.up({ signal, button: 'left', clickCount: 1 });
   }
@@ -63,7 +65,7 @@ async function takeHold(attempt: Attempt, step: StepOf<'drag'>): Promise<Target 
     };
     let result: Missed | Target | null = null;
     try {
-      result = await pressOn(attempt, target, { round, modifiers: [], press });
+      result = await pressOn(attempt, target, { round, modifiers: [], count: 1, press });
       return result;
     } finally {
       if (isDown && (result === null || 'reason' in result)) await mouse.up({ signal, button: 'left', clickCount: 1 });
@@ -93,35 +95,35 @@ async function moveToTarget(attempt: Attempt, step: StepOf<'drag'>, from: Target
   return target;
 }
 
-/** Repeats the move until the page receives it: the browser loses moves until it is ready for the drag. */
+/** Repeats the move until the document receives it: the browser loses moves until it is ready for the drag. */
 async function moveUntilOver(
   attempt: Attempt,
-  element: ElementRef,
-  { start, end, isDraggable }: { start: Point; end: Point; isDraggable: boolean },
+  frameId: string,
+  { end, hasStarted }: { end: Point; hasStarted: boolean },
 ): Promise<boolean> {
   const { page, context } = attempt;
   const untilMs = context.clock.monotonicMs() + page.timeoutScale.ms(dragEventMs, attempt.remainingMs / 4);
-  const is = (state: DragState): boolean => !state.started || hasReachedOffset(state, offsetBy(end, { x: -start.x, y: -start.y }));
+  const is = async ({ over }: DragState): Promise<boolean> => {
+    if (!over) return false;
+    const [at = over] = frameId === page.mainFrame() ? [] : await page.toMain(frameId, [over], attempt.call());
+    return Math.abs(at.x - end.x) < nearPx && Math.abs(at.y - end.y) < nearPx;
+  };
   do {
     await page.mouse.move(end, { signal: attempt.signal });
-    if (!isDraggable || (await waitForState(attempt, element, { is, withinMs: page.timeoutScale.ms(retryIntervalMs) }))) return true;
+    if (!hasStarted || (await waitForState(attempt, frameId, { is, withinMs: page.timeoutScale.ms(retryIntervalMs) }))) return true;
   } while (context.clock.monotonicMs() < untilMs);
   return false;
 }
 
-/** Coordinates in a frame are relative to the frame, so this compares the offset from the mousedown. */
-const hasReachedOffset = ({ down, over }: DragState, offset: Point): boolean =>
-  down !== null && over !== null && Math.abs(over.x - down.x - offset.x) < 2 && Math.abs(over.y - down.y - offset.y) < 2;
-
 async function waitForState(
   attempt: Attempt,
-  { frameId }: ElementRef,
-  { is, withinMs }: { is: (state: DragState) => boolean; withinMs: number },
+  frameId: string,
+  { is, withinMs }: { is: (state: DragState) => boolean | Promise<boolean>; withinMs: number },
 ): Promise<boolean> {
   const { clock } = attempt.context;
   const startMs = clock.monotonicMs();
   do {
-    if (is(await attempt.page.call<DragState>(frameId, scripts.dragState, [], attempt.call()))) return true;
+    if (await is(await attempt.page.call<DragState>(frameId, scripts.dragState, [], attempt.call()))) return true;
     await attempt.sleep(10);
   } while (clock.monotonicMs() - startMs < withinMs);
   return false;

@@ -1,29 +1,60 @@
-import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import { PageError, type ElementRef } from '../../browser/browser.ts';
+import type { Selectors } from '@berth/contract';
+import { isTransient, type Attempt, type Act, type StepOf } from '../run/attempt.ts';
 import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import type { Choice } from '../../page-scripts/act.ts';
+import type { Typing } from '../../page-scripts/typing.ts';
 import { waitUntilReady } from '../locators/ready.ts';
-import { checkRadio } from './pointer.ts';
+import { choiceOf } from './choice.ts';
+import { setBox } from './pointer.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
+/** A page may move the focus while it loads. One that does so every time has another element in mind. */
+const focusRoundsMax = 3;
+
 export const fill: Act<'fill'> = async (attempt, step) => {
-  const { page, signal } = attempt;
-  const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled', 'editable']);
-  const field = await fieldOf(attempt, element);
-  await page.focus(field, attempt.call());
-  const fillResult = await page.call<'insert' | 'done' | { problem: string }>(
-    field.frameId,
-    scripts.beginFill,
-    [field, step.value, step.clear],
-    attempt.call(),
-  );
-  if (typeof fillResult === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${fillResult.problem}.`);
-  if (fillResult === 'done') return;
-  if (step.value !== '') await page.keyboard.insertText(step.value, { signal });
-  else if (step.clear) await page.keyboard.press('Delete', { signal });
+  for (let round = 1; ; round += 1) {
+    const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled', 'editable']);
+    const typing = await fillField(attempt, await fieldOf(attempt, element), step);
+    if (typing === null || typing.isReached || (typing.isFocused && typing.insertions > 0)) return;
+    if (round === focusRoundsMax)
+      throw new StepFailed('not_actionable', `The text did not reach the field: the page moved the focus to ${focusOf(typing)}.`);
+  }
 };
+
+/** What the field has received; null where that is not to be seen, since its value was set at once or the document was replaced. */
+async function fillField(attempt: Attempt, field: ElementRef, { value, clear }: StepOf<'fill'>): Promise<Typing | null> {
+  const { page, signal } = attempt;
+  const { frameId } = field;
+  await page.focus(field, attempt.call());
+  const [fillResult] = await Promise.all([
+    page.call<'insert' | 'done' | { problem: string }>(frameId, scripts.beginFill, [field, value, clear], attempt.call()),
+    page.call(frameId, scripts.watchTyping, [field], attempt.call()),
+  ]);
+  if (typeof fillResult === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${fillResult.problem}.`);
+  if (fillResult === 'done' || (value === '' && !clear)) return null;
+  if (value !== '') await page.keyboard.insertText(value, { signal });
+  else await page.keyboard.press('Delete', { signal });
+  const typing = await readTyping(attempt, field);
+  // In a field that is empty, there is nothing to delete.
+  return value === '' && typing?.isFocused ? null : typing;
+}
+
+/** Null in a document that was replaced, or that does not answer, as while it is being replaced. */
+async function readTyping(attempt: Attempt, { frameId }: ElementRef): Promise<Typing | null> {
+  const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
+  try {
+    return await attempt.page.call<Typing | null>(frameId, scripts.readTyping, [], options);
+  } catch (error) {
+    if (isTransient(error) || attempt.page.closed.aborted || (error instanceof PageError && error.reason === 'timeout')) return null;
+    throw error;
+  }
+}
+
+/** What has the focus instead of the element. Where that has it in its document, another document has it in the tab. */
+const focusOf = ({ isFocused, instead }: Typing): string => (isFocused ? 'another frame' : instead);
 
 /** The field of a label, or the element itself. */
 async function fieldOf(attempt: Attempt, element: ElementRef): Promise<ElementRef> {
@@ -31,25 +62,58 @@ async function fieldOf(attempt: Attempt, element: ElementRef): Promise<ElementRe
   return control ?? element;
 }
 
-/** Moves the caret to the end of the field. Without selectors the keys go to the focused element. */
-async function focusOn(attempt: Attempt, selectors: StepOf<'type'>['selectors'], required: 'editable'[]): Promise<ElementRef | null> {
-  if (!selectors) return null;
+/** Focuses the field, with the caret at its end, and begins to count what its document receives. */
+async function focusOn(attempt: Attempt, selectors: Selectors, required: readonly 'editable'[]): Promise<ElementRef> {
   const element = await waitUntilReady(attempt, selectors, ['visible', 'enabled', ...required]);
   const field = await fieldOf(attempt, element);
+  const { frameId } = field;
   await attempt.page.focus(field, attempt.call());
-  if (required.length > 0) await attempt.page.call(field.frameId, scripts.moveCaretToEnd, [field], attempt.call());
+  await Promise.all([
+    required.length > 0 ? attempt.page.call(frameId, scripts.moveCaretToEnd, [field], attempt.call()) : null,
+    attempt.page.call(frameId, scripts.watchTyping, [field], attempt.call()),
+  ]);
   return field;
 }
 
+/** Sends keys to the element, or to the focused one. Returns what the element's document has received, if that is to be seen. */
+async function sendKeys(
+  attempt: Attempt,
+  { selectors, required }: { selectors: Selectors | undefined; required: readonly 'editable'[] },
+  send: () => Promise<void>,
+): Promise<Typing | null> {
+  for (let round = 1; ; round += 1) {
+    const field = selectors ? await focusOn(attempt, selectors, required) : null;
+    let typing: Typing | null = null;
+    await followNavigation(attempt, field, async () => {
+      await send();
+      typing = field && (await readTyping(attempt, field));
+    });
+    const received = typing as Typing | null;
+    if (received === null || received.keydowns + received.insertions > 0) return received;
+    if (round === focusRoundsMax)
+      throw new StepFailed('not_actionable', `The element received no key: the page moved the focus to ${focusOf(received)}.`);
+  }
+}
+
 export const type: Act<'type'> = async (attempt, { selectors, text, delay_ms: delayMs }) => {
-  const element = await focusOn(attempt, selectors, ['editable']);
-  await followNavigation(attempt, element, () => attempt.page.keyboard.type(text, { signal: attempt.signal, delayMs }));
+  const { page, signal } = attempt;
+  if (text === '') return void (selectors && (await focusOn(attempt, selectors, ['editable'])));
+  let sent = 0;
+  const typing = await sendKeys(attempt, { selectors, required: ['editable'] }, async () => {
+    sent = await page.keyboard.type(text, { signal, delayMs });
+  });
+  // Tab and Enter may lead elsewhere, and then the rest is meant for that.
+  if (typing && typing.keydowns < sent && !/[\t\r\n]/.test(text)) {
+    const message = `The element received ${typing.keydowns} of ${sent} keys: the page moved the focus to ${focusOf(typing)}.`;
+    throw new StepFailed('not_actionable', message);
+  }
+  if (typing && !typing.isReached && !typing.isFocused)
+    attempt.warn(`The page moved the focus to ${typing.instead}, which received the text.`);
 };
 
 export const press: Act<'press'> = async (attempt, { selectors, keys, delay_ms: delayMs }) => {
-  const { signal, page } = attempt;
-  const element = await focusOn(attempt, selectors, []);
-  await followNavigation(attempt, element, async () => {
+  const { page, signal } = attempt;
+  await sendKeys(attempt, { selectors, required: [] }, async () => {
     for (const [index, chord] of [keys].flat().entries()) {
       if (index > 0 && delayMs > 0) await attempt.sleep(delayMs);
       await page.keyboard.press(chord, { signal });
@@ -58,7 +122,7 @@ export const press: Act<'press'> = async (attempt, { selectors, keys, delay_ms: 
 };
 
 export const select: Act<'select'> = async (attempt, step) => {
-  const choice = choiceOf(step);
+  const choice = choiceOf(step) ?? { by: 'index', wanted: [] };
   const element = await waitUntilReady(attempt, step.selectors, step.force ? [] : ['visible', 'enabled']);
   const field = await fieldOf(attempt, element);
   const radios = attempt.hold(await attempt.page.find(field.frameId, scripts.radiosOf, [field], attempt.call()));
@@ -90,7 +154,7 @@ async function chooseRadio(attempt: Attempt, group: ElementRef, { choice, force 
   const find = async () =>
     attempt.hold(await attempt.page.find(group.frameId, scripts.radioOf, [group, choice as never], attempt.call()))[0];
   const radio = await attempt.poll(find, () => new StepFailed('not_found', `The group has no radio button with the ${by} "${wanted[0]}".`));
-  await checkRadio(attempt, radio, force);
+  await setBox(attempt, radio, { state: true, force });
   return [String(wanted[0])];
 }
 
@@ -107,12 +171,6 @@ async function chooseWhenPresent(
   };
   await followNavigation(attempt, field, choose);
   return chosen;
-}
-
-function choiceOf({ value, label, index }: StepOf<'select'>): Choice {
-  if (value !== undefined) return { by: 'value', wanted: [value].flat() };
-  if (label !== undefined) return { by: 'label', wanted: [label].flat() };
-  return { by: 'index', wanted: [index ?? []].flat() };
 }
 
 export const upload: Act<'upload'> = async (attempt, step) => {

@@ -1,6 +1,7 @@
 /** Clicks arrive in pages that move their elements, in a real browser. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { PageError } from '../../browser/browser.ts';
 import { launch, settings, type Launched } from '../../browser/testing/launch.ts';
 import { systemClock } from '../../lib/clock.ts';
 import { StepFailed } from '../context.ts';
@@ -117,6 +118,60 @@ describe('a click arrives', { timeout: 300_000 }, () => {
   });
 });
 
+describe('the second press of a double click', { timeout: 300_000 }, () => {
+  const double = { type: 'click', selectors: ['#b'], count: 2, timeout_ms: 3000 };
+  /** A button that counts its presses and double clicks, in a page that records every press elsewhere. */
+  const counted = (onFirst: string): string => `${seen}${log}<div id=ad></div>
+    <button id=b style="position:relative" onmousedown="log('b' + event.detail)" ondblclick="log('double')">B</button>
+    <p style="height:400px;margin:0" id=below>Below</p><script>
+    addEventListener('mousedown', ({ target }) => target !== b && log('wrong'));
+    b.addEventListener('click', () => { ${onFirst} }, { once: true })</script>`;
+  const moves: [string, string][] = [
+    ['by what the first has opened above it', "ad.style.height = '90px'"],
+    ['by a transform', "b.style.transform = 'translate(300px, 40px)'"],
+    ['a moment later', "Promise.resolve().then(() => { b.style.top = '150px' })"],
+    [
+      'under something that opens and goes',
+      "below.style.cssText = 'position:fixed;inset:0;height:auto'; setTimeout(() => below.remove(), 400)",
+    ],
+  ];
+  for (const [how, onFirst] of moves)
+    it(`follows an element that is moved ${how}`, () => assertArrives(counted(onFirst), double, 'b1 b2 double'));
+  const assertRefused = async (html: string, output: string, message: RegExp): Promise<void> => {
+    const [result, logged] = await inPage(html, double, read);
+    assert.deepEqual([result?.status, result?.error?.code, logged?.output], ['error', 'click_not_received', output]);
+    assert.match(result?.error?.message ?? '', message);
+  };
+  it('is refused where the first has covered the element, and what covers it is not pressed', () =>
+    assertRefused(
+      counted("below.style.cssText = 'position:fixed;inset:0;height:auto'"),
+      'b1',
+      /received 1 of 2 presses: .*<p id="below">/,
+    ));
+  it('is refused where the element has left with the first, and what is in its place is not pressed', () =>
+    assertRefused(
+      counted("const next = b.cloneNode(true); next.onmousedown = () => log('next'); b.replaceWith(next)"),
+      'b1',
+      /received 1 of 2 presses, and then left the page/,
+    ));
+  it('of a triple click is counted', () => assertArrives(counted("ad.style.height = '90px'"), { ...double, count: 3 }, 'b1 b2 double b3'));
+  it('comes as late as the step asks', () =>
+    assertArrives(counted("ad.style.height = '90px'"), { ...double, delay_ms: 50 }, 'b1 b2 double'));
+  it('is received in a page that stops all events of the mouse at its window', () =>
+    assertArrives(
+      `${seen}${log}<script>for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup'])
+        addEventListener(type, (event) => { log(type); event.stopImmediatePropagation() }, true)</script><button id=b ondblclick="log(2)">B</button>`,
+      double,
+      'pointerdown mousedown pointerup mouseup pointerdown mousedown pointerup mouseup 2',
+    ));
+  it('is not counted where the first leads to another page', async () => {
+    site.pages.set('/next', `${seen}<body onmousedown="out.textContent = 'wrong'">`);
+    const [result, output] = await inPage(`<button id=b onclick="location.href = '/next'">B</button>`, { ...double, delay_ms: 400 }, read);
+    assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
+    assert.match(result?.error?.message ?? '', /replaced/);
+  });
+});
+
 describe('in a frame of another site, scaled and below the fold,', { timeout: 300_000 }, () => {
   const framed = (inner: string): string => {
     site.pages.set('/inner', `<script>log = (word) => parent.postMessage(word, '*')</script><div style="height:900px"></div>${inner}`);
@@ -160,15 +215,15 @@ describe('a click that cannot arrive', { timeout: 120_000 }, () => {
 });
 
 describe('a round that the time ends before the element is looked for', () => {
-  const refusalAfter = async (timeMs: number, second: StepFailed): Promise<string> => {
+  const refusalAfter = async (timeMs: number, second: StepFailed | null): Promise<string> => {
     const page = { closed: new AbortController().signal, call: () => Promise.resolve('<b>'), release: () => {} };
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
     const attempt = new Attempt({ context: { clock } as never, page: page as never, signal: page.closed, timeoutMs: 60_000 });
     const act = async (round: number) => {
-      if (round === 0) return { element: { frameId: 'f' } as never, reason: 'it moved' };
+      if (round === 0 && second) return { element: { frameId: 'f' } as never, reason: 'it moved' };
       nowMs = timeMs;
-      throw second;
+      throw second ?? new PageError('timeout', 'The page did not answer.');
     };
     const failed: unknown = await untilReceived(attempt, act).catch((error: unknown) => error);
     attempt.end();
@@ -178,6 +233,7 @@ describe('a round that the time ends before the element is looked for', () => {
     for (const code of ['not_found', 'not_actionable'] as const)
       assert.equal(await refusalAfter(60_000, new StepFailed(code, 'Nothing was found.')), 'click_not_received');
   });
+  it('says that the time is over where there was none before', async () => assert.equal(await refusalAfter(60_000, null), 'timeout'));
   it('differs from one that has found none, and from other failures', async () => {
     assert.equal(await refusalAfter(100, new StepFailed('not_found', 'Nothing was found.')), 'not_found');
     assert.equal(await refusalAfter(60_000, new StepFailed('tab_not_found', 'The tab is gone.')), 'tab_not_found');

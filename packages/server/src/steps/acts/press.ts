@@ -1,7 +1,7 @@
 /** Makes sure that the mouse reaches the element it is meant for. */
 import type { ElementRef, Modifier } from '../../browser/browser.ts';
 import { PageError } from '../../browser/browser.ts';
-import type { Press } from '../../page-scripts/hits.ts';
+import type { Presses } from '../../page-scripts/hits.ts';
 import { StepFailed } from '../context.ts';
 import type { Target } from '../locators/ready.ts';
 import { isTransient, type Attempt } from '../run/attempt.ts';
@@ -14,17 +14,23 @@ const roundMs = 300;
 /** The browser learns of a new or scrolled frame with the next picture of it. Where it says nothing of that, the press decides. */
 const hoverRoundsMax = 5;
 
-/** Nothing in the page has received the mouse, so it may be tried again. */
+/** Nothing in the page has received what is left, so it may be tried again. */
 export interface Missed {
   element: ElementRef;
   reason: string;
+  /** Presses of this round that the element has received, before one has missed. */
+  received?: number;
 }
 
 /**
  * Repeats what missed the element because the page moved it meanwhile. What has received a press is never pressed again.
  * @throws StepFailed `click_not_received`
  */
-export async function untilReceived(attempt: Attempt, act: (round: number) => Promise<Missed | Target>): Promise<Target> {
+export async function untilReceived(
+  attempt: Attempt,
+  act: (round: number) => Promise<Missed | Target>,
+  lost: () => string = () => 'did not receive the mouse',
+): Promise<Target> {
   let message = '';
   let round = 0;
   return attempt.poll(
@@ -39,12 +45,15 @@ export async function untilReceived(attempt: Attempt, act: (round: number) => Pr
       round += 1;
       if (!result) return undefined;
       if (!('reason' in result)) return result;
-      message = `The element ${await nameOf(attempt, result.element)}did not receive the mouse: ${result.reason}.`;
+      message = `The element ${await nameOf(attempt, result.element)}${lost()}: ${result.reason}.`;
       return undefined;
     },
-    () => new StepFailed('click_not_received', message),
+    () => (message === '' ? new StepFailed('timeout', unfinished(attempt)) : new StepFailed('click_not_received', message)),
   );
 }
+
+/** Also where no round has come to its press. */
+const unfinished = ({ timeoutMs }: Attempt): string => `The step did not finish within ${timeoutMs} ms.`;
 
 class Unanswered extends StepFailed {
   constructor() {
@@ -64,18 +73,23 @@ const nameOf = (attempt: Attempt, element: ElementRef): Promise<string> =>
 export const isHovered = (attempt: Attempt, element: ElementRef): Promise<boolean> =>
   attempt.page.call<boolean>(element.frameId, scripts.isHovered, [element], attempt.call());
 
+interface PressOptions {
+  round: number;
+  modifiers: readonly Modifier[];
+  /** How often `press` presses. */
+  count: number;
+  press: () => Promise<void>;
+}
+
 /** Moves the mouse to the element and presses it there. */
-export async function pressOn(
-  attempt: Attempt,
-  target: Target,
-  { round, modifiers, press }: { round: number; modifiers: readonly Modifier[]; press: () => Promise<void> },
-): Promise<Missed | Target> {
+export async function pressOn(attempt: Attempt, target: Target, options: PressOptions): Promise<Missed | Target> {
+  const { round, modifiers, count, press } = options;
   const { element, point } = target;
   const { page, signal } = attempt;
   const around = await page.ancestors(element.frameId, attempt.call());
   // Also begins to observe navigations, see `leave.ts`.
   const watched = page.call(element.frameId, scripts.watchPress, [element], attempt.call());
-  const receipt = page.call<boolean>(element.frameId, scripts.pressReceipt, [], attempt.call()).catch(() => false);
+  const receipt = page.call<boolean>(element.frameId, scripts.pressReceipt, [count], attempt.call()).catch(() => false);
   await Promise.all([
     watched,
     ...around.map((frameId) => page.call(frameId, scripts.watchPress, [null], attempt.call())),
@@ -86,28 +100,38 @@ export async function pressOn(
   if (around.length > 0 && round < hoverRoundsMax && !(await isHovered(attempt, element)))
     return { element, reason: 'its frame is not yet where the mouse is' };
   await press();
-  const [own, ...others] = await Promise.all([element.frameId, ...around].map((frameId) => endPress(attempt, frameId)));
+  const own = await endPress(attempt, element.frameId, { count, isLate: true });
+  // Where all have arrived, no other document can be late to receive one.
+  const isLate = own?.received !== count;
+  const others = await Promise.all(around.map((frameId) => endPress(attempt, frameId, { count, isLate })));
   if (!own) {
     if (await receipt) return target;
     if (own === undefined) throw new Unanswered();
-    throw new StepFailed('click_not_received', 'The page was replaced before the element received the mouse.');
+    const what = count > 1 ? 'all presses' : 'the mouse';
+    throw new StepFailed('click_not_received', `The page was replaced before the element received ${what}.`);
   }
   if (own.isClickElsewhere)
     throw new StepFailed(
       'click_not_received',
       'The element received the press, but the page moved it before the release, so it had no click.',
     );
-  if (own.result === 'received') return target;
-  const instead = [own, ...others].find((each) => each?.result === 'missed')?.instead;
-  return { element, reason: instead === undefined ? 'the page received no press' : `it moved, and ${instead} was in its place` };
+  if (own.received >= count) return target;
+  const instead = [own, ...others].find((each) => each && each.instead !== null)?.instead;
+  const reason = instead == null ? 'the page received no press' : `it moved, and ${instead} was in its place`;
+  return { element, reason, received: own.received };
 }
 
 /** Null in a document that was replaced; undefined where it does not answer, as while it is being replaced. */
-async function endPress(attempt: Attempt, frameId: string): Promise<Press | null | undefined> {
+async function endPress(
+  attempt: Attempt,
+  frameId: string,
+  { count, isLate }: { count: number; isLate: boolean },
+): Promise<Presses | null | undefined> {
   const { page, signal } = attempt;
   const options = { signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
+  const graceMs = isLate ? page.timeoutScale.ms(lateMs) : 0;
   try {
-    return await page.call<Press | null>(frameId, scripts.endPress, [page.timeoutScale.ms(lateMs)], options);
+    return await page.call<Presses | null>(frameId, scripts.endPress, [count, graceMs], options);
   } catch (error) {
     if (isTransient(error) || page.closed.aborted) return null;
     if (error instanceof PageError && error.reason === 'timeout') return undefined;
