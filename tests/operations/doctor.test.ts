@@ -1,6 +1,6 @@
 /** The doctor on a host that works, beside a service that runs, and on one where nothing does. */
 import assert from 'node:assert/strict';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -154,7 +154,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
   it('starts a browser of each kind, and says why one does not start', async () => {
     const chromium = join(folder, 'chromium');
     // It runs here, and not in a jail, whose /tmp is its own.
-    writeFileSync(chromium, '#!/bin/sh\necho Chromium 1\n', { mode: 0o755 });
+    copyFileSync('/bin/echo', chromium);
     const { code, findings } = await diagnose({ BERTH_CHROMIUM: chromium, BERTH_DATA_DIR: join(folder, 'jails'), BERTH_PORT: '0' });
     assert.equal(code, 1);
     const problems = notesOf(findings, 'problem');
@@ -164,6 +164,22 @@ describe('the doctor', { timeout: 400_000 }, () => {
     );
     assert.match(problems[0] ?? '', /: the browser exited at start: code 127; .*chromium: No such file or directory$/);
     rmSync(chromium);
+  });
+
+  it('refuses a script in the place of Chromium, as a start does', async () => {
+    const script = join(folder, 'chromium-script');
+    writeFileSync(script, '#!/bin/sh\nexec /usr/lib/chromium/chromium "$@"\n', { mode: 0o755 });
+    const environment = { BERTH_CHROMIUM: script, BERTH_DATA_DIR: join(folder, 'scripts'), BERTH_PORT: '0' };
+    const { findings } = await diagnose(environment);
+    const problems = notesOf(findings, 'problem');
+    assert.ok(
+      problems.some((note) => note.startsWith(`chromium: ${script} is a script. It cannot start Chromium in a machine`)),
+      problems.join('\n'),
+    );
+    const start = await runCommand([], environment);
+    assert.equal(start.code, 1);
+    assert.ok(start.stderr.includes(`${script} is a script.`), start.stderr);
+    rmSync(script);
   });
 
   it('writes, reads and deletes an object where there is a bucket, and shows no credentials', async () => {

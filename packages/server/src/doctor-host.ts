@@ -71,7 +71,8 @@ function readWantedNode(): string | undefined {
 async function checkChromium({ chromium, runtime }: Config): Promise<Finding> {
   if (runtime === 'qemu') return ok('chromium', 'that of the machine image');
   const there = await attempt('chromium', () => requireChromium(chromium));
-  if ('refused' in there) return { ...there.refused, advice: 'No session starts without it: apt-get install chromium' };
+  if ('refused' in there)
+    return { ...there.refused, advice: 'No session starts without it: apt-get install chromium, or set BERTH_CHROMIUM' };
   const version = await programVersion(chromium);
   if (version === null)
     return problem('chromium', `${chromium} does not run`, 'No session starts without it: apt-get install --reinstall chromium');

@@ -1,4 +1,5 @@
 /** Selects the runtime of this worker: the configured one, or the strongest that works here. */
+import { closeSync, openSync, readSync } from 'node:fs';
 import { canRun } from '../lib/can-run.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -61,6 +62,23 @@ export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerI
 /** Without it every session would fail later. @throws Error */
 export function requireChromium(path: string): void {
   if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
+  if (!isScript(path)) return;
+  throw new Error(
+    `${path} is a script. It cannot start Chromium in a machine, which has only the program's own folder. ` +
+      'Set BERTH_CHROMIUM to the program that it starts, such as /usr/lib/chromium/chromium.',
+  );
+}
+
+/** Distributions put one with their own settings on the path. */
+function isScript(path: string): boolean {
+  const start = Buffer.alloc(2);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return start.toString('latin1') === '#!';
 }
 
 async function whatIsMissing({ qemuPath, imagesDir }: Pick<RuntimeChoice, 'qemuPath' | 'imagesDir'>): Promise<string | null> {
