@@ -24,6 +24,9 @@ export function replyIdOf(frame: Buffer): number | undefined {
   return Number.isNaN(id) ? undefined : id;
 }
 
+/** Whether a message answers a command with a negative id, such as the worker's own on a client's session. */
+export const isNegativeReply = (frame: Buffer): boolean => frame[replyStart.length] === 0x2d && isReply(frame);
+
 /** Of one DevTools session. A reply that has no change passes unparsed. */
 export class ClientReplies {
   readonly #changes = new Map<number, ReplyChange>();

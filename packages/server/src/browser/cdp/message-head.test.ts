@@ -52,7 +52,13 @@ describe('the session of a message', () => {
 
 describe('the splitter', () => {
   it('gives the same messages however the bytes are cut', () => {
-    const message = fc.uint8Array({ minLength: 1, maxLength: 50 }).map((bytes) => Buffer.from(bytes.map((byte) => byte || 1)));
+    // Texts with what ends objects and texts, and bytes of several for a character.
+    const text = fc.string({ unit: fc.constantFrom('{', '}', '"', '\\', ',', 'é', '😀'), maxLength: 8 });
+    const value = fc.letrec((tie) => ({
+      any: fc.oneof({ maxDepth: 4 }, text, fc.integer(), fc.array(tie('any'), { maxLength: 3 }), tie('object')),
+      object: fc.dictionary(text, tie('any'), { maxKeys: 3 }),
+    })).object;
+    const message = value.map((object) => Buffer.from(JSON.stringify(object)));
     fc.assert(
       fc.property(fc.array(message), fc.array(fc.integer({ min: 1, max: 20 }), { minLength: 1 }), (messages, sizes) => {
         const stream = Buffer.concat(messages.flatMap((each) => [each, Buffer.from([0])]));
@@ -66,6 +72,27 @@ describe('the splitter', () => {
         assert.deepEqual(received, messages);
       }),
     );
+  });
+
+  it('gives a message before its NUL, which Chromium writes apart', () => {
+    const splitter = new FrameSplitter();
+    const received: string[] = [];
+    const push = (text: string): void => splitter.push(Buffer.from(text), (frame) => received.push(frame.toString()));
+    push('{"id":1,"result":{"value":"}"}}');
+    assert.deepEqual(received, ['{"id":1,"result":{"value":"}"}}']);
+    push('\0{"id":2,"result":{}}\0');
+    assert.deepEqual(received.slice(1), ['{"id":2,"result":{}}']);
+  });
+
+  it('waits for the rest of a message that a page has made to look whole where it is cut', () => {
+    const splitter = new FrameSplitter();
+    const received: string[] = [];
+    const inner = `"sessionId":"${'A'.repeat(32)}"}`;
+    for (const part of [`{"id":1,"result":{"value":{"a":1,${inner}`, `},"text":"{}`, `","sessionId":"${'B'.repeat(32)}"}`])
+      splitter.push(Buffer.from(part), (frame) => received.push(frame.toString()));
+    assert.deepEqual(received, []);
+    splitter.push(Buffer.from([0]), (frame) => received.push(frame.toString()));
+    assert.equal(received.length, 1);
   });
 
   it('refuses a message without an end before it fills the memory', () => {

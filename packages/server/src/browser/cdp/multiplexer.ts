@@ -21,6 +21,7 @@ import { Attachments, type Attachment } from './attachments.ts';
 import type { Backlog } from './backlog.ts';
 import {
   isHidden,
+  isNegativeReply,
   isReply,
   noSuchTarget,
   replyIdOf,
@@ -237,7 +238,7 @@ export class Multiplexer {
     if (isReply(frame)) attachment.backlog.onReply();
     this.#contexts.onReply(attachment.client, sessionId, frame);
     if (isTargetEvent(frame) && !this.#trackAttachment(sessionId, attachment, frame)) return;
-    if (attachment.isHidden || replyIdOf(frame) === ownCommandId) return;
+    if (attachment.isHidden || (isNegativeReply(frame) && replyIdOf(frame) === ownCommandId)) return;
     const { client } = attachment;
     const copied = client.copyDownload(frame);
     const message = attachment.replies.apply(attachment.parent === null ? withoutSession(frame) : frame);

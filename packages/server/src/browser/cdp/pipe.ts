@@ -16,6 +16,9 @@ const queueBytesMax = 128 * 1024 * 1024;
 /** While more than this is queued, clients are not read. What is queued is written in one turn. */
 const fullBytes = 1024 * 1024;
 
+/** Of most replies and events. What is longer waits for its end. */
+const wholeBytesMax = 2048;
+
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
 
@@ -25,6 +28,9 @@ export class FrameTooLong extends Error {}
  * Splits a byte stream into messages. Chunks of a message are held as they
  * arrive and joined once at its end, so a message of megabytes is copied once.
  * A reply that is too large is not held: an error comes in its place.
+ *
+ * Chromium writes a message and its NUL in two calls, each of which wakes this
+ * process. A short message that is a whole object does not wait for the second.
  */
 export class FrameSplitter {
   #pieces: Buffer[] = [];
@@ -46,7 +52,10 @@ export class FrameSplitter {
       const frame = this.#end(piece);
       if (frame.length > 0) onFrame(frame);
     }
-    if (start < chunk.length) this.#hold(start === 0 ? chunk : chunk.subarray(start));
+    if (start === chunk.length) return;
+    const rest = start === 0 ? chunk : chunk.subarray(start);
+    if (this.#pieces.length === 0 && !this.#skipped && isWholeObject(rest)) onFrame(rest);
+    else this.#hold(rest);
   }
 
   #end(piece: Buffer): Buffer {
@@ -83,6 +92,25 @@ export class FrameSplitter {
     this.#forget();
     throw new FrameTooLong(`a message is longer than ${this.maxBytes} bytes`);
   }
+}
+
+const [quote, backslash, openBrace, closeBrace] = [0x22, 0x5c, 0x7b, 0x7d];
+
+/** Whether these are all bytes of a JSON object: nothing but the NUL can follow. */
+function isWholeObject(bytes: Buffer): boolean {
+  const { length } = bytes;
+  if (length > wholeBytesMax || bytes[length - 1] !== closeBrace) return false;
+  let depth = 0;
+  let isText = false;
+  for (let at = 0; at < length; at += 1) {
+    const byte = bytes[at];
+    if (byte === quote) isText = !isText;
+    else if (isText && byte === backslash) at += 1;
+    else if (!isText && byte === openBrace) depth += 1;
+    else if (!isText && byte === closeBrace) depth -= 1;
+    if (depth === 0) return at === length - 1;
+  }
+  return false;
 }
 
 interface PipeEvents {
