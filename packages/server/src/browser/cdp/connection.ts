@@ -283,7 +283,7 @@ export function sessionOf(frame: Buffer): string | undefined {
   if (start < 1 || frame[frame.length - 1] !== brace || frame[frame.length - 2] !== quote) return undefined;
   if (frame.compare(tailStart, 0, tailStart.length, start, start + tailStart.length) !== 0) return undefined;
   for (let at = start + tailStart.length; at < frame.length - 2; at += 1) if (!isUpperHex(frame[at] as number)) return undefined;
-  return frame.latin1Slice(start + tailStart.length, frame.length - 2);
+  return frame.toString('latin1', start + tailStart.length, frame.length - 2);
 }
 
 const isUpperHex = (byte: number): boolean => (byte >= 0x30 && byte <= 0x39) || (byte >= 0x41 && byte <= 0x46);
