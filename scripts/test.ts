@@ -103,7 +103,7 @@ const startingUnitTests = filesOf(
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
-  'tests/{openapi-types,serve,setup}.test.ts',
+  'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests, ...isolatedUnitTests].includes(file));
 const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
