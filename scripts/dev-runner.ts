@@ -52,10 +52,24 @@ const summaryOf = (files: readonly string[]): string =>
 /** Returns whether the build succeeded. Its output says why not. */
 async function build({ root, build: [name, ...args], print }: DevOptions, signal: AbortSignal): Promise<boolean> {
   print('Building the pages ...');
-  const child = spawn(name, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], signal });
-  const [code] = (await once(child, 'exit').catch(() => [null])) as [number | null];
+  // A group of its own, which ends as a whole: a build starts processes that outlive its shell.
+  const child = spawn(name, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+  const end = (): void => endGroup(child);
+  signal.addEventListener('abort', end, { once: true });
+  const [code] = (await once(child, 'exit')) as [number | null];
+  signal.removeEventListener('abort', end);
   if (code !== 0 && !signal.aborted) print('The pages could not be built; the service runs on with those before.');
   return code === 0;
+}
+
+function endGroup({ pid }: ChildProcess): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, 'SIGTERM');
+  } catch (error) {
+    // Its last process may have ended meanwhile.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 class Service {

@@ -135,6 +135,26 @@ test('the development runner ends with its service at Ctrl+C', async (t) => {
   assert.equal(await isRunning(pid), false);
 });
 
+test('the development runner ends at Ctrl+C with the processes that a build has started', async (t) => {
+  const { dir, child, line } = await start(t);
+  const [, pid = ''] = await line(/^serving (\d+)/);
+  // Its own process ends at a signal and leaves another one.
+  await writeFile(
+    join(dir, 'build.mjs'),
+    `import { spawn } from 'node:child_process';
+const inner = spawn('sleep', ['1000'], { stdio: 'ignore' });
+console.log('building', process.pid, inner.pid);
+setInterval(() => {}, 1000);`,
+  );
+  await writeFile(join(dir, 'pages/page.txt'), 'new');
+  const [, outer = '', inner = ''] = await line(/^building (\d+) (\d+)$/);
+  child.kill('SIGINT');
+  await line(/^runner ended$/);
+  for (const each of [pid, outer]) assert.equal(await isRunning(each), false);
+  // It got its signal together with the build.
+  while (await isRunning(inner)) await sleep(20);
+});
+
 test('the service of a development runner that is killed ends, too', async (t) => {
   const { child, line } = await start(t);
   const [, pid = ''] = await line(/^serving (\d+)/);
