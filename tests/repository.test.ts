@@ -1,6 +1,6 @@
 /** Files of the repository that tools read, and that name other files or versions. */
 import assert from 'node:assert/strict';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { parse } from 'yaml';
 
@@ -76,4 +76,68 @@ test('each version of the changelog has a date, and the first one is described i
   const first = released.at(-1) ?? '';
   assert.match(first, /^\[0\.1\.0\]/);
   assert.ok(first.split('\n').length <= 80);
+});
+
+/** Numbers of decisions that have a heading or a file of their own. */
+const decisions = new Set(
+  readdirSync(new URL('docs/adr/', root))
+    .filter((name) => /^\d{4}-.*\.md$/.test(name))
+    .flatMap((name) => {
+      const text = read(`docs/adr/${name}`);
+      const headings = [...text.matchAll(/^##? (\d+)\. /gm)].map(([, number]) => Number(number));
+      return headings.length > 0 ? headings : [Number(name.slice(0, 4))];
+    }),
+);
+
+test('the index of decisions has a row for each number, which says where it is or that there is none', () => {
+  const rows = [...read('docs/adr/README.md').matchAll(/^\| (\d+) \| (.*?) \|/gm)].map(([, number, place]) => ({
+    number: Number(number),
+    place: place ?? '',
+  }));
+  assert.deepEqual(
+    rows.map(({ number }) => number),
+    rows.map((_, index) => index + 1),
+  );
+  for (const { number, place } of rows) assert.equal(place.startsWith('['), decisions.has(number), `${number}: ${place}`);
+  for (const number of decisions) assert.ok(number <= rows.length, `${number} has no row in docs/adr/README.md`);
+});
+
+test('each record of decisions has a status and a date', () => {
+  for (const name of readdirSync(new URL('docs/adr/', root)).filter((each) => each !== 'README.md'))
+    assert.match(read(`docs/adr/${name}`), /^(?:Status: )?(?:accepted|superseded)\b.*\b\d{4}-\d\d-\d\d/im, name);
+});
+
+test('each number of a decision that code or a document mentions exists', () => {
+  const files = globSync(['*.md', '{bench,deploy,docs,images,packages,scripts,tests}/**/*.{ts,tsx,md,sh,pl,yaml}'], {
+    cwd: root,
+    exclude: (name) => name === 'node_modules' || name === 'dist',
+  });
+  assert.ok(files.length > 1000);
+  const unknown = files.flatMap((file) =>
+    [...read(file).matchAll(/\bADR \[?(\d+)\b/g)]
+      .filter(([, number]) => !decisions.has(Number(number)))
+      .map(([mention]) => `${file}: ${mention}`),
+  );
+  assert.deepEqual(unknown, []);
+});
+
+/** The anchor that GitHub and the service give to a heading. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_\- ]/gu, '')
+    .replaceAll(' ', '-');
+
+test('each link of and to a record of decisions or measurements leads to a heading that exists', () => {
+  const files = globSync(['*.md', 'docs/**/*.md'], { cwd: root });
+  const broken = files.flatMap((file) =>
+    [...read(file).matchAll(/\]\(([^)\s:]*\.md)?(#[^)\s]*)?\)/g)].flatMap(([link, path = '', hash = '']) => {
+      const target = path === '' ? file : new URL(path, `file:///${file}`).pathname.slice(1);
+      if (!/^docs\/(adr|measurements)\//.test(target)) return [];
+      if (!existsSync(new URL(target, root))) return [`${file}: ${link}`];
+      const anchors = [...read(target).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => `#${anchorOf(heading ?? '')}`);
+      return hash === '' || anchors.includes(hash) ? [] : [`${file}: ${link}`];
+    }),
+  );
+  assert.deepEqual(broken, []);
 });

@@ -1,7 +1,7 @@
 /**
  * The main content of a page. Landmarks are left out first, Readability finds the
  * article in the rest, and blocks that accompany an article are dropped from it.
- * The rules and what they were measured on: docs/adr/0046-main-content.md.
+ * The rules and what they were measured on: docs/adr/0025-reading-pages.md.
  */
 import { dropBoilerplate } from './boilerplate.ts';
 import {

@@ -133,10 +133,12 @@ function listAddresses(): Map<string, string> {
     ['docs', '/docs/guides'],
     ['docs/adr/README.md', '/docs/adr'],
     ['docs/adr', '/docs/adr'],
+    ['docs/measurements/README.md', '/docs/measurements'],
+    ['docs/measurements', '/docs/measurements'],
     ['openapi.json', '/openapi.json'],
   ]);
   for (const file of otherFiles) addresses.set(file, `/docs/${file.replace('.md', '').toLowerCase()}`);
-  for (const folder of ['docs', 'docs/adr'])
+  for (const folder of ['docs', 'docs/adr', 'docs/measurements'])
     for (const name of listFiles(folder)) {
       const file = `${folder}/${name}`;
       if (name.endsWith('.md') && !addresses.has(file)) addresses.set(file, `/${file.slice(0, -'.md'.length)}`);
