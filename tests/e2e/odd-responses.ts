@@ -1,3 +1,6 @@
+import { createHash } from 'node:crypto';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+
 /** Responses as sites send them, byte by byte, and what Chromium shows for each: asked directly, without a service. */
 export interface OddResponse {
   name: string;
@@ -8,6 +11,8 @@ export interface OddResponse {
   text: string | null;
   netError?: string;
   warnings?: readonly string[];
+  /** Where those of a browser are others. */
+  warningsOfBrowser?: readonly string[];
 }
 
 const body = '<p>body one';
@@ -106,4 +111,85 @@ export const oddHeads: readonly OddResponse[] = [
   { name: 'a body beside no content', raw: reply(['HTTP/1.1 204 No Content', length]), status: 204, text: null },
   { name: 'a reset of content', raw: reply(['HTTP/1.1 205 Reset Content', type, length]), status: 205, text: null },
   { name: 'a page that has not changed', raw: reply(['HTTP/1.1 304 Not Modified', 'ETag: "x"'], ''), status: 304, text: null },
+];
+
+/** Text, and then what no page shows and hardly packs: a body that is cut in the middle has the text. */
+const packedPage = `${body}</p><!--${createHash('shake256', { outputLength: 600 }).update('noise').digest('hex')}-->`;
+const packers = { gzip: gzipSync, br: brotliCompressSync, deflate: deflateSync, zstd: zstdCompressSync };
+const packed = (encoding: keyof typeof packers): Buffer => packers[encoding](packedPage);
+const withWrongChecksum = (bytes: Buffer): Buffer => bytes.fill(1, bytes.length - 8, bytes.length - 4);
+const half = (bytes: Buffer): Buffer => bytes.subarray(0, bytes.length / 2);
+
+/** A page whose body is these bytes. */
+const sent = (bytes: Buffer | string, ...headers: string[]): string =>
+  reply(['HTTP/1.1 200 OK', type, ...headers], Buffer.from(bytes).toString('latin1'));
+const encoded = (encoding: string, bytes: Buffer | string): string =>
+  sent(bytes, `Content-Encoding: ${encoding}`, `Content-Length: ${Buffer.from(bytes).length}`);
+const cut = (name: string, raw: string): OddResponse => ({ ...shown(name, raw), warnings: ['body_truncated'] });
+/** Chromium does not say that it left something out, or was told of an encoding that there is none of. */
+const shownUnaware = (name: string, raw: string, warning: string): OddResponse => ({
+  ...shown(name, raw),
+  warnings: [warning],
+  warningsOfBrowser: [],
+});
+const withType = (name: string, ...headers: string[]): OddResponse =>
+  shown(name, reply(['HTTP/1.1 200 OK', ...headers, 'Content-Length: 17'], `<html>${body}`));
+const blank = (name: string, raw: string, status = 200): OddResponse => ({ name, raw, status, text: null });
+
+const mismatch = 'net::ERR_CONTENT_LENGTH_MISMATCH';
+const decodingFailed = 'net::ERR_CONTENT_DECODING_FAILED';
+const chunks = 'Transfer-Encoding: chunked';
+const encodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
+
+export const oddBodies: readonly OddResponse[] = [
+  cut('a length beyond the body', sent(body, 'Content-Length: 500')),
+  cut('chunks without a last one', sent(`b\r\n${body}\r\n`, chunks)),
+  cut('a chunk that is cut short', sent(`50\r\n${body}`, chunks)),
+  cut('a last chunk without an end', sent(`b\r\n${body}\r\n0\r\n`, chunks)),
+  cut('a length beyond a packed body', sent(packed('gzip'), 'Content-Encoding: gzip', 'Content-Length: 5000')),
+  cut('a length beyond half a packed body', sent(half(packed('br')), 'Content-Encoding: br', 'Content-Length: 5000')),
+  refused('a length and nothing else', sent('', 'Content-Length: 500'), mismatch),
+  refused('chunks that never come', sent('', chunks), 'net::ERR_INCOMPLETE_CHUNKED_ENCODING'),
+  ...(['gzip', 'br', 'deflate'] as const).map((encoding) =>
+    shownUnaware(`half of what ${encoding} packed`, encoded(encoding, half(packed(encoding))), 'body_truncated'),
+  ),
+  shownUnaware('half of raw deflate', encoded('deflate', half(deflateRawSync(packedPage))), 'body_truncated'),
+  shownUnaware('gzip without its checksum', encoded('gzip', packed('gzip').subarray(0, -8)), 'body_truncated'),
+  shownUnaware('gzip with a wrong checksum', encoded('gzip', withWrongChecksum(packed('gzip'))), 'content_decoding_failed'),
+  shownUnaware('bytes after gzip', encoded('gzip', Buffer.concat([packed('gzip'), Buffer.from('more')])), 'content_decoding_failed'),
+  ...encodings.map((encoding) => refused(`a page that is not packed by ${encoding}`, encoded(encoding, body), decodingFailed)),
+  ...['none', 'utf-8', 'compress', 'aws-chunked'].map((encoding) =>
+    shownUnaware(`the encoding ${encoding}`, encoded(encoding, body), 'content_encoding_unknown'),
+  ),
+  ...['GZIP', 'x-gzip'].map((encoding) => shown(`the encoding ${encoding}`, encoded(encoding, packed('gzip')))),
+  shown('the encoding identity', encoded('identity', body)),
+  shown('an encoding without a name', encoded('', body)),
+  shown('two encodings', encoded('gzip, br', brotliCompressSync(packed('gzip')))),
+  shown('an encoding twice', encoded('gzip, gzip', gzipSync(packed('gzip')))),
+  blank('a page of no bytes', sent('', 'Content-Length: 0')),
+  blank('a page that ends at once', sent('')),
+  blank('no type and no bytes', reply(['HTTP/1.1 200 OK', 'Content-Length: 0'], '')),
+  blank('an error of no bytes', reply(['HTTP/1.1 404 Not Found', 'Content-Length: 0'], ''), 404),
+  blank('a packed page of no bytes', encoded('gzip', '')),
+  withType('no type'),
+  withType('an empty type', 'Content-Type:'),
+  withType('a type without a slash', 'Content-Type: nonsense'),
+  withType('any type', 'Content-Type: */*'),
+  withType('an unknown type', 'Content-Type: unknown/unknown'),
+  withType('a type in capitals', 'Content-Type: TEXT/HTML ;charset=utf-8'),
+  withType('HTML that may not be sniffed', type, 'X-Content-Type-Options: nosniff'),
+  withType('two types', 'Content-Type: text/plain', type),
+  shown('no type and words', reply(['HTTP/1.1 200 OK', 'Content-Length: 8'], 'body one')),
+  shown('continue before the head', `HTTP/1.1 100 Continue\r\n\r\n${sent(body)}`),
+  shown('all that may come before the head', `HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 102 Processing\r\n\r\n${sent(body)}`),
+  refused('nothing after continue', 'HTTP/1.1 100 Continue\r\n\r\n', 'net::ERR_EMPTY_RESPONSE'),
+  shown('trailers', sent(`b\r\n${body}\r\n0\r\nX-Sum: 1\r\n\r\n`, chunks)),
+  shown('chunks with extensions', sent(`b;a=b\r\n${body}\r\n0\r\n\r\n`, chunks)),
+  shown('bytes after the last chunk', sent(`b\r\n${body}\r\n0\r\n\r\nmore`, chunks)),
+  shown(
+    'an event stream that ends',
+    reply(['HTTP/1.1 200 OK', 'Content-Type: text/event-stream'], 'data: body one\n\n'),
+    200,
+    'data: body one',
+  ),
 ];

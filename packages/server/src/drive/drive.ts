@@ -37,7 +37,7 @@ export { toHar, toHarEntry, type HarPage } from './har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';
 export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 export type { Target } from './run-action.ts';
-export { toLeadingWarning, toProbedPage, type NavigationReport } from './navigate.ts';
+export { loadWarnings, toProbedPage, type NavigationReport } from './navigate.ts';
 
 export interface DriveDeps {
   sessions: Sessions;

@@ -71,14 +71,20 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
   const solveResult = first.captcha.present ? await solve(deps, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
   const { block, captcha, warnings, committed } = solveResult?.isSolved ? await classify() : first;
   if (solveResult?.warning) warnings.push(solveResult.warning);
-  if (outcome.leadsTo !== null) warnings.push(toLeadingWarning(outcome.leadsTo));
+  warnings.push(...loadWarnings(outcome));
   report({ outcome, error: null, block });
   const { finalUrl, title, statusCode } = committed ?? outcome;
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
 }
 
-/** Of a page that was not followed to where it leads by itself. */
-export function toLeadingWarning(url: string): string {
+/** Where a page leads that was not followed, and what became of a body that came in part. */
+export function loadWarnings({ leadsTo, bodyError }: Pick<NavigationResult, 'leadsTo' | 'bodyError'>): string[] {
+  const warnings = leadsTo === null ? [] : [toLeadingWarning(leadsTo)];
+  if (bodyError === null) return warnings;
+  return [...warnings, bodyError === 'net::ERR_CONTENT_DECODING_FAILED' ? 'content_decoding_failed' : 'body_truncated'];
+}
+
+function toLeadingWarning(url: string): string {
   const parsed = URL.parse(url);
   return `redirect_not_followed:${parsed ? withoutCredentials(parsed) : url}`;
 }

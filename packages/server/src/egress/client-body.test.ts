@@ -87,11 +87,29 @@ test('keeps what was decoded before the rest turns out broken', async (t) => {
   assert.deepEqual([reply.truncated, reply.warnings], [true, ['content_decoding_failed']]);
 });
 
-test('gives what there is of a packed body that ends early', async (t) => {
-  const packed = gzipSync(words);
-  const { fetch, url } = await answered(t, encoded('gzip', packed.subarray(0, packed.length - 20)));
-  const { body } = await fetch(url);
-  assert.ok(words.startsWith(body.toString()));
+test('gives what there is of a packed body that ends early, and says so', async (t) => {
+  for (const [encoding, packed] of encodings) {
+    const { fetch, url } = await answered(t, encoded(encoding, packed.subarray(0, packed.length - 20)));
+    const { body, truncated, warnings, unreadable } = await fetch(url);
+    assert.ok(words.startsWith(body.toString()), encoding);
+    assert.deepEqual([truncated, warnings, unreadable], [true, ['body_truncated'], null], encoding);
+  }
+});
+
+test('says the error for which browsers show nothing of a body', async (t) => {
+  const nothing = 'Content-Encoding: gzip\r\n';
+  const cases: [error: string | null, head: string, body: string][] = [
+    ['net::ERR_CONTENT_LENGTH_MISMATCH', 'Content-Length: 100', ''],
+    ['net::ERR_INCOMPLETE_CHUNKED_ENCODING', 'Transfer-Encoding: chunked', ''],
+    ['net::ERR_CONTENT_LENGTH_MISMATCH', `${nothing}Content-Length: 100`, ''],
+    ['net::ERR_CONTENT_DECODING_FAILED', `${nothing}Content-Length: 5`, 'plain'],
+    [null, 'Content-Length: 100', 'half'],
+    [null, 'Content-Length: 0', ''],
+  ];
+  for (const [error, head, body] of cases) {
+    const { port } = await bareSite(t, (socket) => socket.end(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n${body}`));
+    assert.equal((await client(t).fetch(`http://127.0.0.1:${port}/`)).unreadable, error, `${head} ${body}`);
+  }
 });
 
 /** Much in little. */
@@ -183,7 +201,7 @@ test('gives what came before the connection broke', async (t) => {
     await eventually(() => route.stats().bytesIn === half.length, 'the half has come');
     for (const socket of held) end(socket);
     const reply = await reading;
-    assert.deepEqual([reply.body.toString(), reply.truncated, reply.warnings], ['half', true, ['connection_reset_while_reading']], what);
+    assert.deepEqual([reply.body.toString(), reply.truncated, reply.warnings], ['half', true, ['body_truncated']], what);
   }
 });
 

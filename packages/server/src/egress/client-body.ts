@@ -15,7 +15,7 @@ export type BodyWarning =
   | 'truncated_at_max_bytes'
   | 'truncated_at_max_wire_bytes'
   | 'timeout_while_reading'
-  | 'connection_reset_while_reading'
+  | 'body_truncated'
   | 'content_encoding_unknown'
   | 'content_encoding_mismatch'
   | 'content_decoding_failed';
@@ -24,6 +24,8 @@ export interface Body {
   bytes: Buffer;
   truncated: boolean;
   warnings: BodyWarning[];
+  /** The `net::ERR_…` for which browsers show nothing of it; null where they show something. */
+  unreadable: string | null;
 }
 
 /** Nothing honest is packed more than twice; each layer costs memory and time. */
@@ -55,6 +57,7 @@ class Reading {
   #room: number;
   #wireRoom: number;
   #truncated = false;
+  #unreadable: string | null = null;
   /** What came as it was sent: it is the body if the decoders give nothing, and decoded once more if what ends in rubbish is gzip. */
   #undecoded: Buffer[] = [];
   #hasDecoded = false;
@@ -86,8 +89,8 @@ class Reading {
     this.#response
       .on('data', (chunk: Buffer) => this.#take(chunk))
       .once('end', () => this.#endInput())
-      .once('close', () => this.#response.readableEnded || this.#cut('connection_reset_while_reading'));
-    if (this.#response.closed && !this.#response.readableEnded) this.#cut('connection_reset_while_reading');
+      .once('close', () => this.#response.readableEnded || this.#breakOff());
+    if (this.#response.closed && !this.#response.readableEnded) this.#breakOff();
     if (signal.aborted) stop();
     try {
       return await this.#whole.promise;
@@ -120,8 +123,8 @@ class Reading {
     // The last one named was put on last and comes off first.
     this.#decoders = this.#encodings.toReversed().map((encoding, layer) => decoderOf(encoding, layer === 0 ? start : null));
     for (const [at, decoder] of this.#decoders.entries()) {
-      decoder.on('error', () => this.#decoderFailed());
       const next = this.#decoders[at + 1];
+      decoder.on('error', (error) => (isEarlyEnd(error) ? this.#endEarly(next) : this.#decoderFailed()));
       if (next) decoder.pipe(next);
       else decoder.on('data', (chunk: Buffer) => this.#decoded(chunk)).once('end', () => this.#finish());
     }
@@ -150,6 +153,22 @@ class Reading {
     this.#finish();
   }
 
+  /** The connection ended before the body. */
+  #breakOff(): void {
+    if (this.#over || this.#inputOver) return;
+    const isChunked = this.#response.headers['transfer-encoding'] !== undefined;
+    this.#unreadable = isChunked ? 'net::ERR_INCOMPLETE_CHUNKED_ENCODING' : 'net::ERR_CONTENT_LENGTH_MISMATCH';
+    this.#cut('body_truncated');
+  }
+
+  /** What is packed ends before its own end: browsers show what there is of it. */
+  #endEarly(next: Transform | undefined): void {
+    if (!this.#truncated) this.#warnings.add('body_truncated');
+    this.#truncated = true;
+    if (next) next.end();
+    else this.#finish();
+  }
+
   /** No more of the body will come: what there is is decoded to its end. */
   #cut(warning: BodyWarning): void {
     if (this.#over || this.#inputOver) return;
@@ -171,6 +190,7 @@ class Reading {
     if (this.#over) return;
     if (this.#decodeFirstMember()) return;
     const undecoded = this.#undecoded;
+    this.#unreadable = 'net::ERR_CONTENT_DECODING_FAILED';
     if (this.#hasDecoded || this.#isSecondTry) {
       this.#truncated = true;
       this.#warnings.add('content_decoding_failed');
@@ -224,7 +244,10 @@ class Reading {
 
   #finish(): void {
     this.#over = true;
-    this.#whole.resolve({ bytes: Buffer.concat(this.#chunks), truncated: this.#truncated, warnings: [...this.#warnings] });
+    const bytes = Buffer.concat(this.#chunks);
+    const isShown = bytes.length > 0 && !this.#warnings.has('content_encoding_mismatch');
+    const unreadable = isShown ? null : this.#unreadable;
+    this.#whole.resolve({ bytes, truncated: this.#truncated, warnings: [...this.#warnings], unreadable });
   }
 }
 
@@ -236,14 +259,16 @@ const encodingsOf = (response: IncomingMessage): string[] =>
 
 const isKnown = (encoding: string): boolean => ['gzip', 'x-gzip', 'deflate', 'br', 'zstd'].includes(encoding);
 
-/** Decoders that give all they can at each step and take an end for an end, as browsers do: a body cut short is still worth reading. */
+const isEarlyEnd = (error: Error): boolean => 'code' in error && error.code === 'Z_BUF_ERROR';
+
+/** Decoders that give all they can at each step, as browsers do: a body cut short is still worth reading. */
 function decoderOf(encoding: string, start: Buffer | null): Transform {
-  const lenient = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH };
+  const lenient = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_FINISH };
   if (encoding === 'br')
-    return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+    return createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FINISH });
   if (encoding === 'zstd') {
     const params = { [constants.ZSTD_d_windowLogMax]: zstdWindowBits };
-    return createZstdDecompress({ flush: constants.ZSTD_e_flush, finishFlush: constants.ZSTD_e_flush, params });
+    return createZstdDecompress({ flush: constants.ZSTD_e_flush, finishFlush: constants.ZSTD_e_end, params });
   }
   if (encoding !== 'deflate') return createGunzip(lenient);
   return start === null || hasZlibHead(start) ? createInflate(lenient) : createInflateRaw(lenient);

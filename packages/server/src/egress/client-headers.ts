@@ -86,6 +86,10 @@ export function replyHeaders(response: IncomingMessage): Record<string, string> 
 export const firstHeader = (response: IncomingMessage, wanted: string): string | null =>
   pairs(response).find(([name, value]) => name === wanted && value !== '')?.[1] ?? null;
 
+/** The last one that is a type, as browsers take it; else the first that says something. */
+export const contentTypeOf = (response: IncomingMessage): string | null =>
+  pairs(response).findLast(([name, value]) => name === 'content-type' && value.includes('/'))?.[1] ?? firstHeader(response, 'content-type');
+
 function pairs({ rawHeaders }: IncomingMessage): [name: string, value: string][] {
   return Array.from({ length: rawHeaders.length >> 1 }, (_, at) => [
     (rawHeaders[2 * at] ?? '').toLowerCase(),

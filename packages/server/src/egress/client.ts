@@ -15,6 +15,7 @@ import { HttpFailure } from './client-failure.ts';
 import type { HttpRedirect } from './client-failure.ts';
 import {
   callerHeaders,
+  contentTypeOf,
   firstHeader,
   outgoingHeaders,
   replyHeaders,
@@ -71,6 +72,8 @@ export interface HttpResult {
   body: Buffer;
   /** There was more, or may have been: the warnings say why it was not read. */
   truncated: boolean;
+  /** The `net::ERR_…` for which browsers show nothing of the body, whatever is in it; null where they show something. */
+  unreadable: string | null;
   contentType: string | null;
   /** On the wire, handshakes and redirects included, as the route counts them. */
   bytesIn: number;
@@ -268,7 +271,8 @@ class RequestExchange {
       redirects: [...this.#redirects],
       body: body.bytes,
       truncated: body.truncated,
-      contentType: firstHeader(response, 'content-type'),
+      unreadable: body.unreadable,
+      contentType: contentTypeOf(response),
       ...this.#bytes.count(),
       ttfbMs,
       warnings: [...this.#warnings, ...body.warnings],

@@ -69,7 +69,8 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
     incoming.destroy();
     throw new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause });
   }
-  // A truncated body also ends the browser's connection, so that it is not taken for complete.
+  // A truncated body also ends the browser's connection, so that it is not taken for complete. If nothing of it came, the head still does.
+  incoming.once('close', () => incoming.readableEnded || response.flushHeaders());
   await route.turns.pipeline(incoming, response);
 }
 

@@ -139,6 +139,7 @@ export class Attempt {
       throw error;
     });
     addUsage(this.#usage, { bytesIn: response.bytesIn, bytesOut: response.bytesOut });
+    if (response.unreadable !== null) throw new HttpFailure('connection_reset', response.unreadable);
     return reader.read(response, signal);
   }
 

@@ -3,7 +3,7 @@ import type { FetchRequest, Step, StepResult } from '@berth/contract';
 import { classify, classifyPage, type PageProbe } from '../block-detection/block-detection.ts';
 import type { CookieParam, LoadResult, Page, PrivatePage } from '../browser/browser.ts';
 import { documentWarnings, snapshotWarnings, type Converter } from '../content/content.ts';
-import { toHar, toLeadingWarning, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
+import { loadWarnings, toHar, toProbedPage, type SolveCaptchaResult } from '../drive/drive.ts';
 import type { Deadline } from '../lib/deadline.ts';
 import type { Clock } from '../lib/clock.ts';
 import { followedMsMax } from '../lib/refresh.ts';
@@ -55,7 +55,7 @@ export class Browse {
     const result = toPageResult(outcome);
     result.loadMs = Math.round(clock.monotonicMs() - startMs);
     if (outcome.timedOut) result.warnings.push('load_timed_out');
-    if (outcome.leadsTo !== null) result.warnings.push(toLeadingWarning(outcome.leadsTo));
+    result.warnings.push(...loadWarnings(outcome));
     if (outcome.body) await addUnrendered(request, outcome, outcome.body, result);
     else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
     warnOfNoJson(result, request);

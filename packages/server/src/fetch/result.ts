@@ -57,7 +57,7 @@ export async function addBody(result: PageResult, body: Body, { formats }: Pick<
   const { contentType, headers } = result;
   const kind = kindOf(contentType, body.data.subarray(0, sniffBytes));
   result.raw = toBytes(body, contentType, parseFileName(headers['content-disposition']));
-  if (body.truncated) result.warnings.push('body_truncated');
+  if (body.truncated && !result.warnings.includes('body_truncated')) result.warnings.push('body_truncated');
   if (kind !== 'json' && kind !== 'text' && kind !== 'html') return;
   const { text } = await decodeBody(body.data, contentType);
   if (formats.includes('text')) result.text = text;

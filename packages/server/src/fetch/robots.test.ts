@@ -30,6 +30,7 @@ function siteOf(answer: Site['answer']): Site {
           url,
           redirects: [],
           truncated: false,
+          unreadable: null,
           bytesIn: 0,
           bytesOut: 0,
           ttfbMs: 0,

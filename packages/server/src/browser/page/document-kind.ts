@@ -10,9 +10,12 @@ const valueOf = (headers: Headers, wanted: string): string | undefined => header
 export function documentKind(headers: Headers): 'page' | 'other' | 'unknown' {
   const type = mediaType(headers);
   if (isAttachment(headers)) return 'other';
-  if (!type || !type.includes('/')) return 'unknown';
+  if (!type || !type.includes('/') || sniffedTypes.has(type)) return 'unknown';
   return type === 'text/html' || type === 'application/xhtml+xml' ? 'page' : 'other';
 }
+
+/** Types that say nothing. */
+const sniffedTypes: ReadonlySet<string> = new Set(['*/*', 'unknown/unknown', 'application/unknown']);
 
 export const isAttachment = (headers: Headers): boolean => /^\s*attachment\b/i.test(valueOf(headers, 'content-disposition') ?? '');
 
@@ -25,7 +28,13 @@ export function isSaved(headers: Headers): boolean {
 /** Of `application`, browsers show few. */
 const shownSubtypes: ReadonlySet<string> = new Set(['json', 'xml', 'pdf', 'javascript', 'x-javascript', 'ecmascript']);
 
-const mediaType = (headers: Headers): string | undefined => valueOf(headers, 'content-type')?.split(';')[0]?.trim().toLowerCase();
+/** The last one counts. */
+const mediaType = (headers: Headers): string | undefined =>
+  headers
+    .findLast(({ name }) => name.toLowerCase() === 'content-type')
+    ?.value.split(';')[0]
+    ?.trim()
+    .toLowerCase();
 
 /** The browser would not show the body of failed authentication, and its own error page for an error without a body. */
 export const isWithheld = (status: number, headers: Headers): boolean =>

@@ -83,6 +83,7 @@ class HistoryWatch {
   /** Of a navigation until `networkidle`. */
   #requests: OpenRequests | null = null;
   #loaderId: string | null = null;
+  #bodyError: string | null = null;
 
   constructor(deps: HistoryDeps, { request, deadline }: { request: HistoryRequest; deadline: Deadline }) {
     this.#deps = deps;
@@ -199,6 +200,7 @@ class HistoryWatch {
 
   #onFailed({ errorText, requestId }: Protocol.Network.LoadingFailedEvent): void {
     // A document's request id is its loader id.
+    if (requestId === this.#loaderId) return this.#endCutBody(errorText);
     if (this.#loaderId !== null || this.#failed || !this.#startedLoaders.has(requestId)) return;
     const failed = loadError(this.#deps.connection, errorText, { requestId });
     this.#failed = failed;
@@ -208,6 +210,14 @@ class HistoryWatch {
       errorText === 'net::ERR_ABORTED' ? 0 : this.#scaledMs(errorPageTimeoutMs),
     );
     this.#undo.push(() => clearTimeout(timer));
+  }
+
+  /** Chromium reports neither event for a document whose body fails on the way. What is aborted was stopped. */
+  #endCutBody(errorText: string): void {
+    if (errorText === 'net::ERR_ABORTED' || this.#loaderId === null) return;
+    this.#bodyError = errorText;
+    for (const name of [lifecycleNames.domcontentloaded, lifecycleNames.load])
+      this.#onLifecycle({ frameId: this.#deps.frames.tab.id, loaderId: this.#loaderId, name, timestamp: 0 });
   }
 
   #onCommit({ frame, type }: Protocol.Page.FrameNavigatedEvent & { type?: string }): void {
@@ -243,7 +253,8 @@ class HistoryWatch {
     const response = this.#trail.of(this.#loaderId);
     if (this.#loaderId !== null) tab.statusCode = response?.status || null;
     const { headers = {}, cookieNames = [], redirects = [], ttfbMs = null } = response ?? {};
-    return { ...(await this.#location()), statusCode: tab.statusCode, headers, cookieNames, redirects, leadsTo: null, ttfbMs };
+    const info = { statusCode: tab.statusCode, headers, cookieNames, redirects, leadsTo: null, ttfbMs, bodyError: this.#bodyError };
+    return { ...(await this.#location()), ...info };
   }
 
   async #location(): Promise<{ finalUrl: string; title: string }> {

@@ -26,6 +26,8 @@ export interface NavigationResult {
   leadsTo: string | null;
   /** Milliseconds until the first byte of that response; null without HTTP. */
   ttfbMs: number | null;
+  /** The `net::ERR_…` by which the document's body ended before its end; null where it did not. */
+  bodyError: string | null;
 }
 
 /** A document in the page: the main one, a frame's, or one in another process. */

@@ -25,6 +25,8 @@ const downloadTimeoutMs = 1000;
 const replaceMsMax = 5000;
 /** `frameStoppedLoading` follows the load at once, and what the page is about to do comes before it. */
 const stoppedMsMax = 100;
+/** A part of a page is parsed within milliseconds; the error of its body comes from another process and may be earlier. */
+const parsedMsMax = 1000;
 /** Documents that may lead from one to the next: as many as redirects in Chromium. */
 const documentsMax = 21;
 /** The title of a page that is busy for longer comes from the browser process. */
@@ -99,8 +101,10 @@ class NavigationWatch {
   readonly #commits: string[] = [];
   /** How many documents had been committed when a navigation began, by its loader id. */
   readonly #begun = new Map<string, number>();
-  /** Error texts of documents that could not be loaded, by loader id. */
+  /** Error texts of documents that could not be loaded, or not to their end, by loader id. */
   readonly #failures = new Map<string, string>();
+  /** Loader ids of documents of which something came. */
+  readonly #received = new Set<string>();
   /** Where the current document leads by itself; null as far as is known. */
   #next: NextDocument | null = null;
   /** Settles when the current document has nothing more to load. */
@@ -157,6 +161,7 @@ class NavigationWatch {
       if (result === 'same_document') return await this.#describe(undefined, this.#tab.statusCode);
       await this.#committed.promise;
       await this.#follow(request.refreshMsMax ?? reloadMsMax);
+      await this.#requireBody();
       const concluded = await this.#conclude();
       // What was read may be of the other document.
       if (isRepeatable && this.#isOvertaken()) throw new Overtaken();
@@ -264,6 +269,13 @@ class NavigationWatch {
         'Network.loadingFailed',
         ifOwnSession(({ requestId, type, errorText }: Protocol.Network.LoadingFailedEvent) => {
           if (type === 'Document' && this.#failures.size < documentsMax) this.#failures.set(requestId, errorText);
+          if (this.#commits.includes(requestId)) this.#endCutBody(requestId);
+        }),
+      ),
+      this.#connection.on(
+        'Network.dataReceived',
+        ifOwnSession(({ requestId, dataLength }: Protocol.Network.DataReceivedEvent) => {
+          if (dataLength > 0 && this.#begun.has(requestId)) this.#received.add(requestId);
         }),
       ),
       this.#connection.on(
@@ -375,7 +387,24 @@ class NavigationWatch {
     this.#stay();
     this.#stopped = Promise.withResolvers();
     if (this.#commits.length > documentsMax) return this.#fail(tooManyRedirects());
+    if (frame.unreachableUrl === undefined) this.#endCutBody(frame.loaderId);
     this.#check();
+  }
+
+  /** Chromium reports neither event for a document whose body fails on the way: it has all that it will have. */
+  #endCutBody(loaderId: string): void {
+    if (this.#bodyError(loaderId) !== null) this.#endLoad(loaderId);
+  }
+
+  /** What is aborted was stopped, by the page itself or by a caller. */
+  #bodyError(loaderId: string | null): string | null {
+    const errorText = this.#failures.get(loaderId ?? '') ?? 'net::ERR_ABORTED';
+    return errorText === 'net::ERR_ABORTED' ? null : errorText;
+  }
+
+  #endLoad(loaderId: string): void {
+    for (const name of [lifecycleNames.domcontentloaded, lifecycleNames.load])
+      this.#onLifecycle({ frameId: this.#tab.id, loaderId, name, timestamp: 0 });
   }
 
   #isOwnShown(): boolean {
@@ -421,8 +450,7 @@ class NavigationWatch {
     const loaderId = this.#loaderId;
     const current = this.#commits.length;
     if (loaderId === null || this.#commits.at(-1) !== loaderId || ![...this.#begun.values()].includes(current)) return;
-    for (const name of [lifecycleNames.domcontentloaded, lifecycleNames.load])
-      this.#onLifecycle({ frameId: this.#tab.id, loaderId, name, timestamp: 0 });
+    this.#endLoad(loaderId);
   }
 
   /** Whether the document after the requested one was on its way before that was committed: no page redirected to it. */
@@ -460,7 +488,16 @@ class NavigationWatch {
     if (hasNoDocument(status)) return this.#describe(response, status);
     await this.#errorPage();
     this.#tab.statusCode = status;
-    return { ...responseInfo(response), leadsTo: null, finalUrl: url, title: '', statusCode: status };
+    return { ...responseInfo(response), leadsTo: null, bodyError: null, finalUrl: url, title: '', statusCode: status };
+  }
+
+  /** A document of whose body nothing came is no page; one of which a part came is read when that is parsed. @throws NavigationError */
+  async #requireBody(): Promise<void> {
+    const requestId = this.#loaderId ?? '';
+    const errorText = this.#bodyError(requestId);
+    if (errorText === null) return;
+    if (!this.#received.has(requestId)) throw loadError(this.#connection, errorText, { requestId, url: this.#shownUrl() });
+    await this.#within(this.#stopped.promise, this.#scaledMs(parsedMsMax));
   }
 
   #conclude(): Promise<NavigationResult> {
@@ -480,7 +517,12 @@ class NavigationWatch {
   }
 
   async #describe(response: MainResponse | undefined, statusCode: number | null): Promise<NavigationResult> {
-    const info = { ...responseInfo(response), redirects: this.#redirects(response), leadsTo: this.#leadsTo() };
+    const info = {
+      ...responseInfo(response),
+      redirects: this.#redirects(response),
+      leadsTo: this.#leadsTo(),
+      bodyError: this.#bodyError(this.#loaderId),
+    };
     if (this.#readsPage) return { ...info, finalUrl: this.#committedUrl ?? this.#tab.url, title: this.#tab.title, statusCode };
     const asked = this.#connection.send('Target.getTargetInfo', { targetId: this.#tab.id }, { timeoutMs: this.#scaledMs(answerTimeoutMs) });
     const [{ targetInfo }, title] = await Promise.all([asked, this.#askTitle()]);

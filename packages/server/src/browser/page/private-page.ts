@@ -343,6 +343,7 @@ export class FetchedPage implements PrivatePage {
       cookieNames: cookieNamesOf(headers),
       redirects: this.#trail.redirects(loaderId),
       leadsTo: null,
+      bodyError: null,
       ttfbMs: this.#trail.of(loaderId)?.ttfbMs ?? null,
       contentType: plain['content-type'] ?? null,
       body,
@@ -356,7 +357,8 @@ export class FetchedPage implements PrivatePage {
     if (!response || !/^https?:/.test(this.page.url())) return null;
     const { headers, cookieNames, redirects, ttfbMs, status } = response;
     const title = await this.#askTitle(timeoutMs * titleTimeShare);
-    const result = { finalUrl: this.page.url(), title, statusCode: status, headers, cookieNames, redirects, leadsTo: null, ttfbMs };
+    const info = { statusCode: status, headers, cookieNames, redirects, leadsTo: null, ttfbMs, bodyError: null };
+    const result = { finalUrl: this.page.url(), title, ...info };
     return { ...loaded(result, null), timedOut: true };
   }
 

@@ -11,7 +11,7 @@ import {
   type Observation,
   type PrivatePage,
 } from '../../browser/browser.ts';
-import { captureScreenshot, toProbedPage } from '../../drive/drive.ts';
+import { captureScreenshot, loadWarnings, toProbedPage } from '../../drive/drive.ts';
 import type { HttpClient } from '../../egress/egress.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadline.ts';
@@ -132,6 +132,7 @@ export class SiteCapture {
     const outcome = await page.load({ ...loadOptions, url, waitUntil: request.wait_until, timeoutMs }, { signal });
     this.#visits.push(visit);
     if (outcome.timedOut) this.#warnings.push('load_timed_out');
+    this.#warnings.push(...loadWarnings({ leadsTo: null, bodyError: outcome.bodyError }));
     if (outcome.body) return outcome;
     await page.waitForScriptRequests(Math.min(page.page.timeoutScale.ms(scriptRequestsMsMax), budget.leftMs / 4));
     if (isFirst) await this.#detectBlock(outcome);
