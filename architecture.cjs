@@ -81,7 +81,7 @@ module.exports.wordKeepers = [
     what: 'process.env',
     words: /\bprocess\s*[.]\s*env\b/,
     // The dashboard's snippets are programs for other people.
-    only: /^packages\/(server\/src\/(config|store\/test-store|runtime\/qemu\/microvm[.]fixture)|web\/src\/dashboard\/pages\/sessions\/snippets)[.]ts$/,
+    only: /^packages\/(server\/src\/(config|store\/test-store|browser\/testing\/launch|runtime\/qemu\/microvm[.]fixture)|web\/src\/dashboard\/pages\/sessions\/snippets)[.]ts$/,
   },
   {
     what: 'SQL text',

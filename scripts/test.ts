@@ -16,6 +16,8 @@ import { clockSlowness } from '../tests/yardstick.ts';
 
 /** With it, tests that are marked `nightly` are skipped. */
 const sampleVariable = 'BERTH_TEST_SAMPLE';
+/** How many times slower than usual this machine is. */
+const slownessVariable = 'BERTH_TEST_SLOWNESS';
 const root = resolve(import.meta.dirname, '..');
 const bin = resolve(root, 'node_modules/.bin');
 const node = resolve(bin, 'node');
@@ -89,7 +91,7 @@ const browserUnitTests = filesOf(
 /** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
 const isolatedUnitTests = filesOf(
   'packages/server/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
-  'packages/server/src/{captcha/captcha,data-dir,http/large-bodies,recordings/assets}.test.ts',
+  'packages/server/src/{captcha/{captcha,http-provider},data-dir,flows/export/playwright-run,http/large-bodies,recordings/assets}.test.ts',
   'packages/server/src/content/{content,read-back,robots-rules}.test.ts',
   'packages/server/src/runtime/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
   'packages/server/src/store/{embedded,postgres-files}.test.ts',
@@ -99,7 +101,6 @@ const isolatedUnitTests = filesOf(
 const startingUnitTests = filesOf(
   'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
   'packages/server/src/{content,objects,recordings,store}/*.test.ts',
-  'packages/server/src/flows/export/playwright-run.test.ts',
   'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
@@ -203,7 +204,9 @@ const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'
 
 /** The service and its tools know no variables of tests, and refuse to start with one. */
 function withoutTestVariables(): Record<string, undefined> {
-  const names = [testDatabaseVariable, sampleVariable, ...Object.keys(process.env)].filter((name) => name.startsWith('BERTH_TEST_'));
+  const names = [testDatabaseVariable, sampleVariable, slownessVariable, ...Object.keys(process.env)].filter((name) =>
+    name.startsWith('BERTH_TEST_'),
+  );
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
@@ -253,6 +256,7 @@ async function main(scope: string | undefined): Promise<number> {
     return 2;
   }
   if (scope !== 'nightly') process.env[sampleVariable] = '1';
+  process.env[slownessVariable] = slowness.toFixed(2);
   const run = new TestRun(root);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => run.interrupt());
   await run.begin();
