@@ -181,7 +181,13 @@ const WaitStep = slowStep('wait', {
     .describe('State of the element to wait for. Requires `selectors`. Default: `visible`.'),
   text: Pattern.optional().describe('Text that the page must show.'),
   url: Pattern.optional().describe('Pattern that the URL of the page must match.'),
-  network_idle: z.literal(true).optional().describe('Wait until there is no network traffic.'),
+  network_idle: z
+    .literal(true)
+    .optional()
+    .describe(
+      'Wait until no request was open for half a second. Event streams, WebSockets, media, beacons and requests that are open for longer ' +
+        'than 5 seconds, such as long polls, do not count.',
+    ),
   function: boundedString(1, 10_000)
     .optional()
     .describe('JavaScript expression to evaluate in the page until it is true, where the operator allows `evaluate`.'),

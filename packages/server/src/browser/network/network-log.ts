@@ -4,6 +4,7 @@ import { cutText } from '../../lib/text.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
 import { charsOf, createEntry, emptyTimings, lineCharsMax, sizeOf, TextBudget, toSentHeaders, urlCharsMax } from './network-entry.ts';
+import { endlessMedia } from './open-requests.ts';
 import type { Traffic } from './traffic.ts';
 
 /** A busy page makes a few hundred requests. */
@@ -12,7 +13,7 @@ const entriesMax = 2000;
 const pendingMax = 1000;
 
 /** Requests by scripts, whose responses pages may render. After the load also scripts, which only other scripts request then. */
-const scriptRequestTypes = new Set(['XHR', 'Fetch', 'Script']);
+const scriptRequestTypes: ReadonlySet<string> = new Set(['XHR', 'Fetch', 'Script']);
 
 interface Pending extends NetworkEntry {
   startedMs: number;
@@ -94,9 +95,10 @@ export class NetworkLog {
     return { in: this.#bytes.in + pending, out: this.#bytes.out };
   }
 
-  /** Whether a script waits for a response: the page may be about to change. */
+  /** Whether a script waits for a response that is to end: the page may be about to change. */
   get hasScriptRequests(): boolean {
-    for (const { resourceType } of this.#pending.values()) if (scriptRequestTypes.has(resourceType)) return true;
+    for (const { resourceType, mimeType } of this.#pending.values())
+      if (scriptRequestTypes.has(resourceType) && !endlessMedia.has(mimeType.toLowerCase())) return true;
     return false;
   }
 
@@ -180,7 +182,9 @@ export class NetworkLog {
 
   #onResponse({ requestId, response, timestamp }: Protocol.Network.ResponseReceivedEvent, from: string): void {
     const entry = this.#pending.get(keyOf(from, requestId));
-    if (entry) this.#applyResponse(entry, response, timestamp * 1000);
+    if (!entry) return;
+    this.#applyResponse(entry, response, timestamp * 1000);
+    if (endlessMedia.has(response.mimeType.toLowerCase())) for (const check of this.#finishListeners) check();
   }
 
   #onData({ requestId, dataLength, encodedDataLength }: Protocol.Network.DataReceivedEvent, from: string): void {

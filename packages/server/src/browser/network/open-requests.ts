@@ -12,7 +12,7 @@ export const idleMs = 500;
 export const longOpenMs = 5000;
 const endlessTypes: ReadonlySet<string> = new Set(['EventSource', 'WebSocket', 'Media', 'Ping', 'Preflight']);
 /** Streams that are read by `fetch`, and pictures of cameras. */
-const endlessMedia: ReadonlySet<string> = new Set([
+export const endlessMedia: ReadonlySet<string> = new Set([
   'text/event-stream',
   'multipart/x-mixed-replace',
   'application/x-ndjson',

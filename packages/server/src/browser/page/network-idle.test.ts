@@ -53,6 +53,28 @@ describe('network idle', { timeout: 240_000 }, () => {
       assert.equal((await page.history(-1, options, call()))?.title, 'open');
     });
 
+  it('of scripts is not held up by streams that are fetched', async () => {
+    const signal = AbortSignal.timeout(120_000);
+    const own = await launched.browser.openPrivate({ signal });
+    try {
+      await own.prepare({ blockResources: [], extraHeaders: {}, cookies: [], wholeNetwork: false }, { signal });
+      for (const index of [1, 2]) {
+        const load = {
+          waitUntil: 'load',
+          timeoutMs: 60_000,
+          showAnything: false,
+          keepBody: false,
+          readsPage: false,
+          bodyBytesMax: 1000,
+        } as const;
+        await own.load({ url: `${pages.url}/open/${index}`, ...load }, { signal });
+        assert.equal(await own.waitForScriptRequests(3_600_000), true, Object.keys(kinds)[index]);
+      }
+    } finally {
+      await own.close();
+    }
+  });
+
   it('waits for a response that is to end', async () => {
     assert.equal((await page.navigate({ url: `${pages.url}/shows-late`, ...options }, call())).title, 'late');
   });
