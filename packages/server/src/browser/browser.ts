@@ -61,7 +61,7 @@ export type {
 export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError } from './page/model.ts';
 export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
-export { withFrames } from './page/with-frames.ts';
+export { bothWithFrames, withFrames } from './page/with-frames.ts';
 export { toHeaderSettings } from './network/header-settings.ts';
 export type * from './page/model.ts';
 export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';

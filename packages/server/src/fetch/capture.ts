@@ -1,7 +1,7 @@
 /** Reads a page: a snapshot of its document, a screenshot, a PDF. */
 import { PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
-import { PageError, whenQuiet, withFrames, type Page, type toQuietOptions } from '../browser/browser.ts';
+import { bothWithFrames, PageError, whenQuiet, type Page, type toQuietOptions } from '../browser/browser.ts';
 import { snapshotScript, type Snapshot } from '../content/content.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import { toPrintOptions, type StepContext } from '../steps/steps.ts';
@@ -68,10 +68,9 @@ export async function readFrames(
   snapshot: PageSnapshot,
   within: { signal: AbortSignal; leftMs: number },
 ): Promise<PageSnapshot> {
-  const fill = async (part: Snapshot | null, visibleOnly: boolean): Promise<Snapshot | null> =>
-    part && withFrames(page, part, { ...within, visibleOnly, frameId: page.mainFrame(), maxBytes: limits.htmlBytesMax });
-  const visible = await fill(snapshot.visible, true);
-  return { ...snapshot, visible, full: await fill(snapshot.full, false) };
+  const reading = { ...within, frameId: page.mainFrame(), maxBytes: limits.htmlBytesMax };
+  const { visible, whole: full } = await bothWithFrames(page, { visible: snapshot.visible, whole: snapshot.full }, reading);
+  return { ...snapshot, visible, full };
 }
 
 const defaults: NonNullable<FetchRequest['screenshot']> = { full_page: true, format: 'png', scroll_first: true };

@@ -22,7 +22,17 @@ const frameMsMax = 1500;
 const allMsMax = 4000;
 
 /** The browser's own page about a frame that did not load is no text of the page. */
-const frameScript = whenQuiet(`(options) => location.protocol === 'chrome-error:' ? null : (${snapshotScript})(options)`);
+const frameScript = whenQuiet(`(options, parts) => {
+  if (location.protocol === 'chrome-error:') return null;
+  const take = ${snapshotScript};
+  const takePart = (visibleOnly) => (parts.includes(visibleOnly) ? take({ ...options, visibleOnly }) : null);
+  return { visible: takePart(true), whole: takePart(false) };
+}`);
+
+/** What was read of a frame at one time: its visible part and all of it, as far as they were asked for. */
+type FrameParts = Record<'visible' | 'whole', Snapshot | null>;
+/** The frames that were read, by id; null for one that did not answer. */
+type FrameCache = Map<string, FrameParts | null>;
 
 export interface SnapshotReading {
   visibleOnly: boolean;
@@ -35,12 +45,28 @@ export interface SnapshotReading {
 }
 
 /** The snapshot with the documents of its gaps; `framesLeftOut` counts what could not be read. @throws BrowserClosed, or the signal's reason */
-export async function withFrames(page: Page, snapshot: Snapshot, reading: SnapshotReading): Promise<Snapshot> {
+export const withFrames = (page: Page, snapshot: Snapshot, reading: SnapshotReading): Promise<Snapshot> =>
+  fillGaps(page, snapshot, reading);
+
+/** Both snapshots of a document, with its frames: each frame is asked once. @throws BrowserClosed, or the signal's reason */
+export async function bothWithFrames(
+  page: Page,
+  { visible, whole }: FrameParts,
+  reading: Omit<SnapshotReading, 'visibleOnly'>,
+): Promise<FrameParts> {
+  const cache: FrameCache | undefined = visible && whole ? new Map() : undefined;
+  return {
+    visible: visible && (await fillGaps(page, visible, { ...reading, visibleOnly: true }, cache)),
+    whole: whole && (await fillGaps(page, whole, { ...reading, visibleOnly: false }, cache)),
+  };
+}
+
+async function fillGaps(page: Page, snapshot: Snapshot, reading: SnapshotReading, cache?: FrameCache): Promise<Snapshot> {
   if (snapshot.gaps.length === 0) return snapshot;
   const { timeoutScale } = page;
   const { signal, leftMs } = reading;
   const by = new Deadline({ signal, timeoutMs: Math.max(1, Math.min(timeoutScale.ms(allMsMax), leftMs / 2)) });
-  const frames = new FrameReading(page, reading, by);
+  const frames = new FrameReading(page, { ...reading, by, cache });
   frames.count(snapshot);
   const html = await frames.fill(reading.frameId, snapshot, 1);
   const truncated = snapshot.truncated || frames.isTruncated;
@@ -53,13 +79,15 @@ class FrameReading {
   readonly #page: Page;
   readonly #visibleOnly: boolean;
   readonly #by: Deadline;
+  readonly #cache: FrameCache | undefined;
   #bytesLeft: number;
   #framesLeft = framesMax;
 
-  constructor(page: Page, { visibleOnly, maxBytes }: SnapshotReading, by: Deadline) {
+  constructor(page: Page, { visibleOnly, maxBytes, by, cache }: SnapshotReading & { by: Deadline; cache: FrameCache | undefined }) {
     this.#page = page;
     this.#visibleOnly = visibleOnly;
     this.#by = by;
+    this.#cache = cache;
     this.#bytesLeft = maxBytes;
   }
 
@@ -94,20 +122,31 @@ class FrameReading {
   async #read(frame: FrameRef | null, depth: number): Promise<string> {
     if (!frame || this.#framesLeft <= 0 || this.#bytesLeft <= 0 || this.#by.leftMs === 0) return '';
     this.#framesLeft -= 1;
-    const snapshot = await this.#orNothing(null, () => this.#snapshotOf(frame, depth));
+    const snapshot = await this.#snapshotOf(frame, depth);
     if (!snapshot || Buffer.byteLength(snapshot.html) > this.#bytesLeft) return '';
     this.leftOut -= 1;
     this.count(snapshot);
     return this.fill(frame.id, snapshot, depth + 1);
   }
 
-  #snapshotOf({ id }: FrameRef, frameDepth: number): Promise<Snapshot | null> {
+  async #snapshotOf(frame: FrameRef, depth: number): Promise<Snapshot | null> {
+    let parts = this.#cache?.get(frame.id);
+    if (parts === undefined) {
+      parts = await this.#orNothing(null, () => this.#ask(frame, depth));
+      this.#cache?.set(frame.id, parts);
+    }
+    return parts && (this.#visibleOnly ? parts.visible : parts.whole);
+  }
+
+  #ask({ id }: FrameRef, frameDepth: number): Promise<FrameParts | null> {
     const { timeoutScale } = this.#page;
     const timeoutMs = Math.max(1, Math.min(timeoutScale.ms(frameMsMax, this.#by.leftMs), this.#by.leftMs));
     const maxBytes = Math.min(frameBytesMax, this.#bytesLeft);
     const quiet = toQuietOptions(timeoutScale, { leftMs: timeoutMs / 2, isFresh: false });
-    const options = { visibleOnly: this.#visibleOnly, withFrames: true, frameDepth, maxBytes };
-    return this.#page.call<Snapshot | null>(id, frameScript, [quiet, options], { ...this.#call(), timeoutMs, maxBytes: 3 * maxBytes });
+    const options = { withFrames: true, frameDepth, maxBytes };
+    const parts = this.#cache ? [true, false] : [this.#visibleOnly];
+    const within = { ...this.#call(), timeoutMs, maxBytes: 3 * maxBytes * parts.length };
+    return this.#page.call<FrameParts | null>(id, frameScript, [quiet, options, parts], within);
   }
 
   #call(): CallOptions {
