@@ -210,7 +210,10 @@ export class App {
     const { metering, fleet, recordings, sessions, selfHeal, skills, fetches, jobs } = this.#services;
     const bound = this.#deps.port ?? (await BoundPort.open(config));
     const { host, port } = bound;
-    const isJoined = await this.#join();
+    const isJoined = await this.#join().catch((error: unknown) => {
+      if (bound !== this.#deps.port) bound.close();
+      throw error;
+    });
     await this.#reportLostWork();
     const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
     // A client that is answered may go on at another worker, which must find this one.
