@@ -27,7 +27,7 @@ export interface Architecture {
 export const architecture = createRequire(import.meta.url)('../architecture.cjs') as Architecture;
 
 const src = 'packages/server/src';
-const tests = '[.]test[.]ts$';
+const tests = '[.](test|microvm)[.]ts$';
 const fixtures = '[.]fixture[.]ts$';
 const anyOf = (names: readonly string[]): string => `(${names.join('|')})`;
 

@@ -126,7 +126,7 @@ const sent = (bytes: Buffer | string, ...headers: string[]): string =>
 const encoded = (encoding: string, bytes: Buffer | string): string =>
   sent(bytes, `Content-Encoding: ${encoding}`, `Content-Length: ${Buffer.from(bytes).length}`);
 const cut = (name: string, raw: string): OddResponse => ({ ...shown(name, raw), warnings: ['body_truncated'] });
-/** Chromium does not say that it left something out, or was told of an encoding that there is none of. */
+/** Chromium does not say that it left something out, or that the response names an encoding which does not exist. */
 const shownUnaware = (name: string, raw: string, warning: string): OddResponse => ({
   ...shown(name, raw),
   warnings: [warning],

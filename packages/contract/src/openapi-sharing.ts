@@ -11,7 +11,7 @@ interface Operation {
 }
 
 /** A place in the document whose value may be replaced by a reference. */
-interface Use {
+interface Occurrence {
   value: Json;
   /** Preferred name of the component. */
   name: string;
@@ -24,7 +24,7 @@ const operationsOf = (paths: Record<string, Json>): Operation[] =>
 
 /** Replaces each parameter that several operations have by a reference, and returns the components. */
 export function shareParameters(paths: Record<string, Json>): Record<string, Json> {
-  const uses = operationsOf(paths).flatMap(({ operationId, parameters = [] }) =>
+  const occurrences = operationsOf(paths).flatMap(({ operationId, parameters = [] }) =>
     parameters.map((value, index) => ({
       value,
       name: String(value['name']),
@@ -32,12 +32,12 @@ export function shareParameters(paths: Record<string, Json>): Record<string, Jso
       replace: (reference: Json): void => void (parameters[index] = reference),
     })),
   );
-  return share(uses, 'parameters');
+  return share(occurrences, 'parameters');
 }
 
 /** Replaces each response that several operations have by a reference, and returns the components. */
 export function shareResponses(paths: Record<string, Json>): Record<string, Json> {
-  const uses = operationsOf(paths).flatMap(({ operationId, responses }) =>
+  const occurrences = operationsOf(paths).flatMap(({ operationId, responses }) =>
     Object.entries(responses)
       .filter(([, response]) => !('$ref' in response))
       .map(([status, value]) => ({
@@ -47,7 +47,7 @@ export function shareResponses(paths: Record<string, Json>): Record<string, Json
         replace: (reference: Json): void => void (responses[status] = reference),
       })),
   );
-  return share(uses, 'responses');
+  return share(occurrences, 'responses');
 }
 
 /** Names of statuses in RFC 9110 and RFC 6585, as names of components. */
@@ -74,8 +74,8 @@ const statusNames: Record<string, string> = {
  * this kind. A name that is taken by a more frequent value is preceded by the
  * id of the first operation that has the value.
  */
-function share(uses: readonly Use[], kind: string): Record<string, Json> {
-  const byValue = Map.groupBy(uses, ({ value }) => JSON.stringify(value));
+function share(occurrences: readonly Occurrence[], kind: string): Record<string, Json> {
+  const byValue = Map.groupBy(occurrences, ({ value }) => JSON.stringify(value));
   const components: Record<string, Json> = {};
   for (const equal of [...byValue.values()].toSorted((one, other) => other.length - one.length)) {
     const [first] = equal;
@@ -131,16 +131,18 @@ export function extendSchema(schemas: Record<string, Json>, name: string, baseNa
 }
 
 /** Below this, a reference makes the document hardly smaller and harder to read. */
-const sharedPropertyMin = { uses: 4, characters: 120 };
+const sharedPropertyMin = { owners: 4, characters: 120 };
 
 /** Writes a property that several schemas have alike once, as a schema that is named after it. */
 export function shareProperties(schemas: Record<string, Json>): void {
-  const uses = Object.entries(schemas).flatMap(([owner, schema]) => propertiesIn(schema).map((property) => ({ ...property, owner })));
-  const byValue = Map.groupBy(uses, ({ owned, name }) => `${name}${JSON.stringify(owned[name])}`);
+  const occurrences = Object.entries(schemas).flatMap(([owner, schema]) =>
+    propertiesIn(schema).map((property) => ({ ...property, owner })),
+  );
+  const byValue = Map.groupBy(occurrences, ({ owned, name }) => `${name}${JSON.stringify(owned[name])}`);
   for (const [key, equal] of byValue) {
     const [first] = equal;
     const owners = [...new Set(equal.map(({ owner }) => owner))];
-    if (!first || owners.length < sharedPropertyMin.uses || key.length < sharedPropertyMin.characters) continue;
+    if (!first || owners.length < sharedPropertyMin.owners || key.length < sharedPropertyMin.characters) continue;
     const value = first.owned[first.name] as Json;
     if ('$ref' in value) continue;
     const preferred = nameOfProperty(first.name, owners);

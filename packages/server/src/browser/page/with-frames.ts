@@ -30,9 +30,9 @@ const frameScript = whenQuiet(`(options, parts) => {
 }`);
 
 /** What was read of a frame at one time: its visible part and all of it, as far as they were asked for. */
-type FrameParts = Record<'visible' | 'whole', Snapshot | null>;
+type FrameSnapshots = Record<'visible' | 'whole', Snapshot | null>;
 /** The frames that were read, by id; null for one that did not answer. */
-type FrameCache = Map<string, FrameParts | null>;
+type FrameCache = Map<string, FrameSnapshots | null>;
 
 export interface SnapshotReading {
   visibleOnly: boolean;
@@ -51,9 +51,9 @@ export const withFrames = (page: Page, snapshot: Snapshot, reading: SnapshotRead
 /** Both snapshots of a document, with its frames: each frame is asked once. @throws BrowserClosed, or the signal's reason */
 export async function bothWithFrames(
   page: Page,
-  { visible, whole }: FrameParts,
+  { visible, whole }: FrameSnapshots,
   reading: Omit<SnapshotReading, 'visibleOnly'>,
-): Promise<FrameParts> {
+): Promise<FrameSnapshots> {
   const cache: FrameCache | undefined = visible && whole ? new Map() : undefined;
   return {
     visible: visible && (await fillGaps(page, visible, { ...reading, visibleOnly: true }, cache)),
@@ -138,7 +138,7 @@ class FrameReading {
     return parts && (this.#visibleOnly ? parts.visible : parts.whole);
   }
 
-  #ask({ id }: FrameRef, frameDepth: number): Promise<FrameParts | null> {
+  #ask({ id }: FrameRef, frameDepth: number): Promise<FrameSnapshots | null> {
     const { timeoutScale } = this.#page;
     const timeoutMs = Math.max(1, Math.min(timeoutScale.ms(frameMsMax, this.#by.leftMs), this.#by.leftMs));
     const maxBytes = Math.min(frameBytesMax, this.#bytesLeft);
@@ -146,7 +146,7 @@ class FrameReading {
     const options = { withFrames: true, frameDepth, maxBytes };
     const parts = this.#cache ? [true, false] : [this.#visibleOnly];
     const within = { ...this.#call(), timeoutMs, maxBytes: 3 * maxBytes * parts.length };
-    return this.#page.call<FrameParts | null>(id, frameScript, [quiet, options, parts], within);
+    return this.#page.call<FrameSnapshots | null>(id, frameScript, [quiet, options, parts], within);
   }
 
   #call(): CallOptions {
