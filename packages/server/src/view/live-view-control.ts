@@ -22,7 +22,7 @@ type CommandOf<T extends Command['type']> = Extract<Command, { type: T }>;
 type InputCommand = CommandOf<'mouse' | 'wheel' | 'key' | 'text' | 'compose'>;
 type Task = (target: Target) => Promise<unknown>;
 
-/** A hanging page takes no input. Input beyond this limit is dropped. */
+/** A hanging page takes no input. Input beyond this limit is dropped, and the viewer reads so. */
 const pendingInputsMax = 256;
 /** Tab and navigation commands of one viewer that may be pending. Each queues with the session's other drive calls. */
 const tasksMax = 4;
@@ -105,7 +105,8 @@ export class Control {
   #handleInput(command: InputCommand): void {
     const action = 'action' in command ? command.action : null;
     // A release is never dropped, or the key would stay pressed.
-    if (this.#pendingInputs >= pendingInputsMax && action !== 'up') return;
+    if (this.#pendingInputs >= pendingInputsMax && action !== 'up')
+      return action === 'move' || command.type === 'wheel' ? undefined : this.#reportError(createBusyError());
     // The next mouse move supersedes a lost one. A page that waits for an answer takes no input.
     void this.#countInput(() => dispatchInput(this.#inputOfActiveTab(), command)).catch((error: unknown) =>
       action === 'move' || this.#isBlocked() ? undefined : this.#reportError(error),

@@ -371,6 +371,10 @@ describe('a viewer’s input', () => {
     const isUp = ([, , given]: (typeof fixture.browser.inputs)[number]): boolean => (given as { action?: string }).action === 'up';
     await until('the button comes up', () => fixture.browser.inputs.some(isUp));
     assert.equal(fixture.browser.inputs.length, 257);
+    assert.deepEqual(viewer.of('failed'), []);
+    viewer.send({ ...click, action: 'down' });
+    await until('the viewer reads that a press was dropped', () => viewer.of('failed').length === 1);
+    assert.equal(fixture.browser.inputs.length, 257);
     taken.resolve();
   });
 

@@ -39,6 +39,11 @@ const replies = {
     b.ondragover = (e) => e.preventDefault();
     b.ondrop = (e) => { e.preventDefault(); seen.push('drop ' + e.dataTransfer.getData('text/plain')); };
   </script>`,
+  '/hang-once': `<body style="margin:0"><script>
+    seen = [];
+    for (const kind of ['mousedown', 'mouseup', 'keydown', 'keyup']) addEventListener(kind, (e) => seen.push(e.type + ' ' + (e.key ?? e.button)));
+    addEventListener('mousedown', () => { for (const until = Date.now() + 12000; Date.now() < until;); }, { once: true });
+  </script>`,
   '/hang': `<title>hang</title><script>addEventListener('keydown', () => ${neverReturns})</script>`,
 };
 const [control, shift] = [2, 8];
@@ -366,6 +371,32 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     await assert.rejects(mouse('move', 1, 1), TabNotFound);
     await remoteInput.release();
     assert.throws(() => browser.remoteInput(tabId), TabNotFound);
+  });
+
+  it('releases what it has pressed in a page that hangs longer than input waits', { timeout: 120_000 }, async () => {
+    await go('/hang-once');
+    const sent = [
+      mouse('down', 5, 5),
+      key('down', 'Shift', 'ShiftLeft', shift),
+      // More than is queued.
+      ...Array.from({ length: 300 }, () => key('down', 'a', 'KeyA', shift)),
+      mouse('down', 5, 5, { button: 'right', buttons: 3 }),
+      mouse('up', 5, 5),
+      key('up', 'Shift', 'ShiftLeft'),
+      mouse('up', 5, 5, { button: 'right' }),
+    ];
+    const results = await Promise.allSettled(sent);
+    assert.equal(results.at(-4)?.status, 'rejected', 'the right button found no place in the queue');
+    await until(async () => (await run<string[]>('seen')).includes('keyup Shift'));
+    const seen = await run<string[]>('seen');
+    assert.deepEqual([seen[0], ...seen.slice(-2)], ['mousedown 0', 'mouseup 0', 'keyup Shift']);
+    await run('seen.length = 0');
+    await remoteInput.release();
+    assert.deepEqual(
+      (await run<string[]>('seen')).filter((each) => each.startsWith('mouse') || each.includes('Shift')),
+      [],
+      'nothing is held any more',
+    );
   });
 
   it('times out when the page hangs, and does not pile up', { timeout: 60_000 }, async () => {

@@ -57,12 +57,19 @@ export class TabRemoteInput implements RemoteInput {
     if (event.action === 'move') return this.#queueMove(event);
     const { button } = event;
     if (button === 'none') throw new PageError('not_possible', 'A button is required.');
+    if (event.action === 'up')
+      return this.#enqueueRelease(this.#buttonsHeld.delete(button), () => this.#releaseButton({ ...event, button }, this.#deadline()));
     const by = this.#deadline();
-    if (event.action === 'down') this.#buttonsHeld.set(button, { ...event, button });
-    else this.#buttonsHeld.delete(button);
-    return this.#lane.enqueue(() =>
-      event.action === 'down' ? this.#pressButton({ ...event, button }, by) : this.#releaseButton({ ...event, button }, by),
-    );
+    if (!this.#lane.isFull) this.#buttonsHeld.set(button, { ...event, button });
+    return this.#lane.enqueue(() => this.#pressButton({ ...event, button }, by));
+  }
+
+  /**
+   * Queues the release of what was pressed, however much waits, and gives it its time when it is sent: a page that has
+   * hung would find the button or key still down.
+   */
+  #enqueueRelease(wasHeld: boolean, send: () => Promise<void>): Promise<void> {
+    return wasHeld ? this.#lane.enqueueAlways(send) : this.#lane.enqueue(send);
   }
 
   /** A move that is still queued takes the newest position. */
@@ -113,16 +120,18 @@ export class TabRemoteInput implements RemoteInput {
     const params = toKeyEventParams(event);
     if (!params) return;
     const keyId = event.code || event.key;
-    if (event.action === 'up') this.#keysHeld.delete(keyId);
-    else if (this.#keysHeld.size < keysHeldMax) this.#keysHeld.set(keyId, event);
+    if (event.action === 'up') {
+      const sent = this.#enqueueRelease(this.#keysHeld.delete(keyId), () => this.#send('Input.dispatchKeyEvent', params, this.#deadline()));
+      // A Mac sends no keyup for keys that are released while Meta is down.
+      if (event.key === 'Meta') await Promise.all([sent, this.#releaseKeys()]);
+      return sent;
+    }
+    if (this.#keysHeld.size < keysHeldMax && !this.#lane.isFull) this.#keysHeld.set(keyId, event);
     const by = this.#deadline();
-    const sent = this.#lane.enqueue(async () => {
+    return this.#lane.enqueue(async () => {
       if (opensControl(event) && (await this.#openControl(() => findFocusedControl(this.#state, by)))) return;
       await this.#send('Input.dispatchKeyEvent', params, by);
     });
-    // A Mac sends no keyup for keys that are released while Meta is down.
-    if (event.action === 'up' && event.key === 'Meta') await Promise.all([sent, this.#releaseKeys()]);
-    return sent;
   }
 
   insertText(text: string): Promise<void> {
@@ -142,9 +151,9 @@ export class TabRemoteInput implements RemoteInput {
   async release(): Promise<void> {
     const buttons = [...this.#buttonsHeld.values()].map((event) => ({ ...event, ...this.#position }));
     this.#buttonsHeld.clear();
-    const by = this.#deadline();
     const released = buttons.map((event) =>
       this.#lane.enqueueAlways(async () => {
+        const by = this.#deadline();
         // Releasing must not drop anything.
         if (this.#dragged && event.button === 'left') await this.#drag('dragCancel', event, by);
         this.#dragged = null;
@@ -160,8 +169,9 @@ export class TabRemoteInput implements RemoteInput {
     const releases = keys
       .map((key) => toKeyEventParams({ ...key, action: 'up', modifiers: 0, repeat: false }))
       .filter((params) => params !== null);
-    const by = this.#deadline();
-    await Promise.allSettled(releases.map((params) => this.#lane.enqueueAlways(() => this.#send('Input.dispatchKeyEvent', params, by))));
+    await Promise.allSettled(
+      releases.map((params) => this.#lane.enqueueAlways(() => this.#send('Input.dispatchKeyEvent', params, this.#deadline()))),
+    );
   }
 
   #enqueue<T>(send: (by: Deadline) => Promise<T>): Promise<T> {
