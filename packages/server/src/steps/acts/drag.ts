@@ -1,4 +1,4 @@
-import type { ElementRef, Point } from '../../browser/browser.ts';
+import type { Point } from '../../browser/browser.ts';
 import type { Attempt, Act, StepOf } from '../run/attempt.ts';
 import type { DragState } from '../../page-scripts/drag.ts';
 import { waitForPoint, type Target } from '../locators/ready.ts';

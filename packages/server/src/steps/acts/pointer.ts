@@ -48,19 +48,17 @@ async function clickOn(attempt: Attempt, find: () => Promise<Target>, { force, .
   let received = 0;
   let element: ElementRef | null = null;
   const lost = (): string => (received === 0 ? 'did not receive the mouse' : `received ${received} of ${count} presses`);
-  while (received < count) {
-    // With a delay between them, the page may be another one at the second press.
-    const to = delayMs > 0 ? received + 1 : count;
-    const act = async (round: number): Promise<Missed | Target> => {
-      const target = element && received > 0 ? await pointOfPressed(attempt, element, lost()) : await find();
-      const press = (): Promise<void> => clickWhereItStands(attempt, { ...how, from: received + 1, to });
-      const result = await pressOn(attempt, target, { round, modifiers, count: to - received, press });
-      element = result.element;
-      received = 'reason' in result ? received + (result.received ?? 0) : to;
-      return result;
-    };
-    await untilReceived(attempt, act, lost);
-  }
+  const pressUntil = async (to: number, round: number): Promise<Missed | Target> => {
+    const target = element && received > 0 ? await pointOfPressed(attempt, element, lost()) : await find();
+    const press = (): Promise<void> => clickWhereItStands(attempt, { ...how, from: received + 1, to });
+    const result = await pressOn(attempt, target, { round, modifiers, count: to - received, press });
+    element = result.element;
+    received = 'reason' in result ? received + (result.received ?? 0) : to;
+    return result;
+  };
+  // With a delay between them, the page may be another one at the second press.
+  const ends = delayMs > 0 ? Array.from({ length: count }, (_, index) => index + 1) : [count];
+  for (const to of ends) await untilReceived(attempt, (round) => pressUntil(to, round), lost);
   return finishNavigation(attempt, element);
 }
 

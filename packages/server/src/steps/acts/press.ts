@@ -48,12 +48,13 @@ export async function untilReceived(
       message = `The element ${await nameOf(attempt, result.element)}${lost()}: ${result.reason}.`;
       return undefined;
     },
-    () => (message === '' ? new StepFailed('timeout', unfinished(attempt)) : new StepFailed('click_not_received', message)),
+    // Without a message, no round has come to its press.
+    () =>
+      message === ''
+        ? new StepFailed('timeout', `The step did not finish within ${attempt.timeoutMs} ms: the element ${lost()}.`)
+        : new StepFailed('click_not_received', message),
   );
 }
-
-/** Also where no round has come to its press. */
-const unfinished = ({ timeoutMs }: Attempt): string => `The step did not finish within ${timeoutMs} ms.`;
 
 class Unanswered extends StepFailed {
   constructor() {
