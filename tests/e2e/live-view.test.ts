@@ -120,7 +120,8 @@ describe('the live view', () => {
     await waitForColour(pictureOf(viewer), red);
     viewer.assertNoIssues();
     const stranger = await watch(bare);
-    await stranger.page.getByRole('heading', { name: 'A link is needed to see this' }).waitFor();
+    await stranger.page.waitForURL(`${service.url}/dashboard/sessions/${session.session_id}/live`);
+    await stranger.page.getByText('If the session is not yours, ask its owner for a link.').waitFor();
     await stranger.close();
   });
 

@@ -80,7 +80,7 @@ export const Session = z
     live_view_url: z
       .string()
       .describe(
-        'URL of the live view. It requires a token: `POST …/view-token` returns a complete link. Without one, a browser gets a page (401) that says how to get one.',
+        'URL of the live view, without a secret. In a browser that is signed in to the dashboard it opens at once; others are asked to sign in. For somebody else, `POST …/view-token` returns a link. Programs get 401 without one.',
       ),
     proxy: z
       .object({

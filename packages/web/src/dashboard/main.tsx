@@ -1,7 +1,10 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { loadConfig } from './config.ts';
+import { has } from './credentials.ts';
 import { completeSignIn } from './dev-sign-in.ts';
+import { getLiveViewCookie } from './live-view-cookie.ts';
+import { offerLiveViews } from '../shared/live-view-access.ts';
 import { toastError } from './ui/toasts.ts';
 
 const root = document.getElementById('app');
@@ -11,3 +14,8 @@ void loadConfig().catch(toastError);
 void signedIn.catch(toastError).then(() => {
   if (root) render(<App />, root);
 });
+
+offerLiveViews(
+  () => has('key'),
+  (sessionId) => getLiveViewCookie(sessionId),
+);

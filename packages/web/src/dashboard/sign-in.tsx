@@ -7,6 +7,7 @@ import { credentialNames, has, isRemembered, refusals, signIn, type CredentialKi
 import { startSignIn } from './dev-sign-in.ts';
 import { CheckField, TextField } from './ui/fields.tsx';
 import { ErrorNote } from './ui/states.tsx';
+import { askForLiveView } from '../shared/live-view-access.ts';
 import { Tabs } from './ui/tabs.tsx';
 import { toastError } from './ui/toasts.ts';
 
@@ -24,14 +25,24 @@ const tabs: readonly { id: CredentialKind; title: string }[] = [
 
 /** The whole page, before anybody has signed in. */
 export function SignInPage() {
+  const sessionId = /^\/dashboard\/sessions\/([\w-]+)\/live$/.exec(location.pathname)?.[1];
   useEffect(() => {
     document.title = 'Sign in · Berth';
+    // A tab that was busy may still answer.
+    if (sessionId !== undefined) askForLiveView(sessionId);
   }, []);
   return (
     <main class="sign-in-page">
       <div class="card sign-in-card">
         <h1>Berth</h1>
-        <p>Sign in to create browser sessions, watch them, and do everything that the API does.</p>
+        {sessionId === undefined ? (
+          <p>Sign in to create browser sessions, watch them, and do everything that the API does.</p>
+        ) : (
+          <p>
+            Sign in to see the live view of <code>{sessionId}</code>, with an API key of its owner. If the session is not yours, ask its
+            owner for a link.
+          </p>
+        )}
         <SignIn />
         <p class="sign-in-foot">
           <a href="/docs/quickstart">Quickstart</a> · <a href="/docs">API reference</a> · <a href="/">About this service</a>

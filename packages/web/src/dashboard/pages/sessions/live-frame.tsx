@@ -4,11 +4,8 @@ import { socketAddress } from '../../../shared/address.ts';
 import { App } from '../../../live-view/app.tsx';
 import { LiveView } from '../../../live-view/live-view.ts';
 import { toShown, type ApiError } from '../../api-error.ts';
-import { call } from '../../api.ts';
+import { getLiveViewCookie } from '../../live-view-cookie.ts';
 import { ErrorNote, Loading } from '../../ui/states.tsx';
-
-/** Only for the exchange below. */
-const tokenSeconds = 30;
 
 /** The interactive live view, as a part of the page. It has a cookie of this session's live view, as behind a link. */
 export function LiveFrame({ sessionId }: { sessionId: string }) {
@@ -46,9 +43,7 @@ export function LiveFrame({ sessionId }: { sessionId: string }) {
 }
 
 async function openView(sessionId: string, signal: AbortSignal): Promise<LiveView> {
-  const params = { session_id: sessionId };
-  const { token } = await call('createViewToken', { params, body: { scope: 'control', ttl_seconds: tokenSeconds }, signal });
-  await call('openLiveView', { params, query: { token: token ?? undefined }, signal });
+  await getLiveViewCookie(sessionId, signal);
   const path = `/v1/session/${encodeURIComponent(sessionId)}/live-view`;
   const view = new LiveView({ socketUrl: socketAddress(location, `${path}/socket`), pageUrl: path, isEmbedded: true });
   view.link.open();

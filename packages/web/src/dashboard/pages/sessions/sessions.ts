@@ -10,5 +10,6 @@ export const sessionPages: readonly PageEntry[] = [
     inNavigation: false,
     load: () => import('./create.tsx'),
   },
+  { path: '/sessions/:session_id/live', title: 'Live view', icon: 'window', audience: 'key', load: () => import('./live.tsx') },
   { path: '/sessions/:session_id', title: 'Session', icon: 'window', audience: 'key', load: () => import('./session.tsx') },
 ];
