@@ -22,6 +22,8 @@ const header =
     response.setHeader('refresh', value);
     return body;
   };
+/** It computes after its load, before it says what comes next: longer than a browser takes to say so. */
+const computes = 'const since = performance.now(); while (performance.now() - since < 400);';
 let rounds = 0;
 
 const pages: Record<string, Page> = {
@@ -40,6 +42,7 @@ const pages: Record<string, Page> = {
   '/chain-302': moved(302, '/chain-header'),
   '/chain-header': header('0;url=/chain-307'),
   '/chain-307': moved(307, '/end#part'),
+  '/computes': meta('0;url=/end', script(`addEventListener('pageshow', () => { ${computes} })`)),
   '/cookie': (request, response) => {
     if (/passed=yes/.test(request.headers.cookie ?? '')) return '<p>Let in</p>';
     response.setHeader('set-cookie', 'passed=yes');
@@ -58,6 +61,7 @@ const pages: Record<string, Page> = {
   '/script': script('location.replace("/end")'),
   '/script-loaded': script('onload = () => { window.location.href = "/end" }'),
   '/script-late': script('setTimeout(() => { location.href = "/end" }, 700)'),
+  '/script-computes': script(`addEventListener('pageshow', () => { ${computes} location.href = '/end' })`),
   '/script-form': '<form id=f method=post action="/end"></form><script>document.forms.f.submit()</script>',
   '/script-round': script('location.href = "/script-round?" + Math.random()'),
   '/script-mail': script('location.href = "mailto:harbour@example.com"'),
@@ -122,6 +126,7 @@ describe('pages that lead on by themselves', () => {
         ['/chain-307', 307],
       ],
     ],
+    ['/computes', '/end'],
     ['/cookie', '/cookie'],
   ] as const)
     it(`are followed from ${path} in every mode`, spellings.includes(path) ? nightly : {}, async () => {
@@ -136,7 +141,7 @@ describe('pages that lead on by themselves', () => {
       }
     });
 
-  for (const path of ['/script', '/script-loaded', '/script-late', '/script-form'])
+  for (const path of ['/script', '/script-loaded', '/script-late', '/script-computes', '/script-form'])
     it(`are followed from ${path} where scripts run`, spellings.includes(path) ? nightly : {}, async () => {
       for (const options of inBrowsers()) {
         const reply = await get(path, options);

@@ -27,6 +27,8 @@ const replaceMsMax = 5000;
 const stoppedMsMax = 100;
 /** A part of a page is parsed within milliseconds; the error of its body comes from another process and may be earlier. */
 const parsedMsMax = 1000;
+/** A page that still computes, or a slow machine, says it later, but before it answers. A page that does not answer leads nowhere. */
+const saidMsMax = 2000;
 /** Documents that may lead from one to the next: as many as redirects in Chromium. */
 const documentsMax = 21;
 /** The title of a page that is busy for longer comes from the browser process. */
@@ -323,14 +325,16 @@ class NavigationWatch {
   async #follow(refreshMsMax: number): Promise<void> {
     if (this.#waitUntil !== 'load' && this.#waitUntil !== 'networkidle') return;
     for (;;) {
-      await this.#within(this.#stopped.promise, stoppedMsMax);
+      const shown = this.#loaderId;
+      await this.#saysWhatIsNext();
       const next = this.#next;
-      if (!next) return;
-      if (this.#isLoop(next)) return this.#stopLoop();
-      if (!this.#isFollowed(next, refreshMsMax)) return;
-      const before = this.#loaderId;
-      await this.#within(this.#left.promise, next.delayMs + this.#scaledMs(replaceMsMax));
-      if (this.#loaderId === before) {
+      if (this.#loaderId === shown) {
+        if (!next) return;
+        if (this.#isLoop(next)) return this.#stopLoop();
+        if (!this.#isFollowed(next, refreshMsMax)) return;
+        await this.#within(this.#left.promise, next.delayMs + this.#scaledMs(replaceMsMax));
+      }
+      if (this.#loaderId === shown) {
         if (this.#next === next) return;
         continue;
       }
@@ -338,6 +342,22 @@ class NavigationWatch {
       this.#check();
       await Promise.race([this.#committed.promise, this.#ended.promise]);
     }
+  }
+
+  /** Resolves when the document that is loaded has said where it leads by itself, if it does. */
+  async #saysWhatIsNext(): Promise<void> {
+    const stopped = this.#stopped.promise;
+    let hasStopped = false;
+    void stopped.then(() => (hasStopped = true));
+    await this.#within(stopped, stoppedMsMax);
+    if (hasStopped || this.#next !== null) return;
+    const { sessionId } = this.#tab;
+    const timeoutMs = this.#scaledMs(saidMsMax);
+    const answered = this.#connection
+      .send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs })
+      .then(() => {})
+      .catch(() => {});
+    await this.#within(Promise.race([stopped, answered]), timeoutMs);
   }
 
   #isFollowed({ url, delayMs, isStarted }: NextDocument, withinMs: number): boolean {
