@@ -1,5 +1,6 @@
 /** Inspections with a real browser, of the shop's trade desk, which uses an API in every way. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import type { Entry } from 'har-format';
@@ -186,6 +187,21 @@ describe('an inspection', () => {
     const report = await inspected({ url: `${site.url}/lazy`, actions, scroll: true, settle_ms: 1500, include: ['site', 'har'] });
     assert.deepEqual([report.site?.service_worker, report.site?.ip], [true, '127.0.0.1']);
     assert.equal(named(report, 'GET', '/late').response.status, 200);
+  });
+
+  it('reports on a page with an event stream and a long poll, and on one that polls without end', async () => {
+    const open = (response: ServerResponse) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
+    site.on('/stream', open);
+    site.on('/never', () => {});
+    site.on('/again', bytes('{"again":true}', 'application/json'));
+    site.on('/waits', html('<title>Waits</title><script>new EventSource("/stream"); fetch("/stream"); fetch("/never")</script>'));
+    site.on('/polls', html('<title>Polls</title><script>setInterval(() => fetch("/again?" + performance.now()), 200)</script>'));
+    const waits = await inspected({ url: `${site.url}/waits`, include: ['site', 'har'] });
+    assert.ok(!waits.warnings.includes('load_timed_out'), waits.warnings.join());
+    named(waits, 'GET', '/never');
+    const polls = await inspected({ url: `${site.url}/polls`, include: ['site', 'har'] });
+    assert.ok(polls.warnings.includes('load_timed_out'), polls.warnings.join());
+    assert.equal(named(polls, 'GET', '/again').response.status, 200);
   });
 
   it('leaves out a body of 100 MB, and has its size', async () => {

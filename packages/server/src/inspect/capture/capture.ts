@@ -52,6 +52,8 @@ export interface SiteCaptureResult {
 const loadShare = 0.6;
 /** A site that never is quiet is read then. */
 const loadMsMax = 30_000;
+/** After the load. Twice the time after which a request that is still open does not count. */
+const idleMsMax = 10_000;
 const bodiesMsMax = 3000;
 const scriptRequestsMsMax = 2000;
 
@@ -129,11 +131,14 @@ export class SiteCapture {
     await observation.startPage({ signal });
     this.usage.pages += 1;
     const timeoutMs = Math.max(1, Math.min(page.page.timeoutScale.ms(loadMsMax), Math.round(budget.leftMs * loadShare)));
-    const outcome = await page.load({ ...loadOptions, url, waitUntil: request.wait_until, timeoutMs }, { signal });
+    const waitsForIdle = request.wait_until === 'networkidle';
+    const waitUntil = waitsForIdle ? 'load' : request.wait_until;
+    const outcome = await page.load({ ...loadOptions, url, waitUntil, timeoutMs }, { signal });
     this.#visits.push(visit);
     if (outcome.timedOut) this.#warnings.push('load_timed_out');
     this.#warnings.push(...loadWarnings({ leadsTo: null, bodyError: outcome.bodyError }));
     if (outcome.body) return outcome;
+    if (waitsForIdle && !outcome.timedOut) await this.#waitForIdle();
     await page.waitForScriptRequests(Math.min(page.page.timeoutScale.ms(scriptRequestsMsMax), budget.leftMs / 4));
     if (isFirst) await this.#detectBlock(outcome);
     if (isFirst && this.#block?.blocked !== true) await this.#runActions();
@@ -142,6 +147,18 @@ export class SiteCapture {
     if (isFirst && request.include.includes('screenshot')) await this.#takeScreenshot();
     await this.#read(observation, visit, links);
     return outcome;
+  }
+
+  /** A page that asks again and again is never idle, and has shown by then what it loads. */
+  async #waitForIdle(): Promise<void> {
+    const { page, budget } = this.#options;
+    const timeoutMs = Math.max(1, Math.min(page.page.timeoutScale.ms(idleMsMax), budget.leftMs / 4));
+    try {
+      await page.page.networkIdle({ signal: this.#signal, timeoutMs });
+    } catch (error) {
+      if (!(error instanceof PageError) || error.reason !== 'timeout') throw error;
+      this.#warnings.push('load_timed_out');
+    }
   }
 
   /** Reads the document that is shown now: actions may have led to another one. */
