@@ -141,8 +141,10 @@ export function spawnFfmpeg(options: FfmpegCommandOptions, args: string[]): Chil
 
 /** In a jail, kills the first process inside. The outer process ends after it, which proves that nothing is left. */
 export function killFfmpeg(child: ChildProcess): void {
-  const inner = child.pid === undefined ? [] : childrenOf(child.pid);
-  if (inner.length === 0) child.kill('SIGKILL');
+  if (child.pid === undefined) return;
+  const inner = childrenOf(child.pid);
+  // Its group: what it starts at this moment would outlive it, wait for it for ever, and hold its output open.
+  if (inner.length === 0 && child.exitCode === null && child.signalCode === null) sendSignal(-child.pid, 'SIGKILL');
   for (const pid of inner) sendSignal(pid, 'SIGKILL');
 }
 
