@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { movingPage, movingScript, movingStyle } from './moving-page.ts';
-import { innerPage, picture, shiftingPages } from './shifting-pages.ts';
+import { innerPages, picture, shiftingPages } from './shifting-pages.ts';
 import type { Stage } from './stage.ts';
 
 /** Of the long page. */
@@ -26,8 +26,9 @@ const files: Record<string, [type: string, text: string]> = {
   '/moving': ['text/html; charset=utf-8', movingPage],
   '/moving.css': ['text/css; charset=utf-8', movingStyle],
   '/moving.js': ['text/javascript; charset=utf-8', movingScript],
-  ...Object.fromEntries(Object.entries(shiftingPages).map(([name, text]) => [`/shifting/${name}`, ['text/html; charset=utf-8', text]])),
-  '/shifting/inner': ['text/html; charset=utf-8', innerPage],
+  ...Object.fromEntries(
+    Object.entries({ ...shiftingPages, ...innerPages }).map(([name, text]) => [`/shifting/${name}`, ['text/html; charset=utf-8', text]]),
+  ),
   '/shifting/picture.svg': ['image/svg+xml', picture],
 };
 

@@ -1,4 +1,4 @@
-/** Clicks in pages that move what is clicked, while all processors are busy: none may be lost without an error. */
+/** Clicks, double clicks and text in pages that move what they are meant for, while all processors are busy: none may be lost without an error. */
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, spread } from '../figures.ts';
@@ -7,6 +7,15 @@ import { shiftingPages } from '../shifting-pages.ts';
 const runsDefault = 100;
 /** Processes that compute all the time, one for each processor. */
 const busyLoops = 2;
+
+const inFrame = { frame: ['iframe'] };
+/** What is done in a page, and what its title is when all of it has been received. */
+const tries: Record<string, { step: object; wanted: string }> = {
+  double: { step: { type: 'click', count: 2 }, wanted: '2' },
+  frame: { step: { type: 'click', ...inFrame }, wanted: '1' },
+  field: { step: { type: 'type', text: 'received', ...inFrame }, wanted: 'received' },
+};
+const plainTry = { step: { type: 'click' }, wanted: '1' };
 
 /** `received`: once and where it should; `refused`: an error; `lost`: ok and not received. */
 type Outcome = 'received' | 'refused' | 'lost';
@@ -22,14 +31,15 @@ interface ActionsReply {
 }
 
 async function measure(berth: Berth, sessionId: string, url: string, line: Line): Promise<void> {
+  const { step, wanted } = tries[line.name] ?? plainTry;
   const actions = [
     { type: 'navigate', url },
-    { type: 'click', selectors: ['#target'], ...(line.name === 'frame' ? { frame: ['iframe'] } : {}) },
+    { selectors: ['#target'], ...step },
     { type: 'evaluate', expression: 'new Promise((done) => setTimeout(() => done(document.title), 300))' },
   ];
   const reply = (await berth.post(`/v1/session/${sessionId}/actions`, { actions, stop_on_error: false })) as ActionsReply;
   const [, click, title] = reply.results;
-  const isReceived = title?.output === '1';
+  const isReceived = title?.output === wanted;
   line.outcomes[click?.status !== 'ok' ? 'refused' : isReceived ? 'received' : 'lost'] += 1;
   if (click?.status === 'ok') line.ms.push(click.duration_ms);
 }
@@ -55,10 +65,10 @@ export async function clicks(bench: Bench): Promise<Section> {
     await berth.stop();
   }
   const sum = (outcome: Outcome): number => lines.reduce((total, { outcomes }) => total + outcomes[outcome], 0);
-  const checks: Check[] = [{ what: 'clicks lost without an error', measured: sum('lost'), target: 0, rule: 'at most', unit: '' }];
+  const checks: Check[] = [{ what: 'clicks and texts lost without an error', measured: sum('lost'), target: 0, rule: 'at most', unit: '' }];
   return {
-    name: 'clicks: in pages that move, beside two busy loops',
-    columns: ['page', 'n', 'received', 'refused', 'lost', 'click p50 / p95 / p99 ms'],
+    name: 'clicks: and text in pages that move, beside two busy loops',
+    columns: ['page', 'n', 'received', 'refused', 'lost', 'step p50 / p95 / p99 ms'],
     rows: lines.map(({ name, outcomes: { received, refused, lost }, ms }) => [
       name,
       received + refused + lost,
