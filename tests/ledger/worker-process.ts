@@ -14,7 +14,7 @@ export class ConnectionLost extends Error {}
 
 const entry = join(import.meta.dirname, 'worker.ts');
 /** A start takes one second, and many on a busy machine. */
-const startMsMax = 100_000;
+const startMsMax = 250_000;
 const stopMsMax = 60_000;
 const stderrCharsMax = 4000;
 
