@@ -23,7 +23,7 @@ interface Request {
 /** Chromium stops at twenty. */
 const redirectsMax = 32;
 const documentsMax = 64;
-/** As for tabs. */
+/** Maximum characters of a URL, as for tabs. */
 const urlCharsMax = 8192;
 
 export class DocumentTrail {
@@ -143,7 +143,7 @@ export function toPlainHeaders(headers: Readonly<Record<string, string>>): Recor
   return Object.fromEntries(pairs.filter(([name]) => name !== 'set-cookie' && name !== 'set-cookie2'));
 }
 
-/** Only the names; values are confidential. One header may hold several cookies, one a line. */
+/** The names of the cookies, without the values, which are confidential. One header may hold several cookies, one a line. */
 export const cookieNamesOf = (headers: Iterable<readonly [string, string]>): string[] =>
   [...headers]
     .filter(([name]) => name.toLowerCase() === 'set-cookie')

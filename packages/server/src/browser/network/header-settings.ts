@@ -2,9 +2,9 @@
 export interface HeaderSettings {
   /** Chromium fails a request that is given another Referer than the one that it knows of. */
   referer: string | undefined;
-  /** As a header alone it is lost at a redirect, and scripts see another one. */
+  /** The user agent, set separately: as a header alone it is lost at a redirect, and scripts see another one. */
   userAgent: string | undefined;
-  /** The others. */
+  /** All other headers. */
   extraHeaders: Readonly<Record<string, string>>;
 }
 

@@ -60,12 +60,12 @@ export const toSentHeaders = (headers: Readonly<Record<string, string>>): Record
 export const charsOf = (headers: Readonly<Record<string, string>>): number =>
   Object.entries(headers).reduce((sum, [name, value]) => sum + name.length + value.length, 0);
 
-/** Headers of a site may come to 800 KB for each request; those of usual ones to 2 KB. */
+/** Headers are kept up to this total of UTF-16 code units. Those of a request may come to 800 KB, usually to 2 KB. */
 const headerCharsTotalMax = 12 * 1024 ** 2;
-/** With addresses: up to 32 MiB of memory where they are not Latin. */
+/** Addresses are kept up to this total, headers included: up to 32 MiB of memory where they are not Latin. */
 const charsTotalMax = 16 * 1024 ** 2;
 
-/** What one log holds of texts. Requests beyond it keep their first line, then nothing. */
+/** Counts the texts that one log holds. Requests beyond the limit keep their first line, then nothing. */
 export class TextBudget {
   #chars = 0;
 

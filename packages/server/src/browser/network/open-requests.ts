@@ -6,7 +6,7 @@
 import type { Protocol } from 'devtools-protocol';
 import type { Connection } from '../cdp/connection.ts';
 
-/** Without a request that counts for this long the network is idle, as for the browser's own event. */
+/** The network is idle after this long without a request that counts, as for the browser's own event. */
 export const idleMs = 500;
 /** A request that is open for longer is a long poll, or one that a visitor would not wait for either. */
 export const longOpenMs = 5000;

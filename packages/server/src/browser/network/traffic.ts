@@ -11,9 +11,9 @@ import { createEntry, toSentHeaders } from './network-entry.ts';
 
 /** Bodies of other types say nothing about a site's API: images, fonts, media. */
 const readTypes = new Set(['Document', 'XHR', 'Fetch', 'Script', 'Stylesheet', 'Manifest', 'EventSource', 'Other']);
-/** Of the browser, for all bodies of a page's process. */
+/** The browser's buffer for all bodies of a page's process. */
 const durableBytes = { maxTotalBufferSize: 64 * 1024 * 1024, maxResourceBufferSize: 2 * 1024 * 1024 };
-/** Of the page's process, without which it has no body of an upload. */
+/** The buffer in the page's process, without which it has no body of an upload. */
 const uploadBytes = { maxTotalBufferSize: 8 * 1024 * 1024, maxResourceBufferSize: 2 * 1024 * 1024 };
 const readMsMax = 5000;
 const socketsMax = 100;

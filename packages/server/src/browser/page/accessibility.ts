@@ -85,7 +85,7 @@ async function readTree(contexts: ExecutionContexts, frameId: string, by: Deadli
   }
 }
 
-/** By the ids of their nodes. @throws PageError, ProtocolError */
+/** The clickable elements of a frame, by the ids of their nodes. @throws PageError, ProtocolError */
 async function readClickables(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<ReadonlyMap<number, Clickable>> {
   const { session } = await contexts.context(frameId, by);
   const options = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, by.leftMs) });
@@ -142,7 +142,7 @@ interface Shown {
   clickable: Clickable | undefined;
 }
 
-/** In document order. Recursion would overflow in a deep tree. */
+/** The nodes of all frames in document order, without recursion, which would overflow in a deep tree. */
 function flatten(trees: readonly FrameTree[], nodesMax: number): { shown: Shown[]; isTruncated: boolean } {
   const keyOf = (frameId: string, id: number | string): string => `${frameId} ${id}`;
   const byId = new Map(trees.flatMap(({ frame, nodes }) => nodes.map((node) => [keyOf(frame.id, node.nodeId), node] as const)));

@@ -31,7 +31,7 @@ interface Area extends Box {
 }
 
 interface Screen {
-  /** Of the viewport, in CSS px. */
+  /** The size of the viewport in CSS px. */
   innerWidth: number;
   innerHeight: number;
   /** Device pixels per CSS px. */
@@ -228,9 +228,9 @@ export class Capture {
 const tooLarge = (cause?: unknown): PageError =>
   new PageError('too_large', 'The screenshot is too large. Capture a smaller area, or use JPEG with a lower quality.', { cause });
 
-/** Of a file in base64, at least. */
+/** The minimum number of bytes of a file whose base64 text has this length. */
 const base64Bytes = ({ length }: { length: number }): number => (length / 4) * 3 - 2;
-/** Decoded at once, in about a millisecond; four characters are three bytes. */
+/** Groups of four characters (three bytes) that are decoded at once, in about a millisecond. */
 const decodedQuartets = 256 * 1024;
 
 function* decodeBase64(text: Buffer): Generator<void, Buffer> {
@@ -244,7 +244,7 @@ function* decodeBase64(text: Buffer): Generator<void, Buffer> {
   return Buffer.concat(parts);
 }
 
-/** In CSS px; ends at a device pixel if such a height is near. */
+/** The maximum height of a tile in CSS px; a height that ends at a device pixel if one is near. */
 function tileHeightMax(format: ScreenshotOptions['format'], width: number, scale: number): number {
   const heightMax = Math.max(1, Math.floor(Math.min(heightPxMax[format], tilePixelsMax / (width * scale)) / scale));
   for (let height = heightMax; height > Math.max(0, heightMax - 100); height -= 1)
@@ -294,7 +294,7 @@ const scrollToScreen = `async (screen, limitMs) => {
   return { more: scrollY + innerHeight < scrollHeight - 1 && scrollY >= (screen - 1) * innerHeight };
 }`;
 
-/** What a timer of the page brings 300 ms after it came into view. The time is the page's own, so it is not scaled. */
+/** How long to wait for changes: some pages' timers bring content 300 ms after it came into view. Not scaled: it is the page's own time. */
 const changesMs = 350;
 const changesMsMax = 2000;
 
@@ -335,7 +335,7 @@ const restoreScroll = `async (x, y, limitMs) => {
   await (${waitForImages})(limitMs);
 }`;
 
-/** Where the page's own scripts do not see it: in the world of the worker's scripts. */
+/** A global variable of the isolated context of the worker's scripts, which the page's own scripts do not see. */
 const changesKey = 'berthScrollChanges';
 
 /**

@@ -8,7 +8,7 @@ import { scriptTimes } from './script-times.ts';
 const commandMsMax = 5000;
 const sourcesMax = 500;
 const urlCharsMax = 2048;
-/** Of the samples of what runs, in µs: a share of a percent of a page's time. */
+/** Interval of the CPU samples in µs, at which sampling costs less than a percent of a page's time. */
 const samplingInterval = 2000;
 
 type ScriptRange = Protocol.Profiler.CoverageRange;
@@ -44,7 +44,7 @@ export class Coverage {
     ]).catch(() => signal.throwIfAborted());
   }
 
-  /** Of the current page; ends the collection. Empty where the browser does not answer. */
+  /** Ends the collection and returns the coverage of the current page. Empty where the browser does not answer. */
   async take(signal: AbortSignal): Promise<SourceCoverage[]> {
     const options = { sessionId: this.#sessionId, signal, timeoutMs: commandMsMax };
     const [profile, scripts, rules] = await Promise.all([
@@ -121,7 +121,7 @@ interface Point {
 
 const lengthOf = ({ startOffset, endOffset }: ScriptRange): number => endOffset - startOffset;
 
-/** At one offset, ends come before starts; the longer range starts first and ends last. */
+/** Sorts by offset. At one offset, ends come before starts; the longer range starts first and ends last. */
 function inNestingOrder(one: Point, other: Point): number {
   if (one.offset !== other.offset) return one.offset - other.offset;
   if (one.isStart !== other.isStart) return one.isStart ? 1 : -1;

@@ -25,10 +25,10 @@ export function isSaved(headers: Headers): boolean {
   return isAttachment(headers) || (type === 'application' && !shownSubtypes.has(subtype.split('+').at(-1) ?? ''));
 }
 
-/** Of `application`, browsers show few. */
+/** The few subtypes of `application` that browsers show. */
 const shownSubtypes: ReadonlySet<string> = new Set(['json', 'xml', 'pdf', 'javascript', 'x-javascript', 'ecmascript']);
 
-/** The last one counts. */
+/** The media type. The last header counts. */
 const mediaType = (headers: Headers): string | undefined =>
   headers
     .findLast(({ name }) => name.toLowerCase() === 'content-type')

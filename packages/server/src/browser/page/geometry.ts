@@ -61,7 +61,7 @@ export class Geometry {
     this.#contexts = contexts;
   }
 
-  /** From the main frame to this one. @throws PageError `frame_detached` */
+  /** The frames from the main frame to this one. @throws PageError `frame_detached` */
   async framePath(frameId: string, by: Deadline): Promise<FrameStep[]> {
     const main: FrameStep = { frameId: this.#frames.tab.id, toMain: identity, owner: null };
     const steps = [main];
@@ -134,5 +134,5 @@ export function boundsOf(quads: readonly (readonly number[])[], toMain: Affine):
   return width > 0 || height > 0 ? { x, y, width, height } : null;
 }
 
-/** Without spreading: an element may have more quads than a call can have arguments. */
+/** The minimum. `Math.min(...values)` would fail: an element may have more quads than a call can have arguments. */
 const smallest = (values: readonly number[]): number => values.reduce((least, each) => Math.min(least, each), Infinity);

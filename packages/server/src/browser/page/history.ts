@@ -80,7 +80,7 @@ class HistoryWatch {
   /** The failure, until the browser's error page is committed. */
   #failed: NavigationError | null = null;
   readonly #reached = new Map<string, Set<string>>();
-  /** Of a navigation until `networkidle`. */
+  /** The open requests that a `networkidle` navigation waits for; null for one that waits for another event. */
   #requests: OpenRequests | null = null;
   #loaderId: string | null = null;
   #bodyError: string | null = null;

@@ -155,19 +155,19 @@ export class PageError extends Error {
 }
 
 export interface AccessibilityNode {
-  /** As the browser names it, such as `button` or `StaticText`. */
+  /** The role by the browser's name, such as `button` or `StaticText`. */
   role: string;
   name: string;
   value: string;
-  /** Those that are set, such as `checked` and `level`; `clickable` where only the page says that it can be clicked. */
+  /** The states that are set, such as `checked` and `level`; `clickable` where only the page says that it can be clicked. */
   states: Record<string, string>;
   depth: number;
-  /** Of a node that takes the focus or clicks. The caller releases it. */
+  /** The element of a node that takes the focus or clicks; null for others. The caller releases it. */
   element: ElementRef | null;
 }
 
 export interface AccessibilityTree {
-  /** In document order. */
+  /** The nodes in document order. */
   nodes: AccessibilityNode[];
   isTruncated: boolean;
   /** Frames that did not answer, are too large or too many. */
@@ -198,9 +198,9 @@ export interface Page {
    * @throws PageError
    */
   call<T>(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<T>;
-  /** Like `call`, in the page's main context, for an expression of the caller. */
+  /** Evaluates an expression of the caller, like `call` but in the page's main context. */
   evaluate<T>(frameId: string, expression: string, options: CallOptions): Promise<T>;
-  /** Like `call`, for a function that returns an element, a list of them, or null. */
+  /** Calls, like `call`, a function that returns an element, a list of them, or null. */
   find(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<ElementRef[]>;
   /** Searches the browser's accessibility tree, through open and closed shadow roots. Returns matches in document order. */
   findByRole(
@@ -212,7 +212,7 @@ export interface Page {
   accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
-  /** Like `contentFrame`, for several elements at once. */
+  /** The result of `contentFrame` for each of several elements. */
   contentFrames(elements: readonly ElementRef[], options: CallOptions): Promise<(FrameRef | null)[]>;
   /** The element that holds a frame; null for the main frame. @throws PageError `frame_detached` */
   frameOwner(frameId: string, options: CallOptions): Promise<ElementRef | null>;

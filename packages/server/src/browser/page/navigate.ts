@@ -113,7 +113,7 @@ class NavigationWatch {
   #stopped = Promise.withResolvers<void>();
   /** Settles when the current document is left, or stays. */
   #left = Promise.withResolvers<void>();
-  /** Of a navigation until `networkidle`. */
+  /** The open requests that a `networkidle` navigation waits for; null for one that waits for another event. */
   #requests: OpenRequests | null = null;
   #ownId: string | null = null;
   #isRepeatable = false;

@@ -77,7 +77,7 @@ export class Network {
     for (const session of this.#deps.frames.sessions()) session.sendNoReply('Network.disable', undefined);
   }
 
-  /** Also waits for the document itself, whose requests may have started before this call. @throws PageError `timeout` */
+  /** Waits until the network is idle, and the document, whose requests may have started before. @throws PageError `timeout` */
   async idle(options: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
     const { connection, frames } = this.#deps;
     const by = new Deadline(options);

@@ -61,7 +61,7 @@ export interface NetworkEntry {
 
 /** Limits of recording traffic with bodies. */
 export interface TrafficLimits {
-  /** Of one body; 0: none are read. */
+  /** Maximum bytes of one body; 0: no body is read. */
   bodyBytesMax: number;
   totalBytesMax: number;
   /** WebSocket messages and server-sent events. */
@@ -70,19 +70,19 @@ export interface TrafficLimits {
 
 export interface TrafficMessage {
   type: 'send' | 'receive';
-  /** In seconds of the browser's clock. */
+  /** Seconds of the browser's clock. */
   time: number;
   opcode: number;
   data: string;
 }
 
-/** Of a script or a style sheet. */
+/** How much of a script or a style sheet was used. */
 export interface SourceCoverage {
   url: string;
   type: 'js' | 'css';
   totalBytes: number;
   usedBytes: number;
-  /** How long a script has run on the main thread of the page; null of a style sheet, and where it is not known. */
+  /** How long a script has run on the main thread of the page; null for a style sheet, and where it is not known. */
   scriptMs: number | null;
 }
 
@@ -97,7 +97,7 @@ export interface ObservedError {
 export interface SiteCookie {
   name: string;
   value: string;
-  /** With a leading dot where it includes subdomains. */
+  /** The domain, with a leading dot where it includes subdomains. */
   domain: string;
 }
 
@@ -120,7 +120,7 @@ export interface Observation {
   readonly dropped: { readonly bodies: number; readonly bytes: number; readonly messages: number };
   /** Call before each load. */
   startPage(options: { signal: AbortSignal }): Promise<void>;
-  /** Of the page that was loaded last. */
+  /** Returns the coverage and errors of the page that was loaded last. */
   takePage(options: { signal: AbortSignal }): Promise<{ coverage: SourceCoverage[]; errors: ObservedError[] }>;
   /** Resolves when the bodies of complete requests are read, at most after `withinMs`. */
   bodiesRead(withinMs: number): Promise<void>;
@@ -137,9 +137,9 @@ export interface EntryDetails {
   requestBody: string | null;
   responseBody: { text: string; isBase64: boolean } | null;
   security: { protocol: string; issuer: string; subjectName: string; validTo: number; sanCount: number } | null;
-  /** Of a WebSocket. */
+  /** The messages of a WebSocket. */
   messages: TrafficMessage[];
-  /** Of an `EventSource`. */
+  /** The events of an `EventSource`. */
   events: { time: number; eventName: string; eventId: string; data: string }[];
 }
 
@@ -159,9 +159,9 @@ export interface CapturedBody {
 }
 
 export interface LoadRequest extends NavigationRequest {
-  /** Also shows content other than HTML, where the browser can; otherwise its body is returned and nothing is shown. */
+  /** Whether content other than HTML is also shown, where the browser can; otherwise its body is returned and nothing is shown. */
   showAnything: boolean;
-  /** Also retains the body of a page for `documentBody`. The page is then shown once the body is complete. */
+  /** Whether the body of a page is kept for `documentBody`. The page is then shown once the body is complete. */
   keepBody: boolean;
   /** The caller reads title and URL from the page: the result's may then be slightly stale. */
   readsPage: boolean;

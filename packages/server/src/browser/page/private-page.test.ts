@@ -97,7 +97,7 @@ describe('a private page', { timeout: 180_000 }, () => {
   const load = (path: string, options?: Partial<LoadRequest>, settings?: Partial<PrivateSettings>): Promise<LoadResult> =>
     visit((page) => page.load(requestFor(path, options), { signal }), settings);
 
-  /** Without the browser's own wish for an icon, which comes when it likes. */
+  /** The page's requests without those of the browser for an icon, which come at any time. */
   const requestsOf = (page: PrivatePage): NetworkEntry[] => page.network().entries.filter((entry) => !entry.url.endsWith('/favicon.ico'));
 
   it('returns the document as the network delivered it', async () => {

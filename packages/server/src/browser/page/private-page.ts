@@ -321,7 +321,7 @@ export class FetchedPage implements PrivatePage {
     return { data: Buffer.concat(pieces), truncated };
   }
 
-  /** For an error without a body the browser shows its own error page, which is not part of the response. */
+  /** Removes the browser's own error page, shown for an error without a body: it is not part of the response. */
   async #clearErrorPage(): Promise<void> {
     const { connection, tab } = this.#deps;
     const leftMs = this.#readByMs() - systemClock.monotonicMs();
@@ -379,7 +379,7 @@ export class FetchedPage implements PrivatePage {
 const isOfPage = (other: Tab | undefined, tab: Tab): boolean =>
   other !== undefined && (tab.isPrivate ? other.contextId === tab.contextId : other === tab);
 
-/** As the browser reports it in requests. */
+/** The URL without its fragment, as the browser reports it in requests. */
 function urlWithoutFragment(url: string): string {
   const parsed = URL.parse(url);
   if (parsed) parsed.hash = '';

@@ -5,12 +5,12 @@ import * as quiet from '../../page-scripts/quiet.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { PageError, type Page } from './model.ts';
 
-/** For content that a timer brings 300 ms after the load. Not scaled: pages mean the time itself. */
+/** How long after the load a page's timers may bring content: some do after 300 ms. Not scaled: it is the page's own time. */
 const timersMs = 350;
 const quietMs = 50;
-/** A page that never is quiet, such as one with a clock, is read then. */
+/** Maximum wait: a page that never is quiet, such as one with a clock, is read then. */
 const withinMsMax = 1000;
-/** A page that does not answer is captured as it is. */
+/** Maximum wait for an answer of the page. One that does not answer is captured as it is. */
 const answerMsMax = 500;
 
 /** `leftMs` is what may be spent; `isFresh`: the page has received something since its load. */

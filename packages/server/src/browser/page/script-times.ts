@@ -1,7 +1,7 @@
 /** How long each script of a page has run on its main thread. */
 import type { Protocol } from 'devtools-protocol';
 
-/** In ms by the URL of a script, with what it calls of the browser; null without a profile. */
+/** The run time of scripts in ms by URL, with that of the browser's functions that they call; null without a profile. */
 export function scriptTimes(profile: Protocol.Profiler.Profile | undefined): Map<string, number> | null {
   if (!profile) return null;
   const { nodes, samples = [], timeDeltas = [] } = profile;
@@ -15,7 +15,7 @@ export function scriptTimes(profile: Protocol.Profiler.Profile | undefined): Map
   return times;
 }
 
-/** Of each node its own URL, or that of the script that called it. */
+/** The URL of each node by its id: its own, or that of the script that called it. */
 function urlsOf(nodes: readonly Protocol.Profiler.ProfileNode[]): Map<number, string> {
   const urls = new Map<number, string>();
   // Parents come before their children.

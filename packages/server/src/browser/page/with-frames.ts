@@ -16,9 +16,9 @@ const depthMax = 5;
 const groupSize = 6;
 /** A frame's HTML in UTF-8. */
 const frameBytesMax = 1024 * 1024;
-/** Of one frame, with the wait for what its scripts show. */
+/** Maximum time to read one frame, with the wait for what its scripts show. */
 const frameMsMax = 1500;
-/** Of all frames: a page of frames that hang must not take the caller's time. */
+/** Maximum time to read all frames: a page of frames that hang must not take the caller's time. */
 const allMsMax = 4000;
 
 /** The browser's own page about a frame that did not load is no text of the page. */
@@ -38,7 +38,7 @@ export interface SnapshotReading {
   visibleOnly: boolean;
   /** Limit of the HTML in UTF-8, with all frames. */
   maxBytes: number;
-  /** Of the document that the snapshot is of. */
+  /** The frame of the document that the snapshot is of. */
   frameId: string;
   signal: AbortSignal;
   leftMs: number;

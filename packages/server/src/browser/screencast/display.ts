@@ -6,7 +6,7 @@ import { displaySize, type Vm } from '../../runtime/runtime.ts';
 type Size = Pick<Viewport, 'width' | 'height'>;
 
 export class Display {
-  /** Without a display the size of a browser window is set directly. */
+  /** Whether the machine has a display; without one the size of a browser window is set directly. */
   readonly isAvailable: boolean;
   readonly #vm: Pick<Vm, 'resizeDisplay'>;
   readonly #log: Log;

@@ -17,10 +17,10 @@ export interface ScreencastFrame {
 
 /** What a client can use. The browser draws for the largest demand of all clients. */
 export interface ScreencastDemand {
-  /** In pixels of the image; integers. */
+  /** The maximum size of the image in pixels; integers. */
   maxWidth: number;
   maxHeight: number;
-  /** JPEG, 1…100. */
+  /** JPEG quality, 1…100. */
   quality: number;
   framesPerSecond: number;
 }

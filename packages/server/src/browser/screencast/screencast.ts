@@ -37,7 +37,7 @@ interface LastFrame {
 
 export class Screencast {
   readonly #deps: ScreencastDeps;
-  /** With the newest frame until the client has taken it, then null. */
+  /** The clients with the newest frame for each, null once the client has taken it. */
   readonly #clients = new Map<ScreencastClient, ScreencastFrame | null>();
   #current: TabScreencast | null = null;
   #lastFrame: LastFrame | null = null;

@@ -10,13 +10,13 @@ import type { ScreencastDemand, ScreencastFrame } from './model.ts';
 const framesInFlightMax = 2;
 /** Frames that were drawn or arrived closer than this may have been in flight together; what was drawn meanwhile is dropped. */
 const burstGapMs = 300;
-/** If the page still changed, the next frame would have come by then. */
+/** How long to wait for the frame that comes next if the page still changes, before a restart. */
 const missedAfterMs = 250;
-/** A restart may itself cause such frames: each in a row doubles the delay, up to 2^5 times. */
+/** A restart may itself cause frames in flight together: each in a row doubles the delay, up to 2^5 times. */
 const doublingsMax = 5;
-/** The first frame comes within some tens of ms; a page that had nothing to show yet is restarted. */
+/** How long to wait for the first frame, which comes within some tens of ms; a page that had nothing to show yet is restarted. */
 const firstFrameMs = 1000;
-/** On a busy machine it takes longer, and a restart drops it: each in a row doubles the time for it, up to 2^3 times. */
+/** A busy machine takes longer for its first frame, and a restart drops it: each in a row doubles the wait, up to 2^3 times. */
 const firstFrameDoublingsMax = 3;
 /** Far above an image of the largest size in the best quality, as base64. */
 const frameCharsMax = 32 * 1024 * 1024;
@@ -52,7 +52,7 @@ export class TabScreencast {
   #nextAckAtMs = 0;
   #lastFrameAtMs = -Infinity;
   #lastDrawnAtMs = -Infinity;
-  /** From drawing, by the browser's clock, to arrival, by ours: at least the difference between the clocks. */
+  /** The least time from a frame's drawing (browser's clock) to its arrival (our clock): at least the difference of the clocks. */
   #leastDelayMs = Infinity;
   #restartedAtMs = -Infinity;
   /** Consecutive restarts without a longer run of frames. */
@@ -61,9 +61,9 @@ export class TabScreencast {
   #earlierStart = 0;
   /** Whether the last state may have been dropped. */
   #mayHaveMissed = false;
-  /** Since the last start. */
+  /** Whether the page was resized since the last start. */
   #isResized = false;
-  /** Of the newest frame, by the browser's clock. */
+  /** When the newest frame was drawn, by the browser's clock. */
   #newestTimestamp = 0;
   #ackTimer: NodeJS.Timeout | undefined;
   #restartTimer: NodeJS.Timeout | undefined;
@@ -127,7 +127,7 @@ export class TabScreencast {
     }, afterMs).unref();
   }
 
-  /** After a resize the browser sometimes sends no frame, or only one of the old size. */
+  /** Schedules a restart: after a resize the browser sometimes sends no frame, or only one of the old size. */
   #onResized(): void {
     this.#isResized = true;
     this.#scheduleRestart(this.#timeoutScale.ms(missedAfterMs));
@@ -155,7 +155,7 @@ export class TabScreencast {
     if (frame) this.#deps.onFrame(frame);
   }
 
-  /** On a busy machine frames that were in flight together arrive far apart: then what counts is when they were drawn, less their delay. */
+  /** The time since the last frame. Frames in flight together may arrive far apart: then that between drawings counts, less the delay. */
   #measureGap({ metadata: { timestamp = 0 } }: Protocol.Page.ScreencastFrameEvent, now: number): number {
     const drawnAtMs = timestamp * 1000;
     const delayMs = now - drawnAtMs;

@@ -84,14 +84,14 @@ export function downloadParams(accept: boolean, downloadsPath: string): Params<'
     : { behavior: 'deny', eventsEnabled: true };
 }
 
-/** For a page, before its first script. */
+/** The commands for a page, sent before its first script. */
 export function pageCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
   const commands = frameCommands(settings, version);
   if (settings.ignoreHttpsErrors) commands.push(commandCall('Security.setIgnoreCertificateErrors', { ignore: true }));
   return commands;
 }
 
-/** For an out-of-process frame. */
+/** The commands for an out-of-process frame. */
 export function frameCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
   const commands = workerCommands(settings, version);
   if (settings.locale) commands.push(commandCall('Emulation.setLocaleOverride', { locale: settings.locale }));
@@ -118,7 +118,7 @@ export function pausedRequestPatterns(
   return patterns;
 }
 
-/** For a worker, which has neither a screen nor a locale of its own. */
+/** The commands for a worker, which has neither a screen nor a locale of its own. */
 export function workerCommands(settings: BrowserSettings, version: BrowserVersion): CommandCall[] {
   const commands: CommandCall[] = [];
   const headers = settings.extraHeaders;

@@ -26,7 +26,7 @@ export interface Tab {
   readonly sessionId: string;
   readonly openerId: string | null;
   readonly contextId: string | undefined;
-  /** In a separate browser context that is invisible to callers. */
+  /** Whether the tab is in a separate browser context that is invisible to callers. */
   readonly isPrivate: boolean;
   readonly createdAt: Date;
   url: string;
@@ -41,7 +41,7 @@ export interface Tab {
   viewport: BrowserSettings['viewport'] | null;
   /** Set if its opener asked for one. */
   popupSize: PopupSize | null;
-  /** With the size of its page outside of an emulation. Only where there is no display. */
+  /** The browser window, with the size of its page outside of an emulation. Null where there is a display. */
   window: { id: number; width: number; height: number } | null;
   /** Answers this page's dialogs; without it they are dismissed. */
   onDialog: ((dialog: Dialog) => DialogAnswer) | null;
@@ -53,11 +53,11 @@ export interface Tab {
   isClients: boolean;
   /** Whether the page is visible and focused wherever the tab is. */
   isFocusEmulated: boolean;
-  /** To be called with each command that drives the page. */
+  /** Must be called with each command that drives the page. */
   onDriven: () => void;
   /** Number of listeners that need network events. */
   networkWatchers: number;
-  /** Of navigations that have none of their own, as a header that a step has set. */
+  /** The `Referer` of navigations that have none of their own: the header that a step has set. */
   referer: string | undefined;
   /** What the page's process keeps of requests and responses for `Network` commands. */
   networkBuffers: Readonly<NetworkBuffers>;
