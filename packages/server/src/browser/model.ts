@@ -17,7 +17,7 @@ export interface BrowserSettings {
   locale: string | null;
   timezone: string | null;
   extraHeaders: Readonly<Record<string, string>>;
-  /** Of navigations that have none of their own. */
+  /** The `Referer` of navigations that have none of their own. */
   referer?: string | undefined;
   blockResources: readonly ('image' | 'media' | 'font' | 'stylesheet' | 'websocket')[];
   acceptDownloads: boolean;
@@ -39,7 +39,7 @@ export interface DownloadLimit {
 }
 
 export interface BrowserVersion {
-  /** From `Browser.getVersion`: `Chrome/156.0.…`. */
+  /** The product from `Browser.getVersion`, such as `Chrome/156.0.…`. */
   product: string;
   protocolVersion: string;
   /** `@` and the commit that it was built from. */
@@ -73,7 +73,7 @@ export type BrowserEvent =
 
 /** A finished or running download. */
 export interface DownloadInfo {
-  /** Also the file's name in the machine's folder. */
+  /** The download's id, which is also the file's name in the machine's folder. */
   id: string;
   url: string;
   /** The site's file name without characters that are unsafe in a file system. */

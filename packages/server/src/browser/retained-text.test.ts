@@ -57,7 +57,7 @@ const pageTab = (targetId: string, url = 'http://site.test/'): Tab =>
     { targetId, type: 'page', title: '', url, attached: true, canAccessOpener: false },
     { isPrivate: false, createdAt: new Date() },
   );
-/** After a navigation, because a page that writes more in a second is muted until the next. */
+/** Events of a console line after a navigation: a page that writes more in a second is muted until the next navigation. */
 const lineOf = (index: number): object[] => [
   { method: 'Page.frameNavigated', params: { frame: { id: 'F', loaderId: 'L', url: '' } }, sessionId: session },
   {

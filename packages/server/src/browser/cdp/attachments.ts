@@ -19,13 +19,13 @@ export interface Attachment<C> {
   isHidden: boolean;
   /** Its client has enabled the events of this page, and so handles its dialogs. */
   isWatchingPage: boolean;
-  /** Of its `Target.setAutoAttach`, if that pauses new targets. */
+  /** The filter of its `Target.setAutoAttach`, if that pauses new targets; otherwise null. */
   autoAttachFilter: readonly TargetFilterEntry[] | null;
   readonly replies: ClientReplies;
   readonly backlog: Backlog;
 }
 
-/** Without a filter, Chromium attaches to all but these. */
+/** The filter that Chromium uses where none is given: it attaches to all targets but these. */
 const defaultFilter: readonly TargetFilterEntry[] = [{ type: 'browser', exclude: true }, { type: 'tab', exclude: true }, {}];
 
 /** The first entry that names the type decides (`Target.TargetFilter`). */
@@ -77,7 +77,7 @@ export class Attachments<C> {
     return above ? this.pageOf(above) : null;
   }
 
-  /** Of a page, its frames and its workers. */
+  /** The attachments of a page, its frames and its workers. */
   ofPage(targetId: string): Attachment<C>[] {
     return [...this.#bySession.values()].filter((each) => this.pageOf(each) === targetId);
   }

@@ -4,7 +4,7 @@
  * is only known from its reply.
  */
 
-/** Of all clients of a session together. Test runners open one for each test and close it again. */
+/** Maximum contexts of all clients of a session together. Test runners open one for each test and close it again. */
 const contextsMax = 32;
 /** Replies to these commands are short. */
 const replyBytesMax = 4096;
@@ -30,7 +30,7 @@ export class ClientContexts<C extends object> {
   /** Contexts that stay, and whose reply nobody read. */
   #unknown = 0;
 
-  /** How many more may be created. */
+  /** How many more contexts may be created. */
   get free(): number {
     let creating = this.#unknown;
     for (const { calls } of this.#owners.values()) creating += calls.filter(({ contextId }) => contextId === null).length;

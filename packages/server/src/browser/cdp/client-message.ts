@@ -9,7 +9,7 @@ export interface ClientMessage {
   method: string;
   params: Record<string, unknown>;
   sessionId: string | undefined;
-  /** Of a large message, whose `params` have marks in their places. */
+  /** The long texts of a large message; its `params` have marks in their places. */
   texts?: LongTexts;
 }
 
@@ -48,7 +48,7 @@ export function toMessage(value: unknown, length = Infinity): ClientMessage | Me
   return { id, method, params: params as Record<string, unknown>, sessionId };
 }
 
-/** Where libraries write it, so that the call fails and does not wait. */
+/** The id at the start of a message, where libraries write it, so that the call fails and does not wait. */
 export function idAtHead(raw: Buffer): number | undefined {
   const [, id] = /^\{"id":(\d{1,9}),/.exec(raw.slice(0, 32).toString()) ?? [];
   return id === undefined ? undefined : Number(id);

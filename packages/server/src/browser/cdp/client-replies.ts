@@ -27,7 +27,7 @@ export function replyIdOf(frame: Buffer): number | undefined {
 /** Whether a message answers a command with a negative id, such as the worker's own on a client's session. */
 export const isNegativeReply = (frame: Buffer): boolean => frame[replyStart.length] === 0x2d && isReply(frame);
 
-/** Of one DevTools session. A reply that has no change passes unparsed. */
+/** The changes to the replies of one DevTools session. A reply that has no change passes unparsed. */
 export class ClientReplies {
   readonly #changes = new Map<number, ReplyChange>();
 
@@ -60,13 +60,13 @@ export const noSuchTarget = { code: -32602, message: 'No target with given id fo
 export const toError = ({ id, sessionId }: Reply, error: Reply['error'] & object): Reply =>
   sessionId === undefined ? { id, error } : { id, error, sessionId };
 
-/** To `Target.getTargets`. */
+/** The reply to `Target.getTargets` without the targets that are left out. */
 export function withoutTargets(reply: Reply, isLeftOut: (info: TargetInfo) => boolean): Reply {
   const targetInfos = reply.result?.['targetInfos'] as TargetInfo[] | undefined;
   return targetInfos ? { ...reply, result: { targetInfos: targetInfos.filter((info) => !isLeftOut(info)) } } : reply;
 }
 
-/** To `Target.getTargetInfo`. */
+/** The reply to `Target.getTargetInfo`; an error for a hidden target. */
 export function withoutHiddenTarget(reply: Reply): Reply {
   const info = reply.result?.['targetInfo'] as TargetInfo | undefined;
   return info && isHidden(info) ? toError(reply, noSuchTarget) : reply;

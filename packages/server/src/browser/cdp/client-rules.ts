@@ -118,7 +118,7 @@ function toMachinePath(path: unknown, { downloadsPath, uploadPath }: RuleContext
   return isInFolder(path, downloadsPath) ? path : uploadPath(fileNameOf(path));
 }
 
-/** Also of a client on Windows. */
+/** The file name at the end of a path, also of a client on Windows. */
 const fileNameOf = (path: string): string => path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 
 const refuseFile = (path: unknown): RuleDecision =>

@@ -14,7 +14,7 @@ let shared: Launched;
 let launched: Launched;
 let bridge: Bridge;
 
-// As in a machine: a page may open several popups at once.
+// Launches a browser that, as in a machine, lets a page open several popups at once.
 const launchBrowser = (): Promise<Launched> => launch({ flags: ['--disable-popup-blocking'] });
 
 /** Prepares one fresh tab, without clients. */
@@ -29,7 +29,7 @@ async function use(chosen: Launched): Promise<void> {
   bridge = await openBridge(launched.browser);
 }
 
-/** For a test that ends its browser, or leaves contexts in it. */
+/** Gives a browser of its own to a test that ends it, or leaves contexts in it. */
 async function useOwnBrowser(t: TestContext): Promise<void> {
   await bridge.close();
   const own = await launchBrowser();

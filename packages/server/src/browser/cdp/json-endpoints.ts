@@ -13,7 +13,7 @@ export interface VersionDocument {
   webSocketDebuggerUrl: string;
 }
 
-/** For `/json/version`. `webSocketDebuggerUrl` is the session's, as the caller can reach it. */
+/** The reply to `/json/version`. `webSocketDebuggerUrl` is the session's, as the caller can reach it. */
 export function versionDocument(version: BrowserVersion, webSocketDebuggerUrl: string): VersionDocument {
   return {
     Browser: version.product,
@@ -25,7 +25,7 @@ export function versionDocument(version: BrowserVersion, webSocketDebuggerUrl: s
   };
 }
 
-/** As Chromium writes it, `537.36 (@commit)`: ChromeDriver refuses a browser without the commit. */
+/** The version as Chromium writes it, `537.36 (@commit)`: ChromeDriver refuses a browser without the commit. */
 function engineVersion({ userAgent, revision }: BrowserVersion): string {
   const version = /AppleWebKit\/([\d.]+)/.exec(userAgent)?.[1] ?? '';
   return version && revision ? `${version} (${revision})` : version;
@@ -40,7 +40,7 @@ export interface TargetDocument {
   webSocketDebuggerUrl: string;
 }
 
-/** For `/json/list`, oldest first. Every entry has the session's one URL: clients attach to pages over it. */
+/** The reply to `/json/list`, oldest tab first. Every entry has the session's one URL: clients attach to pages over it. */
 export function listDocument(tabs: readonly TabInfo[], webSocketDebuggerUrl: string): TargetDocument[] {
   // A person may have a new tab of the window open, which clients cannot attach to.
   const visible = tabs.filter(({ url }) => !isHiddenAddress(url));

@@ -26,9 +26,9 @@ const depthMax = paramsDepthMax + 2;
 
 const quote = 0x22;
 const backslash = 0x5c;
-/** Outside of strings, what opens or follows a value. */
+/** Whether a byte outside of strings opens or follows a value. */
 const opensValue = (byte: number): boolean => byte === 0x2c || byte === 0x5b || byte === 0x7b;
-/** After a backslash, as JSON has it. */
+/** The bytes that JSON allows after a backslash. */
 const escapes = new Set(Buffer.from('"\\/bfnrtu'));
 
 /** The message without its long texts, or the error for it. Never rejects. */
@@ -73,7 +73,7 @@ const notJson = 'JSON: the message cannot be parsed';
 class Reader {
   readonly #raw: Buffer;
   readonly #texts: LongTexts;
-  /** What is left, up to `#takenTo`. */
+  /** The parts of the message that are left, up to `#takenTo`. */
   readonly #parts: (string | Buffer)[] = [];
   #restBytes = 0;
   #takenTo = 0;

@@ -37,7 +37,7 @@ import { Resumption, type Resume } from './resumption.ts';
 
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;
-/** Of the worker's own commands on clients' sessions. No client can send it. */
+/** The id of the worker's own commands on clients' sessions. No client can send it. */
 const ownCommandId = -(2 ** 31);
 
 interface Tracked {
@@ -86,10 +86,10 @@ export class Multiplexer {
   readonly #resumption = new Resumption<Client>();
   readonly #hiddenFrames: HiddenFrames;
   readonly #clients = new Set<Client>();
-  /** Of all clients together, so that a session with many has no more than one with one. */
+  /** The turn budget of all clients together, so that many clients get no more than one. */
   readonly #turn = new TurnBudget();
   readonly #contexts = new ClientContexts<Client>();
-  /** What is done for each command whose effects, or whose reply, are of interest here. */
+  /** The functions for the commands whose effects, or whose replies, are of interest here. */
   readonly #trackers = new Map<string, (command: Tracked) => void>(
     Object.entries({
       'Browser.setContentsSize': ({ params }) => this.#deps.onWindowChanged({ windowId: params['windowId'] }),
@@ -278,7 +278,7 @@ export class Multiplexer {
     return false;
   }
 
-  /** For a frame that did not become one of the browser's own. */
+  /** Tells the client of a frame that did not become one of the browser's own. */
   #announce(attachment: Attachment<Client>, targetInfo: TargetInfo): void {
     attachment.isHidden = false;
     this.#sendTarget(attachment, 'Target.attachedToTarget', { targetInfo, waitingForDebugger: false });
@@ -296,7 +296,7 @@ export class Multiplexer {
       this.#send(client, JSON.stringify({ method: 'Page.frameDetached', params: { frameId, reason: 'remove' }, sessionId: parent }));
   }
 
-  /** Also resumes the target, which nobody else may. */
+  /** Detaches from a target, which also resumes it: nobody else may. */
   #detach(parent: string, sessionId: string): void {
     this.#connection.forward(
       JSON.stringify({ id: ownCommandId, method: 'Target.detachFromTarget', params: { sessionId }, sessionId: parent }),
@@ -393,7 +393,7 @@ export class Multiplexer {
     this.#connection.forward(JSON.stringify({ id: ownCommandId, method: 'Page.crash', params: {}, sessionId }));
   }
 
-  /** To a client that closes its browser, nothing of its own stays open. */
+  /** Disposes of the contexts of a client that closes its browser, so that nothing of its own stays open. */
   #disposeContexts(client: Client): void {
     for (const browserContextId of this.#contexts.takeAll(client)) {
       this.#connection.send('Target.disposeBrowserContext', { browserContextId }).catch((error: unknown) => {

@@ -12,9 +12,9 @@ import { methodStart, originAt, startsWith } from './frame-bytes.ts';
 /** Why the gate recently did not reach a host; null without a failure. */
 export type EgressFailureOf = (host: string, port: number) => RefusalReport | null;
 
-/** To the gate's reply to plain HTTP, and to its refusal of a tunnel. */
+/** The browser's errors for the gate's reply to plain HTTP, and for its refusal of a tunnel. */
 const gateErrors = /net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION|net::ERR_TUNNEL_CONNECTION_FAILED/;
-/** The same of a WebSocket, which has no code. */
+/** The browser's error for a WebSocket that the gate refused, which has no code. */
 const socketError = 'Establishing a tunnel via proxy server failed.';
 
 /** Requests whose address is known. A page that has more of them open loses the reasons of the oldest. */

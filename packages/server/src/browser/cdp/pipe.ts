@@ -16,7 +16,7 @@ const queueBytesMax = 128 * 1024 * 1024;
 /** While more than this is queued, clients are not read. What is queued is written in one turn. */
 const fullBytes = 1024 * 1024;
 
-/** Of most replies and events. What is longer waits for its end. */
+/** Maximum bytes of a message that is checked for its end before its NUL comes; most replies and events are shorter. */
 const wholeBytesMax = 2048;
 
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */

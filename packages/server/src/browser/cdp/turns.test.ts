@@ -10,11 +10,11 @@ import { Multiplexer } from './multiplexer.ts';
 import { FrameSplitter, Pipe } from './pipe.ts';
 
 const frames = 5000;
-/** Of one turn: each takes a third of what a flood may take of it. */
+/** Maximum messages of one turn: each takes a third of the time that a flood may take of it. */
 const worksMax = 20;
 let works = 0;
 
-/** What a message costs: together they would stop the loop for half a second. */
+/** The cost of one message: all of them together would stop the loop for half a second. */
 function work(): void {
   works += 1;
   const startedMs = performance.now();

@@ -6,7 +6,7 @@
  */
 import { PageError } from '../page/model.ts';
 
-/** What fast input queues up for a page that is slow for some seconds. */
+/** Maximum number of waiting inputs: as many as fast input queues up for a page that is slow for some seconds. */
 const waitingMax = 256;
 
 interface Waiting {
@@ -36,7 +36,7 @@ export class InputLane {
     return done !== undefined && this.#waiting.at(-1)?.done === done;
   }
 
-  /** For a pointer move or a turn of the wheel. */
+  /** Queues a pointer move or a turn of the wheel. */
   enqueueMove(send: () => Promise<void>): Promise<void> {
     return this.#add(true, send);
   }

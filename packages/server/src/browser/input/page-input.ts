@@ -239,7 +239,7 @@ class TabKeyboard implements Keyboard {
     return { ...this.#event(key), type: 'keyUp' };
   }
 
-  /** Without a native key code: with one, the key is a shortcut of the browser's window before it is one of the page. */
+  /** The event without a native key code: with one, the key is a shortcut of the browser's window before it is one of the page. */
   #event({ key, code, keyCode, location }: Key): Omit<Params<'Input.dispatchKeyEvent'>, 'type'> {
     return {
       key,

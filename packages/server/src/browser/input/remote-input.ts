@@ -34,7 +34,7 @@ export class TabRemoteInput implements RemoteInput {
   readonly #options: RemoteInputOptions;
   /** While the left button is down a move may start a drag, and later events then need another command. */
   readonly #lane = new InputLane(() => this.#isLeftDown);
-  /** By their `code`, in the order in which they went down. */
+  /** The keys held down, by `code`, in the order in which they went down. */
   readonly #keysHeld = new Map<string, RemoteKeyEvent>();
   readonly #buttonsHeld = new Map<MouseButton, RemoteButtonEvent>();
   #position: Point = { x: 0, y: 0 };

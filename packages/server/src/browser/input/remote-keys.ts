@@ -15,7 +15,7 @@ export interface Key {
   key: string;
   /** `KeyboardEvent.keyCode`, as Windows numbers keys. */
   keyCode: number;
-  /** What it types; empty for a key that types nothing. */
+  /** The text that the key types; empty for a key that types nothing. */
   text: string;
   /** 0 everywhere, 1 left, 2 right, 3 on the keypad. */
   location: 0 | 1 | 2 | 3;
@@ -118,7 +118,7 @@ const aliases: Readonly<Record<string, string>> = {
   option: 'Alt',
 };
 
-/** By `key` and by `code`. Where two keys have the same `key`, the common one is stored under it. */
+/** The keys by `key` and by `code`. Where two keys have the same `key`, the common one is stored under it. */
 const keys = new Map<string, Key>();
 
 function add(key: Key, ...names: string[]): void {

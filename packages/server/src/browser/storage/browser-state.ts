@@ -20,7 +20,7 @@ import {
   type StorageDeps,
 } from './storage.ts';
 
-/** Of an origin, as JSON. Larger ones are rather caches than what a user would miss. */
+/** Maximum characters of an origin's databases as JSON. Larger ones are caches rather than data that a user would miss. */
 const databaseCharsMax = 2 * 1024 * 1024;
 
 const { readDatabases, writeDatabases } = scriptsOf(databaseScripts);

@@ -38,7 +38,7 @@ before(async () => {
     const send = (left: number): void => {
       if (response.destroyed) return;
       if (left <= 0) response.end();
-      // At a pace that leaves time to cancel it, which the browser's reports of its progress set, not its speed.
+      // Sent slowly enough to be cancelled in time, which depends on the browser's progress reports and not on its speed.
       else response.write(Buffer.alloc(Math.min(left, 65_536)), () => setTimeout(send, 1, left - 65_536));
     };
     send(bytes);
@@ -65,7 +65,7 @@ async function download(path: string): Promise<DownloadInfo> {
     undo();
   }
 }
-/** Of what is left in the folder, when the browser has deleted what was cancelled. */
+/** The bytes left in the folder, once the browser has deleted what was cancelled. */
 async function storedBytes(expected: number): Promise<number> {
   const sizeOf = (name: string): number => statSync(join(launched.downloadsPath, name), { throwIfNoEntry: false })?.size ?? 0;
   const sum = (): number => readdirSync(launched.downloadsPath).reduce((all, name) => all + sizeOf(name), 0);

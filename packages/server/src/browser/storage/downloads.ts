@@ -5,7 +5,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { BrowserEvent, DownloadInfo, DownloadLimit } from '../model.ts';
 
-/** Per session; older ones stay in the machine's folder but are not listed. */
+/** Maximum downloads listed per session; older ones stay in the machine's folder. */
 const downloadsMax = 500;
 /** A machine's folder is on the host's disk. */
 const unlimited: DownloadLimit = { bytesMax: 1024 ** 3, resize: () => true };
@@ -24,7 +24,7 @@ export class Downloads {
   readonly #connection: Connection;
   readonly #deps: DownloadsDeps;
   readonly #downloads = new Map<string, DownloadInfo & { isPrivate: boolean }>();
-  /** Of completed files that are listed no more. */
+  /** The bytes of completed files that are no longer listed. */
   #forgottenBytes = 0;
 
   constructor(connection: Connection, options: DownloadsDeps) {

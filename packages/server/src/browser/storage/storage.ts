@@ -29,7 +29,7 @@ export const readLocalStorage = `() => {
   }
 }`;
 
-/** As JSON, whose escapes keep NUL and unpaired surrogates on the path to the page. */
+/** Takes the items as JSON, whose escapes keep NUL and unpaired surrogates on the path to the page. */
 export const writeLocalStorage = `(json, origin) => {
   if (location.origin !== origin) throw new Error('another origin');
   for (const { name, value } of JSON.parse(json)) localStorage.setItem(name, value);

@@ -26,7 +26,7 @@ export class ActiveTab {
     tab.activation = this.#activations;
   }
 
-  /** After the active tab closed: the one of these that was active most recently. */
+  /** Called when the active tab has closed: makes that of these tabs active that was so most recently. */
   replace(open: readonly Tab[]): void {
     const tab = lastActive(open);
     if (tab) this.set(tab);
@@ -43,6 +43,6 @@ export class ActiveTab {
   }
 }
 
-/** Of tabs that never were active, the newest. */
+/** The tab that was active most recently; of tabs that never were active, the newest. */
 const lastActive = (tabs: readonly Tab[]): Tab | undefined =>
   tabs.reduce<Tab | undefined>((latest, tab) => (latest && latest.activation > tab.activation ? latest : tab), undefined);

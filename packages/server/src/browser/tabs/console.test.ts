@@ -231,7 +231,7 @@ describe('the console', { timeout: 180_000 }, () => {
   });
 });
 
-/** By messages alone: a browser takes no longer for its reply than a millisecond, unless its machine is busy. */
+/** Tested with messages alone: a browser takes at most a millisecond for its reply, unless its machine is busy. */
 describe('a page that navigates before it has replied that it reports its lines', () => {
   it('has the lines of its new document reported, and not those of the one before', async () => {
     const [near, far] = duplexPair();

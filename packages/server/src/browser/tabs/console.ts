@@ -156,7 +156,7 @@ export class Console {
     return Promise.all([this.#send('Console.enable', sessionId), this.#send('Log.enable', sessionId)]);
   }
 
-  /** For a target that already has a document. */
+  /** Enables the reports for a target that already has a document. */
   async #enableLate(sessionId: string): Promise<void> {
     this.#replayingSessions.add(sessionId);
     await this.#enable(sessionId);

@@ -14,7 +14,7 @@ const replies = {
     <script>drawn = 0; const next = () => { drawn += 1; requestAnimationFrame(next); }; next();</script>`,
   '/outer': `<title>outer</title><iframe src="{other}/moving"></iframe>`,
 };
-/** In a second. A covered page has one, after its first three. */
+/** Minimum frames in a second of a page that is drawn. A covered page has one, after its first three. */
 const framesMin = 10;
 
 let pages: Pages;
@@ -56,7 +56,7 @@ const closeOthers = async (): Promise<void> => {
   for (const { tabId } of browser.tabs()) if (tabId !== covered) await browser.closeTab(tabId, call());
 };
 const readFrames = (): Promise<number> => browser.page(covered).evaluate<number>(covered, 'drawn', call());
-/** Of the covered page, in a second in which it is asked for nothing else. */
+/** The frames of the covered page in a second in which nothing else is asked of it. */
 const framesInASecond = async (): Promise<number> => {
   const first = await readFrames();
   await sleep(1000);

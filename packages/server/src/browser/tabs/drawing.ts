@@ -19,7 +19,7 @@ const smallest: Params<'Page.startScreencast'> = { format: 'jpeg', quality: 1, m
 
 interface DrawingDeps {
   log: Log;
-  /** Where there is one, people may choose tabs. */
+  /** The display. Where there is one, people may choose tabs. */
   display: Pick<Display, 'isAvailable'>;
   /** Whether it shares its window. */
   hasNeighbour(tab: Tab): boolean;
@@ -30,9 +30,9 @@ interface DrawingDeps {
 export class Drawing {
   readonly #connection: Connection;
   readonly #deps: DrawingDeps;
-  /** When they were last driven, in monotonic ms. */
+  /** When the tabs were last driven, in monotonic ms. */
   readonly #drawn = new Map<Tab, number>();
-  /** By browser context, each of which has a window. Not there where the browser, a page or a person may have chosen another. */
+  /** The front tab by browser context, each of which has a window. Absent where the browser, a page or a person may have chosen another. */
   readonly #fronts = new Map<string | undefined, Tab>();
 
   constructor(connection: Connection, deps: DrawingDeps) {

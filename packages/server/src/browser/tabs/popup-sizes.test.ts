@@ -77,9 +77,9 @@ describe('popups that ask for a size', { timeout: 180_000 }, () => {
   });
   afterEach(() => bridge.close());
 
-  /** What the opener reads at once may be the size from before. */
+  /** Opens a popup without reading its size, because the opener may get the previous one at first. */
   const open = (features: string): string => `void window.open('/child', '', '${features}')`;
-  /** Of the first script, and later. */
+  /** The sizes that the first script read, and those of now. */
   const sizes = '[first.inner, innerWidth, innerHeight]';
 
   it('have it without a client, beside tabs with the viewport of the session', async () => {

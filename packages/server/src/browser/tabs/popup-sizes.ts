@@ -17,7 +17,7 @@ interface Opening {
 
 /** The smallest that a page gets, as in other browsers. */
 const sideMin = 100;
-/** Of one page, whose windows did not come. */
+/** Maximum openings kept of one page whose windows did not come. */
 const openingsMax = 16;
 
 export class PopupSizes {

@@ -106,7 +106,7 @@ export class Preparation {
     await Promise.all(sent);
   }
 
-  /** For an out-of-process frame or a worker. */
+  /** Sends the settings to an out-of-process frame or a worker. */
   prepareChild(
     sessionId: string,
     type: string,
@@ -197,7 +197,7 @@ export class Preparation {
 }
 
 export const resumeCommand = commandCall('Runtime.runIfWaitingForDebugger', undefined);
-/** Without buffers for response bodies. */
+/** Enables network events without buffers for response bodies. */
 const enableNetwork = commandCall('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 });
 /** Attaches to out-of-process frames and workers. */
 const attachToChildren = commandCall('Target.setAutoAttach', {

@@ -14,9 +14,9 @@ export type PickerType = 'date' | 'time' | 'datetime-local' | 'month' | 'week' |
 
 /** What a control of a form offers. */
 export type ControlQuestion =
-  /** `box`: of the closed list, in the main viewport. */
+  /** `box`: the box of the closed list in the main viewport. */
   | { kind: 'list'; options: readonly ListOption[]; box: Box }
-  /** As the input has them; empty for none. */
+  /** The values of the input's attributes; empty for none. */
   | { kind: 'picker'; type: PickerType; value: string; min: string; max: string; step: string };
 
 export type Question = { kind: 'dialog'; dialog: Dialog } | ControlQuestion | { kind: 'files'; multiple: boolean };
@@ -29,11 +29,11 @@ export interface Prompt {
 
 export interface PromptAnswer {
   accept: boolean;
-  /** For a dialog that takes text, and for a picker: the value in the form of the input. */
+  /** The text for a dialog that takes one; for a picker, the value in the form of the input. */
   text?: string | undefined;
-  /** For a list: the `index` of the option. */
+  /** The `index` of the chosen option of a list. */
   option?: number | undefined;
-  /** For a file chooser: paths inside the machine. */
+  /** The files for a file chooser, as paths inside the machine. */
   paths?: readonly string[] | undefined;
 }
 

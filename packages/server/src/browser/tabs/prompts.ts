@@ -20,7 +20,7 @@ export class Prompts {
   readonly #connection: Connection;
   readonly #deps: PromptsDeps;
   readonly #attendants = new Set<Attendant>();
-  /** By tab. */
+  /** The open prompts by tab id. */
   readonly #prompts = new Map<string, Prompt & { handler: PromptHandler }>();
   #lastId = 0;
 
@@ -45,7 +45,7 @@ export class Prompts {
     };
   }
 
-  /** For the session of a new tab, or of a frame that has a process of its own. */
+  /** Prepares the session of a new tab, or of a frame that has a process of its own. */
   prepare(sessionId: string): void {
     if (this.#attendants.size > 0) this.#interceptFileChoosers(sessionId, true);
   }

@@ -14,7 +14,7 @@ interface TabSettingsDeps {
 
 export class TabSettings {
   readonly #deps: TabSettingsDeps;
-  /** By browser context. */
+  /** The settings of private browser contexts, by context id. */
   readonly #ofContexts = new Map<string, BrowserSettings>();
   #ofSession: BrowserSettings = defaultSettings;
   /** Tabs that were borrowed with a user agent of their own. */

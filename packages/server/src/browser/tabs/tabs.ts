@@ -39,14 +39,14 @@ type TargetInfo = Protocol.Target.TargetInfo;
 
 /** A closing page runs its unload handlers; the browser ends one that hangs after a few seconds. */
 const closeTimeoutMs = 10_000;
-/** For tabs that no caller waits for with a deadline of its own: a session's first, and those of private pages. */
+/** Timeout of tabs that no caller waits for with a deadline of its own: a session's first, and those of private pages. */
 const openTimeoutMs = 20_000;
 /** Events are retained, and listeners need no longer URL. */
 const eventUrlCharsMax = 2048;
 /** A fetched page may open a window or two; more is abuse. */
 const privateTabsMax = 4;
 
-/** What a person gets who opens a tab in the browser's window. */
+/** Whether it is the page that a person gets who opens a tab in the browser's window. */
 const isNewTabPage = (url: string): boolean => /^chrome:\/\/new-?tab[a-z-]*\/?$/.test(url);
 
 const resumeAtOnce: HoldResume = (resume) => resume();

@@ -24,7 +24,7 @@ const lineCharsMax = 4096;
 const framesMax = 100;
 /** No limit: the call lasts as long as the document. */
 const answerTimeoutMs = 2 ** 31 - 1;
-/** Between errors of a batch; a page that has it in its texts only splits its own lines. */
+/** The separator between errors of a batch. A page that has it in its texts only splits its own lines. */
 const separator = '\x1e';
 
 const collectorScript = (askEvent: string, replyEvent: string): string => `(() => {

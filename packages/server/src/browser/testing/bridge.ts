@@ -8,7 +8,7 @@ import type { DevtoolsClientOptions } from '../model.ts';
 export interface Bridge {
   url: string;
   closed: string[];
-  /** Of clients that connect from now on. */
+  /** The option of clients that connect from now on. */
   copyDownload: DevtoolsClientOptions['copyDownload'];
   close(): Promise<void>;
 }

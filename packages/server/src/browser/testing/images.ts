@@ -79,7 +79,7 @@ function paeth(left: number, up: number, corner: number): number {
 }
 
 export interface JpegInfo {
-  /** In pixels of the image. */
+  /** The size in pixels of the image. */
   width: number;
   height: number;
   /** The center of all red pixels, relative to the image's width and height; null without any. */

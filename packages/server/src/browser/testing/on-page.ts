@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 export const call = (): CallOptions => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
 
-/** For `assert.rejects`; says which reason it was otherwise. */
+/** A validation for `assert.rejects` that the error has this reason; otherwise says which one it has. */
 export const fails =
   (reason: PageError['reason']) =>
   (error: unknown): true => {
