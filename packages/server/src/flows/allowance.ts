@@ -3,9 +3,9 @@ import type { Metering, Ticket } from '../metering/metering.ts';
 
 interface AllowanceOptions {
   owner: string;
-  /** Until the charge is written. */
+  /** Lifetime of a ticket, until the charge is written. */
   ttlMs: number;
-  /** Of the first admission. */
+  /** Operation id of the first admission. */
   opId: string;
 }
 

@@ -35,12 +35,12 @@ export interface StepsResult {
   vars: Record<string, unknown>;
 }
 
-/** Of the reply: as many as `max_steps` allows, but for skipped ones and jumps. */
+/** Maximum steps in the reply: as many as `max_steps` allows, which does not count skipped ones and jumps. */
 const listedStepsMax = 1000;
 /** What one page script may return. */
 const readBytesMax = 8 * 1024 * 1024;
 const callMsMax = 15_000;
-/** Of what a flow collects from several pages. A job may store 32 MiB. */
+/** Maximum characters that a flow collects from several pages. A job may store 32 MiB. */
 export const collectedCharsMax = 24_000_000;
 /** What another page may take. */
 const pageMsMin = 5000;
@@ -108,7 +108,7 @@ export class FlowRun {
     return this.page().url();
   }
 
-  /** Of the last navigation. */
+  /** Title of the page after the last navigation. */
   title(): string {
     return this.#deps.navigator.title;
   }
@@ -206,7 +206,7 @@ export class FlowRun {
     return { signal: this.signal, timeoutMs: Math.max(1, Math.min(callMsMax, this.leftMs)), maxBytes: readBytesMax };
   }
 
-  /** Of the browser's context, also those that no script reads. */
+  /** Cookies of the browser's context, also those that no script reads. */
   cookies(): Promise<SiteCookie[]> {
     return this.#context.cookies({ signal: this.signal, tabId: this.#context.mainTabId });
   }

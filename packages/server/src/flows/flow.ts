@@ -25,7 +25,7 @@ export interface Flow extends FlowInfo {
   /** Whether these inputs need a session, with tabs and downloads, and not only a page. */
   needsSession(inputs: unknown): boolean;
   run(run: FlowRun, inputs: unknown): Promise<unknown>;
-  /** Of a flow that is a step list. */
+  /** Steps of a flow that is a step list; null for any other flow. */
   steps: readonly FlowStep[] | null;
 }
 

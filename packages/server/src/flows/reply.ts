@@ -5,7 +5,7 @@ import { redactSecrets, ResultTooLarge, resultCharsMax, type Secrets } from './s
 import type { FlowSpec } from './spec.ts';
 import type { WorkResult } from './work.ts';
 
-/** Of a flow or a template, before its name. */
+/** Response of a flow or a template, before its name is added. */
 export type FlowResponse = Omit<AgentResponse, 'task'>;
 
 interface Frame {

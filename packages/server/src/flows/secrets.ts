@@ -32,7 +32,7 @@ function isSecret(schema: z.ZodType, name: string): boolean {
 /** A result is more than a caller could read; with names in place of short secrets it may be many times what the page had. */
 export class ResultTooLarge extends Error {}
 
-/** Of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
+/** Maximum size of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
 export const resultCharsMax = 48_000_000;
 /** Far below the stack limit of what writes it as JSON. */
 const depthMax = 500;

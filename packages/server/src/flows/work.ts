@@ -32,7 +32,7 @@ export interface WorkDeps {
   clock: Clock;
   allowEvaluate: boolean;
   robots: Robots;
-  /** Of requests for robots.txt. */
+  /** User agent of requests for robots.txt. */
   userAgent: string;
 }
 

@@ -4,7 +4,7 @@ import type { FlowRun } from '../flow-run.ts';
 import { Url, literal } from '../inputs.ts';
 import { findConsentControls, isPressedShown, listSwitches, rememberPressed, type BannerControl } from '../read/consent.ts';
 
-/** Of one button: it may move into the window first. */
+/** Maximum time to click one button: it may move into the window first. */
 const clickMsMax = 3000;
 /** How long a banner may take to leave, and its settings to come: they are sent and moved first. */
 const changeMsMax = 5000;

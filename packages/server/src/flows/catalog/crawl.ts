@@ -14,13 +14,13 @@ import { pageIdentity, withoutFragment } from '../read/page-identity.ts';
 import { convertPage } from '../read/structured-data.ts';
 
 const queueMax = 5000;
-/** As long as a step of its own may take. */
+/** Maximum time to open one page: as long as a step of its own may take. */
 const openMsMax = 30_000;
-/** Of one page. */
+/** Maximum links that are read from one page. */
 const linksMax = 5000;
-/** Of files that are listed. */
+/** Maximum files that are listed. */
 const filesMax = 1000;
-/** At most: robots.txt of two origins, the page, its content, and one to spare. */
+/** Maximum steps for one page: robots.txt of two origins, the page, its content, and one to spare. */
 const stepsPerPage = 5;
 
 /** A part of a URL, or with `*` the whole one. Each star costs a search of each link. */
@@ -106,7 +106,7 @@ class Crawl {
   #disallowed = 0;
   #skipped = 0;
   #duplicates = 0;
-  /** Of the first page, after its redirects; null before that. */
+  /** Host of the first page, after its redirects; null before that. */
   #host: string | null = null;
 
   constructor(run: FlowRun, request: z.infer<typeof inputs>) {

@@ -6,7 +6,7 @@ import type { FlowRun } from '../flow-run.ts';
 import { FieldSpec, Url, toStepField } from '../inputs.ts';
 import { readData, StructuredData } from '../read/structured-data.ts';
 
-/** Of one `extract` step. */
+/** Maximum fields of one `extract` step. */
 const entriesMax = 100;
 
 const inputs = z

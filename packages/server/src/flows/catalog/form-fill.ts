@@ -67,7 +67,7 @@ export const formFill = defineFlow({
   },
 });
 
-/** By exact name first, then by the beginning of a name, case aside; else the key is a selector of the page's only match. */
+/** Finds a control by its exact name, else by the beginning of it, case ignored, else by its selector, which is unique in the page. */
 export function findControl(controls: readonly FormField[], key: string, value: string | boolean): FormField | null {
   const wanted = key.trim().toLowerCase();
   const suits = ({ kind }: FormField): boolean => kind !== 'file' && (typeof value === 'boolean') === (kind === 'check');

@@ -152,7 +152,7 @@ async function isMet(run: FlowRun, { selectors, url, cookie }: NonNullable<Input
   return results[0]?.status === 'ok';
 }
 
-/** Of the site whose page is open, also one of a subdomain. */
+/** Whether the site of the open page, or a subdomain of it, has this cookie with a value. */
 async function hasCookie(run: FlowRun, wanted: string): Promise<boolean> {
   const site = domainOf(run.url());
   const cookies = await run.cookies();

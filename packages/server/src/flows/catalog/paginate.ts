@@ -19,9 +19,9 @@ const item = z.strictObject({
 const nextMsMax = 3000;
 const itemsMax = 10_000;
 const words = { next: nextWords, nextPage: nextPageWords, more: moreWords, previous: previousWords } satisfies PageWords;
-/** Between readings of a list that a script draws after a click: 8 seconds in all, as a visitor would wait. */
+/** Pauses between readings of a list that a script draws after a click: 8 seconds in all, as a visitor would wait. */
 const itemPausesMs = [0, 250, 500, 750, 1000, 1500, 2000, 2000];
-/** Between searches for the next page, which a script may draw after its list, or enable again. */
+/** Pauses between searches for the next page, which a script may draw after its list, or enable again. */
 const nextPausesMs = [0, 300, 700];
 /** A click, two readings of the list, and one to spare. */
 const stepsPerPage = 5;
@@ -87,7 +87,7 @@ export const paginate = defineFlow({
 /** How the next page was reached: null when there is none. */
 type ReachedBy = 'opened' | 'clicked' | null;
 
-/** After a click a script may draw the list at any time: it is read until it has a row that is not known, and stays the same. */
+/** Reads the list until it has an unknown row and stays the same: a script may draw it at any time after a click. */
 async function readFresh(run: FlowRun, request: Inputs, page: { known: Set<string>; isFirst: boolean; isDrawn: boolean }) {
   let rows = await readItems(run, request, page.isFirst);
   let fresh = await withoutKnown(rows, page.known);

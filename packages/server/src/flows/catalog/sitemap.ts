@@ -6,7 +6,7 @@ import type { FlowRun } from '../flow-run.ts';
 import { Url } from '../inputs.ts';
 import { flowScripts } from '../page-scripts.ts';
 
-/** Of robots.txt: RFC 9309 asks for 500 KiB at least. */
+/** Maximum characters of robots.txt: RFC 9309 asks for 500 KiB at least. */
 const robotsCharsMax = 1024 * 1024;
 /** The protocol allows 50 MB; the document of 16 MB takes a renderer some 200 MB and a second. */
 const sitemapBytesMax = 16 * 1024 * 1024;

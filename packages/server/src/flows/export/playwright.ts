@@ -38,7 +38,7 @@ export function exportPlaywright(title: string, steps: readonly FlowStep[]): str
 /** Where the exported test reads its inputs. */
 const environment = ['process', 'env'].join('.');
 
-/** Of the first locator that has a match. */
+/** Exported function that reads the text or an attribute of the first locator that has a match. */
 const readFunction = [
   'async function read(locators: Locator[], attribute?: string): Promise<string | null> {',
   '  for (const locator of locators)',
@@ -127,7 +127,7 @@ const call = (name: string, ...args: (string | null)[]): string | null => {
   return given.length === 0 ? null : `await ${name}(${given.join(', ')});`;
 };
 
-/** Of a step that does not state another one. */
+/** Time limit of a step that does not state another one. */
 const stepTimeoutMs = 10_000;
 
 function act({ selectors, timeout_ms: timeoutMs }: FlowStep, method: string, argument: string | null = ''): string | null {

@@ -4,7 +4,7 @@ import { abortAfter } from '../../lib/deadline.ts';
 import { FlowFailed } from '../failure.ts';
 
 export interface LlmConfig {
-  /** Without `/chat/completions`. */
+  /** Base URL, without `/chat/completions`. */
   url: string;
   model: string;
   key: string | null;

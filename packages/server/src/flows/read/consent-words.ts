@@ -7,14 +7,14 @@
 import type { ConsentWords } from '../../page-scripts/consent.ts';
 import { normalizeWords } from '../../page-scripts/words.ts';
 
-/** Of a label that asks for a subscription or money, whatever else it says: it is never clicked. */
+/** Words of a label that asks for a subscription or money. It is never clicked, whatever else it says. */
 const paid = `
 subscribe|subscription|buy|pay|purchase|premium|ad free|abonnieren|abo|abonnement|kaufen|zahlen|werbefrei|pur
 s abonner|abonner|m abonner|payer|suscribirse|suscribirme|suscribete|suscripcion|pagar|abbonati|abbonamento|abbonarsi
 assinar|assine|assinatura|abonneren|abonneer|betalen|subskrypcja|subskrybuj|prenumerera|prenumeration|tilaa|tilaus
 předplatné|подписаться|подписка|підписка|abone|購読|订阅|訂閱|구독`;
 
-/** Of a label that refuses, or allows only what is necessary. */
+/** Words of a label that refuses, or allows only what is necessary. */
 const reject = `
 reject|decline|deny|refuse|disagree|do not accept|don t accept|not accept|without accepting|do not agree|don t agree|do not consent
 do not allow|don t allow|no thanks|no thank you|opt out|do not sell|essential only|only essential|essentials only|essential cookies
@@ -68,7 +68,7 @@ từ chối|không đồng ý|không chấp nhận|chỉ cần thiết|chỉ coo
 tolak|menolak|tidak setuju|hanya yang diperlukan|hanya yang penting|hanya penting|hanya yang wajib
 अस्वीकार|असहमत|सहमत नहीं|केवल आवश्यक`;
 
-/** Of a label that accepts everything, also beside words that save or lead to settings. */
+/** Words of a label that accepts everything, also beside words that save or lead to settings. */
 const acceptAll = `
 accept all|allow all|agree to all|consent to all|enable all|yes to all|accept cookies|allow cookies|accept all cookies|accept and close|accept and continue|accept continue
 alle akzeptieren|alles akzeptieren|alle zulassen|alle annehmen|alle erlauben|allen zustimmen|alle cookies akzeptieren|alle cookies zulassen|zustimmen und weiter|akzeptieren und weiter
@@ -81,7 +81,7 @@ hyväksy kaikki|salli kaikki|přijmout vše|přijmout všechny|povolit vše|souh
 acceptă tot|acceptă toate|accept toate|αποδοχή όλων|приемане на всички|приеми всички|prihvati sve|sprejmi vse|nõustu kõigiga|sutikti su visais|priimti visus|pieņemt visas|accepta ho tot|accepta totes
 قبول الكل|قبول الجميع|الموافقة على الكل|אשר הכל|קבל הכל|ยอมรับทั้งหมด|อนุญาตทั้งหมด|chấp nhận tất cả|đồng ý tất cả|terima semua|setuju semua|सभी स्वीकार`;
 
-/** Of a label that ends the settings with what is chosen there. */
+/** Words of a label that ends the settings with what is chosen there. */
 const save = `
 save|save settings|confirm|confirm choices|allow selection|allow selected|accept selection|accept selected|submit preferences|submit choices|apply|done
 speichern|auswahl bestätigen|auswahl erlauben|auswahl akzeptieren|auswahl zulassen|auswahl übernehmen|bestätigen|übernehmen
@@ -92,7 +92,7 @@ spara|bekräfta|tillåt urval|gem|bekræft|tillad valgte|lagre|bekreft|tillat ut
 salvează|confirmă|αποθήκευση|επιβεβαίωση|запази|запазване|потвърди|spremi|sačuvaj|potvrdi|shrani|salvesta|kinnita|išsaugoti|patvirtinti|saglabāt|apstiprināt|desa|guarda
 حفظ|تأكيد|שמור|שמירה|אישור הבחירה|บันทึก|ยืนยัน|lưu|xác nhận|simpan|konfirmasi|सहेजें`;
 
-/** Of a label that leads to the choices. */
+/** Words of a label that leads to the choices. */
 const settings = `
 settings|preferences|options|more options|customize|customise|manage|configure|personalize|personalise|adjust|let me choose|choose cookies|cookie choices|your choices|purposes|show details
 einstellungen|einstellung|anpassen|verwalten|konfigurieren|optionen|auswählen|individuell|details zeigen|details anzeigen|präferenzen|zwecke
@@ -119,12 +119,12 @@ přijmout|přijímám|souhlasím|rozumím|povolit|v pořádku|prijať|súhlasím
 nõustun|nõustu|sain aru|sutinku|priimti|supratau|piekrītu|pieņemt|sapratu|accepta|accepto|d acord|entesos
 قبول|موافق|أوافق|أقبل|السماح|حسنا|מסכים|אישור|אני מסכים|קבל|אשר|הבנתי|ยอมรับ|ยินยอม|ตกลง|อนุญาต|chấp nhận|đồng ý|cho phép|tôi đồng ý|terima|setuju|izinkan|saya setuju|स्वीकार|सहमत|ठीक है`;
 
-/** In the text of a banner: one is enough. */
+/** Words about cookies in the text of a banner: one is enough. */
 const about = `
 cookie|ciasteczk|evästei|eväste|sütik|sütit|sütiket|sütiket|kolačić|piškotk|slapuk|sīkdat|küpsis|informasjonskaps|kakor|çerez|куки|бисквитк|колачић|クッキー|쿠키|コンセント管理|小型文本文件
 ملفات تعريف الارتباط|الكوكيز|עוגיות|קובצי|คุกกี้|कुकी|galetes|vafrakök`;
 
-/** In the text of a banner that does not name cookies: two different ones. */
+/** Words about privacy in the text of a banner that does not name cookies: two different ones are needed. */
 const aboutPrivacy = `
 consent|your privacy|personal data|personal information|our partners|partners|gdpr|tracking|legitimate interest|personalised ads|personalized ads
 datenschutz|privatsphäre|einwilligung|zustimmung|personenbezogene|partner|consentement|vie privée|données personnelles|partenaires|consentimiento|privacidad|datos personales|socios

@@ -9,9 +9,9 @@ import { consentWords } from './consent-words.ts';
 
 export interface BannerControl extends ConsentControl {
   frameId: string;
-  /** In its frame, see `pressIn`. */
+  /** Index of the control among those of its frame. */
   index: number;
-  /** From the main frame inwards. */
+  /** Selectors from the main frame inwards. */
   path: string[];
 }
 
@@ -29,7 +29,7 @@ const frameMsMax = 2000;
 const hostsMax = 40;
 /** Closed roots within closed roots. */
 const depthMax = 3;
-/** As many entries as a selector may have. */
+/** Maximum length of `path`: as many entries as a selector may have. */
 const pathMax = 8;
 
 /** The buttons of all banners that the page shows now. */

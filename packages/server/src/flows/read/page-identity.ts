@@ -8,7 +8,7 @@ const trackingNames: ReadonlySet<string> = new Set(
 );
 const isTracking = (name: string): boolean => trackingNames.has(name.toLowerCase()) || /^(?:utm|hsa|pk|mtm|matomo)_/i.test(name);
 
-/** Without what names a part of the page, and without an empty query. */
+/** The URL without its fragment and without an empty query. */
 export function withoutFragment(url: string): string {
   const address = URL.parse(url);
   if (!address) return url;

@@ -48,7 +48,7 @@ function toUrl(endpoint: ApiEndpoint, { path, query }: ReplayValues): string {
   return url.href;
 }
 
-/** Also those that carry credentials and tokens, which are no parameters. */
+/** Names of the headers that carry credentials and tokens: a caller may give them, although they are no parameters. */
 const headerNamesOf = ({ auth_refs: credentials, csrf }: ApiEndpoint): string[] => [
   ...credentials.filter((each) => each.in === 'header').map(({ name }) => name),
   ...(csrf?.in === 'header' ? [csrf.name] : []),

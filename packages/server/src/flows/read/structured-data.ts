@@ -72,7 +72,7 @@ export async function convertPage(
 
 const htmlBytesMax = 8 * 1024 * 1024;
 
-/** With the documents of its frames: what a visitor sees, or everything. @throws PageError */
+/** Reads the page with the documents of its frames: what a visitor sees, or everything. @throws PageError */
 async function readPage(run: FlowRun, { isVisible }: { isVisible: boolean }): Promise<Snapshot> {
   const page = run.page();
   const frameId = page.mainFrame();

@@ -30,7 +30,7 @@ type Words = Readonly<Record<Language, readonly string[]>>;
 
 const all = (words: Words): string[] => [...new Set(Object.values(words).flat())];
 
-/** Of a link or button to the next page of a list: its whole label. */
+/** Labels of a link or button to the next page of a list. The whole label has to match. */
 export const nextWords = all({
   en: ['next', 'next page', 'go to next page', 'go to the next page', 'next results', 'next page of results', 'older posts', 'older'],
   de: ['weiter', 'nächste', 'nächste Seite', 'zur nächsten Seite', 'vor', 'vorwärts', 'nächste Ergebnisse', 'ältere Beiträge'],
@@ -91,7 +91,7 @@ export const nextPageWords = all({
   el: ['επόμενη σελίδα'],
 });
 
-/** Of a button that adds items to a list: its whole label without numbers. */
+/** Labels of a button that adds items to a list. The whole label without its numbers has to match. */
 export const moreWords = all({
   en: [
     'load more',
@@ -200,7 +200,7 @@ export const moreWords = all({
   el: ['φόρτωση περισσότερων', 'εμφάνιση περισσότερων', 'δείτε περισσότερα', 'περισσότερα'],
 });
 
-/** Of a label that leads back, also beside a word that also means forward. */
+/** Words of a label that leads back, also beside a word that also means forward. */
 export const previousWords = all({
   en: ['previous', 'prev', 'back', 'newer'],
   de: ['zurück', 'vorherige', 'vorige'],
