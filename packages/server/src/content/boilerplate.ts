@@ -41,7 +41,7 @@ function dropElements(root: Parent, names: readonly string[]): void {
   removeBlocks(elementsIn(root).filter(({ name }) => names.includes(name)));
 }
 
-/** In document order, as they are before anything is removed. */
+/** All elements in document order, as they are before anything is removed. */
 function elementsIn(parent: Parent): Element[] {
   const elements: Element[] = [];
   const visit = ({ children }: Parent): void => {

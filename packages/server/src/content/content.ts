@@ -35,15 +35,15 @@ export interface ContentDeps {
   /** One of them is for other owners than the one who holds the rest. */
   threadsMax: number;
   log: Log;
-  /** Of the page, in UTF-16 units. A parsed page takes up to 50 times its source. */
+  /** Maximum size of a page, in UTF-16 units. A parsed page takes up to 50 times its source. */
   htmlCharsMax?: number;
   /** Measured from when the thread begins with the page, not from the thread's start. A page of a megabyte takes at most a second. */
   convertMsMax?: number;
-  /** Of one thread's heap. */
+  /** Maximum heap of one thread. */
   heapMbMax?: number;
   /** Pages that wait for a thread. */
   waitingMax?: number;
-  /** Of the pages that wait, in UTF-16 units: their source is in memory. */
+  /** Maximum size of all pages that wait, in UTF-16 units: their source is in memory. */
   waitingCharsMax?: number;
 }
 

@@ -144,7 +144,7 @@ function hasAncestor(node: Node, others: ReadonlySet<Parent | Node>): boolean {
 /** Nobody follows more links of one page. */
 const linksMax = 10_000;
 const textCharsMax = 500;
-/** Of all addresses together: a long base makes them longer than the page. */
+/** Maximum characters of all addresses together: a long base makes them longer than the page. */
 const addressCharsMax = 5_000_000;
 
 /** The links to web pages, each address once, with the first non-empty text of its links. */

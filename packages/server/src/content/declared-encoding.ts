@@ -18,7 +18,7 @@ export function declaredEncoding(bytes: Buffer, contentType: string | null): str
   return sniff({}) ?? (bytes.length > prescanBytes ? sniff({ maxPrescanBytes: headBytes(bytes) }) : null);
 }
 
-/** Not the name of any encoding. */
+/** A value that is not the name of any encoding. */
 const undeclared = 'undeclared';
 const sniffBytes = 4096;
 /** Searched in any case, by the standard. */

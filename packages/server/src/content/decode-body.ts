@@ -50,7 +50,7 @@ function isMostlyNotUtf8(bytes: Buffer): boolean {
 
 /** Decoded at once: invalid Shift JIS takes some milliseconds for so much, most text a tenth of that. */
 const sliceBytes = 256 * 1024;
-/** Of all bodies together, so that many at once take no longer turns than one. */
+/** One budget for all bodies together, so that many at once take no longer turns than one. */
 const turn = new TurnBudget();
 
 async function decode(bytes: Buffer, encoding: string): Promise<DecodedBody> {

@@ -69,7 +69,7 @@ export const isHiddenInPlace = ({ attribs }: Element): boolean =>
     (attribs['style'] ?? '').slice(0, 2000),
   );
 
-/** Of what an element embeds; null without one. */
+/** Address of what an element embeds; null without one. */
 export function addressOf(element: Element): string | null {
   const { name, attribs } = element;
   if (/^(?:lite|amp)-youtube$/.test(name))
@@ -80,7 +80,7 @@ export function addressOf(element: Element): string | null {
   return [...own, ...inner].map((value) => value?.trim() ?? '').find(isReachable) ?? null;
 }
 
-/** Of a film in several forms, and of the parameters of a plug-in. */
+/** Addresses that a child element states: the forms of a film, and the parameters of a plug-in. */
 function addressesIn({ name, attribs }: Element): (string | undefined)[] {
   if (name === 'source' || name === 'embed') return [attribs['src']];
   return name === 'param' && /^(?:movie|src|url|filename)$/i.test(attribs['name'] ?? '') ? [attribs['value']] : [];

@@ -6,7 +6,7 @@ import { textOf } from './text.ts';
 import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
 
 const listMax = 10_000;
-/** Of all fields together: overlapping matches repeat the page. */
+/** Maximum characters of all fields together: overlapping matches repeat the page. */
 const charsMax = 8_000_000;
 
 /** One value per field. Null when nothing matches, and, with a warning, when the match is not of the type. */
@@ -23,7 +23,7 @@ class FieldReader {
   readonly #$: CheerioAPI;
   readonly #base: string | null;
   readonly #warnings: Warnings;
-  /** Of the page, where its elements declare none. */
+  /** Language of the page, where its elements declare none. */
   readonly #language: string | null;
   #charsLeft = charsMax;
 
@@ -86,7 +86,7 @@ class FieldReader {
   }
 }
 
-/** As the closest element around it declares it. */
+/** The language that the element, or the closest one around it, declares. */
 function languageOf(element: Element): string | null {
   for (let at: Parent | null = element; at !== null && 'attribs' in at; at = at.parent as Parent | null) {
     const language = at.attribs['lang'] || at.attribs['xml:lang'];

@@ -19,9 +19,9 @@ import {
 import { addressOf, isHiddenInPlace } from './embeds.ts';
 import { isPixel } from './pictures.ts';
 
-/** As the snapshot marks them. */
+/** Attribute that marks the template of a frame in a snapshot. */
 const mark = 'data-berth-frame';
-/** Of documents in attributes, each in the attribute of the one around it. */
+/** Maximum nesting of documents in attributes, each in the attribute of the one around it. */
 const depthMax = 5;
 const framesMax = 50;
 /** A page with more of them is an attack, and their number says enough. */

@@ -37,7 +37,7 @@ function detector(): Detector {
   return (loaded = exports as unknown as Detector);
 }
 
-/** With so few the detector guesses at random; a copyright sign or a single accent is the most frequent case. */
+/** Number of non-ASCII bytes up to which the detector guesses at random: most often a copyright sign or a single accent. */
 const fewBytes = 3;
 
 /** The WHATWG name, in lower case, of an encoding other than UTF-8. */

@@ -24,7 +24,7 @@ import { PageText } from './text-stats.ts';
 /** Readability's work grows with the square of these. A larger page is taken whole, without its landmarks. */
 const elementsMax = 15_000;
 const depthMax = 128;
-/** Of a page with less text all is content but its landmarks: Readability compares paragraphs, and here are too few. */
+/** On a page with less text, all but its landmarks is content: Readability compares paragraphs, and here are too few. */
 const shortChars = 500;
 /** The same in scripts that write a word with one or two characters. */
 const shortDenseChars = 200;
@@ -33,7 +33,6 @@ const containerRatio = 2;
 
 export interface MainContentOptions {
   base: string | null;
-  /** Of the page. */
   title: string;
 }
 
@@ -108,7 +107,7 @@ function plainText(content: CheerioAPI): number {
   return new PageText(root).plain(root);
 }
 
-/** Without the mark that links to the heading itself. */
+/** Text of a heading without the mark that links to the heading itself. */
 function headingText(heading: Element): string {
   const textOf = ({ children }: Parent): string =>
     children.map((child) => (isElement(child) ? (isSelfLink(child) ? '' : textOf(child)) : isText(child) ? child.data : '')).join('');
@@ -151,7 +150,7 @@ function saysTitle(heading: string, title: string): boolean {
   return own !== '' && whole.includes(own) && own.length * 3 >= whole.length;
 }
 
-/** In front of the content, whether or not Readability took it for a title that readers know already. */
+/** Puts the heading in front of content that lacks it: Readability may have taken it for a title that readers know already. */
 function addHeading(content: CheerioAPI, name: string, text: string): void {
   const body = content('body')[0] as Parent;
   const same = elementsNamed(content, 'h1', 'h2').find((element) => headingText(element) === text);

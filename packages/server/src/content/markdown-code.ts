@@ -153,7 +153,7 @@ function languageIn(names: string): string | undefined {
   return undefined;
 }
 
-/** As highlighters name it: on the block, on the code in it, or on what is around it. */
+/** The language as highlighters name it: on the block, on the code in it, or on what is around it. */
 function languageOf(element: Element): string {
   const code = codeIn(element, 0);
   const around = [element.parent, element.parent?.parent].filter(

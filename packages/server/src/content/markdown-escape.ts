@@ -146,7 +146,7 @@ class Escaper {
     return this.#escaped.has(at) || this.#isMarkup(plain, at) ? `\\${plain}` : plain;
   }
 
-  /** Of letters that mean something beside certain others. */
+  /** Whether a letter is markup here: it is one that means something beside certain others. */
   #isMarkup(letter: string, at: number): boolean {
     const next = this.#after(at + 1);
     switch (letter) {

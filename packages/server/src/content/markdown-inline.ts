@@ -10,7 +10,7 @@ export interface InlineOptions {
   /** Null leaves addresses as they are. */
   base: string | null;
   place: Spot;
-  /** Of what is around the nodes. */
+  /** Treatment of white space around the nodes. */
   space?: Space;
   /** The address that all of the text links to. */
   link?: string | null;
@@ -113,7 +113,7 @@ class InlineWriter {
     return aroundCore(inner, (core) => `${open}${core}${close}`);
   }
 
-  /** In tags of HTML, which Markdown has no letters for. */
+  /** Superscript or subscript in tags of HTML, for which Markdown has no letters. */
   #script(element: Element, context: Context): string {
     const script = scriptOf(element) ?? 'sup';
     const inner = this.childrenOf(element.children, context);
@@ -172,7 +172,7 @@ function textOf(data: string, space: Space): string {
     .join('\n');
 }
 
-/** In the notation of GitHub and GitLab, which every reader of CommonMark takes for code: TeX has backslashes. */
+/** A formula in the notation of GitHub and GitLab, which every reader of CommonMark takes for code: TeX has backslashes. */
 const inlineMath = (tex: string): string => {
   const code = codeSpan(collapse(tex));
   return code === '' ? '' : `$${code}$`;
@@ -253,7 +253,7 @@ export function fenceFor(text: string, least: number): string {
   return '`'.repeat(Math.max(least, longest + 1));
 }
 
-/** Of a list of choices, the one that is shown. */
+/** The option of a list of choices that is shown. */
 function selectedOf(element: Element): string {
   const options = element.children
     .filter(isElement)

@@ -3,7 +3,7 @@ import { isElement, type Element, type Node } from './dom.ts';
 import { spaceOf } from './layout.ts';
 import { inlineOf } from './markdown-inline.ts';
 
-/** Of all rows: one cell may span a thousand columns and every row. */
+/** Maximum cells of all rows: one cell may span a thousand columns and every row. */
 const cellsMax = 100_000;
 const columnsMax = 1000;
 
@@ -52,7 +52,7 @@ export function tableOf(table: Element, base: string | null): string {
 /** The cells of a row with an empty one for each further column or row that a cell spans. */
 class Grid {
   readonly #base: string | null;
-  /** For each column, the rows below that a cell above still spans. */
+  /** Number of rows below that a cell above still spans, for each column. */
   #spanned: number[] = [];
   #left = cellsMax;
 

@@ -65,7 +65,7 @@ class BlockWriter {
   #run: Node[] = [];
   /** The address of a link around blocks: the first text gets it. */
   #link: string | null = null;
-  /** Of what is being read. */
+  /** Treatment of white space in what is being read. */
   #space: Space = 'normal';
   /** Where the last ordered list has ended: another one right after it would go on with its numbers. */
   #listEnd = { blocks: -1, sign: '.' };

@@ -5,7 +5,7 @@ import type { PageMetadata, Warnings } from './model.ts';
 const textCharsMax = 5000;
 const openGraphMax = 200;
 const jsonLdBlocksMax = 100;
-/** Of all blocks together. */
+/** Maximum characters of all JSON-LD blocks together. */
 const jsonLdCharsMax = 2_000_000;
 /** Deeper nesting overflows the stack when it is serialized or copied. */
 const jsonDepthMax = 100;
@@ -37,7 +37,7 @@ export function readMetadata($: CheerioAPI, base: string | null, warnings: Warni
   };
 }
 
-/** By lower-case name, the first value of each. */
+/** Contents of `meta` elements by lower-case name, the first value of each. */
 function readMetas($: CheerioAPI): Map<string, string> {
   const metas = new Map<string, string>();
   for (const { attribs } of elementsNamed($, 'meta')) {

@@ -17,7 +17,7 @@ export interface ContentOptions {
   /** The final URL: the base of relative links, unless the page has `<base href>`. */
   url: string;
   formats: readonly ContentFormat[];
-  /** For html, markdown, text, links and tables. Ignored with `includeSelectors`. */
+  /** Whether html, markdown, text, links and tables have only the main content. Ignored with `includeSelectors`. */
   onlyMainContent: boolean;
   includeSelectors: readonly string[];
   excludeSelectors: readonly string[];
@@ -28,7 +28,7 @@ export interface Link {
   url: string;
   text: string;
   rel: string | null;
-  /** On the same registrable domain as the page. */
+  /** Whether the link stays on the registrable domain of the page. */
   internal: boolean;
 }
 

@@ -91,7 +91,7 @@ export function readNoscriptPictures($: CheerioAPI): void {
   }
 }
 
-/** In the element itself, or one level below, as in `<div><picture><img></picture><noscript>…`. */
+/** Pictures in the element itself, or one level below, as in `<div><picture><img></picture><noscript>…`. */
 function picturesIn({ children }: Parent): Element[] {
   const own = children.filter(isElement);
   return own.flatMap((child) => (child.name === 'img' ? [child] : child.children.filter(isElement).filter(({ name }) => name === 'img')));

@@ -10,9 +10,9 @@ import { section } from '../lib/sections.ts';
 import { inTurns, nextTurn, SliceSize } from '../lib/turn-budget.ts';
 
 export const robotsLimits = {
-  /** Of the rules for this crawler and of those for all, each. */
+  /** Maximum number of rules for this crawler, and of rules for all crawlers, each. */
   rulesMax: 20_000,
-  /** Of those, rules with `*`, which are searched for in the path. */
+  /** Maximum number of rules with `*` among them: these are searched for in the path. */
   wildcardRulesMax: 1000,
   patternCharsMax: 2048,
   pathCharsMax: 8192,
@@ -33,7 +33,7 @@ interface Rule {
 /** The product token that rules for this service name. */
 export const robotsAgent = 'Berth';
 
-/** Without pauses, for a thread of its own. */
+/** Parses without pauses, for a thread of its own. */
 export function parseRobotsAtOnce(text: string, agent: string): RobotsRules {
   const reader = new Reader(agent);
   reader.read(text, 0, text.length);
@@ -67,7 +67,7 @@ export class RobotsRules {
     return inTurns(this.#search(url));
   }
 
-  /** Without pauses, for a thread of its own. */
+  /** Decides without pauses, for a thread of its own. */
   allowsAtOnce(url: string): boolean {
     const search = this.#search(url);
     for (;;) {
@@ -107,7 +107,7 @@ function hasParts(path: Buffer, parts: string[], { from, isAnchored }: { from: n
   return at + last.length <= path.length && path.subarray(path.length - last.length).equals(last);
 }
 
-/** Of a rule's objects, beside its pattern. */
+/** Memory of a rule's objects, beside its pattern. */
 const ruleBytes = 80;
 
 const lengthOf = ({ pattern, isAnchored }: Rule): number => pattern.length + Number(isAnchored);
@@ -142,7 +142,7 @@ class Reader {
   readonly #own = new RuleList();
   readonly #general = new RuleList();
   #isNamed = false;
-  /** Of the current group. */
+  /** State of the current group. */
   #group = { isOwn: false, isGeneral: false, hasRules: true };
 
   constructor(agent: string) {

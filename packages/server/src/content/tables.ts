@@ -4,9 +4,9 @@ import { textOf } from './text.ts';
 
 const tablesMax = 200;
 const rowsMax = 10_000;
-/** Of all tables together: one cell may span a thousand columns and every row. */
+/** Maximum cells of all tables together: one cell may span a thousand columns and every row. */
 const cellsMax = 200_000;
-/** As in HTML. */
+/** Maximum `colspan`, as in HTML. */
 const colspanMax = 1000;
 const cellCharsMax = 10_000;
 

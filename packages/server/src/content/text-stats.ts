@@ -17,7 +17,7 @@ const denseOf = (text: string): number => text.match(denseLetters)?.length ?? 0;
 export class PageText {
   readonly #stats = new Map<Parent | Node, TextStats>();
   elements = 0;
-  /** Of the deepest element. */
+  /** Depth of the deepest element. */
   depth = 0;
 
   /** `skips`: what does not count, with all that it holds. */

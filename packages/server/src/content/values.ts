@@ -37,7 +37,7 @@ export function toNumber(text: string, language: string | null = null): number |
   return inner === '-' || inner === '−' ? -value : value;
 }
 
-/** Not `10¹`, which has a note. */
+/** Matches a power of ten, but not `10¹`, which has a note. */
 const powerOfTen =
   /(?:(?<=\d)\s?[×·⋅x*]\s?|(?<![\p{N}.,'’]|\p{N}\s))10(?:\^(?<plain>[-−+]?\d{1,3})|(?!¹(?![⁰¹²³⁴-⁹]))(?<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3}))(?!\p{N})/gu;
 const raisedSigns = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻';
@@ -53,7 +53,7 @@ const withPowersOfTen = (text: string): string =>
     : text;
 
 interface Convention {
-  /** Of the language; null when that is unknown. */
+  /** Decimal separator of the language; null when the language is unknown. */
   decimalMark: string | null;
   isMoney: boolean;
   /** The currency is written behind the number. */

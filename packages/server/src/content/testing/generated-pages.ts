@@ -53,7 +53,7 @@ const inline = (depth: number, isInLink = false): fc.Arbitrary<string> => {
 };
 const tagged = (depth: number, isInLink: boolean): fc.Arbitrary<string> =>
   fc.tuple(fc.constantFrom(...inlineTags), inline(depth, isInLink)).map(([tag, inner]) => `<${tag}>${inner}</${tag}>`);
-/** With text, as the address stands for a link without any. */
+/** A link that has text, because the address stands for a link without any. */
 const link = (depth: number): fc.Arbitrary<string> =>
   fc.tuple(text, inline(depth, true)).map(([start, inner]) => `<a href="/x">${start}${inner}</a>`);
 
