@@ -9,10 +9,10 @@ export { customStepName, importRecorder, type ImportedRecording } from './record
 export { StepFailed, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 
 export interface StepRunResult {
-  /** In the order of execution. Results of nested steps are in `output.steps`. */
+  /** Results in the order of execution. Those of nested steps are in `output.steps`. */
   results: StepResult[];
   vars: Record<string, unknown>;
-  /** Of the main tab; empty when it is closed. */
+  /** URL of the main tab; empty when it is closed. */
   finalUrl: string;
   stopped: StopReason;
   /** Started steps, including nested ones on every turn of a loop, without those skipped by their condition. */

@@ -5,7 +5,7 @@ import { findMissingState } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
-/** Of the actual value, in messages. */
+/** Maximum characters of the actual value in messages. */
 const shownCharsMax = 200;
 
 type AssertStep = StepOf<'assert'>;
@@ -74,7 +74,7 @@ async function elementMismatch(
   return checked === step.checked ? null : `the element should ${step.checked ? '' : 'not '}be checked`;
 }
 
-/** Of matches, as many as one call may name. */
+/** Maximum matches to compare: as many as one call may name. */
 const comparedMax = 1000;
 
 async function differenceOf(

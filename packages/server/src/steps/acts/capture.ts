@@ -6,7 +6,7 @@ import { htmlOf } from '../locators/read.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { StepFailed } from '../context.ts';
 
-/** Of one image or document, before base64. */
+/** Maximum size of one image or document, before base64. */
 const binaryBytesMax = 16 * 1024 * 1024;
 const htmlBytesMax = 8 * 1024 * 1024;
 

@@ -85,7 +85,7 @@ interface RowsOptions {
   selectors: Selectors | undefined;
   fields: Record<string, StepExtractField>;
   limit: number;
-  /** For fields that are lists. */
+  /** Maximum values of a field that is a list. */
   listMax: number;
 }
 type Row = Record<string, ReadValue | ReadValue[]>;

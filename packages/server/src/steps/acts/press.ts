@@ -9,7 +9,7 @@ import { scripts } from '../scripts.ts';
 
 /** How long a press may be on its way after the browser has answered for it: a few turns of a busy page. */
 const lateMs = 100;
-/** For a press and its answer. With less left, what the round before has seen is the answer. */
+/** Time for a press and its answer. With less left, what the round before has seen is the answer. */
 const roundMs = 300;
 /** The browser learns of a new or scrolled frame with the next picture of it. Where it says nothing of that, the press decides. */
 const hoverRoundsMax = 5;

@@ -21,7 +21,7 @@ const healedSteps: ReadonlySet<PlainStep['type']> = new Set([
   'upload',
   'extract',
 ]);
-/** Of one search, which the page itself ends sooner. */
+/** Maximum time of one search, which the page itself ends sooner. */
 const searchMs = 1000;
 const clickedSteps: ReadonlySet<PlainStep['type']> = new Set(['click', 'press']);
 

@@ -7,7 +7,7 @@ import type { ElementState } from '../../page-scripts/read.ts';
 import { scripts } from '../scripts.ts';
 import { type Selectors, parsePattern } from '@berth/contract';
 
-/** Of the text that is searched for a pattern. */
+/** Maximum size of the text that is searched for a pattern. */
 const textBytesMax = 8 * 1024 * 1024;
 
 export async function textOfPage(attempt: Attempt): Promise<string> {

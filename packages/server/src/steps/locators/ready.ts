@@ -7,7 +7,7 @@ import type { RequiredState } from '../../page-scripts/act.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
 
-/** Between two animation frames of a page that draws. */
+/** Maximum time between two animation frames of a page that draws. */
 const frameMs = 100;
 
 const stateProblems: Record<RequiredState | 'attached', string> = {

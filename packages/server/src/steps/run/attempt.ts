@@ -56,7 +56,7 @@ export class Attempt {
   readonly timeoutMs: number;
   readonly warnings: string[] = [];
   selectorUsed: Selector | undefined;
-  /** Of steps whose element may be found although their selectors no longer match. */
+  /** Healing of a step whose element may be found although its selectors no longer match; null for other steps. */
   healing: Healing | null = null;
   /** Resolves the step's `frame` and `within`. Called for each probe, because frames come and go. */
   root: () => Promise<Root>;

@@ -8,9 +8,9 @@ const stepsMax = 10_000;
 const jumpsMax = 100;
 /** Reported results of steps in loops. Failures are always reported. */
 const innerResultsMax = 1000;
-/** Of one step, as JSON: two images of the maximum size. */
+/** Maximum output of one step, as JSON: two images of the maximum size. */
 const outputCharsMax = 24 * 1024 * 1024;
-/** Of all steps together, which are held in memory and sent in one response. */
+/** Maximum output of all steps together, which is held in memory and sent in one response. */
 const allOutputsCharsMax = 48 * 1024 * 1024;
 const listLengthMax = 10_000;
 

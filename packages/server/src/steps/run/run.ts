@@ -19,7 +19,7 @@ export interface StepRunOptions {
   steps: readonly Step[];
   /** Whether a failed step ends the run, unless its `on_error` says otherwise. */
   stopOnError: boolean;
-  /** For all steps together. */
+  /** Time limit of all steps together. */
   timeoutMs: number;
   /** The caller's limit where `timeoutMs` is what is left of it: messages name this one. */
   statedTimeoutMs?: number;

@@ -5,7 +5,7 @@ import { StepFailed, type StepContext } from '../context.ts';
 
 export class OpenedTabs {
   readonly #context: StepContext;
-  /** For each started step with an id: its tab, and the tabs open at its start. */
+  /** Tab of each started step with an id, and the tabs that were open at its start. */
   readonly #started = new Map<string, { before: ReadonlySet<string>; tabId: string }>();
   readonly #pages = new Map<string, Page>();
 
