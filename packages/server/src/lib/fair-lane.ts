@@ -7,12 +7,12 @@ interface FairLaneBounds {
   /** Concurrent runs of one owner. Below `width`, so that no owner ever holds all slots. */
   ownerWidth: number;
   waitingMax: number;
-  /** Of all waiting callers together, in the unit of `FairLaneCall.size`. */
+  /** Maximum size of all waiting callers together, in the unit of `FairLaneCall.size`. */
   waitingSizeMax: number;
   waitMsMax: number;
 }
 
-/** Of the waiting places, and of their size. */
+/** Maximum share of one owner in the waiting places, and in their size. */
 const ownerShareMax = 1 / 2;
 
 export interface FairLaneCall {

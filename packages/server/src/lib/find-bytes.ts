@@ -16,7 +16,7 @@ export function findBytes(bytes: Uint8Array, word: Uint8Array, from = 0): number
   return -1;
 }
 
-/** For each prefix of the word, the length of its longest proper suffix that is a prefix too. */
+/** The length of the longest proper suffix that is a prefix too, for each prefix of the word. */
 function bordersOf(word: Uint8Array): Uint32Array {
   const borders = new Uint32Array(word.length);
   for (let at = 1, length = 0; at < word.length; at += 1) {

@@ -1,8 +1,8 @@
 export interface JsonBounds {
   depthMax: number;
-  /** Of objects and arrays. */
+  /** Maximum number of objects and arrays. */
   containersMax: number;
-  /** Of elements and members, which commas separate. Default: any number. */
+  /** Maximum number of elements and members, which commas separate. Default: any number. */
   separatedMax?: number;
 }
 

@@ -45,7 +45,7 @@ const stringify = (value: unknown): string => section('respond', () => JSON.stri
 const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function');
 
-/** At least; it stops at what is more than `max`. */
+/** The weight of a value, at least: counting stops at more than `max`. */
 function weigh(value: unknown, max: number, depth: number): number {
   if (typeof value === 'string') return 1 + value.length / charsPerWeight;
   if (!isContainer(value) || depth === 0) return 1;

@@ -102,5 +102,5 @@ export const withoutSecrets = (address: string): string =>
 export const withoutPathSecrets = (path: string): string =>
   path.replace(/^(\/+(?:c|%63)\/+)[^/]+/i, '$1[secret]').replace(ownSecrets, '[secret]');
 
-/** For tests, and for tools that print their own output. */
+/** A log without output, for tests and for tools that print their own. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silentLog };

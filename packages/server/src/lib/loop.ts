@@ -6,7 +6,7 @@ interface LoopStatus {
   lastStartedAt: Date | null;
   /** End of the last iteration that succeeded. */
   lastSuccessAt: Date | null;
-  /** Of the last iteration; null where it succeeded. */
+  /** Error of the last iteration; null where it succeeded. */
   lastError: string | null;
   /** Consecutive failed iterations. */
   failures: number;

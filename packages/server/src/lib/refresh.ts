@@ -1,6 +1,6 @@
 /** Refreshes: addresses to which a document sends its visitor on by itself, by a header or `<meta http-equiv=refresh>`. */
 
-/** Of what a fetch follows. A page that shows “You are being redirected in five seconds” is none to read. */
+/** Maximum delay of a refresh that a fetch follows. A page that shows “You are being redirected in five seconds” is none to read. */
 export const followedMsMax = 5000;
 /** What a page that loads itself again in this time expects is another answer, by a cookie of the first. Later ones keep a page fresh. */
 export const reloadMsMax = 1000;

@@ -17,7 +17,7 @@ export function formsOf(text: string): string[] {
   return [...forms].filter((form) => form.length >= formCharsMin);
 }
 
-/** As a whole, as a client of basic authentication sends it, and in URLs. */
+/** The text as a whole in base64, as a client of basic authentication sends it, and as URLs have it. */
 function base64Of(text: string): string[] {
   const plain = Buffer.from(text).toString('base64').replaceAll('=', '');
   return [plain, plain.replaceAll('+', '-').replaceAll('/', '_')];

@@ -32,7 +32,7 @@ const callers = new AsyncLocalStorage<Caller>();
 /** Runs the work, asynchronous or not, for this caller. Its synchronous beginning is a section. */
 export const runFor = <T>(caller: Caller, work: () => T): T => callers.run(caller, () => section('start', work));
 
-/** For whom the present work runs, also after an `await`. */
+/** The caller for whom the present work runs, also after an `await`. */
 export const currentCaller = (): Readonly<Caller> | undefined => callers.getStore();
 
 /** Names the session that the present request is about, for its log lines. */

@@ -13,10 +13,10 @@ interface Span {
 
 export class TextFinder {
   readonly #patterns: readonly string[];
-  /** By the first code unit of a pattern: most text is skipped by it. */
+  /** Marks the first code unit of each pattern: most text is skipped by it. */
   readonly #starts = new Uint8Array(0x1_0000);
   readonly #automaton = new WordAutomaton();
-  /** By the state at which it ends. */
+  /** Index of each pattern, by the state at which the pattern ends. */
   readonly #patternAt = new Map<number, number>();
 
   private constructor(patterns: readonly string[]) {

@@ -30,11 +30,11 @@ export interface ThreadPoolOptions {
   threadsMax: number;
   /** Measured from when the thread begins with the work, not from the thread's start. */
   runMsMax: number;
-  /** Of one thread's heap. */
+  /** Maximum heap of one thread. */
   heapMbMax: number;
   /** Work that waits for a thread. */
   waitingMax: number;
-  /** Of all that waits, in the unit of `ThreadCall.size`. */
+  /** Maximum size of all that waits, in the unit of `ThreadCall.size`. */
   waitingSizeMax: number;
   log: Log;
 }
@@ -48,11 +48,11 @@ export interface ThreadCall {
 
 /** A thread and its modules hold some 60 MB, and a new one starts in a third of a second. */
 const idleMsMax = 30_000;
-/** On a busy machine a thread starts in seconds. */
+/** Maximum time for the start of a thread, which takes seconds on a busy machine. */
 const startMsMax = 30_000;
 /** Most of the heap is parsed input, which is short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
-/** Of threads for foreign input: on a busy host they wait for the service. Linux schedules each thread by its own. */
+/** Niceness of threads for foreign input: on a busy host they wait for the service. Linux schedules each thread by its own. */
 export const threadNice = 10;
 
 export class ThreadPool<Task extends object, Result> {

@@ -18,7 +18,7 @@ export interface Span {
 
 /** The span of a request of this service. */
 export interface RequestSpan {
-  /** For the reply: W3C Trace Context, version 00. */
+  /** The `traceparent` header of the reply: W3C Trace Context, version 00. */
   readonly traceparent: string;
   /** Runs a part of the request: spans in it are its children. */
   run<T>(work: () => T): T;
@@ -48,7 +48,7 @@ export const beginRequest = (headers: IncomingHttpHeaders): RequestSpan | null =
 export const traced = <T>(name: string, attributes: SpanAttributes, work: (span: Span) => Promise<T>): Promise<T> =>
   tracer ? tracer.span(name, attributes, work) : work(noSpan);
 
-/** For frequent work, such as statements of the database: background work has no spans of it. */
+/** Traces frequent work, such as statements of the database, only within another span: background work has no spans of it. */
 export const tracedChild = <T>(name: string, attributes: SpanAttributes, work: () => Promise<T>): Promise<T> =>
   tracer ? tracer.childSpan(name, attributes, work) : work();
 

@@ -9,7 +9,7 @@ const workMs = 1;
 let turn = 0;
 let isEndScheduled = false;
 
-/** Of all budgets together, because each immediate costs a poll of the system. */
+/** Number of the current turn. All budgets share it, because each immediate costs a poll of the system. */
 function currentTurn(): number {
   if (!isEndScheduled) {
     isEndScheduled = true;
@@ -41,7 +41,7 @@ export class TurnBudget {
     return false;
   }
 
-  /** For a source whose work comes in parts, between which others have theirs: a part begins. Excludes `isSpent`. */
+  /** Begins a part of a work that comes in parts, between which other sources have theirs. Excludes `isSpent`. */
   begin(): void {
     const now = currentTurn();
     if (this.#turn !== now) this.#spentMs = 0;

@@ -1,6 +1,6 @@
 export interface Attribute {
   name: string;
-  /** As it stands between its quotes. */
+  /** The value as it stands between its quotes. */
   value: string;
   start: number;
   end: number;

@@ -196,7 +196,7 @@ function scanWebhooks(text: string, report: ReportHit): void {
 const scheme = /(?<![\w-])(?:bearer|basic|token|jwt|apikey)(?:[ \t:]|%20|u0020)/gi;
 /** `curl -u user:password`. */
 const userOption = /\s(?:-u|--user)[ =]/g;
-/** As of chat servers. */
+/** Matches `oauth:x`, a password as of chat servers. */
 const oauthPass = /\boauth:/g;
 const blank = charClass(/[ \t:]/);
 const credentialChars = charClass(/[\w.~+/=-]/);

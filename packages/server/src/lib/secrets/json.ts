@@ -10,7 +10,7 @@ export interface JsonScalar {
   name: string | null;
   /** A name that only stands near: the string before it in an array, the head of its column, or the plural around it. */
   nearName: string | null;
-  /** Between the quotes, encoded. */
+  /** Where the encoded value stands, between the quotes. */
   start: number;
   end: number;
   isString: boolean;
@@ -38,14 +38,14 @@ const valueKeys = spellings(
 
 /** Longer ones name nothing. */
 const nameCharsMax = 200;
-/** Of one object: values before the key that names them. */
+/** Maximum number of values in one object before the key that names them. */
 const pendingMax = 16;
-/** Of a table's head. */
+/** Maximum number of columns in a table's head. */
 const columnsMax = 64;
 
 interface Frame {
   isObject: boolean;
-  /** In an object, the current key; in an array, the name that its elements inherit. */
+  /** The current key of an object, or the name that the elements of an array inherit. */
   key: string | null;
   /** What the key under which this object stands says. */
   inherited: string | null;
@@ -54,7 +54,7 @@ interface Frame {
   /** A key such as `tokens` around it. */
   plural: string | null;
   pending: JsonScalar[] | null;
-  /** In an array: how many elements came, the one before if it is a string, and all that may be heads of columns. */
+  /** State of an array: how many elements came, the one before if it is a string, and all that may be heads of columns. */
   index: number;
   before: string | null;
   heads: string[] | null;

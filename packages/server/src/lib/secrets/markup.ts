@@ -5,7 +5,7 @@ import { kindOfName } from './names.ts';
 export interface MarkupText {
   /** Decoded, without the blanks around it. */
   value: string;
-  /** As it stands in the markup. */
+  /** Where the text stands in the markup, encoded. */
   start: number;
   end: number;
 }
@@ -64,7 +64,7 @@ export const labelAttributes = [
 const depthMax = 256;
 const nameCharsMax = 200;
 const columnsMax = 64;
-/** Of the texts between two tags, so that what is joined is bounded. */
+/** Maximum characters of the texts between two tags, so that what is joined is bounded. */
 const textCharsMax = 200_000;
 
 export function readMarkup(text: string, isXml: boolean, visitor: MarkupVisitor): void {
@@ -87,7 +87,7 @@ class MarkupReading {
   #piece: { parts: string[]; start: number; end: number; chars: number } | null = null;
   /** The text of the last element that names what follows. */
   #heading: string | null = null;
-  /** Of the table around: heads of its columns, and the column of the current cell. */
+  /** State of the table around: heads of its columns, and the column of the current cell. */
   #columns: string[] = [];
   #column = -1;
 
@@ -219,7 +219,7 @@ class MarkupReading {
     this.#remember(value);
   }
 
-  /** By the element, its attributes, or what is around a neutral one. */
+  /** The name that the element, its attributes, or what is around a neutral element states. */
   #name(): string | null {
     for (let i = this.#open.length - 1; i >= Math.max(0, this.#open.length - neutralMax); i -= 1) {
       const { tag, label } = this.#open[i] as MarkupElement;
@@ -247,7 +247,7 @@ class MarkupReading {
 }
 
 const neutralMax = 3;
-/** Of elements that a closing tag closes with its own. */
+/** Maximum number of elements that one closing tag closes, its own included. */
 const unclosedMax = 16;
 
 /** What the attributes of an element call its value. */

@@ -2,7 +2,7 @@
 
 export type CharClass = Uint8Array;
 
-/** Of ASCII characters. */
+/** Creates a class of ASCII characters. */
 export const charClass = (pattern: RegExp): CharClass =>
   Uint8Array.from({ length: 128 }, (_, code) => (pattern.test(String.fromCharCode(code)) ? 1 : 0));
 

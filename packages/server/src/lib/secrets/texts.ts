@@ -375,7 +375,7 @@ const assignment =
   /^\\{0,7}["'\]]{0,2}\s{0,8}(?:(?:=>|[:=：]|(?:is|lautet|ist|est|es|è|é|jest):?\s)\s{0,8}(?:\{\s{0,8}\\{0,7}["']?(?:value|val|raw|text)\\{0,7}["']?\s{0,4}:\s{0,8})?(?:\\{0,7}["'`])?|,\s{0,8}\\{0,7}["'`])/;
 const valueScheme = /^(?:bearer|basic|token|jwt|apikey|digest|custom|key)(?:\s{1,3}|%20)/i;
 
-/** Of a value: each of a text of names without an end between them has all that follows for its value. */
+/** Maximum characters of a value: in a text of names without an end between them, each has all that follows for its value. */
 const classifiedChars = 1024;
 const stopsOf: Readonly<Record<string, RegExp>> = {
   // oxlint-disable-next-line no-control-regex -- A NUL ends a value in binary texts.

@@ -19,7 +19,7 @@ interface Pair {
   name: string;
   nameStart: number;
   value: string;
-  /** Of the encoded value in the text. */
+  /** Where the encoded value stands in the text. */
   start: number;
   end: number;
 }
