@@ -57,7 +57,7 @@ export class Inspections {
     deps.jobs.describe('inspect', (description, record) => this.#describedWork(description, record));
   }
 
-  /** Of inspections that ran, whatever their end. */
+  /** Registers a listener for the end of each inspection that ran, whatever its end. */
   onCompleted(listener: (completed: CompletedInspection) => void): void {
     this.#listeners.push(listener);
   }

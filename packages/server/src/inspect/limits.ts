@@ -3,7 +3,7 @@ export const limits = {
   /** Bodies and messages of one capture. */
   capturedBytesMax: 24 * 1024 * 1024,
   messagesMax: 2000,
-  /** Of a page's rendered HTML. */
+  /** Maximum size of a page's rendered HTML. */
   snapshotHtmlCharsMax: 2_000_000,
   storageItemsMax: 500,
   storageCharsMax: 16_384,

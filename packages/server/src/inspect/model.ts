@@ -15,7 +15,7 @@ export interface Capture {
    * `pageref` of an entry is the `id` of a page of the HAR, and of `PageSnapshot.pageId`.
    */
   har: Har;
-  /** In order of visit; empty for an uploaded HAR. */
+  /** Pages in the order of the visit; empty for an uploaded HAR. */
   pages: PageSnapshot[];
   /** The cookies of the browser context at the end, with values; empty for an uploaded HAR. */
   cookies: BrowserCookie[];
@@ -43,7 +43,7 @@ export interface PageSnapshot {
   hasServiceWorker: boolean;
   usesWebAuthn: boolean;
   vitals: DocumentVitals;
-  /** Of scripts and style sheets. `scriptMs`: how long a script has run; null where it is not known. */
+  /** Use of scripts and style sheets. `scriptMs`: how long a script has run; null where it is not known. */
   coverage: { url: string; type: 'js' | 'css'; totalBytes: number; usedBytes: number; scriptMs: number | null }[];
   /** Sizes in CSS pixels; natural sizes in image pixels. */
   images: { url: string; naturalWidth: number; naturalHeight: number; width: number; height: number }[];
@@ -60,7 +60,7 @@ export interface ProbedFile {
   path: string;
   statusCode: number | null;
   contentType: string;
-  /** At most 500 KB. */
+  /** Text of the file, at most 500 KB. */
   body: string;
 }
 

@@ -17,7 +17,7 @@ export interface ReportLinksDeps {
 }
 
 const purpose = 'report';
-/** As long as results of jobs are retained. */
+/** Lifetime of a link: as long as results of jobs are retained. */
 const linkSeconds = 86_400;
 
 export class ReportLinks {

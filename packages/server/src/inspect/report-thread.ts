@@ -9,7 +9,7 @@ import { createReport, type Report, type ReportOptions } from './report/report.t
 /** A capture, or an uploaded HAR as an object or its text. */
 export type ReportSource = { capture: Capture } | { har: unknown; maxBodyBytes: number };
 
-/** As it reaches the thread: JSON, which costs the main thread no turn of its event loop. */
+/** The source as it reaches the thread: JSON, which costs the main thread no turn of its event loop. */
 type SourceText = { capture: string } | { har: string; maxBodyBytes: number };
 
 export interface ReportTask {

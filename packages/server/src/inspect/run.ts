@@ -35,7 +35,7 @@ export interface InspectRunDeps {
   reports: Reports;
   clock: Clock;
   allowEvaluate: boolean;
-  /** Of requests that no browser sends. */
+  /** User agent of requests that no browser sends. */
   userAgent: string;
 }
 

@@ -28,7 +28,7 @@ export interface SiteCaptureOptions {
   request: InspectRequest & { url: string };
   page: PrivatePage;
   stepContext: StepContext;
-  /** By the same egress as the page's traffic. */
+  /** Client whose requests take the same egress as the page's traffic. */
   client: HttpClient;
   clock: Clock;
   budget: Deadline;
@@ -52,13 +52,13 @@ export interface SiteCaptureResult {
 const loadShare = 0.6;
 /** A site that never is quiet is read then. */
 const loadMsMax = 30_000;
-/** After the load. Twice the time after which a request that is still open does not count. */
+/** Maximum wait after the load: twice the time after which a request that is still open does not count. */
 const idleMsMax = 10_000;
 const bodiesMsMax = 3000;
 const scriptRequestsMsMax = 2000;
 
 export class SiteCapture {
-  /** Also after a failure. */
+  /** Pages and steps that were used, also after a failure. */
   readonly usage = { pages: 0, steps: 0 };
   readonly #options: SiteCaptureOptions;
   readonly #signal: AbortSignal;
@@ -252,7 +252,7 @@ export class SiteCapture {
 
 const loadOptions = { showAnything: false, keepBody: false, readsPage: true, bodyBytesMax: 1024 * 1024 };
 
-/** Without outputs, which may hold what the site shows to its user. */
+/** The action without outputs, which may hold what the site shows to its user. */
 const toAction = ({ index, type, status, duration_ms, error }: StepResult): InspectAction => ({
   index,
   type,

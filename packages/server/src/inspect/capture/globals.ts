@@ -84,7 +84,7 @@ export const globalNames: readonly string[] = [
   '__vite_plugin_react_preamble_installed__',
 ];
 
-/** Of these, the names of the top keys and the size are read. */
+/** Globals of which the names of the top keys and the size are read. */
 export const blobNames: readonly string[] = [
   '__NUXT__',
   '__APOLLO_STATE__',

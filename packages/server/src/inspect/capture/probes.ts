@@ -6,7 +6,7 @@ import type { ProbedFile } from '../model.ts';
 
 /** Always: what a site says to programs about itself. */
 const politePaths = ['/robots.txt', '/.well-known/security.txt'];
-/** On request. No request changes anything, and none is an attack. */
+/** Files that are requested only if the caller asks for it. No request changes anything, and none is an attack. */
 const wellKnownPaths = [
   '/.well-known/openid-configuration',
   '/.well-known/oauth-authorization-server',

@@ -11,7 +11,7 @@ import { blobNames, globalNames } from './globals.ts';
 
 export type ReadPage = Omit<PageSnapshot, 'coverage' | 'consoleErrors' | 'usesWebAuthn'> & { usesWebAuthn: boolean };
 
-/** In a page's own scripts. */
+/** A call of WebAuthn in a page's own scripts. */
 export const webAuthnCall = /\bnavigator\.credentials\.(get|create)\b/;
 
 const readMsMax = 10_000;

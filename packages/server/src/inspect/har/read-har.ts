@@ -6,7 +6,7 @@ import type { Capture, CaptureLoss } from '../model.ts';
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from './fields.ts';
 import { readEntry } from './read-entry.ts';
 
-/** As JSON text. */
+/** Bounds of a HAR's JSON text. */
 const jsonBounds = { depthMax: 100, containersMax: 3_000_000 };
 const entriesMax = 5000;
 const pagesMax = 100;

@@ -5,7 +5,7 @@ import type { Capture, PageSnapshot } from '../model.ts';
 import type { Redactions, Secret } from './secret.ts';
 
 export interface ReportInput {
-  /** Without secrets: placeholders stand for them. */
+  /** The capture without secrets: placeholders stand for them. */
   capture: Capture;
   secrets: Secret[];
   redactions: Redactions;
@@ -31,15 +31,15 @@ export type ResourceType =
   | 'other';
 
 export interface ExchangeUrl {
-  /** As it stands in the entry, with placeholders. */
+  /** The URL as it stands in the entry, with placeholders. */
   href: string;
   /** `https://api.example.com:8443`, lower case. */
   origin: string;
   /** `https:`, as in URL. */
   protocol: string;
-  /** With the port, if it is not the default one. */
+  /** Host name and port, without the default port. */
   host: string;
-  /** Without the port. */
+  /** Host name without the port. */
   hostname: string;
   /** Registrable domain, or the host name where there is none. */
   site: string;
@@ -47,7 +47,7 @@ export interface ExchangeUrl {
   path: string;
   /** Decoded, in order; at most `queryParamsMax`. */
   query: [name: string, value: string][];
-  /** Without the `#`. */
+  /** The fragment without the `#`. */
   fragment: string;
 }
 
@@ -60,7 +60,7 @@ export interface Exchange {
   readonly method: string;
   readonly url: ExchangeUrl;
   readonly resourceType: ResourceType;
-  /** To the inspected site, or to a sibling host that receives the site's tokens or cookies. */
+  /** Whether the request goes to the inspected site, or to a sibling host that receives the site's tokens or cookies. */
   readonly isFirstParty: boolean;
   /** null: without a response. */
   readonly statusCode: number | null;
@@ -240,7 +240,7 @@ const chromeTypes: ReadonlyMap<string, ResourceType> = new Map([
   ['other', 'other'],
 ]);
 
-/** As the browser states it, else by method, media type and the `sec-fetch-dest` header, which HARs of Firefox have. */
+/** The type that the browser states, else by method, media type and the `sec-fetch-dest` header, which HARs of Firefox have. */
 function resourceTypeOf({ request, response, _resourceType }: Entry, responseType: string): ResourceType {
   const stated = chromeTypes.get((_resourceType ?? '').toLowerCase());
   if (stated) return stated;

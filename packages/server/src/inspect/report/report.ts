@@ -18,9 +18,9 @@ export type ReportOptions = Pick<InspectRequest, 'include' | 'capture_bodies'>;
 
 /** The part of a response that is made of the capture alone. */
 export interface Report extends Pick<InspectResponse, 'url' | 'final_url' | 'pages' | 'limits' | 'redactions'>, Sections {
-  /** Of the first request; null without one. */
+  /** Time of the first request; null without one. */
   startedAt: string | null;
-  /** From the first request to the end of the last one. */
+  /** Time from the first request to the end of the last one. */
   durationMs: number;
 }
 
@@ -42,7 +42,7 @@ export function createReport(captured: Capture, options: ReportOptions): Report 
 
 type Sections = Pick<InspectResponse, Exclude<InspectSection, 'screenshot' | 'openapi' | 'client'>>;
 
-/** Of the HAR, which is the redacted capture itself, nothing was decoded. */
+/** The sections without secrets. The HAR is the redacted capture itself: nothing of it was decoded. */
 const withoutSecrets = ({ har, ...sections }: Sections, mask: <T>(value: T) => T): Sections => ({ ...mask(sections), har });
 
 /** A section that is not requested is null. */

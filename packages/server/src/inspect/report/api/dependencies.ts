@@ -23,7 +23,7 @@ const sourcesPerValueMax = 8;
 const ownData = /\{\{(?:email|phone|username|password|card|iban|cookie|otp)_\d+\}\}/;
 const placeholder = /\{\{[a-z_]+_\d+\}\}/;
 
-/** By the id of the endpoint. Linear in the replies and calls. */
+/** Dependencies by the id of the endpoint, in time linear in the replies and calls. */
 export function readDependencies(endpoints: readonly EndpointCalls[]): Map<string, Dependency[]> {
   const byValue = new Map<string, Source[]>();
   const dependencies = new Map<string, Map<string, Dependency>>(endpoints.map(({ id }) => [id, new Map()]));

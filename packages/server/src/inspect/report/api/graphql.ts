@@ -8,7 +8,7 @@ import { SchemaBuilder } from './schema.ts';
 type GraphqlApi = InspectApi['graphql'][number];
 type Operation = GraphqlApi['operations'][number];
 
-/** Of one document: more than any real operation has, and parsed in milliseconds. */
+/** Maximum tokens of one document: more than any real operation has, and parsed in milliseconds. */
 const tokensMax = 10_000;
 const documentCharsMax = 200_000;
 const operationsMax = 500;

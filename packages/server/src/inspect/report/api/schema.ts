@@ -20,7 +20,7 @@ interface Node {
   /** Distinct strings; null when there are too many for a list of values. */
   values: Map<string, number> | null;
   properties: Map<string, Node>;
-  /** In how many objects each property stood. */
+  /** Number of objects in which each property stood. */
   present: Map<string, number>;
   items: Node | null;
   isCut: boolean;

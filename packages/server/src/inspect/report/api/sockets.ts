@@ -138,7 +138,7 @@ function eventTypes(events: readonly StreamEvent[]): Stream['events'] {
   }));
 }
 
-/** As the browser recorded them, else as they stand in the body. */
+/** The events as the browser recorded them, else as they stand in the body. */
 function eventsOf({ entry, responseText }: Exchange): StreamEvent[] {
   const recorded = (entry as { _eventSourceMessages?: { eventName?: string; data?: string }[] })._eventSourceMessages;
   if (recorded && recorded.length > 0)

@@ -60,7 +60,7 @@ export class PathTree {
     branch.ends.add(signature);
   }
 
-  /** For each segment whether it is a value. */
+  /** Returns for each segment whether it is a value. */
   classify(segments: readonly string[]): boolean[] {
     let branch: Branch | undefined = this.#root;
     return segments.map((segment, i) => {
@@ -74,7 +74,7 @@ export class PathTree {
 
 const signatures = new WeakMap<Branch, string>();
 
-/** Of a tree that is complete: what calls below this branch have in common. */
+/** What calls below this branch have in common. The tree has to be complete. */
 function signatureOf(branch: Branch): string {
   const cached = signatures.get(branch);
   if (cached !== undefined) return cached;

@@ -5,7 +5,7 @@ import type { Exchange } from '../exchange.ts';
 export interface Asset {
   exchange: Exchange;
   type: AssetType;
-  /** On the wire. 0 from a cache. */
+  /** Bytes on the wire; 0 from a cache. */
   transferBytes: number;
   /** Decompressed. */
   resourceBytes: number;

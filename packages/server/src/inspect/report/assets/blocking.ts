@@ -28,7 +28,7 @@ export function findRenderBlocking(assets: readonly Asset[], input: ReportInput)
 /** Clocks of the page and of the network differ by less. */
 const lateMs = 50;
 
-/** By the markup that the server sent: what scripts add does not block the parser. */
+/** URLs that block by the markup that the server sent: what scripts add does not block the parser. */
 function blockingUrls({ document, tree, url }: ReportPage): Set<string> {
   const raw = document && document.responseText !== '' ? rawTreeOf(document) : tree;
   const base = resolve(raw.named('base')[0]?.attributes.get('href') ?? '', url) ?? url;
@@ -59,7 +59,7 @@ type ChainLink = InspectAssets['critical_chain'][number];
 
 const chainMax = 20;
 
-/** From the document to the critical request that ended last, each started by the one before. */
+/** The chain from the document to the critical request that ended last, each started by the one before. */
 export function findCriticalChain(assets: readonly Asset[], input: ReportInput): ChainLink[] {
   const first = firstDocument(input);
   const document = assets.find(({ exchange }) => exchange === first);
@@ -89,7 +89,7 @@ export function findCriticalChain(assets: readonly Asset[], input: ReportInput):
 
 const endOf = ({ exchange, durationMs }: Asset): number => exchange.startedMs + durationMs;
 
-/** As Lighthouse counts them: images and calls of scripts are never critical, and neither is what the browser gave a low priority. */
+/** Whether Lighthouse counts a request as critical: never images, calls of scripts, or what the browser gave a low priority. */
 function isCritical({ type, exchange, error }: Asset): boolean {
   if (error !== null || !/^(?:script|stylesheet|font)$/.test(type)) return false;
   const priority = exchange.entry._priority ?? exchange.entry._initialPriority;

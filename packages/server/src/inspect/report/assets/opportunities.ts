@@ -10,7 +10,7 @@ const largestFirst = <T>(items: T[], sizeOf: (item: T) => number): T[] => items.
 
 /** A smaller response does not get smaller on the wire: it is one packet. */
 const compressibleBytesMin = 1400;
-/** Of all bodies together: a report takes no longer for a large site. */
+/** Maximum characters to compress, of all bodies together: a report takes no longer for a large site. */
 const measuredCharsMax = 2_000_000;
 const savingRatioMin = 0.1;
 

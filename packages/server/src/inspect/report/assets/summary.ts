@@ -38,7 +38,7 @@ export function summarize(assets: readonly Asset[], input: ReportInput): Summary
   };
 }
 
-/** As ALPN names it. */
+/** The protocol's name in ALPN; empty for an unknown one. */
 export function protocolOf(version: string): string {
   const name = version.toLowerCase().slice(0, 20);
   if (/^http\/2(?:\.0)?$/.test(name)) return 'h2';

@@ -76,7 +76,7 @@ function row(request: AssetRequest, endMs: number): Markup {
 const toneOf = (status: number, error: string | null): Tone =>
   error !== null || status >= 500 ? 'bad' : status >= 400 ? 'warn' : status >= 300 || status === 0 ? 'plain' : 'good';
 
-/** Without scheme and query: the row has little room, and the JSON report has all. */
+/** The URL without scheme and query: the row has little room, and the JSON report has all. */
 export function shortUrl(url: string): string {
   const [address = ''] = url.slice(0, 2048).split(/[?#]/, 1);
   return address.replace(/^https?:\/\//, '');

@@ -5,7 +5,7 @@ import { PageTree } from './tree.ts';
 
 export interface ReportPage {
   url: string;
-  /** As rendered; of an uploaded HAR, as the response has it. */
+  /** Elements of the rendered page; of an uploaded HAR, those of the response. */
   tree: PageTree;
   /** null for an uploaded HAR. */
   snapshot: PageSnapshot | null;
@@ -13,7 +13,7 @@ export interface ReportPage {
   document: Exchange | null;
 }
 
-/** As many as an inspection visits. */
+/** Maximum number of pages: as many as an inspection visits. */
 const pagesMax = 10;
 
 /** Runs once for each report: several sections need the result. */
@@ -26,7 +26,7 @@ export function oncePerReport<T>(read: (input: ReportInput) => T): (input: Repor
   };
 }
 
-/** In the order of the visit. */
+/** The pages in the order of the visit. */
 export const readPages = oncePerReport(parsePages);
 
 function parsePages({ capture, exchanges }: ReportInput): ReportPage[] {
@@ -94,7 +94,7 @@ export function withoutValues({ origin, path, query }: Exchange['url']): string 
 
 const evidenceMax = 20;
 
-/** In the order of the capture, each once. */
+/** Ids of the first `evidenceMax` exchanges in the order of the capture, each once. */
 export const toEvidence = (exchanges: Iterable<Exchange | null>): string[] =>
   [...new Set([...exchanges].flatMap((exchange) => (exchange ? [exchange.index] : [])))]
     .sort((a, b) => a - b)

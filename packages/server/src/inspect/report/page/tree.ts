@@ -37,7 +37,7 @@ export class PageTree {
     }
   }
 
-  /** In document order for each name. */
+  /** All elements with these names, in document order. */
   named(...names: string[]): readonly PageElement[] {
     const [only] = names;
     if (names.length === 1 && only !== undefined) return this.#byName.get(only) ?? [];

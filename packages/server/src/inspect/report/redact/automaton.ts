@@ -24,7 +24,7 @@ const hashMask = (1 << hashBits) - 1;
 
 export class Automaton<T> {
   readonly #automaton = new WordAutomaton();
-  /** By the state at which their beginnings end. */
+  /** Words, by the state at which their beginnings end. */
   readonly #words = new Map<number, Word<T>[]>();
   /** Hashes of the first four characters of all words: text without them is skipped. */
   readonly #starts = new Uint8Array(1 << hashBits);

@@ -15,7 +15,7 @@ import { scanPairs, scanUrl } from '../../../lib/secrets/urls.ts';
 import { mapCapture, mapStrings, type Source, type TextVisitor } from './walk.ts';
 
 export interface Redacted {
-  /** Without secrets. */
+  /** The capture without secrets. */
   capture: Capture;
   secrets: Secret[];
   redactions: Redactions;

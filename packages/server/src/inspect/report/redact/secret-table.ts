@@ -26,7 +26,7 @@ export interface SearchedForm {
 
 /** Values beyond share a placeholder by kind, and are replaced where they were seen. */
 const secretsMax = 20_000;
-/** Of the automaton: some 100 bytes each. */
+/** Maximum characters in the automaton, where each takes some 100 bytes. */
 const searchedCharsMax = 500_000;
 const prefixChars = 128;
 const boundaryCharsMax = 16;

@@ -199,7 +199,7 @@ function readProtections(input: ReportInput, pages: readonly ReportPage[]): Anti
   return [...protections.values()].slice(0, partsMax);
 }
 
-/** As block detection names them. */
+/** Names of vendors in block detection, by the name of the technology. */
 const vendorNames: Readonly<Record<string, string>> = {
   'Cloudflare Bot Management': 'cloudflare',
   'Akamai Bot Manager': 'akamai',

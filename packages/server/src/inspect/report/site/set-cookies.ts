@@ -50,7 +50,7 @@ function collectCookies(input: ReportInput): SeenCookie[] {
 const bareDomain = (domain: string): string => domain.replace(/^\./, '').toLowerCase();
 const keyOf = ({ name, domain, path }: { name: string; domain: string; path: string }): string => `${name};${bareDomain(domain)};${path}`;
 
-/** Of the value before it was redacted, where that is known. */
+/** Size of the value before it was redacted, where that is known. */
 const sizeOf = (value: string, { secrets }: ReportInput): number =>
   secrets.find(({ placeholder }) => placeholder === value)?.length ?? value.length;
 

@@ -95,12 +95,12 @@ export function readTls({ entry }: Exchange): InspectSite['tls'] {
   };
 }
 
-/** From these shares of the text on, the server or the browser made the page. */
+/** Share of the text in the server's document from which the server made the page, and up to which the browser made it. */
 const serverShare = 0.8;
 const browserShare = 0.2;
 const textCharsMin = 50;
 
-/** From this much text on, its share says where the page is made. */
+/** Minimum characters of a page whose share says surely where the page is made. */
 const sureCharsMin = 500;
 
 export function readRendering(page: ReportPage | undefined): InspectSite['rendering'] {

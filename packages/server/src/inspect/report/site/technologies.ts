@@ -49,7 +49,7 @@ class Matches {
     if (exchange && match.exchanges.size < 20) match.exchanges.add(exchange);
   }
 
-  /** In the order of the rules. */
+  /** The technologies with those that they imply, in the order of the rules. */
   withImplied(): Technology[] {
     for (const { rule, exchanges } of this.#matches.values()) {
       for (const name of rule.implies ?? []) {

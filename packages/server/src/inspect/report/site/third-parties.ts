@@ -28,7 +28,7 @@ export function createThirdParties(input: ReportInput): InspectThirdParty[] {
 /** Longer names are no host names. */
 const entityOf = (hostname: string) => (hostname.length > 253 ? undefined : thirdPartyWeb.getEntity(hostname));
 
-/** By host; null where no page was measured. */
+/** Times of scripts by host; null where no page was measured. */
 function scriptTimes({ capture }: ReportInput): Map<string, number> | null {
   const times = new Map<string, number>();
   let isMeasured = false;
