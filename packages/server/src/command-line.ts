@@ -9,11 +9,11 @@ const withFile: readonly string[] = ['backup', 'restore'];
 export interface CommandLine {
   command: 'serve' | (typeof commands)[number];
   help: boolean;
-  /** In place of BERTH_PORT. */
+  /** Port that replaces BERTH_PORT. */
   port: string | undefined;
   /** Output for programs. */
   json: boolean;
-  /** Of a backup. */
+  /** Path of the backup file. */
   file: string;
 }
 

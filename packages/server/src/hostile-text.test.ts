@@ -83,7 +83,7 @@ const entryOf = (url: string, value: string): NetworkEntry => ({
   timings: { blockedMs: 0, dnsMs: 0, connectMs: 0, sslMs: 0, sendMs: 0, waitMs: 0, receiveMs: 0 },
   totalMs: 0,
 });
-/** As long as the network log keeps them. */
+/** A HAR of texts that are as long as the network log keeps them. */
 const harOf = (url: string, value: string) => {
   const entries = Array<NetworkEntry>(100).fill(entryOf(cutText(url, 8192), cutText(value, 4096)));
   return toHar({ since: new Date(0), entries, dropped: 0 }, { title: value, startedAt: new Date(0) });

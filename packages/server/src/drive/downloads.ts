@@ -9,7 +9,7 @@ import type { Machine } from '../sessions/sessions.ts';
 export interface DownloadedFile {
   download: DownloadInfo;
   file: OpenFile;
-  /** In hex. */
+  /** Digest in hex. */
   sha256: string;
 }
 

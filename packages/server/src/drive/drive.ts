@@ -185,7 +185,7 @@ export class Drive {
     return toHar({ ...log, mask }, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
   }
 
-  /** Not queued behind drive calls. */
+  /** Console lines, read without a wait for the session's drive calls. */
   async console(target: Target, afterId: number): Promise<ConsoleLineResponse[]> {
     const { machine, session } = await this.#ready(target);
     return session.events.secrets.mask(await this.#consoles.after(machine.browser, afterId));

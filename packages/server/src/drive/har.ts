@@ -62,7 +62,7 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
   };
 }
 
-/** What an entry shows of values that may be credentials. */
+/** How an entry shows values that may be credentials. */
 interface Redaction {
   url(text: string): string;
   header(name: string, value: string): string;
@@ -154,7 +154,7 @@ const responseOf = (entry: NetworkEntry, redaction: Redaction): Omit<Entry['resp
   ...(entry.error === null ? {} : { _error: entry.error }),
 });
 
-/** From the browser's names `http/1.1`, `h2`, `h3`; empty without a response. */
+/** Converts the browser's names `http/1.1`, `h2` and `h3`; the name is empty without a response. */
 const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
 
 /** The browser joins repeated headers with line feeds. */

@@ -7,7 +7,7 @@ type Admission = Parameters<Metering['admit']>[1];
 
 export class FakeMetering {
   readonly admitted: Admission[] = [];
-  /** Of each ticket the charged count, or `dropped`. */
+  /** The charged count of each ticket, or `dropped`. */
   readonly ends: (number | 'dropped')[] = [];
   /** The error of the next admission. */
   refusal: ErrorCode | null = null;

@@ -4,24 +4,24 @@ import { nextTurn, TurnBudget } from '../lib/turn-budget.ts';
 
 /** Messages up to here are read as fast as they come. */
 const largeBytesMin = 1024 * 1024;
-/** Of larger ones together, 100 MiB a second: each megabyte takes about a millisecond, and is garbage soon. */
+/** Bytes of large messages together per `largeMs`, 100 MiB a second: each megabyte takes about a millisecond, and is garbage soon. */
 const largeBytesMax = 1024 * 1024;
 const largeMs = 10;
-/** After one of its messages was refused. */
+/** Pause of large messages after one of the owner's messages was refused. */
 const refusedMs = 2000;
 
 export class ReadingShare {
   readonly #turn = new TurnBudget();
-  /** Since the last pause. */
+  /** Bytes of large messages since the last pause. */
   #largeBytes = 0;
   #pause: Promise<void> | null = null;
 
-  /** Before a chunk is read. */
+  /** Must be called before a chunk is read. */
   begin(): void {
     this.#turn.begin();
   }
 
-  /** After a chunk: when its socket may read on; null: at once. `messageBytes`: received so far of its message. */
+  /** Must be called after a chunk. Resolves when its socket may read on; null: at once. `messageBytes`: received of its message. */
   end(bytes: number, messageBytes: number): Promise<void> | null {
     const isSpent = this.#turn.end();
     if (messageBytes > largeBytesMin) this.#largeBytes += bytes;

@@ -89,7 +89,7 @@ export interface JobDescription {
   principal: Principal;
   /** The validated request. */
   body: object;
-  /** Of the admission: its hold passes to the worker that runs the job. */
+  /** Id of the admission: its hold passes to the worker that runs the job. */
   opId: string;
 }
 

@@ -48,7 +48,7 @@ interface JobSnapshot {
 /** How soon this worker notices changes of a job by another one. */
 const noticeMs = 500;
 const drainPollMs = 50;
-/** Of reading a result's JSON in a thread. */
+/** Time limit for reading a result's JSON in a thread. */
 const readMsMax = 20_000;
 /** How often it is looked whether jobs that wait are offered; they are at once when they come. */
 const offerMs = 1000;
@@ -205,13 +205,13 @@ export class Jobs {
     await Promise.all([this.#moving?.offers.stop(), this.#results.close()]);
   }
 
-  /** What it cannot hand over ends with this worker. */
+  /** Hands jobs over to other workers. Those that cannot be handed over end with this worker. */
   async #handOver(which: 'waiting' | 'all'): Promise<void> {
     if (!this.#moving?.offers.isStarted) return;
     await this.#runs.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
   }
 
-  /** Once, when the database can be reached. */
+  /** Starts the offers once, when the database can be reached. */
   async #startOffers(): Promise<void> {
     this.#offersStart ??= this.#moving?.offers.start((jobId) => this.#runs.take(jobId)) ?? Promise.resolve();
     await this.#offersStart.catch((error: unknown) => {

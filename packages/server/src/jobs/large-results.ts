@@ -9,7 +9,7 @@ import { resultBytesMax, resultRetentionMs, type StoredOutcome } from './outcome
 
 const prefix = 'job-results/';
 const keyOf = (jobId: string): string => `${prefix}${jobId}`;
-/** Smaller ones are read faster from the database. */
+/** Results of fewer bytes are read faster from the database. */
 export const largeResultBytes = 1024 ** 2;
 /** Less than a worker that stops waits for ends to be stored. */
 const putMsMax = 4_000;
@@ -57,7 +57,7 @@ export class LargeResults {
     }
   }
 
-  /** Of a job whose result was dropped early. @throws ServiceError store_unavailable */
+  /** Deletes a job's result that was dropped early. @throws ServiceError store_unavailable */
   async delete(jobId: string): Promise<void> {
     await this.#deps.objects.delete(keyOf(jobId));
   }

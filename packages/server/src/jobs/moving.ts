@@ -13,7 +13,7 @@ export interface MovingDeps {
   clock: Clock;
   workerId: string;
   offers: Offers;
-  /** As of `RunsDeps`. */
+  /** The same as in `RunsDeps`. */
   weightOf?: (owner: string) => number;
   /** Common to the fleet: seals the requests of jobs while they are stored. */
   secret: Buffer;
@@ -68,7 +68,7 @@ export class Moving {
     const waiting = live.filter((job) => !job.started && !job.ending && job.isStored && job.isMovable && isUnoffered(job));
     if (waiting.length > 0) {
       const ranks = ranksOf(live, this.#deps.weightOf);
-      // Before the write: from then on the store decides who starts it.
+      // Must precede the write: from then on the store decides who starts it.
       for (const job of waiting) {
         job.offerId = randomUUID();
         this.#unsent.add(job);

@@ -7,7 +7,7 @@ export interface Offer {
   /** A UUID. */
   offerId: string;
   jobId: string;
-  /** By how many jobs of its owner come first, and the owner's weight: offers of equal rank are taken in the order they came. */
+  /** Number of its owner's jobs that come first, divided by the owner's weight. Equal ranks are taken in the order they came. */
   rank: number;
 }
 
@@ -27,13 +27,13 @@ export interface Offers {
 const queue = 'jobs';
 /** Its own schema, which pg-boss migrates under a lock of its own. */
 const schema = 'berth_jobs';
-/** For statements, beside the one that listens. */
+/** Maximum connections for statements, beside the one that listens. */
 const connectionsMax = 2;
-/** Where no connection can listen. */
+/** Poll interval where no connection can listen. */
 const pollSeconds = 2;
-/** Where one listens, in case a notification is lost: PgBouncer in transaction mode loses them all. */
+/** Poll interval where one listens: a notification may be lost, and PgBouncer in transaction mode loses them all. */
 const notifiedPollSeconds = 5;
-/** Also ends the wait for a frozen server. */
+/** Time limit of a statement. It also ends the wait for a frozen server. */
 const statementMsMax = 12_000;
 /** An offer that its taker did not complete, because it died, is offered again after this. */
 const takeSecondsMax = 15;
@@ -49,7 +49,7 @@ export class JobOffers implements Offers {
   #boss: PgBoss | null = null;
   #take: (jobId: string) => Promise<boolean> = () => Promise.resolve(false);
   #isOpen = false;
-  /** Of the subscription that runs. */
+  /** Id of the running subscription; null without one. */
   #workId: string | null = null;
   #isReconciling = false;
 

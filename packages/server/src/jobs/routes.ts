@@ -4,7 +4,7 @@ import { sessionIdOf, stageOf, type JobKind, type JobRecord, type Jobs } from '.
 
 type Result = Record<string, unknown>;
 
-/** By kind of job: adds to a result what is a credential of its reader and therefore not stored, such as a link. */
+/** Adds to a result, by kind of job, what is a credential of its reader and therefore not stored, such as a link. */
 export type ResultLinks = Partial<Record<JobKind, (result: Result, reader: Pick<Call, 'principal' | 'origin'>) => Promise<Result>>>;
 
 export function mountJobs(routes: Routes, jobs: Jobs, links: ResultLinks): void {

@@ -45,13 +45,13 @@ const unwrittenResultMsMax = 120_000;
 /** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
 const retryAfterSeconds = 2;
-/** Of one owner, in the database and in object storage: eight of the largest results. The oldest expire early. */
+/** Maximum bytes of one owner's results, in the database and in object storage: eight of the largest. The oldest expire early. */
 const ownerResultBytesMax = 256 * 1024 ** 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
 export class Runs {
   readonly live = new Map<string, LiveJob>();
-  /** By kind: how jobs of other workers are run here. */
+  /** How jobs of other workers are run here, by kind. */
   readonly works = new Map<JobKind, DescribedWork>();
   readonly #deps: RunsDeps;
   readonly #moving: Moving | null;
@@ -104,7 +104,7 @@ export class Runs {
     this.#deps.disk.assertRoom();
     this.#rejectWhenFull(request.owner);
     const job = this.#createJob(record.jobId, request);
-    // Before the insert: recovery ends rows that no worker runs.
+    // Must precede the insert: recovery ends rows that no worker runs.
     this.live.set(job.jobId, job);
     const inserted = this.#insert(job, record);
     job.stored = inserted.catch(() => undefined);

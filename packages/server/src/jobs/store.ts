@@ -30,7 +30,7 @@ interface JobTable {
   queue_ms_max: number | null;
   released_at: Date | null;
 }
-/** As the overview counts them. */
+/** States of a job as the overview counts them. */
 export type JobState = Exclude<JobStatus, 'pending'> | 'queued' | 'running';
 
 interface JobTables {
@@ -42,13 +42,13 @@ const jobs = (tables: Tables) => tables.tables<JobTables>();
 const toBytes = (document: JobProgress | JobRecord['subject']): Buffer => Buffer.from(JSON.stringify(document));
 const fromBytes = (bytes: Buffer | null): unknown => (bytes ? JSON.parse(bytes.toString('utf8')) : null);
 
-/** Without the request, which is large and of use only to who runs the job. */
+/** Columns of a job without its request, which is large and of use only to who runs the job. */
 const recordColumns = [
   ...(['job_id', 'owner_id', 'session_id', 'worker_id', 'kind', 'status', 'subject', 'progress', 'result', 'error', 'usage'] as const),
   ...(['created_at', 'started_at', 'finished_at', 'expires_at'] as const),
 ] as const;
 
-/** Without its result, which may have megabytes. */
+/** Converts a row without its result, which may have megabytes. */
 const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]>): JobRecord => ({
   jobId: row.job_id,
   owner: row.owner_id,

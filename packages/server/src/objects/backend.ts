@@ -12,7 +12,7 @@ export interface ByteRange {
   end: number;
 }
 
-/** About an object, not a failure of the storage. */
+/** An error that is about an object, not a failure of the storage. */
 export class ObjectError extends Error {}
 /** There is no object of that key, or it ends before the range. */
 export class ObjectNotFound extends ObjectError {}
@@ -29,7 +29,7 @@ export interface Backend {
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | null>;
   /** Does nothing where there is no such object. */
   delete(key: string, signal: AbortSignal): Promise<void>;
-  /** Of all keys that begin with `prefix`, which ends with a slash, in the order of their keys; a page at a time. */
+  /** Lists all keys that begin with `prefix`, which ends with a slash, in the order of their keys; a page at a time. */
   list(prefix: string, signal: AbortSignal): AsyncIterable<ObjectInfo[]>;
   /** Removes what is left of uploads that began before `before` and never ended. Returns how many. */
   abortUploads(prefix: string, before: Date, signal: AbortSignal): Promise<number>;

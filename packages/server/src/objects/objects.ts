@@ -22,18 +22,18 @@ export type StorageOptions = { kind: 'folder'; path: string } | ({ kind: 'bucket
 
 export interface ObjectsOptions {
   backend: Backend;
-  /** Of all keys: empty, or ends with a slash. */
+  /** Prefix of all keys: empty, or ends with a slash. */
   prefix: string;
   clock: Clock;
   log: Log;
-  /** For a call other than an upload; for a piece of a read. */
+  /** Time limit of a call that is not an upload, or of a piece of a read. */
   callMs?: number;
 }
 
 export const objectOperations = ['put', 'get', 'head', 'delete', 'list'] as const;
 export type ObjectOperation = (typeof objectOperations)[number];
 
-/** Since the start of the worker. */
+/** Counts since the start of the worker. */
 export interface ObjectStats {
   requests: Record<ObjectOperation, { ok: number; error: number }>;
   bytesIn: number;
@@ -41,7 +41,7 @@ export interface ObjectStats {
 }
 
 const callMsMax = 30_000;
-/** Of a read: large enough for a fast bucket, small enough to hold for each reader. */
+/** Bytes of a piece of a read: large enough for a fast bucket, small enough to hold for each reader. */
 const pieceBytes = 2 * 1024 ** 2;
 /** A piece that breaks off is read again. The library repeats only what fails before the body. */
 const pieceAttempts = 2;

@@ -26,7 +26,7 @@ export interface BucketOptions {
   isPathStyle: boolean;
   /** null: what the AWS SDK finds in the environment, such as the role of the instance or pod. */
   credentials: { accessKeyId: string; secretAccessKey: string } | { file: string } | null;
-  /** For one attempt: until the response, of which an upload sends a part. */
+  /** Time limit of one attempt until the response; an attempt of an upload sends a part of it. */
   requestMs?: number;
 }
 

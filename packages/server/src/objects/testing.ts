@@ -14,7 +14,7 @@ export const testBucket = 'berth-test';
 export type InjectedFault = (request: IncomingMessage, response: ServerResponse) => 'pass' | 'handled';
 
 export interface TestBucket {
-  /** Of the connection. */
+  /** URL of the connection to the bucket, through which all requests pass. */
   endpoint: string;
   place: StorageOptions & { kind: 'bucket' };
   environment: Record<string, string>;
@@ -108,13 +108,13 @@ function listen(server: Server): Promise<number> {
   });
 }
 
-/** As a bucket that is down. */
+/** Closes the connection, as a bucket that is down. */
 export const drop: InjectedFault = (request) => {
   request.socket.destroy();
   return 'handled';
 };
 
-/** As a bucket that has too much to do answers. */
+/** Answers like a bucket that has too much to do. */
 export const slowDown = (response: ServerResponse): 'handled' => {
   response.writeHead(503, { 'content-type': 'application/xml' });
   response.end('<?xml version="1.0" encoding="UTF-8"?><Error><Code>SlowDown</Code><Message>Reduce your request rate.</Message></Error>');

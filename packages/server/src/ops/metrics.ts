@@ -22,7 +22,7 @@ import { observeTimings, type Timed } from './timings.ts';
 
 export interface MetricsDeps {
   version: string;
-  /** Of the file of regions: workers with different ones place and route differently. */
+  /** Version of the file of regions: workers with different ones place and route differently. */
   registryVersion: string;
   credits: Pick<Credits, 'stats' | 'check'>;
   metering: Pick<Metering, 'stats'>;
@@ -44,10 +44,10 @@ export interface MetricsDeps {
   timed: Timed;
 }
 
-/** From a cached response to a page load that uses its whole deadline. */
+/** Buckets from a cached response to a page load that uses its whole deadline. */
 const durationSeconds = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120];
 
-/** From a small HAR to an inspection that uses its whole timeout. */
+/** Buckets from a small HAR to an inspection that uses its whole timeout. */
 const inspectionSeconds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 180];
 const flowDurationSeconds = [0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 
@@ -208,7 +208,7 @@ function registerSessionMetrics(readings: Readings, { sessions }: MetricsDeps): 
   readings.counterBy('reason', 'berth_sessions_ended_total', 'Sessions ended by this worker.', () => ended);
 }
 
-/** Without those that were lost with the lease: their end may not be stored yet. */
+/** Counts sessions without those that were lost with the lease: their end may not be stored yet. */
 function countHeld(live: Sessions['live']): Record<string, number> {
   const counts: Record<string, number> = zeroOf(heldStatuses);
   for (const { status, isFenced } of live.values()) if (!isFenced && status in counts) counts[status] = (counts[status] ?? 0) + 1;

@@ -7,7 +7,7 @@ const priceMax = 1_000_000_000;
 const isExact = (price: number): boolean =>
   Math.abs(price * microPerCredit - Math.round(price * microPerCredit)) < 1e-6 * Math.max(1, Math.abs(price));
 
-/** In millionths of the currency, so that sums are exact. */
+/** A price in millionths of the currency, so that sums are exact. */
 const Price = z
   .number()
   .min(0)
@@ -29,14 +29,14 @@ const PricesFile = z.strictObject({
     } satisfies Record<EgressType, unknown>)
     .default({ direct: zero, managed: zero, rotating: zero, external: zero }),
   captcha: Price.default(zero),
-  /** Of a credit that was redeemed with a code. */
+  /** Price of a credit that was redeemed with a code. */
   credit: Price.default(zero),
   fixed_per_month: PriceByName.default({}),
-  /** Of a plan for a month. */
+  /** Price of a plan for a month. */
   plans: PriceByName.default({}),
 });
 
-/** In millionths of the currency. */
+/** All prices, in millionths of the currency. */
 export interface Prices {
   /** null: without a file, and all prices are 0. */
   currency: string | null;
@@ -48,7 +48,7 @@ export interface Prices {
   plans: ReadonlyMap<string, number>;
 }
 
-/** Its message names the file, the path in it and what is wrong. */
+/** The message names the file, the path in it and what is wrong. */
 export class PricesFileError extends Error {}
 
 /** @throws PricesFileError, also for a plan that does not exist */

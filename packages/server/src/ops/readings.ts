@@ -11,7 +11,7 @@ export class Readings {
     this.#registry = registry;
   }
 
-  /** For values that only increase during the life of the process. */
+  /** Registers a value that only increases during the life of the process. */
   counter(name: string, help: string, read: () => number): void {
     this.counterRows(name, help, [], () => [[{}, read()]]);
   }
@@ -29,7 +29,7 @@ export class Readings {
     this.#registry.registerMetric(new Counter({ name, help, labelNames: labels, registers: [], collect }));
   }
 
-  /** For values that can decrease. */
+  /** Registers a value that can decrease. */
   gauge(name: string, help: string, read: () => number): void {
     this.gaugeRows(name, help, [], () => [[{}, read()]]);
   }

@@ -7,7 +7,7 @@ import { StallWatch } from './stall-watch.ts';
 
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
 
-/** By default the main thread is taken to run all the time, as a busy host may not let it. */
+/** Watches while something happens. By default it counts the main thread as always running, which a busy host may not allow. */
 async function watchWhile(happens: () => void | Promise<void>, readCpuMs = () => performance.now()) {
   const lines: Record<string, unknown>[] = [];
   const log: Log = { ...silentLog, warn: (fields) => void lines.push({ ...fields }) };

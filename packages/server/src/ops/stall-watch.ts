@@ -9,7 +9,7 @@ export interface Stall {
   cpuMs: number;
   /** An operation id, the name of a loop or of a section without a caller, `host` when the thread hardly ran, or `unknown`. */
   during: string;
-  /** Where at least half of the time passed. */
+  /** The section in which at least half of the time passed. */
   section: SectionTime | null;
 }
 
@@ -62,7 +62,7 @@ export class StallWatch {
     clearInterval(this.#timer);
   }
 
-  /** By what they were for, since the start. */
+  /** Stalls since the start, by what they were for. */
   get totals(): ReadonlyMap<string, StallTotals> {
     return this.#totals;
   }

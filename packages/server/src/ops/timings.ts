@@ -15,13 +15,13 @@ export interface Timed {
   fetches: { machines: Pick<Fetches['machines'], 'onTurn'> };
 }
 
-/** From a clone of a template to an emulated machine that boots cold. */
+/** Buckets from a clone of a template to an emulated machine that boots cold. */
 const bootSeconds = [0.05, 0.1, 0.25, 0.5, 0.75, 1, 1.5, 2.5, 5, 10, 30, 60, 120];
 /** A warm machine is a few milliseconds away; without one there is the wait in the queue and the boot. */
 const acquireSeconds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
-/** From no wait at all to the time after which a job is given up. */
+/** Buckets from no wait at all to the time after which a job is given up. */
 const queueSeconds = [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 600];
-/** From an indexed read to the timeout of a statement. */
+/** Buckets from an indexed read to the timeout of a statement. */
 const statementSeconds = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 const queues = ['fetch_page', 'job', 'machine_boot', 'session_lane', 'store_connection'] as const;

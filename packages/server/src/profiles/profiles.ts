@@ -60,9 +60,9 @@ export interface UsedProfile extends ProfileKey {
   usedAt: Date;
 }
 
-/** Of an owner. Each may take as much of the database as its content. */
+/** Maximum profiles of an owner. Each may take as much of the database as its content. */
 const profilesPerOwnerMax = 100;
-/** Longer than a session may take to save one. */
+/** Maximum wait for a session that saves the profile at its end: longer than saving may take. */
 const endingMsMax = 20_000;
 const endingPollMs = 100;
 
@@ -78,7 +78,7 @@ export class Profiles {
     return listProfiles(this.#deps.store, filter);
   }
 
-  /** By id or name. Unknown and foreign ones are the same error. @throws ServiceError profile_not_found */
+  /** Finds a profile by id or name. Unknown and foreign ones are the same error. @throws ServiceError profile_not_found */
   async get(owner: string, idOrName: string): Promise<Profile> {
     return this.#find(this.#deps.store, toSelector(owner, idOrName));
   }

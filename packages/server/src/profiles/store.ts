@@ -18,7 +18,7 @@ interface ProfileTables {
   profile_writers: { profile_id: string; session_id: string; status: 'starting' | 'ready' | 'ending' };
 }
 
-/** Without its content. */
+/** A profile without its content. */
 export interface Profile {
   profileId: string;
   owner: string;

@@ -18,7 +18,7 @@ interface RuntimeChoice {
   workerId: string;
   chromiumPath: string;
   shellPath?: string | undefined;
-  /** Of a machine of the process runtime. */
+  /** Maximum memory of a machine of the process runtime, in MB. */
   memoryMbMax: number;
   imagesDir: string;
   qemuPath: string;
@@ -59,7 +59,7 @@ export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerI
   return wanted === 'auto' ? { runtime: 'process', why: refusal } : { runtime: 'qemu', accelerator: 'tcg', why: refusal };
 }
 
-/** Without it every session would fail later. @throws Error */
+/** Refuses a start without Chromium, as every session would fail later. @throws Error */
 export function requireChromium(path: string): void {
   if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
   if (!isScript(path)) return;

@@ -118,7 +118,7 @@ export interface Runtime {
   readonly warnings: readonly string[];
   /** Identifies the browser, image and template of new machines of a kind. Machines of another generation are outdated. */
   generation(kind: VmKind): string;
-  /** For operators: one entry per kind that has templates. */
+  /** State of templates, for operators: one entry per kind that has templates. */
   templates(): readonly TemplateState[];
   /** Factor by which a browser may be slower than on bare hardware: 1, more under emulation. Multiplies its timeouts. */
   readonly slowdown: number;

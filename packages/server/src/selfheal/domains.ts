@@ -3,7 +3,7 @@ import { cutText } from '../lib/text.ts';
 import { withoutCredentials } from '../lib/urls.ts';
 
 const urlMax = 2048;
-/** Of an address that a browser reports. */
+/** Maximum characters that are inspected of an address that a browser reports. */
 const inspectedMax = 8192;
 /** Names have at most 253; a URL may have any. */
 const hostCharsMax = 255;

@@ -12,7 +12,7 @@ export const intervalSecondsFor = (hours: number): number =>
 export interface BlockCounts {
   blocks: number;
   resolved: number;
-  /** By interval. */
+  /** Blocks of each interval. */
   counts: number[];
 }
 

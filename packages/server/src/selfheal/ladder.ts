@@ -61,7 +61,7 @@ function strategiesAfter({ outcome, block, statusCode, reason }: Failure): reado
 }
 
 const firstWaitMs = 500;
-/** Between two throttled attempts of one owner on one site. */
+/** Minimum time between two throttled attempts of one owner on one site. */
 export const paceMs = 1000;
 
 /** Minimum time of an attempt; with less time left it is not started. */

@@ -57,9 +57,9 @@ export interface SelfHealDeps {
   secret: Buffer;
   /** The strategies this service supports; `direct` always is. */
   enabled: readonly StrategyName[];
-  /** From 0 to below 1. */
+  /** Returns a number from 0 to below 1. */
   random?: () => number;
-  /** Across all owners; the oldest are deleted first. */
+  /** Maximum events across all owners; the oldest are deleted first. */
   eventsMax?: number;
 }
 
@@ -76,7 +76,7 @@ type SitePosition = siteStore.SitePosition;
 
 interface ListedSite {
   health: SiteHealth;
-  /** After which the next page starts. */
+  /** Position after which the next page starts. */
   position: SitePosition;
 }
 

@@ -15,7 +15,7 @@ export const attemptsToKnow = 5;
 const blocksToCool = 3;
 const cooldownMsMax = 6 * 3_600_000;
 
-/** Of the last attempts, oldest first: start in epoch ms, outcome, duration in ms. */
+/** The last attempts, oldest first: start in epoch ms, outcome, duration in ms. */
 export type Recent = [startedMs: number, outcome: Outcome, durationMs: number][];
 
 export interface Site {
@@ -44,7 +44,7 @@ export interface StrategyStats {
   blocks: number;
   errors: number;
   durationMs: number;
-  /** In millionths of a credit. */
+  /** Cost in millionths of a credit. */
   costMicro: number;
   recent: Recent;
   lastUsedAt: Date;

@@ -13,7 +13,7 @@ export const blockOf = (type: BlockType, confidence: Block['confidence'] = 'high
   retry_after_seconds: null,
 });
 
-/** By default a success of `direct` on example.com in 100 ms. The outcome `blocked` has a block of high confidence. */
+/** An attempt; by default a success of `direct` on example.com in 100 ms. `blocked` has a block of high confidence. */
 export const attemptOf = (overrides: Partial<Attempt> = {}): Attempt => ({
   owner: 'anna',
   domain: 'example.com',

@@ -74,7 +74,7 @@ export class Skills {
     return new SkillRun(this.#deps, run, (result) => (this.heals[result] += 1));
   }
 
-  /** For the operator's overview. */
+  /** Counts for the operator's overview. */
   async totals(since: Date): Promise<{ heals: Record<skillStore.HealResult, number>; skills: { active: number; quarantined: number } }> {
     const { store } = this.#deps;
     const [heals, skills] = await Promise.all([skillStore.countHeals(store, since), skillStore.countSkills(store)]);
@@ -141,7 +141,7 @@ export class SkillRun implements StepMemory {
     return redacted;
   }
 
-  /** Of one site. A store that does not answer costs what is known, not the run. */
+  /** Returns the skills of one site. If the store does not answer, the run continues without them. */
   #skillsOf(domain: string): Promise<Map<string, Skill>> {
     const loaded = this.#skills.get(domain);
     if (loaded) return loaded;

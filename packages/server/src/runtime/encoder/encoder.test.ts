@@ -78,7 +78,7 @@ async function until(isTrue: () => boolean, deadlineMs = 60_000): Promise<void> 
   }
 }
 
-/** Between two pictures, at least: a busy machine makes it longer, never shorter. */
+/** Minimum time between two pictures: a busy machine makes it longer, never shorter. */
 const pictureMs = 50;
 const framesPerSecond = 8;
 const frameSeconds = 1 / framesPerSecond;
@@ -130,7 +130,7 @@ function ffmpegsOf(folder: string): number[] {
 }
 
 for (const jail of ['auto', 'none'] as const) {
-  /** What a jail changes nothing of. */
+  /** Options of tests whose result a jail does not change. */
   const likeInJail = jail === 'none' ? nightly : {};
   describe(jail === 'auto' ? 'a video encoder' : 'a video encoder without a jail', { concurrency: true }, () => {
     let encoders: VideoEncoders;

@@ -11,13 +11,13 @@ export const framesPerSecond = 8;
 const segmentSeconds = 4;
 /** Keeps a busy page readable at this frame rate; a still page takes a tenth. */
 const bitsPerPixelMax = 0.3;
-/** Larger than any screen: ffmpeg refuses such a frame before it allocates memory for it. */
+/** Maximum pixels of a frame, larger than any screen: ffmpeg refuses a larger one before it allocates memory for it. */
 const pixelsMax = 4096 * 4096;
 
 /** Limits of one process. 4K video takes a third of this memory, and a segment a few megabytes. */
 const addressSpaceBytes = 1024 ** 3;
 const fileBytesMax = 16 * 1024 ** 2;
-/** Below the browser and the worker. */
+/** Priority below that of the browser and the worker. */
 const nice = 10;
 
 const limits = `ulimit -c 0
@@ -139,7 +139,7 @@ export function spawnFfmpeg(options: FfmpegCommandOptions, args: string[]): Chil
   return spawn(command.program, command.args, { cwd: command.cwd, env, detached: true, stdio: ['pipe', 'ignore', 'pipe'] });
 }
 
-/** In a jail, kills the first process inside. The outer process ends after it, which proves that nothing is left. */
+/** Kills ffmpeg; in a jail, its first process. The outer process ends after it, which proves that nothing is left. */
 export function killFfmpeg(child: ChildProcess): void {
   if (child.pid === undefined) return;
   const inner = childrenOf(child.pid);

@@ -253,7 +253,7 @@ export class FakePage {
     return { frameId, loaderId };
   }
 
-  /** Like Chromium's, the error page is committed right after the reply. */
+  /** Commits an error page right after the reply, as Chromium does. */
   #showError(unreachableUrl: string): void {
     const loaderId = this.#loaderId;
     const frame = { ...this.frame(), url: 'chrome-error://chromewebdata/', securityOrigin: '://', unreachableUrl };

@@ -276,7 +276,7 @@ describe('a host with control groups of the second generation', () => {
   });
 });
 
-/** To one processor: elsewhere there may be room for two. */
+/** Pins a process to one processor: elsewhere there may be room for two. */
 const pin = (child: ChildProcess) => once(spawn('taskset', ['-p', '1', String(child.pid)], { stdio: 'ignore' }), 'exit');
 const ticksOf = ({ pid }: ChildProcess): number => readProcess(pid ?? 0)?.cpuTicks ?? 0;
 /** The stand-in keeps what was written last, which is the last process that was taken in. */

@@ -25,7 +25,7 @@ import {
 import { childrenOf } from './processes.ts';
 
 export interface MachineLimits {
-  /** Above it the kernel ends the machine (v2), or its largest process (v1). Swap is not used. */
+  /** Memory above which the kernel ends the machine (v2) or its largest process (v1). Swap is not used. */
   memoryBytes: number;
   /** CPU quota in processors; null for an equal share of what is available. */
   cpus: number | null;

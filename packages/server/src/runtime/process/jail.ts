@@ -78,7 +78,7 @@ perl -e "$listener" "$sendmsg" & )
 unset NODE_CHANNEL_FD NODE_CHANNEL_SERIALIZATION_MODE
 exec "$@" 4<&3`;
 
-/** Without a jail only the DevTools pipe is set up: one socket, read on 3 and written on 4. */
+/** Script of a browser without a jail. It only sets up the DevTools pipe: one socket, read on 3 and written on 4. */
 const unjailedScript = 'exec "$@" 4<&3';
 
 export const canJailHere = (): boolean => sendmsgNumbers[process.arch] !== undefined;

@@ -46,17 +46,17 @@ export interface ProcessRuntimeOptions {
   clock?: Clock;
   /** `none` starts the browser as a process group with its own profile, without a jail. */
   jail?: 'auto' | 'none';
-  /** Of one machine; what is in its temporary files counts as well. */
+  /** Memory of one machine; what is in its temporary files counts as well. */
   memoryMbMax?: number;
 }
 
-/** Below this a large page runs out of shared memory, and Chromium uses files instead. */
+/** Minimum bytes of shared memory: with less, a large page runs out of it, and Chromium uses files instead. */
 const sharedMemoryMin = 512 * 1024 ** 2;
 const megabyte = 1024 ** 2;
 const memoryMbMaxDefault = 2048;
 /** A page of sixty frames has seventy processes with some twenty threads each. */
 const threadsMax = 4096;
-/** Kept back from all machines together, for the service, its database and the host. */
+/** Memory kept back from all machines together, for the service, its database and the host. */
 const serviceMemory = { share: 1 / 8, bytesMin: 768 * megabyte };
 
 /** Creates a runtime that runs browsers as processes of this host, each in a jail where the host allows one. */
@@ -202,7 +202,7 @@ class ProcessRuntime implements Runtime {
     return { memoryBytes: this.#deps.memoryBytesMax, cpus: null, processes: threadsMax };
   }
 
-  /** After all processes. A group that is left is empty, and the next start removes it. */
+  /** Removes what a machine leaves, after all its processes. A group that is left is empty, and the next start removes it. */
   async #forget(id: string, cgroup: MachineCgroup | null): Promise<void> {
     const { dataDir, log } = this.#deps;
     await cgroup?.remove().catch((error: unknown) => log.warn({ vm: id, err: error }, 'control group not removed'));

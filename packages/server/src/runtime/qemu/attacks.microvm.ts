@@ -43,7 +43,7 @@ const hostileAgents: Record<string, { script: string; expected: RegExp }> = {
   },
 };
 
-/** Of this process, while machines send gigabytes. */
+/** Maximum growth of this process's memory in bytes, while machines send gigabytes. */
 const memoryGrowthMax = 200 * 1024 ** 2;
 /** The log of a failure has the last lines of QEMU and of the console, 4 KiB each, in whatever is wrapped around them. */
 const logBytesMax = 64 * 1024;

@@ -13,7 +13,7 @@ import { copyImage, firstBootMsMax, newDataDir, optionsFor, qemuOf, residueOf, s
 import { createQemuRuntime } from './qemu.ts';
 import { nightly } from '../../../../../tests/nightly.ts';
 
-/** With its template: what is measured after that is clones. */
+/** Creates a runtime together with its template, so that what is measured after that is clones. */
 async function createWarm(dataDir: string): Promise<Runtime> {
   const runtime = await createQemuRuntime(optionsFor(dataDir));
   const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(firstBootMsMax) });

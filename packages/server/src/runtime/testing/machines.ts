@@ -37,7 +37,7 @@ export function readOf(pid: number, name: 'cgroup' | 'cmdline' | 'comm' | 'oom_s
   }
 }
 
-/** Its user namespace; empty once it has gone. */
+/** User namespace of a process; empty once it has gone. */
 export function userNamespaceOf(pid: number): string {
   try {
     return readlinkSync(`/proc/${pid}/ns/user`);
@@ -46,7 +46,7 @@ export function userNamespaceOf(pid: number): string {
   }
 }
 
-/** Of its status; empty once it has gone. */
+/** Field of a process's status; empty once it has gone. */
 export const statusOf = (pid: number, field: string): string =>
   new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(readOf(pid, 'status'))?.[1] ?? '';
 

@@ -6,7 +6,7 @@
 import type { Duplex } from 'node:stream';
 import type { Http2Session, SessionOptions } from 'node:http2';
 
-/** In MB: unsent data, and HTTP/2 state of streams and headers. */
+/** Maximum memory of a session in MB: unsent data, and HTTP/2 state of streams and headers. */
 const sessionMemoryMb = 32;
 /** Our messages have three headers. Bytes count as in HPACK, plus 32 per header. */
 const headerPairsMax = 16;

@@ -25,7 +25,7 @@ export { GuestError } from './control.ts';
 
 /** Timeouts without emulation; `hello` includes the boot. The agent's own limits are lower. */
 const msMax = { hello: 20_000, start: 30_000, waitForQuiet: 60_000, identify: 5000, open: 5000, display: 10_000, stats: 5000 } as const;
-/** On a busy host the time may arrive late, so it is sent again. */
+/** Maximum attempts to give an identity: on a busy host the time may arrive late, so it is sent again. */
 const identityAttemptsMax = 3;
 
 interface GuestLinkOptions {

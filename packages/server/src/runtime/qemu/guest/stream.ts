@@ -54,7 +54,7 @@ export class GuestStream extends Duplex {
     stream.on('error', () => {});
   }
 
-  /** Like `Socket.destroySoon`, for Node's HTTP server: destroys after all writes are flushed. */
+  /** Destroys the stream after all writes are flushed, like `Socket.destroySoon`, which Node's HTTP server calls. */
   destroySoon(): void {
     if (this.writableFinished) this.destroy();
     else this.once('finish', () => this.destroy()).end();
@@ -124,7 +124,7 @@ export class GuestStream extends Duplex {
     this.push(null);
   };
 
-  /** With or without an error: before an end it is an abort. After an end the consumer may still have something to read. */
+  /** A close before the end is an abort, with or without an error. After an end the consumer may still have something to read. */
   readonly #onClose = (): void => {
     if (this.#hasEnded && !this.readableEnded) this.once('end', () => this.destroy());
     else this.destroy();

@@ -127,7 +127,7 @@ interface Permissions {
   gid: number;
 }
 
-/** As root, machines run as their own users and can get an extra group, but never root's. */
+/** Returns null if machines can open it. Under root they run as their own users and can get an extra group, but never root's. */
 export function usersRefusal(device: Permissions): string | null {
   if ((device.mode & 0o006) === 0o006 || isForGroup(device)) return null;
   return `only root can open ${kvmPath}, and machines do not run as root: give it to a group (chgrp kvm ${kvmPath}; chmod 660 ${kvmPath})`;

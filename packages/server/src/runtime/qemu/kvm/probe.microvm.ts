@@ -8,7 +8,7 @@ import { findImage } from '../image.ts';
 import { copyImage, imagesDir, newDataDir } from '../microvm.fixture.ts';
 import { bootOnce } from './check.ts';
 
-/** As it is done with KVM, on an accelerator that works everywhere. */
+/** The probe runs as it does with KVM, but on an accelerator that works everywhere. */
 describe('a probe of the accelerator', () => {
   const folder = newDataDir();
   after(() => rmSync(folder, { recursive: true }));
