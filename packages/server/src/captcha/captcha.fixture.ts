@@ -82,7 +82,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return body;
 }
 
-/** As docs/captcha.md describes it. */
+/** Whether a request is signed as docs/captcha.md describes. */
 function isSigned(request: IncomingMessage, body: string): boolean {
   const [, seconds = '', mac = ''] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers['berth-signature'])) ?? [];
   const expected = createHmac('sha256', secret).update(`${seconds}.${body}`).digest();
@@ -97,7 +97,7 @@ const hiddenArea = (name: string): string => `<textarea name="${name}" style="di
 const google = 'https://www.google.com/recaptcha';
 const turnstileField = '<input type="hidden" name="cf-turnstile-response">';
 
-/** By path. The site key of each page names it. */
+/** The pages by path. The site key of each page names it. */
 export const pages: Record<string, string> = {
   '/plain': '<title>plain</title><h1>A page</h1><p>Write <code>&lt;div class="g-recaptcha"&gt;</code> where it belongs.</p>',
   '/done': '<title>done</title><p>Thank you.</p>',

@@ -10,9 +10,9 @@ type InjectionResult = 'accepted' | 'no_response_field' | 'token_rejected';
 
 /** How long to wait for the page to process the token. */
 interface VerificationTiming {
-  /** Before the first check, and between checks. */
+  /** Interval before the first check, and between checks. */
   verifyIntervalMs: number;
-  /** For a callback of the site, which may submit the form. */
+  /** The time for a callback of the site, which may submit the form. */
   callbackMs: number;
 }
 

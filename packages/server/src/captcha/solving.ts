@@ -40,9 +40,9 @@ export type CaptchaFailure =
   | 'internal';
 
 export interface SolvingPace {
-  /** Between polls of a provider. */
+  /** Interval between polls of a provider. */
   pollMs: number;
-  /** Between checks of a page that a person works in. */
+  /** Interval between checks of a page that a person works in. */
   detectIntervalMs: number;
   verifyIntervalMs: number;
   callbackMs: number;
@@ -96,7 +96,7 @@ export class Solving {
     this.#emit('captcha.failed', { reason: failure });
   }
 
-  /** Without the address, the site key and the token. */
+  /** The fields for the log, without the address, the site key and the token. */
   logFields(): Record<string, unknown> {
     const { vendor = null, type = null } = this.#detection ?? {};
     return { vendor, captcha_type: type, provider: this.#provider, reason: this.#failure };

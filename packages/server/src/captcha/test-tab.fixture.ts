@@ -11,7 +11,7 @@ export const limit = (): { signal: AbortSignal; timeoutMs: number } => ({ signal
 interface Site {
   url: string;
   otherSite: string;
-  /** So far, in order. */
+  /** The requests so far, in order. */
   requests: readonly { path: string }[];
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export class TestTab {
     await this.page.navigate({ url: `${this.site.url}${path}`, waitUntil: 'load', timeoutMs: 20_000 }, limit());
   }
 
-  /** In the page's own context. */
+  /** Evaluates an expression in the page's own context. */
   evaluate<T>(expression: string): Promise<T> {
     return this.page.evaluate<T>(this.page.mainFrame(), expression, { ...limit(), timeoutMs: 20_000 });
   }

@@ -9,7 +9,7 @@ import { BlockList, isIP, isIPv6 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { withoutTrailing } from '../lib/urls.ts';
 
-/** In addition to what ipaddr.js does not call `unicast`. */
+/** Denied ranges in addition to those that ipaddr.js does not call `unicast`. */
 const deniedRanges = [
   '0.0.0.0/8',
   '10.0.0.0/8',

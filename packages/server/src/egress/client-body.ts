@@ -58,7 +58,7 @@ class Reading {
   #wireRoom: number;
   #truncated = false;
   #unreadable: string | null = null;
-  /** What came as it was sent: it is the body if the decoders give nothing, and decoded once more if what ends in rubbish is gzip. */
+  /** The received bytes as they were sent: the body if the decoders give nothing; decoded again if what ends in rubbish is gzip. */
   #undecoded: Buffer[] = [];
   #hasDecoded = false;
   #isSecondTry = false;
@@ -161,7 +161,7 @@ class Reading {
     this.#cut('body_truncated');
   }
 
-  /** What is packed ends before its own end: browsers show what there is of it. */
+  /** Ends compressed data that end too early: browsers show what there is of them. */
   #endEarly(next: Transform | undefined): void {
     if (!this.#truncated) this.#warnings.add('body_truncated');
     this.#truncated = true;
@@ -274,7 +274,7 @@ function decoderOf(encoding: string, start: Buffer | null): Transform {
   return start === null || hasZlibHead(start) ? createInflate(lenient) : createInflateRaw(lenient);
 }
 
-/** Of the head of a gzip member (RFC 1952, 2.3); null where there is none. */
+/** The length of the head of a gzip member (RFC 1952, 2.3); null where there is none. */
 function gzipHeadLength(bytes: Buffer): number | null {
   if (bytes.length < 10 || bytes.readUInt16BE(0) !== 0x1f8b || bytes[2] !== 8) return null;
   const flags = bytes[3] ?? 0;

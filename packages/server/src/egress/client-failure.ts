@@ -13,7 +13,7 @@ export interface HttpRedirect {
 /** What had happened when a request ended. */
 export interface HttpProgress {
   redirects: readonly HttpRedirect[];
-  /** On the wire, as the route counts them. */
+  /** Bytes on the wire, as the route counts them. */
   bytesIn: number;
   bytesOut: number;
 }

@@ -3,10 +3,10 @@ import type { IncomingMessage } from 'node:http';
 import { decodeComponent, toBasicCredentials } from './dial.ts';
 import { isValidHeader, refusalHeader } from './forward.ts';
 
-/** By lower-case name, with the spelling that is sent. */
+/** The caller's headers by lower-case name, with the spelling that is sent. */
 export type CallerHeaders = ReadonlyMap<string, readonly [name: string, value: string]>;
 
-/** What this client alone decides: the host that was checked, the length of the body, the use of the connection, the proxy's password. */
+/** Headers that this client alone sets: the checked host, the body's length, the use of the connection, the proxy's password. */
 const ownNames = new Set([
   'host',
   'connection',
@@ -49,9 +49,9 @@ export interface OutgoingHeaderOptions {
   method: string;
   headers: CallerHeaders;
   body: Buffer | null;
-  /** From the jar. */
+  /** The `Cookie` header from the jar. */
   cookie: string;
-  /** What is sent where the caller's headers have no word of their own. */
+  /** The headers that are sent where the caller's do not set them. */
   defaultHeaders: Readonly<Record<string, string>>;
 }
 

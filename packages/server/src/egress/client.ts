@@ -51,9 +51,9 @@ export interface HttpRequestOptions {
   wireBytesMax: number;
   /** One more than these is `too_many_redirects`. Browsers follow 20. */
   redirectsMax: number;
-  /** For all of it. When it passes while the body is read, what came is the outcome. */
+  /** The time for the whole request. If it passes while the body is read, the result is what was received. */
   timeoutMs: number;
-  /** Where a page sends its visitor on by itself: the address is read in its place, with GET. It counts as a redirect. */
+  /** The address to which a page sends its visitor by itself: it is read instead, with GET, and counts as a redirect. */
   next?: ((page: HttpResult) => Promise<string | null>) | undefined;
   /** Takes any certificate of the site. A proxy's is checked all the same. */
   ignoreHttpsErrors?: boolean | undefined;
@@ -62,11 +62,11 @@ export interface HttpRequestOptions {
 export interface HttpResult {
   status: number;
   statusText: string;
-  /** By lower-case name, repeated ones joined by ", ", without cookies. */
+  /** The headers by lower-case name, repeated ones joined by ", ", without cookies. */
   headers: Record<string, string>;
   /** The names of the cookies that any response set, each once. */
   setCookieNames: string[];
-  /** Where the reply came from, with the fragment, without credentials. */
+  /** The URL of the reply, with the fragment, without credentials. */
   url: string;
   redirects: HttpRedirect[];
   body: Buffer;
@@ -75,10 +75,10 @@ export interface HttpResult {
   /** The `net::ERR_…` for which browsers show nothing of the body, whatever is in it; null where they show something. */
   unreadable: string | null;
   contentType: string | null;
-  /** On the wire, handshakes and redirects included, as the route counts them. */
+  /** Bytes on the wire, handshakes and redirects included, as the route counts them. */
   bytesIn: number;
   bytesOut: number;
-  /** From the start of the request to the head of the last response. */
+  /** Time from the start of the request to the head of the last response. */
   ttfbMs: number;
   /** Codes: those of `client-body.ts`, `header_dropped:<name>`, `cookie_refused`, `redirect_not_followed:<url>`. */
   warnings: string[];
@@ -109,7 +109,7 @@ const waitMsMax = 3_600_000;
 
 /** Idle connections of a client in all: some twenty sites' worth, so that a batch over many sites is not left with hundreds. */
 const idleMax = 64;
-/** As many for one site as a batch of small pages asks at once. */
+/** Maximum idle connections to one site: as many as a batch of small pages opens at once. */
 const idlePerSiteMax = 16;
 
 /** A client for the route of a machine, or for a route of its own. @throws TypeError when a gate did not open the route */
@@ -211,7 +211,7 @@ class RequestExchange {
       throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
   }
 
-  /** Where a page sends its visitor. One that leads back, or to itself, is followed once: what it wants may be a cookie. */
+  /** The address to which a page sends its visitor. One that leads back, or to itself, is followed once: the page may want a cookie. */
   async #nextOf(from: URL, result: HttpResult): Promise<URL | null> {
     this.#pages.push(withoutFragment(from.href));
     const next = URL.parse((await this.#requestOptions.next?.(result)) ?? '');

@@ -26,7 +26,7 @@ export interface RoutePlan {
 /** Opens the connection of a plan. `onTcpSocket` gets the TCP socket below it, on which bytes are counted. */
 export type OpenConnection = (plan: RoutePlan, signal: AbortSignal, onTcpSocket: (socket: Socket) => void) => Promise<Socket>;
 
-/** What a connection is opened for. */
+/** The target of a connection, and how it is opened. */
 interface ConnectionOptions {
   plan: RoutePlan;
   /** null for plain HTTP. */
@@ -107,9 +107,9 @@ export interface PlannedRequest extends ConnectionOptions {
   method: string;
   /** Names and values in turn. */
   headers: readonly string[];
-  /** Or what writes and ends it. */
+  /** The body, or a function that writes and ends the request. */
   body: Buffer | ((outgoing: ClientRequest) => void) | null;
-  /** How long no byte may come or go. */
+  /** Maximum time without a byte in either direction. */
   idleTimeoutMs: number;
 }
 

@@ -23,7 +23,7 @@ export interface MachineEgressDeps {
   log: Log;
   clock: Clock;
   limits: EgressLimits;
-  /** In which all bytes of the browser are passed on. */
+  /** The turns in which all bytes of the browser are passed on. */
   turns: MachineTurns;
   adHosts: ReadonlySet<string>;
   /** Whether an address is in a network that the gate protects. */
@@ -37,7 +37,7 @@ export interface MachineEgressDeps {
 interface OpenedSocket {
   /** null for a direct connection, which a rotation does not drop. */
   generation: number | null;
-  /** Through a proxy of the operator, managed or rotating. */
+  /** Whether the socket goes through a proxy of the operator, managed or rotating. */
   isProxied: boolean;
 }
 
@@ -65,7 +65,7 @@ export class MachineEgress implements EgressRoute {
   readonly #sockets = new Map<Socket, OpenedSocket>();
   readonly #refusals: LRUCache<string, RefusalReport>;
   readonly #remotes = new LRUCache<string, RemoteAddress>({ max: remotesMax });
-  /** Of the browser's plain requests. */
+  /** The connections for the browser's plain HTTP requests. */
   readonly agent: Connections;
   #policy: AppliedPolicy | null = null;
   #current = 0;
@@ -105,7 +105,7 @@ export class MachineEgress implements EgressRoute {
   }
 
   accept(connection: Duplex): void {
-    // Without a listener, a reset by the browser would end the process.
+    // Required, because a reset by the browser would otherwise end the process.
     connection.on('error', () => {});
     if (this.#closed || this.#connections.size >= this.limits.connectionsMax) {
       this.#deps.log.debug({ open: this.#connections.size, closed: this.#closed }, 'browser connection dropped');

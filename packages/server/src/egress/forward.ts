@@ -58,7 +58,7 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
   });
   try {
     response.sendDate = false;
-    // Without this Node adds `Connection: keep-alive` where the site sent none.
+    // Removed, because Node adds `Connection: keep-alive` where the site sent none.
     response.removeHeader('connection');
     response.writeHead(
       incoming.statusCode ?? 502,
@@ -146,5 +146,5 @@ function sendRefusal(response: ServerResponse, reason: EgressRefusal): void {
   response.writeHead(toStatus(reason), [...headers, ...invalidHeaders]).end(text);
 }
 
-/** With two places to go to the browser takes the response for none at all, as from a site that it cannot reach. */
+/** Headers that make the browser reject the response: with two locations it fails as from a site that it cannot reach. */
 const invalidHeaders = ['Location', '/1', 'Location', '/2'];

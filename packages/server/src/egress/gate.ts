@@ -34,7 +34,7 @@ export interface EgressGateOptions {
   log: Log;
   clock?: Clock;
   resolver?: Resolver;
-  /** Where this service itself listens, public names included: refused unless the allow list names the port. Called for each connection. */
+  /** Where this service listens, with its public names: refused unless the allow list names the port. Called for each connection. */
   ownAddresses?: () => readonly OwnAddress[];
   /** Hosts that `blockAds` refuses, with their subdomains. */
   adHosts?: ReadonlySet<string>;
@@ -45,7 +45,7 @@ export interface EgressGateOptions {
   upstreamCa?: string;
 }
 
-/** Of all routes, closed ones included: equals the sum of all meters. */
+/** The counts of all routes, closed ones included: equal to the sum of all meters. */
 export interface GateStats {
   bytesIn: number;
   bytesOut: number;
@@ -120,7 +120,7 @@ function addBytes(sum: Omit<GateStats, 'routesOpen'>, { bytesIn, bytesOut, proxi
   sum.proxiedOut += proxiedOut;
 }
 
-/** Of a browser's request. Browsers send more than Node's 16 KiB, and sites with many cookies need it. */
+/** Maximum bytes of a request's head. Browsers send more than Node's 16 KiB, and sites with many cookies need it. */
 const requestHeadBytesMax = 65_536;
 
 function createServer(routeOfConnection: WeakMap<Duplex, MachineEgress>, headTimeoutMs: number): Server {

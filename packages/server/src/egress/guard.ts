@@ -80,7 +80,7 @@ export function createGuard({ names, operatorNames, allowList, ownAddresses }: G
   };
 }
 
-/** Not cached: interfaces change, and only connections to the service's own ports need it. */
+/** The addresses of this machine. Not cached: interfaces change, and only connections to the service's own ports need them. */
 function interfaceAddresses(): Set<string> {
   return new Set(
     Object.values(networkInterfaces())

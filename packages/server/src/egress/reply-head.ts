@@ -6,15 +6,15 @@
  * decided here, once: the head that is passed on has one `Content-Length`, or `Transfer-Encoding: chunked`, or neither.
  */
 
-/** As much as Chromium reads. */
+/** Maximum bytes of a reply's head: as much as Chromium reads. */
 export const replyHeadBytesMax = 256 * 1024;
-/** More than any site sends: each costs the main thread a microsecond. */
+/** Maximum lines of a head, more than any site sends: each costs the main thread a microsecond. */
 const linesMax = 5000;
-/** Of what is written: each line may gain a blank and a carriage return. */
+/** Maximum bytes of the head that is written: each line may gain a blank and a carriage return. */
 export const writtenHeadBytesMax = replyHeadBytesMax + 2 * linesMax + 64;
 /** Bytes that Chromium skips before a status line, such as the line break after a body that was not counted. */
 const bytesBeforeMax = 4;
-/** What a site may send: Node passes no other status on. */
+/** The statuses that a site may send: Node passes on no other. */
 const statusMin = 100;
 const statusMax = 999;
 
@@ -73,7 +73,7 @@ function linesOf(text: string): string[] {
   return text.includes('\r') && lines.some((line) => line.includes('\r')) ? lines.flatMap((line) => line.split('\r')) : lines;
 }
 
-/** What stands for a part that is missing is Chromium's choice: version 1.0, and status 200. */
+/** Reads the status line. The defaults for missing parts are Chromium's: version 1.0, and status 200. */
 function readStatusLine(line: string): { version: 0 | 1; status: number; reason: string } {
   const [, major, minor] = /^http\/(\d)\.(\d)/i.exec(line) ?? [];
   const version = Number(major) > 1 || (major === '1' && minor !== '0') ? 1 : 0;
@@ -108,7 +108,7 @@ function readLines(lines: readonly string[]): ReadLines {
   return read;
 }
 
-/** What a name is made of (RFC 9110, 5.6.2). */
+/** The characters of a header's name (RFC 9110, 5.6.2). */
 const token = /^[\w!#$%&'*+.^`|~-]+$/;
 
 function addHeader(read: ReadLines, name: string, value: string): void {
@@ -133,7 +133,7 @@ function framingOf({ lengths, codings, version }: Pick<ReadLines, 'lengths' | 'c
   return /^\d+$/.test(length) && Number.isSafeInteger(Number(length)) ? `Content-Length: ${length}\r\n` : '';
 }
 
-/** By index: a replacement of blanks at an end would start again at each of them. */
+/** Trims blanks by index: a regular expression for those at the end would start again at each of them. */
 function trimBlanks(text: string): string {
   let start = 0;
   let end = text.length;

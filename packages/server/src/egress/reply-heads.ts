@@ -27,11 +27,11 @@ const faults: Record<RefusedHead, { netError: string; what: string }> = {
 
 export class ReplyHeads {
   readonly #stream: Socket;
-  /** For messages. */
+  /** The site's name in error messages. */
   readonly #site: string;
   /** Whether a head comes next. What comes after it, up to the next request, is the body. */
   #isExpected = true;
-  /** What has come of a head, at the start of a buffer that doubles: heads may come byte by byte. */
+  /** The received part of a head, at the start of a buffer that doubles: heads may come byte by byte. */
   #held: Buffer = Buffer.alloc(0);
   #heldBytes = 0;
   #searchedBytes = 0;
@@ -63,7 +63,7 @@ export class ReplyHeads {
       passed.push(next);
     }
     if (!this.#isExpected) passed.push(this.#release());
-    // For the stream, an empty piece is a read that has come to nothing.
+    // An empty piece tells the stream of a read that has come to nothing.
     return push(Buffer.concat(passed));
   }
 
@@ -92,7 +92,7 @@ export class ReplyHeads {
     if (end === null) return null;
     const head = readHead(bytes.subarray(0, end));
     if (typeof head === 'string') return head;
-    // What only informs is followed by another head.
+    // An informational head is followed by another head.
     this.#isExpected = head.status < 200;
     this.#held = bytes.subarray(end);
     this.#heldBytes = this.#held.length;

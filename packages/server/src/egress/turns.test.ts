@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import assert from 'node:assert/strict';
 import { GateTurns } from './turns.ts';
 
-/** As large as one read of a busy socket, so that the next one waits until it is passed on. */
+/** A chunk as large as one read of a busy socket, so that the next read waits until it is passed on. */
 const chunk = Buffer.alloc(64 * 1024);
 
 function endless(): { source: Readable; produced: () => number } {

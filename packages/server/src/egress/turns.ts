@@ -8,7 +8,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { TurnBudget } from '../lib/turn-budget.ts';
 
-/** Some ten chunks of 64 KiB. With less, what a turn itself costs would slow a single machine's downloads. */
+/** Maximum time of a turn: some ten chunks of 64 KiB. A turn's own cost would slow a single machine's downloads with less. */
 const turnMsMax = 0.5;
 
 interface Flow {
@@ -58,7 +58,7 @@ export class MachineTurns {
     this.#onReady = onReady;
   }
 
-  /** Like `source.pipe(sink)`. */
+  /** Passes the bytes on like `source.pipe(sink)`. */
   pipe(source: Readable, sink: Writable): void {
     const flow = { source, sink };
     const onReady = (): void => {
@@ -73,7 +73,7 @@ export class MachineTurns {
     });
   }
 
-  /** Like `pipeline(source, sink)`: resolves when both are done, and when one breaks, so does the other. Never rejects. */
+  /** Works like `pipeline(source, sink)`: resolves when both are done, and when one breaks, so does the other. Never rejects. */
   pipeline(source: Readable, sink: Writable): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     source.on('error', () => {}).once('close', () => source.readableEnded || sink.destroy());

@@ -13,7 +13,7 @@ export interface Widget {
   container: string;
   /** The vendor's frames: a checkbox or a puzzle. */
   frame: string;
-  /** Of these, the puzzle. */
+  /** The frame of these with the puzzle. */
   challenge: string;
   /** The script that loads the widget. */
   script: string;

@@ -104,7 +104,7 @@ export function consentState(): ConsentState {
   return scope.berthConsent;
 }
 
-/** What a button does by its label. What pays or refuses says so beside words of acceptance, and what saves beside `settings`. */
+/** Tells what a button does by its label. Labels that pay or refuse have words of acceptance too; those that save, `settings`. */
 export function meaningReader(words: ConsentWords): (label: string) => Meaning | null {
   const order = ['paid', 'reject', 'acceptAll', 'save', 'settings', 'accept'] as const;
   const matchers = order.map((name) => [name, phraseMatcher(words[name])] as const);
@@ -151,7 +151,7 @@ export function firstElements(page: Natives, root: Node): Element[] {
   return elements;
 }
 
-/** What a visitor can press in a tree, without what only holds such elements. */
+/** The elements that a visitor can press in a tree, without those that only hold such elements. */
 export function consentButtons(page: Natives, root: Node, meaningOf: (label: string) => Meaning | null): Element[] {
   const css =
     'a, button, summary, input[type="button"], input[type="submit"], [role="button"], [role="link"], [onclick], [tabindex="0"], [class*="btn" i], [class*="button" i]';
@@ -239,7 +239,7 @@ export function bannerFinder(
   };
 }
 
-/** What is around a button up to the body, which itself may be the banner of a frame. */
+/** The elements around a button up to the body, which itself may be the banner of a frame. */
 export function bannerCandidates(page: Natives, control: Element, isInFrame: boolean): Element[] {
   const around: Element[] = [];
   for (let at = parentOf(page, control); at && around.length < 30; at = parentOf(page, at)) {
@@ -295,7 +295,7 @@ export function hasAddressField(page: Natives, element: Element): boolean {
   return page.all(element, css).some((field) => isVisible(page, field));
 }
 
-/** With the texts of shadow trees; of a longer text the beginning. */
+/** The normalized text of an element, shadow trees included; a longer text is cut after its beginning. */
 export function normalizedTextOf(page: Natives, element: Element): string {
   const texts: string[] = [];
   let chars = 0;

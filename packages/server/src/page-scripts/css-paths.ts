@@ -1,7 +1,7 @@
 /** CSS selectors of given elements. Sent as text: these functions use each other, those of `natives.ts` and nothing else. */
 import { natives } from './natives.ts';
 
-/** For each element a selector that matches it alone; null in a shadow root, which CSS does not reach. */
+/** Returns for each element a selector that matches it alone; null in a shadow root, which CSS does not reach. */
 export function cssPathsOf(...elements: Element[]): (string | null)[] {
   const page = natives();
   return elements.map((element) => {

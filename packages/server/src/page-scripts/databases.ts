@@ -99,7 +99,7 @@ export function describeStore(store: IDBObjectStore): Omit<StoredStore, 'records
   return { name: store.name, keyPath: store.keyPath, autoIncrement: store.autoIncrement, indexes };
 }
 
-/** In batches, so that a large store is given up before it fills the memory. */
+/** Reads records in batches, so that a large store is given up before it fills the memory. */
 export async function readRecords(
   store: IDBObjectStore,
   charsMax: number,

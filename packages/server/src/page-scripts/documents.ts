@@ -69,9 +69,9 @@ export async function sendRequest(
 
 export interface CrawledDocument {
   contentType: string;
-  /** Without a scheme other than http and https, in document order, each once. */
+  /** The http and https links in document order, each once. */
   links: string[];
-  /** As the page states it. */
+  /** The canonical URL that the page states. */
   canonical: string | null;
 }
 

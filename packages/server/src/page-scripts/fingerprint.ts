@@ -11,7 +11,7 @@ export interface Fingerprint {
   name: string;
   attributes: Record<string, string>;
   classes: string[];
-  /** Of the nearest heading, legend or caption. */
+  /** The text of the nearest heading, legend or caption. */
   context: string;
   /** Tags of its ancestors, the nearest first. */
   path: string[];

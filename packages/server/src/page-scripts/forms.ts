@@ -94,7 +94,7 @@ export function describeField(control: HTMLInputElement): FormField {
   };
 }
 
-/** What a person calls the question that a radio button answers. */
+/** The names by which a person calls the question that a radio button answers. */
 export function groupsOf(radio: HTMLInputElement): string[] {
   const legend = radio.closest('fieldset')?.querySelector(':scope > legend');
   const group = radio.closest('[role="radiogroup"]');
@@ -109,7 +109,7 @@ export function groupsOf(radio: HTMLInputElement): string[] {
   return names.map((name) => name.trim()).filter((name) => name !== '');
 }
 
-/** Of the form of a field: a page may have others, such as a newsletter. */
+/** The validation messages of the form of a field: a page may have other forms, such as for a newsletter. */
 export function listValidationMessages(selector: string | null): { field: string; message: string }[] {
   const form = selector === null ? null : document.querySelector<HTMLInputElement>(selector)?.form;
   return [...(form ?? document).querySelectorAll<HTMLInputElement>('input:invalid, select:invalid, textarea:invalid')]

@@ -12,7 +12,7 @@ export interface Hiding {
   isWithoutBoxes: boolean;
 }
 
-/** Of the document, its body, and elements around everything in it. */
+/** How the document, its body, or elements around everything in it hide the page. */
 export function pageHiding(): Hiding {
   const hiding: Hiding = { by: [], isInherited: false, isWithoutBoxes: false };
   for (const element of outermostElements()) {

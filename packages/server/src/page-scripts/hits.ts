@@ -4,13 +4,13 @@ import { describe, natives, parentOf, type Natives } from './natives.ts';
 
 export interface Hit {
   receives: boolean;
-  /** What is in front of it. */
+  /** The element in front of it, in words. */
   instead: string;
 }
 
-/** What became of the presses of one round in one document. */
+/** The result of the presses of one round in one document. */
 export interface Presses {
-  /** How many the target has received. */
+  /** How many presses the target has received. */
   received: number;
   /** What was under the mouse instead of the target, and was kept from the event; null where no press has missed. */
   instead: string | null;
@@ -23,10 +23,10 @@ interface PressWatch {
   target: Element | null;
   /** One for each press. */
   hits: Hit[];
-  /** Of the last press. Events belong to it until the next one begins. */
+  /** The hit of the last press. Events belong to it until the next one begins. */
   current: Hit | null;
   lastType: string;
-  /** Where the element was. */
+  /** Where the element was at the last press. */
   place: string;
   /** Where the click went that followed. A page may cover an element that it has opened on the press. */
   click: 'none' | 'target' | 'elsewhere';

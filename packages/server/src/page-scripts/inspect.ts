@@ -3,7 +3,7 @@ import { blockingTime, bufferedEntries, firstPaint, largestShift, type Shift } f
 
 export interface InspectOptions {
   itemsMax: number;
-  /** Of one text. */
+  /** Maximum characters of one text. */
   charsMax: number;
 }
 
@@ -20,7 +20,7 @@ export interface InspectedDocument {
   dataBlobs: { name: string; keys: string[]; bytes: number }[];
 }
 
-/** In milliseconds since the start of the navigation; null where the page had no such event. `cls` has no unit. */
+/** Times in milliseconds since the start of the navigation; null where the page had no such event. `cls` has no unit. */
 export interface DocumentVitals {
   ttfbMs: number | null;
   domContentLoadedMs: number | null;

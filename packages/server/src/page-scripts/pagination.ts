@@ -25,7 +25,7 @@ interface Candidate {
   score: number;
 }
 
-/** By `rel`, by labels and symbols, by the number after the current page, then by a button that loads more. */
+/** Finds the next page by `rel`, labels and symbols, by the number after the current page, then by a button that loads more. */
 export function findNextPage(words: PageWords): NextPage {
   const page = natives();
   const { next, nextPage, more, previous } = toNormalizedWords(words);
@@ -67,7 +67,7 @@ export function toNextPage(page: Natives, element: Element, isMoreButton: boolea
   return { kind: 'open', url: url.href };
 }
 
-/** Of 0 for one that leads elsewhere. */
+/** How much speaks for an element as the link to the next page; 0 for one that leads elsewhere. */
 export function nextScore(page: Natives, element: Element, words: { next: Set<string>; nextPage: string[]; previous: string[] }): number {
   const rel = (page.attribute(element, 'rel') ?? '').toLowerCase().split(/\s+/);
   if (rel.includes('prev')) return 0;

@@ -9,7 +9,7 @@
 export interface QuietOptions {
   /** How long after its load a page that uses timers may begin to show its content. */
   timersMs: number;
-  /** Without a change for this long a document is quiet. */
+  /** A document is quiet after this long without a change. */
   quietMs: number;
   /** The limit, whatever the page does. */
   withinMs: number;
@@ -68,7 +68,7 @@ export function hasScripts(): boolean {
   return false;
 }
 
-/** On the clock of `performance.now()`; for a page that is still loading, now. */
+/** The end of the load on the clock of `performance.now()`; for a page that is still loading, now. */
 export function loadEndMs(): number {
   const [navigation] = performance.getEntriesByType('navigation') as PerformanceNavigationTiming[];
   return navigation !== undefined && navigation.loadEventEnd > 0 ? navigation.loadEventEnd : performance.now();

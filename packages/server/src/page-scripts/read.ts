@@ -121,7 +121,7 @@ export interface WantedMatch {
   properties: Record<string, PropertyValue | Record<string, PropertyValue>>;
 }
 
-/** What the first element that differs has in place of what is wanted; null where all have it. */
+/** How the first element that differs does so, in words; null where all have what is wanted. */
 export function findDifference({ attributes, properties }: WantedMatch, ...elements: Element[]): string | null {
   const page = natives();
   const shown = (value: unknown): string =>
@@ -144,7 +144,7 @@ export function findDifference({ attributes, properties }: WantedMatch, ...eleme
   return null;
 }
 
-/** By the getter of its prototype where there is one: a form's fields would replace it. */
+/** Reads a property by its prototype's getter where there is one: a form's fields would replace it. */
 export function propertyOf(owner: unknown, name: string): unknown {
   if ((typeof owner !== 'object' && typeof owner !== 'function') || owner === null) return undefined;
   for (let at: object | null = Object.getPrototypeOf(owner) as object | null; at; at = Object.getPrototypeOf(at) as object | null) {

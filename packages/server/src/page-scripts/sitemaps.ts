@@ -19,10 +19,10 @@ export interface SitemapReply {
 }
 
 export interface SitemapLimits {
-  /** Of the document, before and after it is decompressed. */
+  /** Maximum bytes of the document, before and after it is decompressed. */
   bytesMax: number;
   entriesMax: number;
-  /** Of all addresses together. */
+  /** Maximum characters of all addresses together. */
   charsMax: number;
 }
 
@@ -72,7 +72,7 @@ export function decompress(bytes: Uint8Array, bytesMax: number): Promise<{ bytes
   return readAtMost(compressed.pipeThrough(new DecompressionStream('gzip')), bytesMax);
 }
 
-/** By the byte order mark, the zeros of UTF-16, the declaration, the header, or as UTF-8. */
+/** Decodes by the byte order mark, the zeros of UTF-16, the declaration, the header, or as UTF-8. */
 export function decodeText(bytes: Uint8Array, contentType: string): string {
   const [first, second] = bytes;
   let label = 'utf-8';
@@ -126,7 +126,7 @@ export function readList(text: string): { isSitemap: boolean; urls: SitemapEntry
   return { isSitemap: urls.length > 0, urls, sitemaps: [] };
 }
 
-/** As XML, and what is not well-formed as the browser reads tags: a bare `&`, an undeclared prefix or a missing end loses no entry then. */
+/** Reads XML, or if malformed, tags as the browser does: a bare `&`, an undeclared prefix or a missing end loses no entry then. */
 export function readDocument(text: string): { isSitemap: boolean; isMalformed: boolean; urls: SitemapEntry[]; sitemaps: string[] } {
   const parsed = new DOMParser().parseFromString(text, 'application/xml');
   const isMalformed = parsed.getElementsByTagName('parsererror').length > 0;

@@ -26,7 +26,7 @@ export interface Snapshot {
   title: string;
   /** The page exceeded `maxBytes`; the HTML is still well-formed. */
   truncated: boolean;
-  /** With `visibleOnly`: the page hides itself as a whole. The HTML has what it would show. */
+  /** Whether, with `visibleOnly`, the page hides itself as a whole. The HTML has what it would show. */
   isHidden: boolean;
   hasFrames: boolean;
   /** The visible frames whose documents are not in the HTML: of other sites, too many, or all of them. Those of `gaps` count. */
@@ -35,7 +35,7 @@ export interface Snapshot {
   gaps: number[];
 }
 
-/** Of the document, or of an element with all that it holds. */
+/** Takes a snapshot of the document, or of an element with all that it holds. */
 export function takeSnapshot(given: SnapshotOptions, element: Element | null = null): Snapshot {
   const page = natives();
   const options = { ...given, withFrames: given.withFrames ?? given.visibleOnly };
@@ -116,7 +116,7 @@ interface Level {
   end: string;
   isRaw: boolean;
   isHidden: boolean;
-  /** What it holds is cut off, except what is positioned by something around it. */
+  /** Whether its content is cut off, except what is positioned by something around it. */
   isClipped: boolean;
   /** Boxes say nothing: it is collapsed, or in a page without boxes. */
   isCollapsed: boolean;
@@ -152,7 +152,7 @@ export function isFilledIn(page: Natives, element: Element): boolean {
   return type !== 'password' && type !== 'file' && page.inputValue(element) !== page.attribute(element, 'value');
 }
 
-/** What the serialization of one page shares. */
+/** The state that the serialization of one page shares. */
 interface Writing {
   options: SnapshotOptions;
   output: ReturnType<typeof limitedOutput>;

@@ -46,7 +46,7 @@ export function blockingTime(tasks: readonly { startTime: number; duration: numb
   return Math.round(tasks.reduce((sum, task) => sum + Math.max(0, excess(task)), 0));
 }
 
-/** In milliseconds since the start of the navigation; null where nothing was painted. */
+/** The first contentful paint in milliseconds since the start of the navigation; null where nothing was painted. */
 export function firstPaint(): number | null {
   return performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? null;
 }

@@ -1,7 +1,7 @@
 /** Compares labels with words of many languages. Sent as text, together with `natives.ts`. */
 import { elementsIn, oneLine, type Natives } from './natives.ts';
 
-/** Without case, accents, punctuation and icons: `» NÄCHSTE  Seite` is `nachste seite`. */
+/** The text without case, accents, punctuation and icons: `» NÄCHSTE  Seite` becomes `nachste seite`. */
 export function normalizeWords(text: string): string {
   const plain = text.slice(0, 300).toLowerCase().normalize('NFKD').replace(/\p{M}/gu, '').normalize('NFKC');
   return oneLine(
@@ -22,7 +22,7 @@ export function labelsOf(page: Natives, element: Element): string[] {
   return texts.map((text) => oneLine((text ?? '').slice(0, 300))).filter((text) => text !== '');
 }
 
-/** What a visitor can press, in document order, also in open shadow trees. */
+/** The elements that a visitor can press, in document order, also in open shadow trees. */
 export function pressableIn(page: Natives, root: Node, max: number): Element[] {
   const css = 'a, button, [role="button"], [role="link"], input[type="button"], input[type="submit"], summary, [onclick]';
   const pressable: Element[] = [];

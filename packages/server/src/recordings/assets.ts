@@ -55,7 +55,7 @@ export async function assetNames(path: string): Promise<string[]> {
   return listAssets({ hasMovie: await hasMovie(path), files: await fileNames(path), segments });
 }
 
-/** In the order in which they are listed. */
+/** The names of all assets of such a recording, in the order in which they are listed. */
 export const listAssets = (of: { hasMovie: boolean; files: string[]; segments: string[] }): string[] => [
   playerName,
   ...(of.hasMovie ? [movieName] : []),

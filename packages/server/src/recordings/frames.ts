@@ -14,9 +14,9 @@ export const stillFramesPerSecond = 2;
 const pendingBytesMax = 4 * 1024 * 1024;
 
 export interface FrameLine {
-  /** Since the first frame. */
+  /** Milliseconds since the first frame. */
   t_ms: number;
-  /** In `frames.mjpeg`. */
+  /** The byte offset in `frames.mjpeg`. */
   offset: number;
   length: number;
 }

@@ -6,9 +6,9 @@ export const playlistName = 'video.m3u8';
 
 /** Enough for a day in segments of one second. */
 const bytesMax = 3.5 * 1024 * 1024;
-/** Lines between two looks at the clock. */
+/** Lines between two checks of the time. */
 const linesAtOnce = 500;
-/** Of a turn, for one playlist. */
+/** Milliseconds of a turn for one playlist. */
 const turnMs = 1;
 const endTag = '#EXT-X-ENDLIST';
 

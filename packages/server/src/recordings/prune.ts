@@ -33,7 +33,7 @@ export async function pruneRecordings(deps: PruneDeps, signal: AbortSignal): Pro
   if (deps.deleteObjects) await deleteExpiredObjects(deps, deps.deleteObjects, signal);
 }
 
-/** By any worker, and at the end: the storage may be unavailable. */
+/** Deletes expired recordings in object storage, of any worker. Called last, because the storage may be unavailable. */
 async function deleteExpiredObjects(
   { store, clock }: PruneDeps,
   deleteObjects: (recId: string) => Promise<void>,

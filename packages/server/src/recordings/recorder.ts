@@ -23,7 +23,7 @@ import { pipeline } from 'node:stream/promises';
 import type { Har } from 'har-format';
 
 export interface RecordingLimits {
-  /** Of all files of a recording together. */
+  /** Maximum bytes of all files of a recording together. */
   bytesMax: number;
   /** Recording stops when less disk space is free. */
   freeBytesMin: number;
@@ -40,7 +40,7 @@ export interface RecorderDeps {
   limits: RecordingLimits;
   /** Returns the free disk space. */
   freeBytes: () => Promise<number>;
-  /** What its files take. */
+  /** The account of its files' disk use. */
   disk: DiskAccount;
   clock: Clock;
   log: Log;
@@ -52,7 +52,7 @@ export interface RecorderDeps {
 const sideFilesBytesMax = 32 * 1024 * 1024;
 const harBytesMax = 16 * 1024 * 1024;
 const filesTimeoutMs = 2000;
-/** Per pulse. Further lines are only counted. */
+/** Maximum console lines per pulse. Further lines are only counted. */
 const consoleLinesMax = 100;
 const chatter = { chatter: true };
 

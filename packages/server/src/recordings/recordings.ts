@@ -67,7 +67,7 @@ interface ActiveRecording {
 }
 
 const pulseMs = 2000;
-/** What is not finished by then is repaired at the next start. */
+/** Maximum time to stop: recordings not finished by then are repaired at the next start. */
 const stopTimeoutMs = 10_000;
 
 export class Recordings {
@@ -78,9 +78,9 @@ export class Recordings {
   readonly #deps: RecordingsDeps;
   readonly #root: string;
   readonly #files: RecordingFiles;
-  /** By session. */
+  /** The active recordings by session. */
   readonly #active = new Map<string, ActiveRecording>();
-  /** By owner. */
+  /** The disk accounts of finished recordings, by owner. */
   readonly #stored = new Map<string, DiskAccount>();
 
   constructor(deps: RecordingsDeps) {
@@ -211,7 +211,7 @@ export class Recordings {
     try {
       const outcome = await recorder.finish();
       await inserted;
-      // In case the insert at the start failed.
+      // Inserted again, in case the insert at the start failed.
       await insertRecording(this.#deps.store, record);
       await this.#finalize(record, outcome);
       const stored = this.#storedOf(record.owner);
@@ -226,7 +226,7 @@ export class Recordings {
     }
   }
 
-  /** What finished recordings of this worker take. */
+  /** Counts the disk use of this worker's finished recordings. */
   #countStored(sizes: ReadonlyMap<string, number>): void {
     for (const [owner, account] of this.#stored) if (!sizes.has(owner)) account.close();
     for (const owner of this.#stored.keys()) if (!sizes.has(owner)) this.#stored.delete(owner);

@@ -5,7 +5,7 @@ import type { NetworkEntry } from '../browser/browser.ts';
 
 const charsMax = 2000;
 const urlCharsMax = 1024;
-/** Of a URL; a browser reports one of megabytes. */
+/** Maximum characters of a URL that are inspected; a browser may report one of megabytes. */
 const inspectedCharsMax = 8192;
 const entriesMax = 30;
 const placeholder = '…';

@@ -221,7 +221,7 @@ export async function pendingUploads(tables: Tables, workerId: string, limit: nu
   return rows.map((row) => row.rec_id);
 }
 
-/** From now on its files are read from object storage. Does nothing where it has been deleted. */
+/** Marks recordings as uploaded: their files are read from object storage from now on. Does nothing for deleted ones. */
 export async function markUploaded(tables: Tables, recIds: string[], at: Date): Promise<void> {
   await recordings(tables)
     .updateTable('recordings')

@@ -18,7 +18,7 @@ import type { RecordingRecord } from './recording.ts';
 export const recordingsPrefix = 'recordings/';
 
 interface Index {
-  /** In the order in which they are stored. */
+  /** The files in the order in which they are stored. */
   files: [name: string, bytes: number][];
   /** How many of the first files are the video. */
   movieParts: number;

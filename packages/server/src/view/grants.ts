@@ -19,7 +19,7 @@ const ownerCookiesMax = 1000;
 const linkCookiesMax = 32;
 
 export class Grants {
-  /** By the digest of the cookie's value, so that a memory dump holds no usable cookie. */
+  /** The links by the digest of the cookie's value, so that a memory dump holds no usable cookie. */
   readonly #links: LRUCache<string, Link>;
   /** Digests per owner and per link, least recently used first. Every digest of `#links` is in two groups. */
   readonly #groups = new Map<string, Set<string>>();
@@ -48,7 +48,7 @@ export class Grants {
     this.#addToGroups(link, digest);
   }
 
-  /** Without counting as a use. */
+  /** Whether a cookie is known. Does not count as a use. */
   has(value: string): boolean {
     return this.#links.has(digestOf(value));
   }

@@ -59,7 +59,7 @@ export class Control {
       browser.attend({ isPresent: () => deps.clock.monotonicMs() - this.#commandMs < presentMs }),
       browser.onEvent((event) => this.#follow(event)),
     ];
-    // Who opens the page may be asked at once.
+    // The person who opens the page may be asked at once.
     this.#commandMs = deps.clock.monotonicMs();
   }
 
@@ -192,7 +192,7 @@ export class Control {
     return success ? (target) => this.#deps.drive.navigate(target, data) : null;
   }
 
-  /** Not by a step, which would answer the dialog of a page that asks before it is left. */
+  /** Goes through the history by a direct call: a step would answer the dialog of a page that asks before it is left. */
   #historyTask(to: 'back' | 'forward' | 'reload'): Task {
     const request = { waitUntil, timeoutMs: historyTimeoutMs } as const;
     return ({ owner, sessionId, signal: callerSignal }) =>

@@ -24,7 +24,7 @@ export interface LiveViewDeps {
 export const viewersMax = 50;
 /** A loading page changes its tab many times a second, faster than anybody reads. */
 const stateIntervalMs = 100;
-/** For what no event reports, such as DevTools clients that connect. */
+/** Interval of updates of the state for changes that no event reports, such as DevTools clients that connect. */
 const refreshMs = 2000;
 /** A call of the API counts as driving for so long. */
 const apiDrivesMs = 10_000;
@@ -34,7 +34,7 @@ const downloadsMax = 20;
 /** All viewers of one session: the state that they see and their commands. Each attaches to the screencast by itself. */
 export class LiveView {
   readonly #deps: LiveViewDeps;
-  /** With their control; null for viewers that only watch. */
+  /** The viewers with their control, which is null for viewers that only watch. */
   readonly #viewers = new Map<Viewer, Control | null>();
   readonly #undo: (() => void)[] = [];
   #stateTimer: NodeJS.Timeout | null = null;

@@ -8,14 +8,14 @@ export type PageName = 'live-view' | 'player' | 'vnc' | 'dashboard';
 
 export interface HtmlPage {
   html: string;
-  /** Without the content type. */
+  /** The response headers without the content type. */
   headers: Record<string, string>;
 }
 
 export interface StaticFile {
   contentType: string;
   data: Buffer;
-  /** Made by the build for what compresses. */
+  /** The compressed forms, made by the build for what compresses. */
   encodings: Encodings;
 }
 
@@ -37,7 +37,7 @@ const unusableLink = {
   hint: 'Links expire. If this one has expired, ask the person who sent it for a new link.',
 };
 
-/** With the charset, as browsers guess one otherwise. */
+/** The content types by file extension. Text has its charset, because browsers guess one otherwise. */
 const contentTypes: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
@@ -68,7 +68,7 @@ function contentSecurityPolicy(origin: string): string {
 
 export class Pages {
   readonly #pages: ReadonlyMap<string, string>;
-  /** By name, as in `/static/NAME`. */
+  /** The static files by name, as in `/static/NAME`. */
   readonly files: ReadonlyMap<string, StaticFile>;
 
   /** Reads the folder that the pages are built into. @throws Error when they are not built */

@@ -35,7 +35,7 @@ export class View {
   readonly pages: Pages;
   readonly #deps: ViewDeps;
   readonly #vnc: Vnc;
-  /** Of sessions with viewers, by session id. */
+  /** The live views of sessions with viewers, by session id. */
   readonly #liveViews = new Map<string, LiveView>();
 
   constructor(deps: ViewDeps) {
@@ -65,7 +65,7 @@ export class View {
     this.#liveViewOf(target).join(socket, { scope, registerConnection: (close) => this.tokens.registerConnection(principal, close) });
   }
 
-  /** For viewers with control. @throws ServiceError invalid_view_token, download_not_found, download_not_ready */
+  /** Sends a download to a viewer with control. @throws ServiceError invalid_view_token, download_not_found, download_not_ready */
   async saveDownload({ principal, params, signal }: Call<typeof saveLiveViewDownload>): Promise<FileReply> {
     if (principal.viewer?.scope !== 'control')
       throw new ServiceError('invalid_view_token', 'This link is view-only. Ask for an interactive live view link.');

@@ -30,7 +30,7 @@ const levels: readonly Level[] = [
   { quality: 40, scale: 1, framesPerSecond: 15 },
   worstLevel,
 ];
-/** For a viewer that has acknowledged nothing: just enough to notice when it does. Its first frame comes as soon as any. */
+/** Frame rate of a viewer that has acknowledged nothing: enough to notice when it does. Its first frame comes without delay. */
 const silentFramesPerSecond = 1;
 const stalledLevel: Level = { ...worstLevel, framesPerSecond: silentFramesPerSecond };
 
@@ -45,7 +45,7 @@ const samplesMin = 3;
 const ignoreAfterChangeMs = 500;
 const stepUpDelayMsMin = 5000;
 const stepUpDelayMsMax = 60_000;
-/** Without an acknowledgement for this long, a viewer counts as stalled. */
+/** A viewer counts as stalled after this long without an acknowledgement. */
 export const stalledMs = 5000;
 
 export class ViewerQuality {

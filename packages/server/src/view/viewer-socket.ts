@@ -8,9 +8,9 @@ export type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
 /** Shorter than the idle timeouts of common proxies. */
 const pingIntervalMs = 20_000;
-/** After this many unanswered pings the other side is dead or does not read. */
+/** Maximum unanswered pings: after these the other side is dead or does not read. */
 const missedPongsMax = 3;
-/** For the other side's close frame. */
+/** Maximum wait for the other side's close frame. */
 const closeTimeoutMs = 2000;
 
 /** Pings a socket regularly and terminates it when the pongs stop. Ends with the socket. */

@@ -24,7 +24,7 @@ const ackTimeoutMs = 60_000;
 const checkIntervalMs = 1000;
 /** A mouse reports up to 1000 moves a second; our page sends one per animation frame. */
 const commandsPerSecondMax = 500;
-/** Until the page reports its size. */
+/** The viewer's size until the page reports it. */
 const defaultFit: Fit = { width: 1280, height: 720 };
 /** The largest page. */
 const fitMax: Fit = { width: 3840, height: 2160 };
@@ -42,7 +42,7 @@ export class Viewer implements ScreencastClient {
   #unacknowledged: { seq: number; sentMs: number }[] = [];
   /** The latest state and prompt that have not been sent. */
   readonly #pending = new Map<LatestKind, string>();
-  /** What was sent last, which is not sent again. */
+  /** The last sent state of each kind, which is not sent again. */
   readonly #sent = new Map<LatestKind, string>([['prompt', noPrompt]]);
   #second = { startMs: 0, commands: 0 };
   #hasEnded = false;

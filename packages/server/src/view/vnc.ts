@@ -13,9 +13,9 @@ export type RegisterConnection = (close: (reason: ViewCloseReason) => void) => (
 
 /** Each socket is a client of the display server, which draws for all of them. */
 const socketsMax = 10;
-/** For messages of the viewer; pasted text is the largest. */
+/** Maximum bytes of a viewer's message; pasted text is the largest. */
 const messageBytesMax = 1024 * 1024;
-/** A display accepts a client at once. */
+/** Timeout of the connection to a display, which accepts a client at once. */
 const probeTimeoutMs = 2000;
 
 /** Splices sockets to the displays of `full_browser` sessions. Data is inspected only to detect user activity. */
@@ -71,7 +71,7 @@ async function openDisplay({ vm }: Machine): Promise<Duplex> {
 }
 
 async function acceptStream(display: Duplex, upgrade: Upgrade): Promise<{ socket: Socket; stream: Duplex }> {
-  // Until it is spliced, nothing else handles its errors.
+  // Errors are ignored here, because nothing else handles them until it is spliced.
   display.on('error', () => undefined);
   try {
     return await upgrade.acceptStream({ messageBytesMax });
