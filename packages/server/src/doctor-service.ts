@@ -18,10 +18,10 @@ import { inspectDatabase, type DatabaseState } from './store/store.ts';
 const megabyte = 1024 ** 2;
 /** Login tokens and links tolerate a minute. */
 const clockDifferenceMsMax = 30_000;
-/** Longer than the service itself waits for its database before it answers. */
+/** Time limit, longer than the service itself waits for its database before it answers. */
 const healthMs = 5_000;
 
-/** In the order in which they are shown. */
+/** Checks the service. The findings are in the order in which they are shown. */
 export async function checkService(config: Config): Promise<Finding[]> {
   const settings = checkSettings(config);
   // One after the other: the data directory may not exist, and is removed again.
@@ -111,7 +111,7 @@ async function checkDisk(config: Config): Promise<Finding[]> {
   ];
 }
 
-/** Where it is configured, and its settings are valid: they are checked before. */
+/** Checks object storage where it is configured and its settings are valid, which is checked before. */
 async function checkObjects(config: Config): Promise<Finding[]> {
   const settings = await attempt('objects', () => storageOptions(config));
   if ('refused' in settings || settings.value === null) return [];

@@ -48,7 +48,7 @@ const conclusions = {
   problem: 'The service does not start, or does not work, before the problems are solved.',
 };
 
-/** For people. */
+/** Lines of a diagnosis for people. */
 export function toLines({ status, findings }: Diagnosis): string[] {
   const indent = ' '.repeat(statusWidth + nameWidth);
   const lines = findings.flatMap(({ check, status: each, note, advice }) => [

@@ -189,7 +189,7 @@ export class Billing {
     this.#unsigned += 1;
   }
 
-  /** In one transaction, so that an event is recorded exactly when it is applied. */
+  /** Applies a notice in one transaction, so that an event is recorded exactly when it is applied. */
   #apply(notice: Notice): Promise<Outcome> {
     const { store, owners, audit, clock } = this.#deps;
     const { eventId, owner, type, change } = notice;

@@ -118,7 +118,7 @@ const maybe = <S extends z.ZodType>(schema: S) => schema.nullable().catch(null);
 const listOf = <S extends z.ZodType>(schema: S) => maybe(z.object({ data: z.array(maybe(schema)) }));
 
 const Metadata = z.object({ owner: maybe(OwnerId), tier: maybe(z.string()) });
-/** Of a subscription or an invoice. The place of the price depends on the account's API version. */
+/** A line of a subscription or an invoice. The place of the price depends on the account's API version. */
 const Line = z.object({
   amount: maybe(z.number()),
   price: maybe(Reference),

@@ -2,11 +2,11 @@
 import type { BlockVendor } from '@berth/contract';
 
 export interface PageInfo {
-  /** Of the last main-document response. */
+  /** Status of the last main-document response. */
   status: number | null;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
-  /** Of the cookies that the response set. */
+  /** Names of the cookies that the response set. */
   cookieNames: readonly string[];
   /** The final address. */
   url: string;

@@ -1,6 +1,6 @@
 import { refusals, type Rule } from './rule.ts';
 
-/** Before all others: many sites that ask for a password also carry a vendor's marks. */
+/** Login rules come before all others: many sites that ask for a password also carry a vendor's marks. */
 export const loginRules: readonly Rule[] = [
   {
     id: 'generic.login_form',

@@ -26,7 +26,7 @@ export interface ElementMark {
 }
 
 export type SignalSource =
-  /** Without `value` the header only has to be present, and the evidence omits its value. */
+  /** A header. Without `value` it only has to be present, and the evidence omits its value. */
   | { kind: 'header'; name: string; value?: RegExp }
   | { kind: 'cookie_name'; name: RegExp }
   | { kind: 'title'; value: RegExp }
@@ -52,7 +52,7 @@ export interface Condition {
   success?: true;
   /** HTML of at most `smallPageBytes`. */
   small?: true;
-  /** At most this many visible characters. */
+  /** Maximum number of visible characters. */
   textMax?: number;
   /** Has scripts, and nothing visible or usable but a little text. */
   shell?: true;

@@ -6,5 +6,5 @@ import { vendorRules } from './vendor-rules.ts';
 /** Changes with every rule, so that stored classifications can be compared. */
 export const signaturesVersion = '2026-11-21.1';
 
-/** In order of precedence: of two that are equally strong, the earlier names the block. */
+/** All rules in order of precedence: of two that are equally strong, the earlier names the block. */
 export const rules: readonly Rule[] = [...loginRules, ...vendorRules, ...otherRules];

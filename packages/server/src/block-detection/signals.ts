@@ -10,7 +10,7 @@ export interface Signal {
   evidence: BlockEvidence;
 }
 
-/** In the rules' order of precedence. */
+/** Collects the signals in the rules' order of precedence. */
 export function collectSignals(page: Page, captcha: DetectedCaptcha): Signal[] {
   return rules.flatMap((rule) => {
     const match = meetsCondition(page, rule.when) ? matchSource(page, rule, captcha) : null;

@@ -22,7 +22,7 @@ export type DiskLevel = 'ok' | 'low' | 'full';
 
 export interface DiskState {
   level: DiskLevel;
-  /** Of the fullest of the file systems; null before the first reading. */
+  /** Free bytes of the fullest of the file systems; null before the first reading. */
   freeBytes: number | null;
   freeBytesMin: number;
 }
@@ -32,9 +32,9 @@ export interface DiskOptions {
   folders: readonly string[];
   /** Free space that is left to the database. */
   freeBytesMin: number;
-  /** What one owner may take. Never more than half of what all may take. */
+  /** Maximum bytes of one owner. Never more than half of what all may take. */
   ownerBytesMax: number;
-  /** What the downloads of one session may take together. */
+  /** Maximum bytes of the downloads of one session together. */
   downloadBytesMax: number;
   /** null where the database is not on these file systems. */
   reserve: Reserve | null;
@@ -43,7 +43,7 @@ export interface DiskOptions {
   readFree?: (folder: string) => Promise<number>;
 }
 
-/** With less the database may fail to write its log at any moment. */
+/** Free bytes below which the database may fail to write its log at any moment. */
 const fullBytes = 64 * 1024 ** 2;
 const readMs = 1000;
 const ownerShareMax = 1 / 2;
@@ -116,7 +116,7 @@ export class Disk {
     return account;
   }
 
-  /** What an owner's files take. */
+  /** Bytes of an owner's files. */
   bytesOf(owner: string): number {
     let bytes = 0;
     for (const account of this.#accounts) if (account.owner === owner) bytes += account.bytes;

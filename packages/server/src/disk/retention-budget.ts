@@ -5,13 +5,13 @@ interface Accounts {
 }
 
 export interface RetentionBudgetOptions {
-  /** What the rows of one owner may take together. */
+  /** Maximum bytes of the rows of one owner together. */
   bytesMax: number;
   /** Deletes the oldest rows under the key until the others take at most `bytes`. */
   trim(key: string, bytes: number): Promise<void>;
 }
 
-/** After a trim this share is left, so that not each row causes the next one. */
+/** Share that a trim leaves, so that not each row causes the next one. */
 const trimmedShare = 3 / 4;
 
 /**
@@ -37,7 +37,7 @@ export class RetentionBudget {
     account.set(account.bytes + bytes);
     if (account.bytes <= bytesMax) return;
     const left = bytesMax * trimmedShare;
-    // At once, so that calls in between do not trim as well.
+    // Set at once, so that calls in between do not trim as well.
     account.set(left);
     await trim(key, left);
   }

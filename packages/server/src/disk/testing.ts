@@ -9,7 +9,7 @@ export interface TestDisk extends Disk {
   free: number;
 }
 
-/** Of a size of its own. */
+/** Creates a disk whose free space a test sets. */
 export function createTestDisk(options: Partial<DiskOptions> = {}): TestDisk {
   const shown = { free: 100 * gigabyte };
   const disk = new Disk({

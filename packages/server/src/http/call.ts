@@ -104,7 +104,7 @@ export interface Call<E extends Endpoint = Endpoint> {
   /** The first header of that name. */
   header(name: ReadableHeader): string | undefined;
   setHeader(name: string, value: string): void;
-  /** For endpoints with `alsoStatus`. */
+  /** Sets the status of the reply, for endpoints with `alsoStatus`. */
   setStatus(status: number): void;
 }
 
@@ -135,9 +135,9 @@ export interface Upgrade {
 /** What a folder's `routes.ts` mounts its endpoints on. */
 export interface Routes {
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void;
-  /** For endpoints that answer with a file (`replyKind: 'bytes'`). */
+  /** Mounts an endpoint that answers with a file (`replyKind: 'bytes'`). */
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void;
-  /** For endpoints that answer with server-sent events (`replyKind: 'events'`). */
+  /** Mounts an endpoint that answers with server-sent events (`replyKind: 'events'`). */
   onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void;
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void;
 }

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 
-/** Smaller texts fit into one packet anyway. */
+/** Minimum bytes to compress: smaller texts fit into one packet anyway. */
 const bytesMin = 1024;
 /** Texts contain the address at which they were asked for, which callers choose. All guides in both encodings are some 200. */
 const retainedMax = 400;
@@ -31,7 +31,7 @@ export interface CompressedReply {
 }
 
 export class Compressed {
-  /** By digest and encoding; the first was asked for longest ago. */
+  /** Compressed texts by digest and encoding; the first was asked for longest ago. */
   readonly #retained = new Map<string, Promise<Buffer>>();
 
   async reply(content: Buffer | string, headers: IncomingHttpHeaders): Promise<CompressedReply> {

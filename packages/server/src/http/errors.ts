@@ -38,7 +38,7 @@ export function logFailure(log: Log, thrown: unknown, fields: object): void {
   else if (error.status >= 500) log.warn({ ...fields, err: error }, 'request failed');
 }
 
-/** Like nginx: the client closed the connection before the response. */
+/** Status for logs, as in nginx: the client closed the connection before the response. */
 export const clientClosedRequestStatus = 499;
 
 /** Status and error code for logs and metrics. Validation errors have no code. */

@@ -35,7 +35,7 @@ export class Exchange implements Call {
   readonly startedMs: number;
   readonly request: IncomingMessage;
   readonly response: ServerResponse | null;
-  /** For whom its work runs. */
+  /** Caller for whom the request's work runs. */
   readonly caller: Caller;
   endpointId = '';
   /** Path template of the endpoint. */
@@ -71,7 +71,7 @@ export class Exchange implements Call {
     this.#span = beginRequest(request.headers);
   }
 
-  /** For the reply; undefined where requests are not traced. */
+  /** Trace header of the reply; undefined where requests are not traced. */
   get traceparent(): string | undefined {
     return this.#span?.traceparent;
   }

@@ -14,7 +14,7 @@ export interface ParsedForm {
   isTooLarge: boolean;
   /** The body that the form stands for. */
   body: Parsed;
-  /** Of the fields and the file, by which two forms are compared: each has another boundary. */
+  /** Digest of the fields and the file, by which two forms are compared: each has another boundary. */
   digest: Uint8Array;
 }
 

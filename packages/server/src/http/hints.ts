@@ -91,13 +91,13 @@ const valueSynonyms: Readonly<Record<string, readonly string[]>> = {
   custom: ['external'],
 };
 
-/** For a field that is none of `names`. */
+/** Hint for a field that is none of `names`. */
 export function nameHint(name: string, names: readonly string[]): string | undefined {
   const meant = synonymOf(fieldSynonyms, name, names) ?? closestName(name, names);
   return meant === null ? undefined : `Did you mean \`${meant}\`?`;
 }
 
-/** For a value that is none of `values`. */
+/** Hint for a value that is none of `values`. */
 export function literalHint(input: unknown, values: readonly string[]): string | undefined {
   if (typeof input !== 'string') return undefined;
   const meant = synonymOf(valueSynonyms, input, values) ?? closestName(input, values);
@@ -119,7 +119,7 @@ const write = (value: unknown): string | undefined => {
   return text.length > shownCharsMax ? undefined : `Write \`${text}\`.`;
 };
 
-/** For a value of another type than its schema's: the same value as the schema accepts it. `shown`: the input as the issue shows it. */
+/** Hint for a value of a wrong type: the same value as the schema accepts it. `shown`: the input as the issue shows it. */
 export function typeHint(type: string, shown: unknown, schema: Schema): string | undefined {
   if (type === 'list_type') return typeof shown === 'object' ? 'Write it in a list: `[…]`.' : write([shown]);
   if (type === 'dict_type') return objectHint(shown, schema);
@@ -157,13 +157,13 @@ function exampleHint(schema: Schema): string {
 const bareHost = /^[a-z0-9][a-z0-9.-]{0,252}(?::\d{1,5})?(?:[/?#]|$)/i;
 const localHost = /^(?:localhost|[\d.]+)(?:[:/?#]|$)/i;
 
-/** For a URL whose scheme is missing: `localhost:3000` parses as the scheme `localhost`. */
+/** Hint for a URL whose scheme is missing: `localhost:3000` parses as the scheme `localhost`. */
 export function urlHint(type: string, input: unknown): string | undefined {
   if ((type !== 'url_parsing' && type !== 'url_scheme') || typeof input !== 'string' || !bareHost.test(input)) return undefined;
   return `Add \`${localHost.test(input) ? 'http' : 'https'}://\`.`;
 }
 
-/** For a request without its body. `required`: the fields that it needs. */
+/** Hint for a request without its body. `required`: the fields that it needs. */
 export const bodyHint = (required: readonly string[]): string =>
   required.length === 0
     ? 'Send `{}` for the defaults, as JSON.'

@@ -18,7 +18,7 @@ const retentionMs = 24 * 3600 * 1000;
 /** A request may take this much longer than its deadline; an older claim was left by a worker that could not end it. */
 const claimMarginMs = 30_000;
 
-/** Of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
+/** Maximum bytes of one owner: the oldest responses make room for new ones. A page as JSON has some megabytes. */
 const ownerBytesMax = 64 * 1024 ** 2;
 /** A larger response is not stored: a repetition gets an error, and does nothing. */
 export const responseCharsMax = 16 * 1024 ** 2;

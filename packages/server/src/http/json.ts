@@ -93,7 +93,7 @@ const closeArray = 0x5d;
 
 /** One pass over valid JSON. */
 function checkKeys(text: string): KeyProblem | null {
-  /** Of each open object and array; most have no keys. */
+  /** Keys of each open object and array; most have no keys. */
   const keys: (Set<string> | 'object' | 'array')[] = [];
   let expectsKey = false;
   for (let at = 0; at < text.length; at++) {

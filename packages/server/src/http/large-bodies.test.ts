@@ -11,7 +11,7 @@ import { parseJsonBody } from './json-body.ts';
 import { smallBodyBytesMax } from './large-bodies.ts';
 import { auth, serve } from './server.fixture.ts';
 
-/** Of one caller. */
+/** Maximum bodies of one caller: those that are read at once, and those that wait. */
 const [readAtOnce, waitingMax] = [4, 128];
 const ordinary = 'brt_live_good';
 

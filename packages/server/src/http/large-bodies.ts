@@ -18,7 +18,7 @@ import { parseFileForm } from './file-form.ts';
 import { parseJsonBody } from './json-body.ts';
 import type { Parsed } from './validation-issues.ts';
 
-/** At most this takes a few milliseconds to parse, whatever it is. */
+/** Maximum bytes of a body that takes at most a few milliseconds to parse, whatever it is. */
 export const smallBodyBytesMax = 64 * 1024;
 
 /** Bodies in memory, of one caller and of all. */

@@ -15,14 +15,14 @@ import type { SessionIdOf } from './session-names.ts';
 import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
 
 export interface HttpLimits {
-  /** Unless the endpoint sets its own. */
+  /** Maximum bytes of a body, unless the endpoint sets its own. */
   bodyBytesMax: number;
   urlBytesMax: number;
   /** Request line and all headers together. */
   headerBytesMax: number;
-  /** For the headers, and again for the body. */
+  /** Time limit for the headers, and again for the body. */
   requestTimeoutMs: number;
-  /** For endpoints without a deadline of their own. */
+  /** Deadline of endpoints that do not set their own. */
   deadlineMs: number;
   /** Interval of keep-alive comments on event streams. */
   keepAliveMs: number;
@@ -69,7 +69,7 @@ export interface HttpOptions {
   forwarder?: Forwarder | undefined;
   /** Called before anything of a request is handled: it must be cheap and never throw. */
   onRequest?: () => void;
-  /** For metrics. Called at the end of every request: it must be cheap and never throw. */
+  /** Called for metrics at the end of every request: it must be cheap and never throw. */
   onCompleted?: (request: CompletedRequest) => void;
 }
 
@@ -84,7 +84,7 @@ export interface CompletedRequest {
   ms: number;
 }
 
-/** By the name of the encoding in `Accept-Encoding`. The first is preferred. */
+/** Encodings by their name in `Accept-Encoding`. The first is preferred. */
 export type Encodings = ReadonlyMap<string, Buffer>;
 
 /** A public static file. */

@@ -7,7 +7,7 @@ import type { Exchange } from './exchange.ts';
 import { closeFrame, FrameBoundary } from './frame-boundary.ts';
 import { workerHeader, type ForwardedResponse, type ForwardedSocket } from './forward.ts';
 
-/** For the client's own end, once the other worker's side has closed. */
+/** Time that a client has to close its side, once the other worker's side has closed. */
 const closeGraceMs = 2000;
 
 interface RelayOptions {
@@ -97,7 +97,7 @@ function endSocket(socket: Duplex): void {
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** The same for a refusal of the handshake. The connection is closed after it. */
+/** Relays a refusal of the handshake. The connection is closed after it. */
 export async function relayRefusal(
   exchange: Exchange,
   socket: Duplex,

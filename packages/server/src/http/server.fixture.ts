@@ -68,7 +68,7 @@ export const guards: Guards = {
   recording: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),
 };
 
-/** For endpoints without state: any use of the store fails. */
+/** A store for endpoints without state: any use of it fails. */
 export const noStore: Store = {
   tables: () => {
     throw new Error('this test has no store');

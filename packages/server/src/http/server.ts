@@ -281,7 +281,7 @@ class FastifyHttp implements Http {
     reply.headers(commonHeaders(exchange));
     try {
       this.#check(exchange);
-      // Before the content type is checked.
+      // Must precede the check of the content type.
       if (request.is404) throw this.#notFound(exchange, reply);
       done();
     } catch (error) {
@@ -357,7 +357,7 @@ class FastifyHttp implements Http {
     return this.#send(reply, exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
   }
 
-  /** For a person: who opens a link, or an address that does not exist. */
+  /** Returns an error page for a person who opens a link, or an address that does not exist; otherwise null. */
   #toErrorPage(thrown: unknown, { request, acceptsLinks: byLink, code }: Exchange): HttpResponse | null {
     const { errorPage } = this.#options;
     return errorPage && (byLink || code === 'route_not_found') && prefersHtml(request) ? toErrorPage(thrown, errorPage) : null;

@@ -43,7 +43,7 @@ const bytesOf: Record<Figure, (socket: CountedSocket) => number> = {
 export class SocketBudgets {
   readonly #limits: SocketLimits;
   readonly #sockets = new Set<CountedSocket>();
-  /** Of owners with open sockets. */
+  /** Shares of the owners with open sockets. */
   readonly #shares = new Map<string | null, ReadingShare>();
 
   constructor(limits: SocketLimits) {

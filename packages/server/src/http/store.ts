@@ -6,11 +6,11 @@ import type { Effect } from './effects.ts';
 export interface StoredResponse {
   status: number;
   headers: Record<string, string>;
-  /** As JSON; null for a 204. */
+  /** Body as JSON; null for a 204. */
   body: string | null;
 }
 
-/** As the row has it. */
+/** A response as its row has it. */
 interface StoredReply {
   headers: Record<string, string>;
   body?: unknown;

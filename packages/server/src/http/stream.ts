@@ -20,7 +20,7 @@ export interface FileReply {
   ranges?: boolean;
   /** `Cache-Control`; absent: `no-store`. */
   cacheControl?: string;
-  /** From the start, or a part of it: first and last byte; asked for once. */
+  /** Reads the file from the start, or a part of it: first and last byte. Called once. */
   stream(byteRange?: ByteRange): Readable;
   /** Releases the source, sent or not. Called once. */
   close(): Promise<void>;

@@ -60,7 +60,7 @@ interface ForwardStep {
 
 /** A page's whole content or a fulfilled response fits in one DevTools message of a client; more is an attack. */
 const defaultMessageBytesMax = 64 * 1024 * 1024;
-/** For the other side's close frame. */
+/** Time limit for the other side's close frame. */
 const closeTimeoutMs = 2000;
 /** Characters of a path in an error message. */
 const shownPathMax = 200;
@@ -98,7 +98,7 @@ export class Upgrades {
     this.#routes.push({ endpoint, pattern: new RegExp(`^${pattern}/?$`), names, handler });
   }
 
-  /** For the server's `upgrade` event. Never throws. */
+  /** Handles the server's `upgrade` event. Never throws. */
   async handle(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     if (socket.destroyed) return;
     const exchange = this.#options.open(request);
@@ -247,7 +247,7 @@ export class Upgrades {
     const server = createSocketServer(messageBytesMax);
     const { forwarder } = this.#options;
     if (forwarder) server.on('headers', (headers) => headers.push(`${workerHeader}: ${forwarder.workerId}`));
-    // What the library refuses by itself, such as a malformed subprotocol.
+    // The library itself refuses some handshakes, such as one with a malformed subprotocol.
     server.on('wsClientError', (cause, socket) =>
       this.#accepting.get(socket)?.(new ServiceError('bad_request', 'The WebSocket handshake is malformed.', { cause })),
     );
@@ -275,7 +275,7 @@ export class Upgrades {
   }
 }
 
-/** Which the library's types do not know. */
+/** An option that the library's types do not know. */
 const closing = { closeTimeout: closeTimeoutMs };
 const createSocketServer = (messageBytesMax: number) =>
   new WebSocketServer({

@@ -1,6 +1,6 @@
 /** The cookie that replaces the view token after the first load of a page. */
 
-/** With the prefix `__Secure-`, browsers refuse the cookie from a page without TLS. */
+/** Name of the cookie. With the prefix `__Secure-`, browsers refuse the cookie from a page without TLS. */
 export const viewCookieName = (origin: string): string => (origin.startsWith('https:') ? '__Secure-berth-view' : 'berth-view');
 
 /**

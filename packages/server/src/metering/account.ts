@@ -61,7 +61,7 @@ export class Account {
     return sum;
   }
 
-  /** For admission: running calls count as used. */
+  /** Usage for admission: running calls count as used. */
   used(remoteUsage: RemoteUsage): Used {
     const used = toUsed(this.counts(remoteUsage));
     used.actions += this.#inFlight.action;
@@ -69,7 +69,7 @@ export class Account {
     return used;
   }
 
-  /** What the other workers cannot know yet. */
+  /** Usage that is not written, so that the other workers cannot know it yet. */
   unwritten(month: string): Used {
     const sum = noCounts();
     for (const meter of this.meters) {
@@ -96,7 +96,7 @@ export class Account {
     this.#moveRows(meter, minus);
   }
 
-  /** Only after all of it is written. */
+  /** Removes a meter. Must not be called before all of it is written. */
   remove(meter: LiveMeter): void {
     if (this.meters.delete(meter)) this.#moveRows(meter, plus);
   }

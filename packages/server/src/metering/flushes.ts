@@ -80,7 +80,7 @@ export class Flushes {
     });
   }
 
-  /** Between two turns: what the other workers of a fleet must know at once, and they know of these owners. */
+  /** Writes, between two turns, usage that other workers must know at once, and reads theirs of the same owners. */
   exchange(): Promise<void> {
     return this.#inTurn(async () => {
       const month = monthOf(this.#deps.clock.now());

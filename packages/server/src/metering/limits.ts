@@ -35,7 +35,7 @@ export const excessDuring = (plan: Plan, used: Used): Excess | null => excess(pl
 export const endsSessions = (plan: Plan): boolean =>
   isLimited(plan) && (plan.limits.egress_bytes !== null || plan.limits.browser_seconds !== null);
 
-/** Below this part of a limit, its end may come at any moment. */
+/** Part of a limit: with less than it left, the limit may be reached at any moment. */
 const nearPart = 1 / 16;
 /** Use that is this part of what is left. With it unknown to the others, dozens of workers still keep the limit together. */
 const noticeablePart = 1 / 256;

@@ -27,7 +27,7 @@ export interface MeterOptions {
   owner: string;
   /** The tier at the start. */
   tier: Tier;
-  /** Of all its traffic. */
+  /** Egress type of all its traffic. */
   egressType: EgressType;
   /** Totals since the start, time by a monotonic clock. Lower values than before are ignored. Must not throw. */
   sample: () => { egressBytes: number; browserMs: number };
@@ -51,7 +51,7 @@ interface PendingWrite {
 }
 
 interface Bucket {
-  /** Since the start of the month or of the meter. Only increases. */
+  /** Counts since the start of the month or of the meter. They only increase. */
   counts: Counts;
   /** Counts known to be in the database. */
   written: Counts;

@@ -182,7 +182,7 @@ export class Worker {
     await this.metering.flushing.idle();
   }
 
-  /** What a worker of a fleet does between two turns. */
+  /** Runs the exchange of a worker of a fleet between two turns. */
   async exchange(): Promise<void> {
     this.clock.advance(400);
     this.metering.exchange.nudge();
@@ -198,7 +198,7 @@ export class Worker {
     this.owners.changed(owner);
   }
 
-  /** In credits. */
+  /** Grants an amount in credits. */
   async grant(owner: string, amount: number): Promise<void> {
     await this.credits.grant({ opId: newId('opr'), owner, amount: amount * micro, note: null, actor: 'operator' });
   }

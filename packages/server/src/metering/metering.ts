@@ -62,7 +62,7 @@ const flushMs = 2000;
  * read within this time: with the statements, less than a second in all.
  */
 const exchangeMs = 400;
-/** Longer than any call. */
+/** Duration of a hold, longer than any call. */
 const holdMs = 600_000;
 /** Repeats of a read that overlaps a write; a write takes no longer than a few reads. */
 const readsMax = 10;
@@ -71,7 +71,7 @@ export const newAdmissionId = (): string => `call:${newId('opr')}`;
 
 export class Metering {
   readonly flushing: Loop;
-  /** Of a fleet; without other workers it does nothing. */
+  /** Loop that exchanges usage in a fleet; without other workers it does nothing. */
   readonly exchange: Loop;
   readonly #deps: MeteringDeps;
   readonly #accounts = new Accounts();
@@ -190,7 +190,7 @@ export class Metering {
     return new Map(left.map(([owner, micro]) => [owner, toCredits(micro)]));
   }
 
-  /** Of all owners since the service exists, in credits: what is not left any more is spent. @throws ServiceError store_unavailable */
+  /** Credits of all owners since the service exists: what is not left any more is spent. @throws ServiceError store_unavailable */
   async creditTotals(): Promise<{ granted: number; spent: number; balance: number }> {
     const { credits } = this.#deps;
     const owing = this.#accounts.busyOwners().filter((owner) => this.#accounts.of(owner).uncharged > 0);
@@ -205,7 +205,7 @@ export class Metering {
     return uncharged === 0 ? balance : this.#leftOf(balance, uncharged, await this.#isWalletEnforced(owner));
   }
 
-  /** Without an overdraft, accrued charges never take more than the balance. */
+  /** Credits left after accrued charges. Without an overdraft, charges never take more than the balance. */
   #leftOf(balance: number, accrued: number, isEnforced: boolean): number {
     const allowsOverdraft = this.#deps.creditsEnforced && !isEnforced;
     return allowsOverdraft ? balance - accrued : Math.max(Math.min(balance, 0), balance - accrued);
@@ -222,7 +222,7 @@ export class Metering {
     return readMonth(this.#deps.store, month);
   }
 
-  /** In credits. */
+  /** Cost in credits. */
   costOf({
     actions = 0,
     sessions = 0,
@@ -269,7 +269,7 @@ export class Metering {
       this.#refused.insufficient_credits += 1;
       const account = this.#accounts.of(options.owner);
       account.sample(this.#month());
-      // Of the moment of the refusal: a later balance might cover what was refused.
+      // The details are of the moment of the refusal: a later balance might cover what was refused.
       throw error.withBalance(this.#leftOf(error.balance, account.uncharged, true));
     }
   }
@@ -289,7 +289,7 @@ export class Metering {
     return toUsage(plan, toTotals(account.counts(remoteUsage)), { now, sessionsMax: this.#deps.sessionsMax });
   }
 
-  /** Not enforced where the owner's plan allows overage. */
+  /** Whether the wallet limits the owner. It does not where the owner's plan allows overage. */
   #isWalletEnforced(owner: string): boolean | Promise<boolean> {
     const { creditsEnforced, owners } = this.#deps;
     if (!creditsEnforced) return false;
@@ -326,7 +326,7 @@ export class Metering {
     return read === month && this.#deps.clock.monotonicMs() - readMs < (this.#deps.hasPeers() ? exchangeMs : flushMs);
   }
 
-  /** In one statement. Concurrent callers share the answer. */
+  /** Reads the usage of all accounts in one statement. Concurrent callers share the answer. */
   #read(accounts: readonly Account[], month: string): Promise<ReadonlyMap<Account, RemoteUsage>> {
     const answers = this.#readRemoteUsage(accounts, month).finally(() => {
       for (const account of accounts) if (account.reading === readings.get(account)) account.reading = null;
