@@ -1,4 +1,4 @@
-/** As much of noVNC as is used here; the package ships no types. */
+/** Types of the part of noVNC that is used here; the package ships none. */
 declare module '@novnc/novnc' {
   interface RfbEvents {
     connect: CustomEvent<null>;

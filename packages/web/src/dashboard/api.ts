@@ -29,7 +29,7 @@ export type Request<N extends Operation> =
 
 export interface Page<T> {
   items: T;
-  /** For `query.cursor` of the next call; null on the last page. */
+  /** The `query.cursor` of the next call; null on the last page. */
   nextCursor: string | null;
 }
 

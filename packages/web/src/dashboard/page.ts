@@ -2,15 +2,15 @@ import type { ComponentType } from 'preact';
 import type { CredentialKind } from './credentials.ts';
 import type { DashboardIcon } from './ui/icons.tsx';
 
-/** What a page gets: the parameters of its path. */
+/** Properties of a page: the parameters of its path. */
 export interface PageProps {
   params: Record<string, string>;
 }
 
 export interface PageEntry {
-  /** Below `/dashboard`; `:name` is a parameter. */
+  /** Path below `/dashboard`; `:name` is a parameter. */
   path: string;
-  /** In the navigation, in the window's title, and in the palette. */
+  /** Title in the navigation, of the window, and in the palette. */
   title: string;
   icon: DashboardIcon;
   /** The credential that its calls need. */

@@ -6,7 +6,7 @@ import { recordingPages } from './pages/recordings/recordings.ts';
 import { sessionPages } from './pages/sessions/sessions.ts';
 import { automationPages } from './pages/automation/automation.ts';
 
-/** In the order of the navigation. */
+/** Areas of the dashboard, in the order of the navigation. */
 export const areas: readonly PageArea[] = [
   { title: 'Browsers', pages: [...sessionPages, ...recordingPages] },
   { title: 'Work', pages: automationPages },

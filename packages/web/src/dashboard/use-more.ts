@@ -6,7 +6,7 @@ import { toastError } from './ui/toasts.ts';
 interface More<T> {
   live: Live<Page<readonly T[]>>;
   rows: readonly T[];
-  /** For `Table`: null when there are no more. */
+  /** Reads the next page, for `Table`; null when there are no more. */
   onMore: (() => Promise<void>) | null;
 }
 
@@ -15,7 +15,7 @@ export function useMore<T>(read: (cursor: string | undefined, signal: AbortSigna
   const added = useSignal<{ first: Page<readonly T[]>; page: Page<readonly T[]> } | null>(null);
   const live = useLive((signal) => read(undefined, signal));
   const first = live.data;
-  // What was added to a list that has been read again since does not follow on it.
+  // Pages that were added before the list was read again do not continue it.
   const more = added.value?.first === first ? added.value?.page : undefined;
   const cursor = (more ?? first)?.nextCursor ?? null;
   const readMore = async (after: string): Promise<void> => {

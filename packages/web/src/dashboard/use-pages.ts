@@ -10,7 +10,7 @@ interface PagesOptions {
 
 export interface Pages<T> {
   live: Live<readonly T[]>;
-  /** For `Table`: null when there are no more. */
+  /** Reads the next page, for `Table`; null when there are no more. */
   onMore: (() => Promise<void>) | null;
 }
 

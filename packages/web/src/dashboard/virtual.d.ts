@@ -1,6 +1,6 @@
 /** Made from the contract by contract-data.ts when the pages are built. */
 declare module 'virtual:operations' {
-  /** By name: method, path, auth class, kind of reply. */
+  /** Operations by name: method, path, auth class, kind of reply. */
   const operations: Record<string, readonly [method: string, path: string, auth: string, replyKind: string]>;
   export default operations;
 }

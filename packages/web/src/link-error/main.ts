@@ -1,16 +1,16 @@
 import { forgetToken } from '../shared/forget-token.ts';
 import { askForLiveView, sessionOfLiveView, wasOpened } from '../shared/live-view-access.ts';
 
-/** For a tab that is signed in to answer; one that answers later leads on from the sign-in page, too. */
+/** Time for a signed-in tab to answer. One that answers later still opens the live view, from the sign-in page. */
 const answerMs = 2000;
-/** For its two requests. */
+/** Time for the two requests of the tab that answered. */
 const openingMs = 15_000;
 
 const isWithoutLink = document.querySelector<HTMLElement>('main')?.dataset['status'] === '401';
 const sessionId = sessionOfLiveView(location.pathname);
 
 forgetToken();
-// Without a link, but perhaps with a sign-in.
+// The tab has no link, but a tab that is signed in may answer.
 if (isWithoutLink && sessionId !== null && !wasOpened(sessionId)) {
   const signIn = (): void => location.replace(`/dashboard/sessions/${encodeURIComponent(sessionId)}/live`);
   let timer = setTimeout(signIn, answerMs);

@@ -111,7 +111,7 @@ function typeInto(typed: { text: string; atMs: number }, event: KeyboardEvent): 
   return typed.text;
 }
 
-/** Below the closed list, or above it where there is more room. */
+/** Position of the open list: below the closed one, or above it where that ends in the lowest two fifths of the picture. */
 function placeOf(box: Box, picture: Box, pageWidth: number): Record<string, string> {
   const scale = picture.width / Math.max(1, pageWidth);
   const [top, bottom] = [picture.y + box.y * scale, picture.y + (box.y + box.height) * scale];

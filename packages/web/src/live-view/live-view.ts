@@ -10,12 +10,12 @@ import { Painter } from './painter.ts';
 import { Uploads } from './uploads.ts';
 import type { Size } from './geometry.ts';
 
-/** With more unsent data than this, mouse moves are dropped: only the last position matters. */
+/** Unsent data above which mouse moves are dropped: only the last position matters. */
 const backlogBytesMax = 64 * 1024;
 /** Chunks of pasted text stay below the command limit even if every character is escaped. */
 const textPartChars = Math.min(liveViewBounds.textChars, Math.floor(liveViewBounds.commandBytes / 8));
 const textCharsMax = 1_000_000;
-/** By then the state of a failed tab has arrived. */
+/** Delay before a failed navigation is reported: the state of the failed tab has arrived by then. */
 const stateDelayMs = 300;
 
 /** State of the live view page. */
@@ -107,7 +107,7 @@ export class LiveView {
     this.drawnAtMs.value = drawnAtMs;
   }
 
-  /** Where the tab shows no page, the stage explains why. */
+  /** Shows why a navigation failed, unless the tab shows no page: then the stage explains it. */
   #reportNavigation(text: string): void {
     if (!this.activeTab.value?.failure) this.toasts.show(text);
   }

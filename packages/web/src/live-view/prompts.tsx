@@ -9,7 +9,7 @@ import { isTooLarge } from './uploads.ts';
 
 interface PromptsProps {
   view: LiveView;
-  /** Of the picture in the stage, in CSS px. */
+  /** Position and size of the picture in the stage, in CSS px. */
   picture: Box;
   /** Called after an answer, so that the focus returns to the page. */
   onAnswered: () => void;

@@ -51,7 +51,7 @@ const failures: Readonly<Record<LiveTabFailure, readonly [title: string, text: s
   unknown: ['This page could not be loaded', 'Try again, or check the address.'],
 };
 
-/** In place of the browser's error page, which cannot know what this service refuses. */
+/** Notice in place of the browser's error page, which cannot know what this service refuses. */
 function FailureNotice({ view, failure }: { view: LiveView; failure: LiveTabFailure }) {
   const [title, text] = failures[failure];
   const go = (to: 'back' | 'reload') => view.send({ type: 'navigate', to });

@@ -75,7 +75,7 @@ export function Stage({ view, onLeave, handle }: StageProps) {
   );
 }
 
-/** On a phone, the focus would open the keyboard over the page. */
+/** Whether there is a keyboard. Without one, as on a phone, the focus would open an on-screen keyboard over the page. */
 const hasKeyboard = (): boolean => matchMedia('(hover: hover)').matches;
 
 interface FitOfferProps {
@@ -85,7 +85,7 @@ interface FitOfferProps {
   space: Size;
 }
 
-/** On a phone, a page for a large screen is too small to read. */
+/** Offers to fit the page to the screen: on a phone, a page for a large screen is too small to read. */
 function FitOffer({ view, page, box, space }: FitOfferProps) {
   const isSmall = page !== null && box.width > 0 && box.width / page.width < readableScaleMin;
   if (!view.canControl.value || !isSmall || view.prompt.value || view.link.state.value.status !== 'live') return null;

@@ -98,7 +98,7 @@ function Tabs({ view }: { view: LiveView }) {
   );
 }
 
-/** For mouse and touch only: a tab cannot contain a button, and Delete closes it by keyboard. */
+/** Close icon for mouse and touch only: a tab cannot contain a button, and Delete closes it by keyboard. */
 const CloseIcon = ({ onClose }: { onClose: () => void }) => (
   <span
     class="tab-close"

@@ -7,15 +7,15 @@ interface UploadsOptions {
   unsentBytes: () => number;
 }
 
-/** In base64 it stays below the command limit. */
+/** Size of a part: in base64 it stays below the command limit. */
 const partBytes = 256 * 1024;
-/** More waits here, so that input is not held up. */
+/** Maximum unsent data. More waits here, so that input is not held up. */
 const unsentBytesMax = 1024 * 1024;
 const waitMs = 20;
 
 /** Sends files from this computer to the session, one after another. */
 export class Uploads {
-  /** From 0 to 1; null while nothing is sent. */
+  /** Progress from 0 to 1; null while nothing is sent. */
   readonly progress = signal<number | null>(null);
   readonly #options: UploadsOptions;
   #lastUpload = 0;

@@ -11,7 +11,7 @@ export function clockText(ms: number): string {
   return `${Math.floor(seconds / hourSeconds)}:${two((seconds % hourSeconds) / minuteSeconds)}:${tail}`;
 }
 
-/** For screen readers: `1 hour 2 minutes 3 seconds`. */
+/** Formats a duration for screen readers: `1 hour 2 minutes 3 seconds`. */
 export function spokenText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / secondMs));
   const parts: [number, string][] = [

@@ -155,7 +155,7 @@ function atStart(event: TimelineEvent, { duration_ms: durationMs }: Data): Timel
 
 const isAction = ({ type }: TimelineEvent): boolean => type === 'action' || type === 'actions.step';
 
-/** For sorting: by time, and a call before its steps, and both before what they cause. */
+/** Sorts rows by time; at the same time, a call comes before its steps, and both before what they cause. */
 export const compareRows = (one: Row, other: Row): number => one.event.t_ms - other.event.t_ms || rankOf(one) - rankOf(other);
 
 const rankOf = ({ event: { type } }: Row): number => (type === 'action' ? 0 : type === 'actions.step' ? 1 : 2);
@@ -195,7 +195,7 @@ export interface Mark {
   kind: EventKind | 'error';
 }
 
-/** Of two events in one slot, the one with the higher weight is marked. */
+/** Weights of the kinds of marks: of two events in one slot, the one with the higher weight is marked. */
 const weights: Readonly<Record<Mark['kind'], number>> = { error: 5, page: 4, action: 3, session: 2, console: 1, network: 0, viewer: 0 };
 const marksMax = 200;
 

@@ -6,12 +6,12 @@ import { tickMs, type Footage, type FootageError } from './footage.ts';
 const aheadSecondsMax = 60;
 const behindSeconds = 60;
 const nativeType = 'application/vnd.apple.mpegurl';
-/** After network errors, and while there is no playlist yet. */
+/** Delay before it loads again, after network errors and while there is no playlist yet. */
 const retryMs = 3000;
 /** A media error sooner than this after a recovery is final. */
 const recoverAgainMs = 30_000;
 
-/** HLS in a video element. Without a web worker, which the page's policy forbids. */
+/** HLS in a video element. It uses no web worker, which the page's policy forbids. */
 export class VideoFootage implements Footage {
   readonly isPlaying = signal(false);
   readonly isWaiting = signal(false);
@@ -55,7 +55,7 @@ export class VideoFootage implements Footage {
 
   setRate(rate: number): void {
     this.#video.playbackRate = rate;
-    // For sources loaded later.
+    // Sources that are loaded later start at this rate.
     this.#video.defaultPlaybackRate = rate;
   }
 

@@ -1,6 +1,6 @@
 const delayMsMin = 500;
 const delayMsMax = 10_000;
-/** So that the pages of one service do not all reconnect at once. */
+/** Share by which a delay varies, so that the pages of one service do not all reconnect at once. */
 const jitter = 0.25;
 
 /** Exponential backoff with jitter. */

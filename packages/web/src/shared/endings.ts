@@ -6,7 +6,7 @@ export interface Ending {
   text: string;
   /** Whether a retry may help. */
   canRetry: boolean;
-  /** In a word or two, for the pill. Default: `Ended`. */
+  /** Label of the pill, a word or two. Default: `Ended`. */
   label?: string;
 }
 

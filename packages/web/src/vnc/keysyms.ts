@@ -1,6 +1,6 @@
 /** X11 keysyms. */
 
-/** Above Latin-1, a keysym is the code point with this bit. */
+/** Bit that is added to a code point above Latin-1 to form its keysym. */
 const unicodeBit = 0x0100_0000;
 
 export const keysyms = { alt: 0xffe9, control: 0xffe3 } as const;

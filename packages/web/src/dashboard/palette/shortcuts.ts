@@ -8,7 +8,7 @@ export const helpIsOpen = signal(false);
 const platform = typeof navigator === 'undefined' ? '' : navigator.userAgent;
 export const modifier = /Mac|iPhone|iPad/.test(platform) ? '⌘' : 'Ctrl';
 
-/** For the help. */
+/** Keyboard shortcuts that the help shows. */
 export const shortcuts: readonly (readonly [keys: string, does: string])[] = [
   [`${modifier} K`, 'Search pages, sessions and actions'],
   ['?', 'Show this help'],

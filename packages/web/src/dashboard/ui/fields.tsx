@@ -41,7 +41,7 @@ interface TextFieldProps extends FieldProps {
   placeholder?: string | undefined;
   isRequired?: boolean;
   autoComplete?: string;
-  /** For numbers. */
+  /** Bounds and step of a number. */
   min?: number | undefined;
   max?: number | undefined;
   step?: number | 'any' | undefined;
@@ -53,7 +53,7 @@ const kindOf = (type: string): { type: 'text' } => ({ type: type as 'text' });
 
 export function TextField({ value, onInput, type = 'text', isRequired = false, autoComplete = 'off', list, ...rest }: TextFieldProps) {
   const { label, hint, error, placeholder, min, max, step } = rest;
-  // Before the browser checks the form: it takes `example.com` for no URL.
+  // Completes the URL before the browser checks the form, which takes `example.com` for no URL.
   const complete = ({ currentTarget }: { currentTarget: HTMLInputElement }): void => {
     currentTarget.value = toUrl(currentTarget.value);
     onInput(currentTarget.value);

@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the contract and the flows use, and what a form needs to know of it. */
+/** The part of JSON Schema that the contract and the flows use, and that a form needs to know. */
 export interface JsonSchema {
   type?: string | string[];
   title?: string;

@@ -72,7 +72,7 @@ const isWhole = ({ values }: Series): boolean => values.every((value) => value =
 const wholeSteps = Array.from({ length: 15 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 const dayMs = 86_400_000;
-/** Between two bars. */
+/** Seconds between two bars. */
 const stepSeconds = ([first = 0, second = first + dayMs]: readonly number[]): number => (second - first) / 1000;
 
 /** The first and last bar are whole, too. */

@@ -12,7 +12,7 @@ interface SecretPairsProps {
 }
 
 interface Pair {
-  /** For the list: a row keeps its fields when one before it is removed. */
+  /** Key of the row in the list, so that it keeps its fields when one before it is removed. */
   id: number;
   name: string;
   secret: string;

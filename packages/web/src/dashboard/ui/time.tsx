@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { dateTimeText, distanceText } from './texts.ts';
 
-/** Of all times on the page, so that they change together. */
+/** The clock of all times on the page, so that they change together. */
 const nowMs = signal(Date.now());
 setInterval(() => (nowMs.value = Date.now()), 5000);
 

@@ -1,7 +1,7 @@
 import { toShown } from '../api-error.ts';
 import { Toasts } from '../../shared/toasts.tsx';
 
-/** Of the whole dashboard; the layout shows them. */
+/** The messages of the whole dashboard; the layout shows them. */
 export const toasts = new Toasts();
 
 /** Reports that something failed, in the service's words. */

@@ -111,7 +111,7 @@ const columns: readonly Column<CreditEntry>[] = [
 
 function Ledger() {
   const later = useSignal<readonly CreditEntry[]>([]);
-  /** Of the page after those that were read; undefined before the second. */
+  /** Cursor of the page after those that were read; undefined before the second. */
   const cursor = useSignal<string | null | undefined>(undefined);
   const live = useLive((signal) => callPage('listCreditEntries', { signal }));
   const more = async (): Promise<void> => {

@@ -1,4 +1,4 @@
-/** From the form of the fetch playground to the requests that it sends. */
+/** Converts the form of the fetch playground to the requests that it sends. */
 import type { FetchFormat } from '@berth/contract';
 
 export type PlaygroundMode = 'browser' | 'http' | 'auto' | 'compare';

@@ -1,7 +1,7 @@
 /** HAR files that a person chooses for an inspection. */
 import { hostOf } from './started-jobs.ts';
 
-/** As the API accepts. */
+/** Maximum size that the API accepts. */
 const bytesMax = 32 * 1024 * 1024;
 
 export type HarFile = { ok: true; text: string; entries: number; host: string } | { ok: false; message: string };

@@ -12,7 +12,7 @@ export interface StartedJob {
   title: string;
   /** Epoch milliseconds. */
   startedAtMs: number;
-  /** As it was last read. */
+  /** Status as it was last read. */
   status: JobStatus;
   /** Whether it runs in a session that its owner can open. */
   hasSession?: boolean;
@@ -57,7 +57,7 @@ export class StartedJobs {
     this.#write(this.#list.value.filter((job) => job.jobId !== jobId));
   }
 
-  /** For the next user of this tab. */
+  /** Removes all jobs, for the next user of this tab. */
   clear(): void {
     this.#list.value = [];
     this.#storage()?.remove();

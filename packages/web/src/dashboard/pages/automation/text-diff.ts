@@ -43,7 +43,7 @@ export function diffTexts(before: string, after: string): TextDiff | null {
   return { rows: rows.slice(0, rowsMax), ...counts, omitted: Math.max(0, rows.length - rowsMax) };
 }
 
-/** So that a last line without an end equals one with it. */
+/** Ends the last line, so that one without a line break equals one with it. */
 const withNewline = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`);
 
 const linesOf = (value: string): string[] => value.replace(/\n$/, '').split('\n');

@@ -7,7 +7,7 @@ import { Icon } from '../../ui/icons.tsx';
 import './operator.css';
 
 export const refreshMs = 5000;
-/** For figures that cost the service more, or change slowly. */
+/** Refresh interval of figures that cost the service more, or change slowly. */
 export const slowRefreshMs = 15_000;
 
 interface PageFrameProps {
@@ -100,7 +100,7 @@ export const siteTones: Record<Reply<'listSiteHealth'>[number]['state'], Tone> =
 };
 
 const percent = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 1 });
-/** Of a share from 0 to 1. */
+/** Formats a share from 0 to 1 in percent; empty for null. */
 export const shareText = (share: number | null): string => (share === null ? '' : percent.format(share));
 
 /** Text with `code` in backticks, as descriptions of the contract have it. */

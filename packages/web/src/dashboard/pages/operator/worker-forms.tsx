@@ -8,7 +8,7 @@ import { Note } from './parts.tsx';
 interface FormProps {
   worker: WorkerResponse;
   workers: readonly WorkerResponse[];
-  /** With a sentence that says what was done. */
+  /** Called with a sentence that says what was done. */
   onChanged: (text: string) => Promise<void>;
 }
 

@@ -67,7 +67,7 @@ export default function CreateSession() {
 
 const bodyOf = (value: FormValue): FormValue => (compact(value) ?? {}) as FormValue;
 
-/** With the regions of this service as a choice. */
+/** Returns the schema with the regions of this service as a choice. */
 function withRegions(full: JsonSchema): JsonSchema {
   const regions = config.value?.regions ?? [];
   const { region } = full.properties ?? {};

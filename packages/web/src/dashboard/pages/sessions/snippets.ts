@@ -7,7 +7,7 @@ interface CurlOptions {
   body?: unknown;
 }
 
-/** In single quotes for a shell. */
+/** Puts a text in single quotes for a shell. */
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 export function curlOf({ origin, path, method, body }: CurlOptions): string {
@@ -24,7 +24,7 @@ interface SessionAddresses {
   cdp_url: string;
 }
 
-/** For a session that runs. */
+/** Code that connects to a running session. */
 export function snippetsOf({ session_id: id, cdp_url: address }: SessionAddresses, origin: string): { title: string; text: string }[] {
   const header = 'headers: { Authorization: `Bearer ${process.env.BERTH_API_KEY}` }';
   return [
@@ -75,7 +75,7 @@ export function snippetsOf({ session_id: id, cdp_url: address }: SessionAddresse
     },
     {
       title: 'MCP',
-      // Through a shell: a server's configuration has no other way to name a variable that all its readers know.
+      // It runs through a shell: a server's configuration has no other way to name a variable that all its readers know.
       text: JSON.stringify(
         {
           mcpServers: {

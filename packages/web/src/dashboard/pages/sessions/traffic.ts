@@ -16,7 +16,7 @@ export interface Traffic {
   /** Newest last. */
   rows: readonly TrafficRow[];
   startMs: number;
-  /** From the first start to the last end; at least 1. */
+  /** Time from the first start to the last end; at least 1. */
   spanMs: number;
 }
 
