@@ -366,7 +366,7 @@ export class ServiceError extends Error {
   readonly details: Record<string, unknown>;
   /** Whether the same request may succeed later. `Retry-After` and `x-should-retry` follow from it. */
   readonly retryable: boolean;
-  /** In whole seconds. Set only where a retry can help: always for 429 and 503, else where it is known. */
+  /** Delay before a retry, in whole seconds. Set only where a retry can help: always for 429 and 503, else where it is known. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor(code: ErrorCode, publicMessage: string, options: ServiceErrorOptions = {}) {

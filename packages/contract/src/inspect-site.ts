@@ -37,7 +37,7 @@ const DataBlob = z
   })
   .meta({ id: 'InspectDataBlob' });
 
-/** Of a technology that `technologies` has with its reasons. */
+/** A detected technology, which `technologies` has with its reasons. */
 const Detected = z.object({ name: textField('Name, as in `technologies`.'), ...claimFields }).meta({ id: 'InspectDetected' });
 
 const Rendering = z

@@ -172,7 +172,7 @@ export const InspectRequest = z
   .meta({ id: 'InspectRequest' });
 export type InspectRequest = z.infer<typeof InspectRequest>;
 
-/** Of a checked request, whose omitted fields have their defaults: null, simple values or empty lists. */
+/** Whether a field of a checked request has its default, as omitted fields do: null, a simple value or an empty list. */
 function isDefault(field: (typeof browserFields)[number], value: unknown): boolean {
   return JSON.stringify(value) === JSON.stringify(InspectRequest.shape[field].parse(undefined));
 }

@@ -130,7 +130,7 @@ export function extendSchema(schemas: Record<string, Json>, name: string, baseNa
   };
 }
 
-/** Below this, a reference makes the document hardly smaller and harder to read. */
+/** Minimum uses and size of a shared property: below it, a reference makes the document hardly smaller and harder to read. */
 const sharedPropertyMin = { owners: 4, characters: 120 };
 
 /** Writes a property that several schemas have alike once, as a schema that is named after it. */

@@ -64,7 +64,7 @@ const extensions: [base: string, extended: string][] = [
 const stepSchemasOf = ({ Step }: Record<string, Json>): string[] =>
   ((Step?.['oneOf'] ?? []) as { $ref: string }[]).map(({ $ref }) => $ref.slice('#/components/schemas/'.length));
 
-/** In the order of the documentation. */
+/** Tags with their descriptions, in the order of the documentation. */
 const tags: Record<Endpoint['tag'], string> = {
   Sessions: 'Create, read, update and end browser sessions.',
   Profiles: 'List and delete what browsers keep between sessions.',
@@ -243,7 +243,7 @@ const createCommonErrorResponse = (codes: readonly ErrorCode[], isLink: boolean,
 /** The first sentence of the description. What to do is in the message of a reply, and in the guide. */
 const causeOf = (code: ErrorCode): string => errors[code].description.split(/(?<=\.) (?=[A-Z`])/, 1).join('');
 
-/** What a person gets who opened the endpoint by a link. */
+/** The page for a person who opened the endpoint by a link. */
 const htmlPage: Json = { 'text/html': { schema: { type: 'string' } } };
 
 const createValidationResponse = (components: Components, page: Json = {}): Json => ({

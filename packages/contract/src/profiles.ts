@@ -6,7 +6,7 @@ import { PathId, Timestamp, pageHeaders, pageQuery } from './fields.ts';
 
 const ProfileName = boundedString(1, 64);
 
-/** Of one profile, as JSON before it is encrypted. */
+/** Maximum size of one profile, as JSON before it is encrypted. */
 export const profileBytesMax = 4 * 1024 * 1024;
 
 /** Which profile a session uses, in requests. */
@@ -33,7 +33,7 @@ export const ProfileRequest = z
   .meta({ id: 'ProfileRequest' });
 export type ProfileRequest = z.infer<typeof ProfileRequest>;
 
-/** Of work in a browser. */
+/** The profile of a request for work in a browser. */
 export const WorkProfile = ProfileRequest.nullable()
   .default(null)
   .describe(

@@ -5,7 +5,7 @@ import { BlockEvidence, blockTypes, blockVendors, confidences } from './block.ts
 import { endpoint } from './endpoint.ts';
 import { Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';
 
-/** In the order in which they are tried, the least intrusive first. */
+/** Strategies in the order in which they are tried, the least intrusive first. */
 export const strategyNames = [
   'direct',
   'wait_retry',
@@ -180,7 +180,7 @@ export const SelfHealOverview = z
   .meta({ id: 'SelfHealOverviewResponse' });
 export type SelfHealOverviewResponse = z.infer<typeof SelfHealOverview>;
 
-/** Of queries: a text that is no id of an owner is one of whom nothing is known. */
+/** Owner in a query. A text that is no owner's id stands for an owner of whom nothing is known. */
 const Owner = boundedString(0, 200);
 const ownerFilter = (what: string) => Owner.optional().describe(`Only ${what} of this owner. None belongs to an unknown owner.`);
 const domainFilter = boundedString(0, 253)

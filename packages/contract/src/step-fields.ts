@@ -12,7 +12,7 @@ export interface ParsedSelector {
   kind: SelectorKind;
   /** The text after the prefix; for `aria` the accessible name. */
   body: string;
-  /** For `aria` only. */
+  /** The role of an `aria` selector. */
   role?: string;
 }
 
@@ -90,7 +90,7 @@ export function parsePattern(pattern: string): { source: string; flags: string }
 
 function isPattern(text: string): boolean {
   const parsed = parsePattern(text);
-  // Only compiled here. It runs in the page, where a slow one blocks nobody else.
+  // It is only compiled here. It runs in the page, where a slow one blocks nobody else.
   if (parsed === null || text.includes('{{')) return true;
   try {
     return new RegExp(withoutProperties(parsed), parsed.flags) instanceof RegExp;
@@ -99,7 +99,7 @@ function isPattern(text: string): boolean {
   }
 }
 
-/** Of properties such as `L` and of their flags, which were compiled once. The standard has some hundred. */
+/** Character properties, such as `L`, with their flag, that compiled once. The standard has a few hundred. */
 const knownProperties = new Set<string>();
 
 /**

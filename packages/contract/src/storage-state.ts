@@ -3,12 +3,12 @@ import { z } from 'zod';
 import { boundedList, boundedString } from './bounds.ts';
 import { WebUrl } from './fields.ts';
 
-/** In a request, as JSON. */
+/** Maximum size of a storage state in a request, as JSON. */
 export const storageStateBytesMax = 4 * 1024 * 1024;
 const cookiesMax = 3000;
 const originsMax = 200;
 const itemsMax = 5000;
-/** Of name and value together, in UTF-8, as browsers limit them (RFC 6265bis, section 5.7). */
+/** Maximum size of name and value together, in UTF-8, as in browsers (RFC 6265bis, section 5.7). */
 const cookieBytesMax = 4096;
 const cookiePathCharsMax = 1024;
 /** Browsers limit the local storage of an origin to as many characters. */
@@ -111,7 +111,7 @@ function findCookieIssues(cookie: z.infer<typeof CookieFields>): CookieIssue[] {
   return [...issues, ...findPrefixIssues(cookie)];
 }
 
-/** By the prefix of its name, a cookie promises how it was set. */
+/** Finds what contradicts the prefix of a cookie's name, which promises how the cookie was set. */
 function findPrefixIssues({ name, domain, path, secure, httpOnly, partitionKey }: z.infer<typeof CookieFields>): CookieIssue[] {
   const issues: CookieIssue[] = [];
   const prefix = /^__(host-http|http|host|secure)-/i.exec(name)?.[1]?.toLowerCase() ?? '';

@@ -58,7 +58,7 @@ const tokenQuery = z.strictObject({
     .optional()
     .describe('Token of the link, for the first request. Later requests use the cookie that the first one sets.'),
 });
-/** Of an address that people open: mail and chat programs add parameters of their own, such as `utm_source`, which are ignored. */
+/** Query of an address that people open. Parameters that mail and chat programs add, such as `utm_source`, are ignored. */
 const linkQuery = tokenQuery.strip();
 
 export const createViewToken = endpoint({
