@@ -43,7 +43,7 @@ const preferences = {
   signin: { allowed: false, allowed_on_next_startup: false },
 };
 
-/** Without a jail, the cookie keeps other users of the host out. od prints 16 bytes as its 36 characters. */
+/** Starts the display. Without a jail, its cookie keeps other users of the host out; od prints 16 bytes as its 36 characters. */
 const script = `vnc=$1 profile=$2 preferences=$3 windows=$4
 shift 4
 # There is no message bus and no screen reader; GTK looks for both.

@@ -87,7 +87,7 @@ export class Display {
   }
 }
 
-/** Without a jail all displays share one socket folder. Created by us, it belongs to no machine. */
+/** Creates the socket folder that all displays share without a jail. Created by us, it belongs to no machine. */
 export async function makeSharedFolder(): Promise<void> {
   try {
     await mkdir(sharedFolder);

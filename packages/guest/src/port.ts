@@ -73,7 +73,7 @@ export class Port {
     }
   }
 
-  /** After we close the stream, discards what this host still sends. */
+  /** Discards what this host still sends after we closed the stream. */
   #awaitHostLeft(fd: number): void {
     if (readHost(fd) === 'away') this.#awaitHost(fd);
     else this.#later(() => this.#awaitHostLeft(fd));

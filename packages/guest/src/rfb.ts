@@ -73,7 +73,7 @@ class RfbServer {
     stream.on('readable', () => this.#readable.emit('more'));
   }
 
-  /** Without a password, and shared with other viewers. */
+  /** Connects without a password, and shares the display with other viewers. */
   async handshake(): Promise<void> {
     const version = (await this.#read(12)).toString('latin1');
     if (version !== 'RFB 003.008\n') throw new RfbError('another protocol');

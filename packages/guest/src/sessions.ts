@@ -13,7 +13,7 @@ export const egressWindowBytes = 256 * 1024;
 /** Window of a session: enough for 256 unread connections, so that they do not block others. */
 const sessionWindowBytes = 64 * 1024 ** 2;
 
-/** In MB. A session above it refuses new streams; Node's default is less than one long DevTools message. */
+/** Memory in MB above which a session refuses new streams. Node's default is less than one long DevTools message. */
 export const sessionMemoryMax = 256;
 
 /** The session ends with its stream, and its errors never end the agent. */
