@@ -31,7 +31,7 @@ export interface BrowserSettings {
   uploadPath?: ((name: string) => string | null) | undefined;
 }
 
-/** What the downloads of a session may take on the disk. */
+/** The limit of the disk space of a session's downloads. */
 export interface DownloadLimit {
   bytesMax: number;
   /** Asks for this size of all downloads together. False: there is no room. */
@@ -127,7 +127,7 @@ export interface DevtoolsClient {
   receive(message: string | Buffer): Promise<void> | undefined;
   /** Detaches the client and everything it attached to. Idempotent. */
   close(): void;
-  /** The same, after the client has received that its targets are detached, as from a browser that ends. */
+  /** Closes after the client has received that its targets are detached, as from a browser that ends. */
   end(): void;
 }
 
@@ -153,9 +153,9 @@ export interface Browser {
   prepare(settings: BrowserSettings): Promise<void>;
   /** Resolves when a tab is open. Until then `tabs` is empty and `activeTab` throws. @throws BrowserClosed */
   tabReady(): Promise<void>;
-  /** Oldest first. Titles that a page's script has changed may be stale while `onTabsChanged` has no listener. */
+  /** The tabs, oldest first. Titles that a page's script has changed may be stale while `onTabsChanged` has no listener. */
   tabs(): TabInfo[];
-  /** The same with current titles, as far as the browser responds. Never rejects. */
+  /** Returns `tabs()` with current titles, as far as the browser responds. Never rejects. */
   refreshTabs(): Promise<TabInfo[]>;
   /** @throws TabNotFound while the only tab is opening */
   activeTab(): TabInfo;
@@ -177,7 +177,7 @@ export interface Browser {
   onEvent(listener: (event: BrowserEvent) => void): () => void;
   /** Lets a person answer what pages ask. Without one, dialogs are dismissed and lists and file choosers stay closed. Returns a function that ends it. */
   attend(attendant: Attendant): () => void;
-  /** What tabs ask now, at most one prompt each. Changes are reported like those of `tabs()`. */
+  /** The open prompts, at most one of each tab. Changes are reported like those of `tabs()`. */
   prompts(): Prompt[];
   /** @throws PageError `not_possible` when the prompt is no longer open */
   answerPrompt(promptId: number, answer: PromptAnswer): Promise<void>;

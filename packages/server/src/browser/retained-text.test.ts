@@ -93,7 +93,7 @@ describe('what is retained of a page’s long texts', () => {
       for (let index = 0; index < 20; index += 1)
         for (const message of [requestOf(index), downloadOf(index)])
           await new Promise((resolve) => far.write(`${JSON.stringify(message)}\0`, resolve));
-      // What was written is read a turn later.
+      // The written messages are read a turn later.
       while (downloads.list().length < 20) await new Promise((resolve) => setImmediate(resolve));
       return Array.from({ length: 20 }, (_, index) => pageTab(String(index), long(index)));
     });

@@ -153,7 +153,7 @@ export class Solving {
     return injection === 'accepted' ? this.#succeed(1) : this.#fail(injection);
   }
 
-  /** Null when the page no longer needs a token. */
+  /** Resolves with the token; null when the page no longer needs one. */
   async #awaitToken(
     provider: HttpProvider,
     { id, detection, signal }: { id: string; detection: CaptchaDetection; signal: AbortSignal },

@@ -10,7 +10,7 @@ export interface HttpRedirect {
   statusCode: number;
 }
 
-/** What had happened when a request ended. */
+/** The progress of a request when it ended. */
 export interface HttpProgress {
   redirects: readonly HttpRedirect[];
   /** Bytes on the wire, as the route counts them. */
@@ -25,7 +25,7 @@ export class HttpFailure extends Error {
   readonly reason: NavigationFailure;
   /** `net::ERR_…` as the browser would say it. */
   readonly netError: string | null;
-  /** What the gate says of the host; null where it reached the host. */
+  /** The gate's report on the host; null where it reached the host. */
   readonly refusal: RefusalReport | null;
   readonly progress: HttpProgress;
   /** Further details for callers. */
@@ -46,7 +46,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** What an error before the reply of a host means. A TypeError is a fault of this program and is thrown as it is. */
+/** The failure for an error before the reply of a host. A TypeError is a fault of this program and is thrown as it is. */
 export function failureFrom(error: unknown, host: { host: string; port: number }): HttpFailure {
   if (error instanceof HttpFailure) return error;
   if (error instanceof EgressFailure) {
@@ -62,7 +62,7 @@ export function failureFrom(error: unknown, host: { host: string; port: number }
   return new HttpFailure('connection_reset', isOrderlyEnd(error) ? netErrors.empty_response : netErrors.connection_reset);
 }
 
-/** What an error of a TLS handshake means: a connection that broke is no fault of a certificate. */
+/** The failure for an error of a TLS handshake: a connection that broke is no fault of a certificate. */
 export function handshakeFailure(error: unknown): HttpFailure {
   const code = codeOf(error);
   if (error instanceof EgressFailure || ['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code))

@@ -41,7 +41,7 @@ export interface HttpRequestOptions {
   /** http:// or https://. Credentials in it are sent to its own site only. */
   url: string;
   method: HttpMethod;
-  /** Those that frame a message or belong to a connection are left out, with a warning. */
+  /** The caller's headers. Those that frame a message or belong to a connection are left out, with a warning. */
   headers: Readonly<Record<string, string>>;
   body: string | Buffer | null;
   cookies: readonly RequestCookie[];
@@ -102,9 +102,9 @@ export interface HttpClientOptions {
 
 /** Requests of a client that run at once; each holds a connection and up to its `maxBytes`. */
 const runningMax = 64;
-/** More than a burst of jobs of one session brings; past it the callers' own queues are to wait. */
+/** Maximum waiting requests: more than a burst of jobs of one session; beyond it the callers' own queues are to wait. */
 const waitingMax = 1024;
-/** The request's own timeout ends its wait long before. */
+/** Maximum wait of a request, whose own timeout ends it long before. */
 const waitMsMax = 3_600_000;
 
 /** Idle connections of a client in all: some twenty sites' worth, so that a batch over many sites is not left with hundreds. */

@@ -53,7 +53,7 @@ const idlePerSiteMax = 4;
 /** Reasons serve the navigation that has just failed; they are not a history. */
 const refusalsMax = 256;
 const refusalTtlMs = 120_000;
-/** Enough for the sites of a few pages. */
+/** Maximum remote addresses remembered: enough for the sites of a few pages. */
 const remotesMax = 512;
 /** A hostile page must not fill the log: the rest of a minute goes to debug. */
 const refusalLinesPerMinuteMax = 60;

@@ -25,7 +25,7 @@ export interface ReplyHead {
   text: string;
 }
 
-/** Where a head ends that begins with these bytes; null while it has not. Those before `from` were searched already. */
+/** The end of a head that begins with these bytes; null while it has none. Bytes before `from` were searched already. */
 export function endOfHead(bytes: Buffer, from: number): number | null {
   for (let at = bytes.indexOf(lineFeed, from); at >= 0; at = bytes.indexOf(lineFeed, at + 1)) {
     const before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;
@@ -37,7 +37,7 @@ export function endOfHead(bytes: Buffer, from: number): number | null {
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Where the status line begins; null where none does, undefined while it may still come. */
+/** The start of the status line; null where there is none, undefined while it may still come. */
 export function startOfHead(bytes: Buffer): number | null | undefined {
   const start = bytes
     .toString('latin1', 0, bytesBeforeMax + protocol.length)

@@ -36,7 +36,7 @@ export class ReplyHeads {
   #heldBytes = 0;
   #searchedBytes = 0;
 
-  /** Its bytes pass through here from now on, those too that have come and that nobody has read. */
+  /** The stream's bytes pass through here from now on, also those that have come and that nobody has read. */
   constructor(stream: Socket, site: string) {
     this.#stream = stream;
     this.#site = site;

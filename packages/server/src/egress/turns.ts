@@ -19,7 +19,7 @@ interface Flow {
 /** The turns of one gate: machines with bytes to pass on follow each other, chunk by chunk. */
 export class GateTurns {
   readonly #budget = new TurnBudget(turnMsMax);
-  /** Those with ready flows; the one served last is last. */
+  /** The machines with ready flows; the one served last is last. */
   readonly #ready = new Set<MachineTurns>();
   #isScheduled = false;
 

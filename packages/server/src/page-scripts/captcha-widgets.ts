@@ -30,7 +30,7 @@ export interface Widget {
 /** A captcha in the page. */
 export interface CaptchaMatch {
   widget: Widget;
-  /** Its element; null if only its script was detected. */
+  /** The widget's element; null if only its script was detected. */
   element: Element | null;
   siteKey: string | null;
   visible: boolean;

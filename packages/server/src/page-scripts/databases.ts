@@ -31,7 +31,7 @@ export interface ReadDatabases {
   omitted: number;
 }
 
-/** Those of the document's origin. */
+/** Reads the databases of the document's origin. */
 export async function readDatabases(charsMax: number): Promise<ReadDatabases> {
   const result: ReadDatabases & { databases: StoredDatabase[] } = { databases: [], omitted: 0 };
   let charsLeft = charsMax;

@@ -2,10 +2,10 @@
 import { textOf } from './find.ts';
 import { elementsIn, isVisible, natives, oneLine, parentOf, type Natives } from './natives.ts';
 
-/** What a person would recognise an element by. Texts are short, and have no values: see `wordsOf`. */
+/** The features by which a person would recognise an element. Texts are short, and have no values: see `wordsOf`. */
 export interface Fingerprint {
   tag: string;
-  /** What it is for: fields are other among fields, and buttons among buttons and links. */
+  /** The purpose of the element. Only elements of the same kind are compared; links are of the kind `button`. */
   kind: 'button' | 'text' | 'password' | 'select' | 'check' | 'file' | 'other';
   role: string;
   name: string;

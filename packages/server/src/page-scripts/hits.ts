@@ -12,7 +12,7 @@ export interface Hit {
 export interface Presses {
   /** How many presses the target has received. */
   received: number;
-  /** What was under the mouse instead of the target, and was kept from the event; null where no press has missed. */
+  /** The element under the mouse instead of the target, which was kept from the event; null where no press has missed. */
   instead: string | null;
   /** Whether the page moved the element after a press, and so the click went to another one. */
   isClickElsewhere: boolean;
@@ -21,14 +21,14 @@ export interface Presses {
 interface PressWatch {
   /** Null in documents that lead to the element's own: they must receive nothing. */
   target: Element | null;
-  /** One for each press. */
+  /** The hits, one for each press. */
   hits: Hit[];
   /** The hit of the last press. Events belong to it until the next one begins. */
   current: Hit | null;
   lastType: string;
   /** Where the element was at the last press. */
   place: string;
-  /** Where the click went that followed. A page may cover an element that it has opened on the press. */
+  /** Where the click after the press went. A page may cover an element that it has opened on the press. */
   click: 'none' | 'target' | 'elsewhere';
   isClickElsewhere: boolean;
   /** Its result has been read. What belongs to a press that has missed is still kept from the page. */

@@ -8,7 +8,7 @@ export interface ReadOptions {
 }
 export interface FieldOptions extends ReadOptions {
   name: string;
-  /** Null: the element itself. */
+  /** The selectors of the elements to read; null: the element itself. */
   selectors: readonly PageSelector[] | null;
   list: boolean;
 }

@@ -16,7 +16,7 @@ export interface SnapshotOptions {
   maxBytes: number;
   /** The HTML has the documents of frames in their place; `visibleOnly` implies it. */
   withFrames?: boolean;
-  /** Set in the document of a frame: how many frames are around it. The HTML is what its body holds, with absolute addresses. */
+  /** The number of frames around the document of a frame. The HTML is what its body holds, with absolute addresses. */
   frameDepth?: number;
 }
 
@@ -317,7 +317,7 @@ export function openGap(
   return null;
 }
 
-/** Null where the page may not read it. */
+/** The document of a frame element; null where the page may not read it. */
 export function documentOf(page: Natives, element: Element): Document | null {
   const name = page.localName(element);
   if (name === 'object') return page.objectDocument(element);

@@ -4,7 +4,7 @@ import { listSizes, readText, replaceFile } from './folder.ts';
 
 export const playlistName = 'video.m3u8';
 
-/** Enough for a day in segments of one second. */
+/** Maximum bytes of a playlist: enough for a day in segments of one second. */
 const bytesMax = 3.5 * 1024 * 1024;
 /** Lines between two checks of the time. */
 const linesAtOnce = 500;

@@ -200,7 +200,7 @@ export class Recordings {
   async #end(sessionId: string, end: { ended_reason: EndedReason | null } | null = null): Promise<void> {
     const active = this.#active.get(sessionId);
     if (!active) return;
-    // At once, while the browser is still open.
+    // Halted at once, while the browser is still open.
     active.recorder.halt(end);
     active.ending ??= this.#finish(sessionId, active);
     await active.ending;

@@ -88,7 +88,7 @@ export async function finishRecording(tables: Tables, recId: string, outcome: Re
   return row !== undefined;
 }
 
-/** What the finished recordings on a worker's disk take, in bytes by owner. */
+/** The bytes of the finished recordings on a worker's disk, by owner. */
 export async function sizesByOwner(tables: Tables, workerId: string): Promise<Map<string, number>> {
   const rows = await recordings(tables)
     .selectFrom('recordings')

@@ -26,7 +26,7 @@ export interface ViewDeps extends TokensDeps {
   pages: Pages;
 }
 
-/** Longer than any valid command, so that a command that is too long closes the socket with a reason. */
+/** Maximum bytes of a message: more than any valid command, so that one that is too long closes the socket with a reason. */
 const messageBytesMax = 2 * liveViewBounds.commandBytes;
 const vncPageName = 'vnc.html';
 

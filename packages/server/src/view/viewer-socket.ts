@@ -6,7 +6,7 @@ import { closeReasonOf, type LiveSession } from '../sessions/sessions.ts';
 
 export type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
-/** Shorter than the idle timeouts of common proxies. */
+/** Interval of pings, shorter than the idle timeouts of common proxies. */
 const pingIntervalMs = 20_000;
 /** Maximum unanswered pings: after these the other side is dead or does not read. */
 const missedPongsMax = 3;

@@ -130,7 +130,7 @@ class Splice {
     });
     display.once('close', () => void this.#onDisplayClosed());
     stream.on('data', (chunk: Buffer) => {
-      // Before the chunk reaches the display: what comes first after a freeze may be a message.
+      // Checked before the chunk reaches the display: what comes first after a freeze may be a message.
       if (this.#events.isHeld() && !this.#hasEnded && !isWatchOnly(chunk)) this.#session.touch();
     });
     stream.pipe(display);

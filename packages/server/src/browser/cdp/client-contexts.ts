@@ -71,7 +71,7 @@ export class ClientContexts<C extends object> {
     return contextIds;
   }
 
-  /** Its contexts that were created without `disposeOnDetach` stay. */
+  /** Forgets a client. Its contexts that were created without `disposeOnDetach` stay. */
   onClosed(client: C): void {
     const owner = this.#owners.get(client);
     for (const [contextId, { disposeOnDetach }] of owner?.own ?? []) if (disposeOnDetach) this.#contexts.delete(contextId);

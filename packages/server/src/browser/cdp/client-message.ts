@@ -30,7 +30,7 @@ export function parseMessage(raw: string | Buffer): ClientMessage | MessageError
   return toMessage(value, raw.length);
 }
 
-/** The same of JSON that is parsed. `length` of its text, where it is known: each level takes two characters. */
+/** The message of JSON that is parsed. `length` is that of its text, where known: each level takes two characters. */
 export function toMessage(value: unknown, length = Infinity): ClientMessage | MessageError {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { code: -32600, message: 'Message must be an object' };
   const { id, method, params, sessionId, ...others } = value as Record<string, unknown>;

@@ -112,7 +112,7 @@ function isInFolder(path: unknown, folder: string): boolean {
 /** Characters of a file's name in an error. */
 const shownNameMax = 100;
 
-/** Where a file that a client names is in the machine. Clients put the folder that they run in before a plain name. */
+/** The path in the machine of a file that a client names. Clients put the folder that they run in before a plain name. */
 function toMachinePath(path: unknown, { downloadsPath, uploadPath }: RuleContext): string | null {
   if (typeof path !== 'string' || path.includes('\0')) return null;
   return isInFolder(path, downloadsPath) ? path : uploadPath(fileNameOf(path));

@@ -70,7 +70,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(site.url);
     const client = await page.context().newCDPSession(page);
-    // What repeats after 64 rows is as incompressible as what never repeats.
+    // Rows that repeat after 64 are as incompressible as rows that never repeat.
     await page.evaluate(`(() => {
       const create = (width, height) => Object.assign(document.createElement('canvas'), { width, height });
       const [tile, canvas] = [create(4096, 64), document.body.appendChild(create(4096, 4800))];

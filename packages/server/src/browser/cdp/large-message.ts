@@ -19,7 +19,7 @@ const restBytesMax = 16 * 1024 * 1024;
 const valuesMax = 200_000;
 /** The browser takes no address above 2 MiB, and rules read addresses. */
 const addressBytesMax = 4 * 1024 * 1024;
-/** Read in a turn, in about a millisecond. */
+/** Bytes that are read in a turn, in about a millisecond. */
 const sliceBytes = 1024 * 1024;
 /** A message is two levels deeper than its params. */
 const depthMax = paramsDepthMax + 2;
@@ -79,7 +79,7 @@ class Reader {
   #takenTo = 0;
   #at = 0;
   #values = 0;
-  /** Where the string begins that `#at` is in; -1 outside. */
+  /** The start of the string that `#at` is in; -1 outside. */
   #stringAt = -1;
 
   constructor(raw: Buffer, texts: LongTexts) {

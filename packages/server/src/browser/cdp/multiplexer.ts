@@ -373,7 +373,7 @@ export class Multiplexer {
         },
       });
     else this.#connection.forward(message);
-    // What follows has time while the browser works.
+    // The rest has time while the browser works.
     if (drivingCommands.has(method)) this.#onDriving(attachment);
     return attachment.backlog;
   }

@@ -67,7 +67,7 @@ export class NetErrors {
     return errorText.replace(gateErrors, this.#reasonText(requestId, url) ?? '$&');
   }
 
-  /** What the gate says of a request whose error text is one of its reasons; null for an error of the site. */
+  /** The gate's report on a request whose error text is one of its reasons; null for an error of the site. */
   reportOf(errorText: string, { requestId = '', url = '' }: FailedRequest): RefusalReport | null {
     const address = this.#addresses.get(requestId) ?? url;
     const report = this.#report(address);

@@ -13,7 +13,7 @@ const frameBytesMax = 256 * 1024 * 1024;
 /** A browser that does not read while this much is queued is frozen. Twice the largest message that a client may send. */
 const queueBytesMax = 128 * 1024 * 1024;
 
-/** While more than this is queued, clients are not read. What is queued is written in one turn. */
+/** Clients are not read while more bytes than this are queued. What is queued is written in one turn. */
 const fullBytes = 1024 * 1024;
 
 /** Maximum bytes of a message that is checked for its end before its NUL comes; most replies and events are shorter. */
@@ -174,7 +174,7 @@ export class Pipe {
     this.#stream.off('drain', this.#onDrain);
     this.#stream.off('end', this.#onEnd);
     this.#stream.off('close', this.#onEnd);
-    // So that its end is noticed.
+    // The stream is read on so that its end is noticed.
     this.#stream.resume();
   }
 

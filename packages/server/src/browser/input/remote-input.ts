@@ -12,7 +12,7 @@ import type { ControlQuestion, PromptHandler } from '../tabs/prompt.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
 const inputTimeoutMs = 10_000;
-/** More than a person can hold. */
+/** Maximum keys held down: more than a person can hold. */
 const keysHeldMax = 32;
 const clicksMax = 10;
 const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4 };

@@ -148,7 +148,7 @@ export function findKey(name: string): Key | undefined {
   return keys.get(name) ?? keys.get(aliases[lower] ?? '') ?? byLowerCase.get(lower);
 }
 
-/** The same key while Shift is held. */
+/** The key as it is while Shift is held. */
 export function withShift(key: Key): Key {
   const symbol = symbols.find(([code]) => code === key.code);
   const held = symbol?.[2][1];

@@ -32,7 +32,7 @@ interface Socket {
 }
 
 export class Traffic {
-  /** What the limits left out. */
+  /** The counts of what the limits left out. */
   readonly dropped = { bodies: 0, bytes: 0, messages: 0 };
   readonly #deps: TrafficDeps;
   readonly #open = new Map<string, EntryDetails>();

@@ -36,7 +36,7 @@ interface FrameTree {
   frame: FrameRef;
   ownerNodeId: number | null;
   nodes: readonly AxNode[];
-  /** What is clickable without focus, by the id of its node. */
+  /** The elements that are clickable without focus, by the ids of their nodes. */
   clickables: ReadonlyMap<number, Clickable>;
 }
 
@@ -104,7 +104,7 @@ function releaseUnused(frames: Frames, trees: readonly FrameTree[], shown: reado
         frames.cachedSession(each.element.frameId)?.sendNoReply('Runtime.releaseObject', { objectId: each.element.objectId });
 }
 
-/** Null for a frame that hangs, is gone or is too large: it must not hide the others. */
+/** The tree of a frame; null for one that hangs, is gone or is too large: it must not hide the others. */
 async function readFrame(contexts: ExecutionContexts, frame: FrameRef, by: Deadline): Promise<FrameTree | null> {
   const within = by.within(by.leftMs / 2);
   try {

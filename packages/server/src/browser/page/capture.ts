@@ -120,7 +120,7 @@ export class Capture {
       // Scrolling may have started lazy loading.
       await waitForImagesInView(this.#contexts, element.frameId, by);
     }
-    // Sent together: a page that is still scrolling moves between two commands.
+    // The commands are sent together: a page that is still scrolling moves between two commands.
     const [{ cssLayoutViewport: shown, cssContentSize: content }, box, screen] = await Promise.all([
       this.#send('Page.getLayoutMetrics', undefined, by),
       element ? this.#elements.box(element, { signal: by.signal, timeoutMs: by.leftMs }) : null,
@@ -198,7 +198,7 @@ export class Capture {
     };
   }
 
-  /** Without a clip the browser captures the viewport and needs no new layout. */
+  /** Captures the clip; without one the browser captures the viewport and needs no new layout. */
   async #take(
     { format, quality }: ScreenshotOptions,
     clip: Box | null,

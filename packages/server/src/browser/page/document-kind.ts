@@ -1,4 +1,4 @@
-/** What the head and the first bytes of a main response say about how the browser handles it. */
+/** How the browser handles a main response, from its head and first bytes. */
 import type { Protocol } from 'devtools-protocol';
 
 export const hasBody = (status: number): boolean => status !== 204 && status !== 205 && status !== 304;

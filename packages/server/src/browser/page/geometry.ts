@@ -37,7 +37,7 @@ function compose(outer: Affine, inner: Affine): Affine {
   };
 }
 
-/** Null for a transform that is not invertible. */
+/** The point before the transform; null for a transform that is not invertible. */
 export function inverseTransform({ a, b, c, d, e, f }: Affine, { x, y }: Point): Point | null {
   const area = a * d - b * c;
   if (Math.abs(area) < 1e-9) return null;

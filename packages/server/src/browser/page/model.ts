@@ -22,7 +22,7 @@ export interface NavigationResult {
   cookieNames: readonly string[];
   /** URL and status of each redirect, in order. Pages that led on by themselves are among them. */
   redirects: readonly { url: string; statusCode: number }[];
-  /** Where the page is about to lead, without having been followed; null where it stays. */
+  /** The URL to which the page is about to lead, without having been followed; null where it stays. */
   leadsTo: string | null;
   /** Milliseconds until the first byte of that response; null without HTTP. */
   ttfbMs: number | null;

@@ -38,7 +38,7 @@ const repeatsMax = 5;
 
 const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', networkidle: 'networkIdle' } as const;
 
-/** Where a document leads by itself. */
+/** The document to which another leads by itself. */
 interface NextDocument {
   url: string;
   delayMs: number;
@@ -107,7 +107,7 @@ class NavigationWatch {
   readonly #failures = new Map<string, string>();
   /** Loader ids of documents of which something came. */
   readonly #received = new Set<string>();
-  /** Where the current document leads by itself; null as far as is known. */
+  /** The document to which the current one leads by itself; null as far as is known. */
   #next: NextDocument | null = null;
   /** Settles when the current document has nothing more to load. */
   #stopped = Promise.withResolvers<void>();
@@ -381,7 +381,7 @@ class NavigationWatch {
     return this.#urls.get(this.#loaderId ?? '') ?? '';
   }
 
-  /** Where the page is about to lead; one that keeps itself fresh stays. */
+  /** The URL to which the page is about to lead; null for a page that stays, such as one that reloads itself. */
   #leadsTo(): string | null {
     const next = this.#next;
     const isReload = next !== null && !this.#isFollowed(next, reloadMsMax) && isSelf(next.url, this.#shownUrl());
@@ -416,7 +416,7 @@ class NavigationWatch {
     if (this.#bodyError(loaderId) !== null) this.#endLoad(loaderId);
   }
 
-  /** What is aborted was stopped, by the page itself or by a caller. */
+  /** The error of a body that broke; null for one that was aborted, by the page itself or by a caller. */
   #bodyError(loaderId: string | null): string | null {
     const errorText = this.#failures.get(loaderId ?? '') ?? 'net::ERR_ABORTED';
     return errorText === 'net::ERR_ABORTED' ? null : errorText;
@@ -431,7 +431,7 @@ class NavigationWatch {
     return this.#loaderId !== null && this.#commits.includes(this.#loaderId);
   }
 
-  /** What the page led to could not be loaded. */
+  /** Fails the navigation because the page's next document could not be loaded. */
   #failNext(loaderId: string, url: string): void {
     const errorText = this.#failures.get(loaderId) ?? 'net::ERR_FAILED';
     this.#fail(loadError(this.#connection, errorText, { requestId: loaderId, url }));

@@ -93,7 +93,7 @@ export interface ObservedError {
   line: number | null;
 }
 
-/** What steps need to know of a cookie. */
+/** The part of a cookie that steps need. */
 export interface SiteCookie {
   name: string;
   value: string;
@@ -116,7 +116,7 @@ export interface BrowserCookie {
 
 /** A recording of what a page does. Its traffic is in the page's `network()`. */
 export interface Observation {
-  /** What the limits left out so far. */
+  /** The counts of what the limits left out so far. */
   readonly dropped: { readonly bodies: number; readonly bytes: number; readonly messages: number };
   /** Call before each load. */
   startPage(options: { signal: AbortSignal }): Promise<void>;
@@ -128,7 +128,7 @@ export interface Observation {
   cookies(options: { signal: AbortSignal }): Promise<BrowserCookie[]>;
 }
 
-/** What recorded traffic has beside a HAR's standard fields. */
+/** The fields of recorded traffic beside a HAR's standard ones. */
 export interface EntryDetails {
   initiator: { type: string; url?: string; lineNumber?: number } | null;
   priority: string | null;

@@ -187,7 +187,7 @@ describe('a private page', { timeout: 180_000 }, () => {
   });
 
   it('takes a page that never loads as far as it came', async () => {
-    // Enough for the document, and a tenth of it for the title.
+    // A timeout that is enough for the document, and a tenth of it for the title.
     const partial = await load('/half', { timeoutMs: 6000 });
     assert.deepEqual(
       { timedOut: partial.timedOut, statusCode: partial.statusCode, title: partial.title },

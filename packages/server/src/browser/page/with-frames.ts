@@ -29,7 +29,7 @@ const frameScript = whenQuiet(`(options, parts) => {
   return { visible: takePart(true), whole: takePart(false) };
 }`);
 
-/** What was read of a frame at one time: its visible part and all of it, as far as they were asked for. */
+/** The parts of a frame read at one time: its visible part and all of it, as far as they were asked for. */
 type FrameSnapshots = Record<'visible' | 'whole', Snapshot | null>;
 /** The frames that were read, by id; null for one that did not answer. */
 type FrameCache = Map<string, FrameSnapshots | null>;

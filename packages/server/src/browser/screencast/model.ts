@@ -15,7 +15,7 @@ export interface ScreencastFrame {
   drawnAtMs: number;
 }
 
-/** What a client can use. The browser draws for the largest demand of all clients. */
+/** The largest images that a client can use. The browser draws for the largest demand of all clients. */
 export interface ScreencastDemand {
   /** The maximum size of the image in pixels; integers. */
   maxWidth: number;

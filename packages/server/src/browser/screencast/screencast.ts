@@ -19,7 +19,7 @@ const lingerMs = 500;
 const resizeIntervalMs = 1000;
 /** A client that has just attached often changes its demand. */
 const resizeDelayMs = 200;
-/** The same for a client that switches tabs rapidly. */
+/** Minimum interval of moves to another tab, for a client that switches tabs rapidly. */
 const moveIntervalMs = 100;
 
 interface ScreencastDeps {
@@ -54,7 +54,7 @@ export class Screencast {
   attach(client: ScreencastClient): ScreencastAttachment {
     this.#clients.set(client, this.#frameOfFront());
     this.#reconcile();
-    // After this call, so that the client has its attachment before the first frame.
+    // Delivered after this call, so that the client has its attachment before the first frame.
     queueMicrotask(() => this.#deliver(client));
     return {
       update: () => {

@@ -18,7 +18,7 @@ const doublingsMax = 5;
 const firstFrameMs = 1000;
 /** A busy machine takes longer for its first frame, and a restart drops it: each in a row doubles the wait, up to 2^3 times. */
 const firstFrameDoublingsMax = 3;
-/** Far above an image of the largest size in the best quality, as base64. */
+/** Maximum characters of a frame: far above an image of the largest size in the best quality, as base64. */
 const frameCharsMax = 32 * 1024 * 1024;
 /** Clocks of machines differ; a frame cannot be older than this. */
 const frameAgeMsMax = 10_000;

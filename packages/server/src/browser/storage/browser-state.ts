@@ -1,4 +1,4 @@
-/** What a browser keeps of the sites that it visited: cookies, and the local storage and databases of origins. */
+/** The state that a browser keeps of visited sites: cookies, and the local storage and databases of origins. */
 import * as databaseScripts from '../../page-scripts/databases.ts';
 import type { ReadDatabases } from '../../page-scripts/databases.ts';
 import { scriptsOf } from '../../page-scripts/page-scripts.ts';
@@ -42,7 +42,7 @@ export async function readBrowserState(
     omitted: { databases: 0, records: 0 },
   };
   if (!tab) return { ...state, unread: [...origins] };
-  // What a service worker serves would run, and may be anything.
+  // The pages of a service worker would run, and may be anything.
   await deps.connection.send('Network.setBypassServiceWorker', { bypass: true }, { sessionId: tab.sessionId, signal });
   await visitOrigins(deps, tab, { origins, signal }, async (origin, page, open) => {
     if (performance.now() > endMs) return void state.unread.push(origin);

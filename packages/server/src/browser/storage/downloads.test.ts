@@ -33,7 +33,7 @@ before(async () => {
     const bytes = Number(searchParams.get('bytes'));
     const isAnnounced = pathname === '/announced';
     response.writeHead(200, { 'content-type': 'application/x-test', ...(isAnnounced ? { 'content-length': bytes } : {}) });
-    // What is announced never comes.
+    // Most of the announced bytes never come.
     if (isAnnounced && bytes > bytesMax) return void response.write('x');
     const send = (left: number): void => {
       if (response.destroyed) return;

@@ -71,7 +71,7 @@ export class Downloads {
 
   #finish(download: DownloadInfo & { isPrivate: boolean }, status: DownloadInfo['status']): void {
     download.status = status;
-    // What was cancelled is deleted.
+    // The browser deletes cancelled files.
     if (status !== 'completed') this.limit.resize(this.#storedBytes());
     download.finishedAt = this.#deps.clock.now();
     const { isPrivate, ...finished } = download;

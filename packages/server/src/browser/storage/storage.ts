@@ -37,7 +37,7 @@ export const writeLocalStorage = `(json, origin) => {
 
 /** The browser refused a cookie. */
 export class CookieRefused extends PageError {
-  /** Its position among those of the call. */
+  /** The cookie's position among those of the call. */
   readonly index: number;
 
   constructor(index: number, cause: unknown) {
@@ -104,7 +104,7 @@ async function originsOf(page: Page, signal: AbortSignal): Promise<OriginItems[]
       const result = await page.call<OriginItems | null>(frame.id, readLocalStorage, [], within);
       if (result) results.push(result);
     } catch (error) {
-      // The same for a frame.
+      // A frame that closed or hangs must not prevent reading the others.
       if (!(error instanceof PageError)) throw error;
     }
   }

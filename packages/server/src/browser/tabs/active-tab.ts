@@ -15,7 +15,7 @@ export class ActiveTab {
     this.#display = display;
   }
 
-  /** Null while no tab is open. */
+  /** The id of the active tab; null while no tab is open. */
   get id(): string | null {
     return this.#id;
   }

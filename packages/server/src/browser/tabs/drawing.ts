@@ -76,7 +76,7 @@ export class Drawing {
       // A tab that closes or crashes needs no frames.
       this.#deps.log.debug({ err: error }, 'covered page no longer drawn');
     }
-    // At once, so that whoever drives the page from now on starts another.
+    // Deleted at once, so that whoever drives the page from now on starts another.
     this.#drawn.delete(tab);
     if (session) await this.#connection.send('Target.detachFromTarget', session).catch(() => undefined);
   }

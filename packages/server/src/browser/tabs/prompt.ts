@@ -12,7 +12,7 @@ export interface ListOption {
 
 export type PickerType = 'date' | 'time' | 'datetime-local' | 'month' | 'week' | 'color';
 
-/** What a control of a form offers. */
+/** The choice that a control of a form offers. */
 export type ControlQuestion =
   /** `box`: the box of the closed list in the main viewport. */
   | { kind: 'list'; options: readonly ListOption[]; box: Box }
@@ -43,7 +43,7 @@ export interface Attendant {
   isPresent(): boolean;
 }
 
-/** What becomes of a prompt. */
+/** The end of a prompt: an answer, or none. */
 export interface PromptHandler {
   answer(answer: PromptAnswer): Promise<void>;
   /** Nobody answers any more. */

@@ -67,7 +67,7 @@ export class TabSettings {
     await Promise.all(this.#deps.preparation.apply(tab, settings));
   }
 
-  /** The same for a session's own tab, until `endBorrowed`. */
+  /** Applies settings to a borrowed tab of the session, until `endBorrowed`. */
   async applyBorrowed(
     tab: Tab,
     { blockResources, extraHeaders, userAgent }: Pick<BrowserSettings, 'blockResources' | 'extraHeaders' | 'userAgent'>,

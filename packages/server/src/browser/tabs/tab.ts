@@ -8,14 +8,14 @@ import type { PromptHandler, Question } from './prompt.ts';
 type TargetInfo = Protocol.Target.TargetInfo;
 type PausedDocument = Protocol.Fetch.RequestPausedEvent;
 
-/** Enough for any readable title and any URL that servers accept; a page may set megabytes. */
+/** These limits are enough for any readable title and any URL that servers accept; a page may set megabytes. */
 export const titleCharsMax = 1024;
 const urlCharsMax = 8192;
 
 export type NetworkBuffers = Required<Pick<Protocol.Network.EnableRequest, 'maxTotalBufferSize' | 'maxResourceBufferSize'>>;
 export const noNetworkBuffers: Readonly<NetworkBuffers> = { maxTotalBufferSize: 0, maxResourceBufferSize: 0 };
 
-/** What the opener of a window asks for; null where it leaves that to the browser. */
+/** The size that the opener of a window asks for; null where it leaves that to the browser. */
 export interface PopupSize {
   width: number | null;
   height: number | null;
@@ -39,7 +39,7 @@ export interface Tab {
   /** Rank of its last activation among those of all tabs; 0 while it never was active. */
   activation: number;
   viewport: BrowserSettings['viewport'] | null;
-  /** Set if its opener asked for one. */
+  /** The size that its opener asked for, if any. */
   popupSize: PopupSize | null;
   /** The browser window, with the size of its page outside of an emulation. Null where there is a display. */
   window: { id: number; width: number; height: number } | null;
@@ -47,7 +47,7 @@ export interface Tab {
   onDialog: ((dialog: Dialog) => DialogAnswer) | null;
   /** Handles a paused document response; without it all continue. */
   onPausedDocument: ((paused: PausedDocument) => void) | null;
-  /** Set while storage is written and every site is served as an empty page. */
+  /** Whether every site is served as an empty page, while storage is written. */
   showsBlankSites: boolean;
   /** Whether a DevTools client handles the page, and nobody else has driven it since. */
   isClients: boolean;
@@ -59,7 +59,7 @@ export interface Tab {
   networkWatchers: number;
   /** The `Referer` of navigations that have none of their own: the header that a step has set. */
   referer: string | undefined;
-  /** What the page's process keeps of requests and responses for `Network` commands. */
+  /** The buffers of the page's process for requests and responses, for `Network` commands. */
   networkBuffers: Readonly<NetworkBuffers>;
   ready: Promise<void>;
   /** Aborted when the tab closes. */

@@ -183,7 +183,7 @@ export class Tabs {
     return [...this.#tabs.values()];
   }
 
-  /** Those in the session's own browser context. */
+  /** The tabs in the session's own browser context. */
   own(): Tab[] {
     return this.#publicTabs().filter(({ contextId, isClosing }) => contextId === this.#ownContextId && !isClosing);
   }

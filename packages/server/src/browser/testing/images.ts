@@ -18,7 +18,7 @@ export function readPng(data: Buffer): Pixels {
   const packed: Buffer[] = [];
   for (let at = 8; at < data.length; at += data.readUInt32BE(at) + 12)
     if (data.toString('latin1', at + 4, at + 8) === 'IDAT') packed.push(data.subarray(at + 8, at + 8 + data.readUInt32BE(at)));
-  // Only as far as it is asked for: each byte depends on those before it, and the rows of a large picture are many.
+  // Decoded only as far as asked for: each byte depends on those before it, and a large picture has many rows.
   let rows: Rows | undefined;
   const at = (x: number, y: number): [number, number, number, number] => {
     rows ??= new Rows(inflateSync(Buffer.concat(packed)), width * channels, channels);
