@@ -48,7 +48,7 @@ export async function buildApp(given: AppDeps): Promise<App> {
   return app;
 }
 
-/** Set before anything reads it: times of one start, too, are compared with stored ones. */
+/** Returns a clock that is set before anything reads it: times of one start, too, are compared with stored ones. */
 async function clockOf({ store, clock: own }: AppDeps): Promise<DatabaseClock> {
   const clock = new DatabaseClock(own);
   const askedMs = own.monotonicMs();
@@ -241,7 +241,7 @@ export class App {
     return forwarding && forwarding.listen(this.http);
   }
 
-  /** Before the first answer, so that no two processes serve as one worker. False without a database: the heartbeat tries again. */
+  /** Joins before the first answer, so that no two processes serve as one worker. False without a database: the heartbeat tries again. */
   async #join(): Promise<boolean> {
     try {
       await this.fleet.lease.join();

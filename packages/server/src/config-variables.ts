@@ -21,7 +21,7 @@ const list = z.string().transform((text) =>
     .filter(Boolean),
 );
 
-/** Of an address as other programs write it: an IPv6 address is in brackets. */
+/** Address as other programs write it: an IPv6 address is in brackets. */
 const hostAndPort = z.string().regex(/^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+):\d{1,5}$/, 'must be HOST:PORT');
 
 const flag = z.enum(['true', 'false', '1', '0']).transform((text) => text === 'true' || text === '1');
@@ -44,7 +44,7 @@ const algorithms = list.pipe(
 
 export interface Variable {
   schema: z.ZodType;
-  /** As text, as it would stand in the environment; null: the description says what applies. */
+  /** Default as text, as it would stand in the environment; null: the description says what applies. */
   default: string | null;
   /** Markdown: full sentences, with the unit. */
   description: string;
@@ -432,7 +432,7 @@ const tracing = {
   OTEL_TRACES_SAMPLER_ARG: variable(shareOfOne, '1', 'Share of the traces that are sent, from 0 to 1.'),
 };
 
-/** By the headings of docs/configuration.md. */
+/** All variables by the headings of docs/configuration.md. */
 export const variableGroups = {
   Server: server,
   Fleet: fleet,

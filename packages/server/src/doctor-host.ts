@@ -30,7 +30,7 @@ const sessionBytes = 600 * megabyte;
 const filesOfSession = 64;
 const filesOfService = 1024;
 
-/** In the order in which they are shown. */
+/** Checks the host. The findings are in the order in which they are shown. */
 export async function checkHost(config: Config): Promise<Finding[]> {
   const machines = await Promise.all([
     checkChromium(config),

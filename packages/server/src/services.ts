@@ -260,7 +260,7 @@ function leaseSettings({ databaseUrl, dataDir, leaseSeconds }: Config, store: St
   };
 }
 
-/** Without the strategies whose captcha provider is not configured. */
+/** Strategies without those whose captcha provider is not configured. */
 const strategiesFor = (providers: readonly CaptchaProviderName[]): StrategyName[] =>
   strategyNames.filter((name) =>
     name === 'captcha_provider' ? providers.includes('http') : name !== 'human' || providers.includes('human'),

@@ -14,7 +14,7 @@ import { loadPrices } from './ops/prices.ts';
 import { loadTiers, type Tiers } from './owners/owners.ts';
 import { loadRegions } from './regions/regions.ts';
 
-/** Of the machines that browsers run in. */
+/** Settings of the machines that browsers run in. */
 export const machineSettings = (config: Config) => ({
   wanted: config.runtime,
   dataDir: config.dataDir,

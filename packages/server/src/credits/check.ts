@@ -15,7 +15,7 @@ export interface CheckResult {
 /** Limits one statement to about a second of work. */
 const ownersAtOnce = 100;
 const entriesAtOnce = 10_000;
-/** For more owners than this, some journals are read from the start each time. */
+/** Maximum readings kept: with more owners than this, some journals are read from the start each time. */
 const readingsMax = 100_000;
 
 /**

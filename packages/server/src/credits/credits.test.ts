@@ -136,7 +136,7 @@ describe('a wallet', () => {
   });
 });
 
-/** As a caller repeats: a connection that was cut off may be met once more. */
+/** Repeats the work as a caller does: a connection that was cut off may be met once more. */
 async function untilAnswered<T>(work: () => Promise<T>): Promise<T> {
   for (let triesLeft = 10; ; triesLeft -= 1)
     try {

@@ -225,7 +225,7 @@ export class Credits {
   }
 }
 
-/** In credits, except `refused`: operations refused for insufficient credits. */
+/** Sums in credits, except `refused`: operations refused for insufficient credits. */
 interface CreditStats {
   granted: number;
   redeemed: number;

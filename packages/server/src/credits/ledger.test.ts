@@ -71,7 +71,7 @@ class Books implements LedgerState {
     for (const code of redeemed) this.codes.set(code.codeId, code);
   }
 
-  /** Of an owner, added up from the journal. */
+  /** Sum of an owner, added up from the journal. */
   sum(owner: string): number {
     const account = `wallet:${owner}`;
     return [...this.journal.values()].reduce(

@@ -91,7 +91,7 @@ export interface Entry {
   from: string;
   to: string;
   amount: number;
-  /** Of a charge: `asked` where less was charged, `held` where a different amount was held. */
+  /** Details. Those of a charge have `asked` where less was charged, and `held` where a different amount was held. */
   details: Record<string, unknown>;
 }
 
@@ -105,18 +105,18 @@ export interface CreditCode {
 /** The wallets of all owners of the operations, and the holds, entries and codes that the operations name. */
 export interface LedgerState {
   wallets: ReadonlyMap<string, Wallet>;
-  /** By op id. */
+  /** Holds by op id. */
   holds: ReadonlyMap<string, Hold>;
-  /** By op id. */
+  /** Entries by op id. */
   journal: ReadonlyMap<string, Entry>;
-  /** By code id. */
+  /** Codes by code id. */
   codes: ReadonlyMap<string, CreditCode>;
 }
 
 export interface Outcome {
-  /** Charged, granted or held, now or by the first operation with this id. */
+  /** Amount charged, granted or held, now or by the first operation with this id. */
   amount: number;
-  /** After the operation. */
+  /** Wallet after the operation. */
   wallet: Wallet;
 }
 
@@ -272,7 +272,7 @@ export class Ledger {
     return this.#enter(operation, { opId, owner, from: grantsAccount, to, amount, details: { actor, ...(note === null ? {} : { note }) } });
   }
 
-  /** At most what is available: credits that are held for running calls stay. */
+  /** Takes credits back. It cannot take more than is available: credits that are held for running calls stay. */
   #correct(operation: Correction): Outcome {
     const { opId, owner, amount, note, actor } = operation;
     const from = walletOf(owner);

@@ -271,7 +271,7 @@ export async function readSums(tables: Tables, readings: Reading[], limit: numbe
 const isGift = sql<boolean>`(from_account like 'source:%' or to_account like 'source:%')`;
 const given = sql`case when from_account like 'source:%' then amount else -amount end`;
 
-/** What was given to all wallets, less what was taken back, and what is in them. One statement, so that both are of one snapshot. */
+/** Gifts to all wallets, less what was taken back, and what is in them. One statement, so that both are of one snapshot. */
 export async function readTotals(tables: Tables): Promise<{ granted: number; balance: number }> {
   const { rows } = await sql<{ granted: number; balance: number }>`
     select (select coalesce(sum(${given}), 0)::bigint from credit_journal where ${isGift}) as granted,
@@ -287,7 +287,7 @@ export interface LedgerEntry {
   to: string;
   /** Negative if it was taken from the wallet. */
   amount: number;
-  /** After the entry. */
+  /** Balance after the entry. */
   balance: number;
   /** Session or route that was charged; null if none was. */
   meterId: string | null;
@@ -321,7 +321,7 @@ export async function readLedger(
 
 export interface CreditFlow {
   owner: string;
-  /** By operators, less what they took back. */
+  /** Credits from operators, less what they took back. */
   granted: number;
   redeemed: number;
   spent: number;

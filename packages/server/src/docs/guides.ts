@@ -107,7 +107,7 @@ export class Guides {
     else token.href = address + hash;
   }
 
-  /** As the index lists them. */
+  /** Sections and links as the index lists them. */
   #readSections(): Section[] {
     const markdown = this.#markdownOf(indexFile);
     const sections: Section[] = [];

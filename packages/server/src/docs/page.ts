@@ -4,7 +4,7 @@ import { html, nothing, type Markup } from '../http/html.ts';
 export interface Page {
   title: string;
   content: Markup;
-  /** Beside the content. */
+  /** Navigation beside the content. */
   contents?: Markup;
   outline?: Markup;
   current: 'home' | 'guides' | 'reference';
@@ -22,7 +22,7 @@ const places = [
   { name: 'reference', label: 'API reference', address: '/docs' },
 ] as const;
 
-/** In the head of every page, also of the API reference. */
+/** Elements in the head of every page, also of the API reference. */
 export const headOf = (title: string): Markup =>
   html`<meta charset="utf-8" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />

@@ -58,7 +58,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** Without the charset, browsers read the bundle as Latin-1 and its regular expressions become syntax errors. */
+/** Content types with a charset: without it, browsers read the bundle as Latin-1, and its regular expressions are syntax errors. */
 const bundled: Record<string, string> = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',

@@ -34,15 +34,15 @@ export interface RunDeps {
   metering: Metering;
   clock: Clock;
   allowEvaluate: boolean;
-  /** Of plain requests. */
+  /** User agent of plain requests. */
   userAgent: string;
-  /** Of this worker. */
+  /** Runtime of this worker. */
   runtime: Pick<Runtime, 'kinds'>;
 }
 
 export interface AttemptOptions {
   strategy: StrategyName;
-  /** Of the whole fetch: an attempt may use all that is left of it. */
+  /** Deadline of the whole fetch: an attempt may use all that is left of it. */
   budget: Deadline;
   /** Called before the page is changed, and before a captcha is solved. */
   touch: () => Promise<void>;

@@ -29,7 +29,7 @@ export interface BrowseOptions {
   solve: ((signal: AbortSignal) => Promise<SolveCaptchaResult>) | null;
 }
 
-/** Kept back from loading, for reading and converting the page. */
+/** Time kept back from loading, for reading and converting the page. */
 const conversionMs = ({ timeoutScale }: Page, leftMs: number): number => Math.min(timeoutScale.ms(4000), leftMs * 0.25);
 
 export class Browse {
@@ -83,7 +83,7 @@ export class Browse {
     if (request.formats.includes('pdf')) await addPdf(page.page, request, result, captureOptions);
   }
 
-  /** Also returns the outcome of the document that was read: a page may move on by itself after its load. */
+  /** Reads a complete page. Also returns the outcome of the document that was read: a page may move on by itself after its load. */
   async #readComplete(outcome: LoadResult, result: PageResult): Promise<{ snapshot: PageSnapshot | null; outcome: LoadResult }> {
     const { request, page, budget } = this.#options;
     // A caller who does not wait for the load does not wait for what comes after it.

@@ -14,7 +14,7 @@ export interface PageSnapshot {
   probe: PageProbe;
   /** The document alone. */
   whole: Snapshot;
-  /** What a visitor sees, with frames; null when no requested format needs it. */
+  /** The document as a visitor sees it, with frames; null when no requested format needs it. */
   visible: Snapshot | null;
   /** The document with those of its frames; null when no requested format needs it, or there are none. */
   full: Snapshot | null;
@@ -78,7 +78,7 @@ const defaults: NonNullable<FetchRequest['screenshot']> = { full_page: true, for
 /** The page has loaded: an element that has not appeared by then is not coming. */
 const elementMsMax = 3000;
 
-/** Without a screenshot, a warning says why. */
+/** Adds a screenshot; without one, a warning says why. */
 export async function addScreenshot(
   { stepContext, request }: { stepContext: StepContext; request: FetchRequest },
   result: PageResult,
@@ -102,7 +102,7 @@ function toWarningReason(error: unknown): string {
   throw error;
 }
 
-/** Without a PDF, a warning says why. */
+/** Adds a PDF; without one, a warning says why. */
 export async function addPdf(page: Page, { pdf }: FetchRequest, result: PageResult, options: CaptureLimits): Promise<void> {
   try {
     const data = await page.pdf(toPrintOptions(pdf ?? PdfOptions.parse({})), { ...options, maxBytes: limits.pdfBytesMax });

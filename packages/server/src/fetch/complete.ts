@@ -7,7 +7,7 @@ import { section } from '../lib/sections.ts';
 import { readPageSnapshot, type PageSnapshot } from './capture.ts';
 import { leadsOn } from './needs-browser.ts';
 
-/** In all, however many things the page loads one after the other. */
+/** Maximum time in all, however many things the page loads one after the other. */
 const completeMsMax = 2000;
 /** How long to wait for responses that scripts wait for. */
 const requestsMsMax = 500;

@@ -8,7 +8,7 @@ export interface PageSource {
   url: string;
   /** The whole document, hidden elements included. */
   html: string;
-  /** Without hidden elements, with the documents of frames; null when no browser rendered the page. */
+  /** The document without hidden elements, with the documents of frames; null when no browser rendered the page. */
   visible: { html: string } | null;
   /** The whole document with those of its frames; null when no browser rendered the page, or it has none. */
   full: { html: string } | null;

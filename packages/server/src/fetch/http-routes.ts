@@ -33,7 +33,7 @@ export interface HttpRoutesDeps {
 export class HttpRoutes {
   readonly #deps: HttpRoutesDeps;
   readonly #routes: LRUCache<string, CachedRoute>;
-  /** Also those that were evicted and are still in use. */
+  /** All open routes, also those that were evicted and are still in use. */
   readonly #open = new Set<CachedRoute>();
 
   constructor(deps: HttpRoutesDeps) {
@@ -92,7 +92,7 @@ export class HttpRoutes {
     this.#open.delete(entry);
     entry.client.close();
     entry.route.close();
-    // After the route: only then are its byte counts final.
+    // Must follow the route: only then are its byte counts final.
     void entry.meter.close();
   }
 }

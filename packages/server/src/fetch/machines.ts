@@ -52,7 +52,7 @@ interface FetchMachine {
   owner: string;
   sessionId: string;
   ready: Promise<void>;
-  /** On the monotonic clock: no fetch begins after it. */
+  /** Time on the monotonic clock after which no fetch begins on this machine. */
   retiresMs: number;
   uses: number;
   running: number;
@@ -66,7 +66,7 @@ export class FetchMachines {
   readonly #deps: MachinesDeps;
   readonly #lanes: Lanes;
   readonly #machines = new Map<string, FetchMachine>();
-  /** By key. */
+  /** Machines that are starting, by key. */
   readonly #starting = new Map<string, { owner: string; started: Promise<FetchMachine> }>();
 
   constructor(deps: MachinesDeps) {

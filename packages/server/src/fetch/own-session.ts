@@ -7,7 +7,7 @@ export interface OwnSessionOptions {
   machine: MachineSpec;
   /** The id that it gets. */
   sessionId: string;
-  /** Of the work. */
+  /** Time limit of the work. */
   timeoutMs: number;
   /** Whether the session outlives the work. Default: false. */
   keep?: boolean;

@@ -22,7 +22,7 @@ interface Rules {
   ttlMs: number;
 }
 
-/** Of an entry without rules. */
+/** Bytes that an entry without rules takes. */
 const entryBytes = 500;
 
 const allowAll: Rules = { allows: () => Promise.resolve(true), reason: 'no rules', bytes: entryBytes, ttlMs };

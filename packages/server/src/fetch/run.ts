@@ -28,7 +28,7 @@ export interface RunContext {
   touch(): Promise<void>;
 }
 
-/** Kept back from the attempts for building the response. */
+/** Time kept back from the attempts, for building the response. */
 const reserveMs = (totalMs: number): number => Math.min(300, totalMs * 0.1);
 
 export class FetchRun {
@@ -38,7 +38,7 @@ export class FetchRun {
   readonly #budget: Deadline;
   readonly #attempts: AttemptRecord[] = [];
   readonly #responseAttempts: FetchResponse['attempts'] = [];
-  /** Of all attempts that have ended, the failed ones too. */
+  /** Usage of all attempts that have ended, the failed ones too. */
   readonly #usage = { ...noUsage };
   #attemptCount = 0;
   #charge: Charge | null = null;

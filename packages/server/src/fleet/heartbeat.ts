@@ -28,7 +28,7 @@ export class Heartbeat {
     return this.#last;
   }
 
-  /** From now on the report says that this worker stops. */
+  /** Makes the report say, from now on, that this worker stops. */
   announceStop(): void {
     this.#isStopping = true;
   }

@@ -17,7 +17,7 @@ export interface Acquisition {
   kind: VmKind;
   /** Whether it was ready in the pool. */
   warm: boolean;
-  /** With the wait in the boot queue. */
+  /** Time that includes the wait in the boot queue. */
   ms: number;
   /** null: it did not have to wait in the boot queue. */
   queuedMs: number | null;
@@ -44,7 +44,7 @@ interface Boots {
 /** Boots and retirements on this worker, for the pool's backoff and for metrics. */
 export class FleetHistory {
   readonly retired: Record<Retirement, number> = { surplus: 0, old: 0, outdated: 0, lost: 0 };
-  /** For metrics. */
+  /** Reports each boot to the metrics. */
   onBooted: (boot: Boot) => void = () => undefined;
   onAcquired: (acquisition: Acquisition) => void = () => undefined;
   readonly #clock: Clock;

@@ -25,7 +25,7 @@ import { LeaseView, type ReadingTimes, type SeenLease } from './lease-view.ts';
 export interface LeaseTiming {
   leaseMs: number;
   heartbeatMs: number;
-  /** After a failed heartbeat, and between two looks at the own clock. */
+  /** Wait after a failed heartbeat, and between two looks at the own clock. */
   retryMs: number;
   /** A worker that knows of others and has no heartbeat confirmed for this long ends its browsers. */
   fenceMs: number;
@@ -95,7 +95,7 @@ export class Lease {
   #confirmedMs = 0;
   /** How many other live workers the last confirmed heartbeat saw, of those that this one watches. */
   #others = 0;
-  /** Until then no other worker can have seen enough to take the lease, by what they said last; monotonic. */
+  /** Monotonic time until which no other worker can have seen enough to take the lease, by what they said last. */
   #safeUntilMs = 0;
   #askOthers: AskOthers = () => Promise.resolve(null);
   #askedMs = 0;
@@ -277,7 +277,7 @@ export class Lease {
   /** Watches the heartbeat of another process under the own id. @throws DuplicateWorker when it changes */
   async #assertDead(stored: StoredLease, signal: AbortSignal): Promise<void> {
     const { store, clock, timing, workerId } = this.#deps;
-    // As long as others would: it may be cut off, and has not ended its browsers before.
+    // Waits as long as others would: the process may be cut off, and has not ended its browsers before.
     for (const startMs = clock.monotonicMs(); clock.monotonicMs() - startMs < stored.leaseMs;) {
       await sleep(timing.retryMs, undefined, { signal });
       const now = await readLease(store, workerId);

@@ -21,7 +21,7 @@ export interface Machine {
 /** Why an assigned machine was lost. */
 export type MachineLoss = { reason: 'browser_exited' | 'vm_exited' | 'out_of_memory' | 'unresponsive'; detail: string };
 
-/** With process isolation the machine's exit is the browser's exit. */
+/** Why a machine was lost. With process isolation the machine's exit is the browser's exit. */
 export function toMachineLoss(exit: VmExit, isolation: Isolation): MachineLoss {
   if (exit.reason === 'out_of_memory') return { reason: 'out_of_memory', detail: exit.detail };
   return { reason: isolation === 'process' ? 'browser_exited' : 'vm_exited', detail: exit.detail };

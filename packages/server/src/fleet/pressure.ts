@@ -45,7 +45,7 @@ const reservationDecayMs = 5000;
 const memoryStall = { begins: 10, ends: 5 };
 /** Two processors with three tasks are at 90. */
 const cpuStall = { begins: 80, ends: 60 };
-/** With more than this many times the floor available, stalls come from cgroup limits, and refusing boots would not help. */
+/** Multiple of the floor. With more memory available, stalls come from cgroup limits, and refusing boots would not help. */
 const stallCountsBelow = 2;
 
 export class Pressure {

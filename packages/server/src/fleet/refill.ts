@@ -7,12 +7,12 @@ import { isOutdated, type VmSlot, type FleetContext } from './slots.ts';
 import { markOutdated } from './store.ts';
 
 const everyMs = 1000;
-/** Below this share of idle processor time the pool leaves the processors to sessions. */
+/** Share of idle processor time below which the pool leaves the processors to sessions. */
 const idleShareMin = 0.5;
 const sampleMs = 150;
 /** The pool grows by one after this long even on a busy host, so that a steady load cannot empty it for good. */
 const deferMsMax = 10_000;
-/** Of an empty pool: the next session would start its machine itself, and wait for it. */
+/** An empty pool grows by one after this long: the next session would start its machine itself, and wait for it. */
 const emptyDeferMsMax = 2000;
 const retirementPriority = { outdated: 0, old: 1, surplus: 2 };
 

@@ -9,7 +9,7 @@ import type { Targets } from './targets.ts';
 
 export interface FleetDeps extends BootDeps {
   audit: Audit;
-  /** Of the file of regions. */
+  /** Version of the file of regions. */
   registryVersion: string;
   /** Sessions at once on this worker. */
   sessionsMax: number;

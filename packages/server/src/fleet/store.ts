@@ -200,7 +200,7 @@ export interface WorkerReport {
   warm: Record<PoolKind, number>;
   /** Whether it is about to stop. */
   isStopping: boolean;
-  /** Of its file of regions. */
+  /** Version of its file of regions. */
   registryVersion: string;
 }
 
@@ -208,7 +208,7 @@ export interface WorkerReport {
 export interface HeartbeatReply {
   /** The operator's decision about this worker. */
   state: WorkerState;
-  /** Until the sessions of a draining worker are ended; null: they may go on. Computed by the database: no clock is compared. */
+  /** Seconds until a draining worker's sessions are ended; null: they may go on. Computed by the database: no clock is compared. */
   drainSecondsLeft: number | null;
   /** Whether another worker shares the database. */
   hasPeers: boolean;

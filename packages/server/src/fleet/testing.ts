@@ -1,4 +1,4 @@
-/** For tests: workers that exist as rows only. */
+/** Helpers for tests: workers that exist as rows only. */
 import type { Tables } from '../store/store.ts';
 import { holdLease, readLease, writeBeat, type Beat, type LeaseHolder, type WorkerReport } from './store.ts';
 

@@ -32,7 +32,7 @@ const rotateMs = 90 * dayMs;
 /** Trusted by all workers by then, which read it every few minutes. */
 const publishMs = 3_600_000;
 const authorityLifeMs = 400 * dayMs;
-/** Of a worker's own certificate; renewed long before. */
+/** Lifetime of a worker's own certificate; it is renewed long before. */
 const certificateLifeMs = 3 * dayMs;
 export const renewMs = 43_200_000;
 const clockDifferenceMs = dayMs;
@@ -120,7 +120,7 @@ async function createAuthority(now: Date): Promise<StoredAuthority> {
   const cert = await X509CertificateGenerator.createSelfSigned({
     ...validity(now, authorityLifeMs),
     serialNumber: serialNumber(),
-    // Of its own name: what an older one has signed is not taken for this one's.
+    // Each authority has its own name: what an older one has signed is not taken for this one's.
     name: `CN=berth fleet ${randomBytes(4).toString('hex')}`,
     keys,
     signingAlgorithm: algorithm,

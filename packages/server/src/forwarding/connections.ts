@@ -47,7 +47,7 @@ interface PeerAgent {
 
 export class Connections {
   readonly #deps: ConnectionsDeps;
-  /** By worker id. */
+  /** Agents by worker id. */
   readonly #agents = new Map<string, PeerAgent>();
   /** Requests and WebSockets that are open, by worker id: whichever agent they began with, which may have been replaced since. */
   readonly #open = new Map<string, Set<ClientRequest | Duplex>>();

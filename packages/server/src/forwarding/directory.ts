@@ -7,7 +7,7 @@ export interface Peer {
   workerId: string;
   /** `host:port` of its internal listener. */
   address: string;
-  /** Without a recent heartbeat. */
+  /** Whether it has no recent heartbeat. */
   isSilent: boolean;
 }
 

@@ -1,6 +1,6 @@
 /** Headers of what passes between workers. */
 
-/** Of the connection between two parties, not of the message (RFC 9110, section 7.6.1). */
+/** Headers of the connection between two parties, not of the message (RFC 9110, section 7.6.1). */
 const hopByHop = ['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade'];
 /** Credentials are checked by the worker that the client reached, and go no further. What proxies said is part of the origin. */
 const edgeOnly = [

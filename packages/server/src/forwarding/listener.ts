@@ -33,12 +33,12 @@ export interface ListenerDeps {
   viewAgeMs(): number;
 }
 
-/** What workers ask each other while the database does not answer. */
+/** Path at which workers ask each other for their view while the database does not answer. */
 export const viewPath = '/fleet/view';
 
-/** Of a client's request, and the identity. */
+/** Maximum bytes of headers: those of a client's request, and the identity. */
 const headerBytesMax = 65_536;
-/** Longer than other workers keep a connection without a request. */
+/** Keep-alive time, longer than other workers keep a connection without a request. */
 const keepAliveMs = 120_000;
 const handshakeMs = 5000;
 const headersMs = 15_000;
@@ -46,7 +46,7 @@ const headersMs = 15_000;
 export class Listener {
   readonly #deps: ListenerDeps;
   #server: Server | null = null;
-  /** Also those that have not got to HTTP, which Node does not close. */
+  /** All connections, also those that have not got to HTTP, which Node does not close. */
   readonly #sockets = new Set<Socket>();
   /** The workers that the other end of a connection is, read from its certificate once. */
   readonly #senders = new WeakMap<Socket, readonly string[]>();
@@ -106,7 +106,7 @@ export class Listener {
     response.end(`${body}\n`);
   }
 
-  /** For any worker of the fleet, as its certificate shows. It has nothing of a caller in it, so it needs none. */
+  /** Answers any worker of the fleet, as its certificate shows. The answer has nothing of a caller in it, so no caller is needed. */
   #answerView(response: ServerResponse): void {
     response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' });
     response.end(JSON.stringify({ age_ms: this.#deps.viewAgeMs() }));

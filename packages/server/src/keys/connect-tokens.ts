@@ -29,7 +29,7 @@ interface ConnectTokensDeps {
   clock: Clock;
 }
 
-/** Of an owner. More is a script that forgets to revoke. */
+/** Maximum tokens of an owner. More come from a script that forgets to revoke. */
 const tokensPerOwnerMax = 100;
 const touchEveryMs = 60_000;
 const dayMs = 86_400_000;

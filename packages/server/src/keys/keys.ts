@@ -44,14 +44,14 @@ interface CreateKeyOptions {
   tier?: string | undefined;
   expiresInDays: number | null;
   createdBy: string;
-  /** As in the audit log. */
+  /** Actor as in the audit log. */
   actor: string;
   raw?: string;
 }
 
 export interface CreatedKey {
   key: ApiKey;
-  /** Only returned here; never stored. */
+  /** The key itself, which is only returned here and never stored. */
   raw: string;
 }
 

@@ -139,7 +139,7 @@ export async function touchKeys(tables: Tables, keyIds: string[], at: Date): Pro
   await own(tables).updateTable('api_keys').set({ last_used_at: at }).where('key_id', 'in', keyIds).execute();
 }
 
-/** With the state of its API key, on which it depends. */
+/** Connect tokens with the state of the API key on which each depends. */
 const connectTokens = (tables: Tables) =>
   own(tables)
     .selectFrom('connect_tokens')

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { CodeExchange, Person } from './dev-issuer.ts';
 import { isLoopbackUrl } from './loopback.ts';
 
-/** As typed, so that the form can be shown again with its values. */
+/** Fields as typed, so that the form can be shown again with its values. */
 export interface SignInFields {
   email: string;
   organisation: string;

@@ -15,7 +15,7 @@ const algorithm = 'EdDSA';
 const orgClaim = 'org_id';
 export const devIdpPath = '/dev-idp';
 export const tokenSeconds = 3600;
-/** Of an authorization code. */
+/** Lifetime of an authorization code. */
 const codeMs = 60_000;
 /** More than people can sign in within a minute; beyond it the oldest are dropped. */
 const codesMax = 1000;
@@ -79,7 +79,7 @@ class LocalIssuer {
   readonly #keyId: string;
   readonly #clock: Clock;
   readonly #audience: string;
-  /** By authorization code. */
+  /** Grants by authorization code. */
   readonly #grants: LRUCache<string, Grant>;
 
   constructor(privateKey: KeyObject, { clock, audience }: Omit<DevIssuerOptions, 'secretFile'>) {

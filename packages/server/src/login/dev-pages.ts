@@ -53,7 +53,7 @@ function sourceOf(url: string): string {
 export interface SignInForm {
   fields?: SignInFields;
   errors?: FieldErrors;
-  /** Of the requesting program; absent: the person signs in for a token to copy. */
+  /** Request of the program that asks for a sign-in; absent: the person signs in for a token to copy. */
   authorization?: Authorization;
 }
 
@@ -145,7 +145,7 @@ const copyField = (id: string, label: string, text: string): Markup =>
     <textarea id="${id}" rows="3" readonly spellcheck="false" aria-describedby="how-to-copy">${text}</textarea>
   </div>`;
 
-/** For the author of a program with an invalid request. */
+/** Page for the author of a program with an invalid request. */
 export const problemPage = (problem: string): string =>
   document(
     'This program cannot sign you in',

@@ -10,7 +10,7 @@ interface TokenRules {
   audience: string;
   /** Name of the claim with the organisation. */
   orgClaim: string;
-  /** Of {@link loginAlgorithms}. */
+  /** Accepted algorithms, each one of {@link loginAlgorithms}. */
   algorithms: readonly string[];
 }
 

@@ -35,7 +35,7 @@ export class RemoteKeys {
   #lastAttemptMs = Number.NEGATIVE_INFINITY;
   #failure: unknown = null;
   #pending: Promise<void> | null = null;
-  /** From the discovery document, which is read again when no keys are there. */
+  /** URL of the keys, from the discovery document or the configuration. The document is read again when no keys are there. */
   #discovered: URL | null = null;
 
   constructor(deps: RemoteKeysDeps) {

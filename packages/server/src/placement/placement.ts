@@ -1,4 +1,4 @@
-/** Where in the fleet new work runs. */
+/** Decides where in the fleet new work runs. */
 import { ServiceError, type WorkerState } from '@berth/contract';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
@@ -18,7 +18,7 @@ export interface PlacementDeps {
   log: Log;
   fleet: Pick<Fleet, 'lastHeartbeat'>;
   workerId: string;
-  /** Of this worker. */
+  /** Region of this worker. */
   region: string;
   /** Whether the service has a region of this code. */
   isRegion: (code: string) => boolean;
@@ -26,7 +26,7 @@ export interface PlacementDeps {
   pinOf: (owner: string) => Promise<string | null>;
   /** Live sessions of an owner by worker. */
   sessionsByWorker: (owner: string) => Promise<ReadonlyMap<string, number>>;
-  /** From 0 to 1. Default: `Math.random`. */
+  /** Returns a number from 0 to 1. Default: `Math.random`. */
   random?: () => number;
 }
 
@@ -40,9 +40,9 @@ export interface PlacementOf {
   region: string | undefined;
 }
 
-/** Who may run new work. */
+/** Workers that may run new work. */
 export interface Candidates {
-  /** In the order in which to try them; this worker's own id means: here. */
+  /** Ids in the order in which to try them; this worker's own id means: here. */
   workerIds: readonly string[];
   /** No other worker may take their place. */
   isPinned: boolean;
@@ -64,9 +64,9 @@ interface View {
 
 export class Placement {
   readonly #deps: PlacementDeps;
-  /** By region. */
+  /** Room of the workers of each region. */
   readonly #rooms: Recent<Room[]>;
-  /** By owner. */
+  /** Sessions by worker, for each owner. */
   readonly #ownerSessions: Recent<Map<string, number>>;
   /** Sessions by worker that no row counts yet. */
   readonly #unstored = new Map<string, number>();
@@ -166,7 +166,7 @@ export class Placement {
   /** Undefined: none has room by now. They are tried all the same. */
   async #reserve(view: View, expected: Room | undefined, ranked: readonly string[]): Promise<string | undefined> {
     if (!expected || !hasRoom(expected)) return undefined;
-    // Before the statement, so that the next one of a burst sees it.
+    // Must precede the statement, so that the next one of a burst sees it.
     count(view, expected.workerId, 1);
     const first = await this.#reserveFirst(ranked);
     if (first === expected.workerId) return first;
@@ -190,7 +190,7 @@ export class Placement {
   }
 }
 
-/** Until the rows are read again. */
+/** Counts sessions until the rows are read again. */
 function count({ rooms, ownerSessions }: View, workerId: string, sessions: 1 | -1): void {
   const room = rooms.find((each) => each.workerId === workerId);
   if (room) room.reserved += sessions;

@@ -175,7 +175,7 @@ const toWorker = (row: ListedRow): WorkerRow => ({
 
 export interface StateChange {
   state: WorkerState;
-  /** From now on by the database's clock; null: without a limit. */
+  /** Seconds from now on by the database's clock; null: without a limit. */
   drainSeconds: number | null;
   /** Who decided. */
   actor: string;

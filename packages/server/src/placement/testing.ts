@@ -1,4 +1,4 @@
-/** For measurements and the simulation of large fleets: the rules of placement, its statement, and the placement of one worker. */
+/** Exports for measurements and the simulation of large fleets: the rules of placement, its statement, and that of one worker. */
 import { systemClock } from '../lib/clock.ts';
 import { silentLog } from '../lib/log.ts';
 import { Placement, type PlacementDeps } from './placement.ts';
@@ -7,7 +7,7 @@ export type { Placement } from './placement.ts';
 export { hasPlenty, hasRoom, rankWorkers, type PlacementRequest, type Room } from './rank.ts';
 export { listRooms } from './store.ts';
 
-/** Of a worker that has others beside it. */
+/** Creates the placement of a worker that has others beside it. */
 export const createTestPlacement = (
   deps: Pick<PlacementDeps, 'store' | 'workerId' | 'sessionsByWorker'> & Partial<PlacementDeps>,
 ): Placement =>

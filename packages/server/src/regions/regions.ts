@@ -47,7 +47,7 @@ export interface Regions {
   /** The file's own, else a digest of it, else `builtin`. */
   readonly version: string;
   readonly default: RegionEntry;
-  /** As callers see them: no addresses of proxies. */
+  /** Regions as callers see them: no addresses of proxies. */
   list(): Region[];
   /** Returns the default for undefined, null for an unknown code. */
   resolve(code: string | undefined): RegionEntry | null;

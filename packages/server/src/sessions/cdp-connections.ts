@@ -29,7 +29,7 @@ const connectionsMax = 32;
 const pingMs = 20_000;
 /** A client that has not read more than this is read a message at a time: what waits for it is written in one turn. */
 const unreadBytesMax = 256 * 1024;
-/** Not until it has read: some clients read nothing while they send. */
+/** Wait while a client has much unread. It does not last until all is read: some clients read nothing while they send. */
 const unreadWaitMs = 10;
 
 const asText = { binary: false };
@@ -246,7 +246,7 @@ class Bridge {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    // Until the client is attached.
+    // Paused until the client is attached.
     socket.pause();
     socket.on('message', (data) => {
       // `ws` delivers one Buffer per message with its default `binaryType`.

@@ -13,7 +13,7 @@ interface Requested {
   token: string | null;
 }
 
-/** Until the first browser of this worker has started, nothing more is certain. */
+/** Version until the first browser of this worker has started: nothing more is certain. */
 const unknownVersion: BrowserVersion = { product: 'Chrome', protocolVersion: '1.3', revision: '', userAgent: '', jsVersion: '' };
 
 export class ConnectAddress {
@@ -25,7 +25,7 @@ export class ConnectAddress {
     this.#fleet = fleet;
   }
 
-  /** For `/json/version`. `target`: the request's, whose options become those of the session. */
+  /** Document of `/json/version`. `target`: the request's, whose options become those of the session. */
   version({ origin, token }: Requested, target: string): CdpVersionResponse {
     const options = optionsOf(target);
     options.delete('token');
@@ -33,7 +33,7 @@ export class ConnectAddress {
     return versionDocument(this.#browserVersion(), withToken(`${origin.replace(/^http/, 'ws')}/v1/connect${search}`, token));
   }
 
-  /** For `/json/list`: the pages of all sessions of this worker that the caller may connect to. */
+  /** Targets of `/json/list`: the pages of all sessions of this worker that the caller may connect to. */
   targets(principal: Principal, { origin, token }: Requested): CdpTargetResponse[] {
     const owner = ownerOf(principal);
     const isDriven = ({ record, status, ending }: LiveSession): boolean =>

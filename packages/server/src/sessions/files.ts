@@ -63,7 +63,7 @@ export class UploadedFiles {
     return this.#files.get(fileId);
   }
 
-  /** By its id or its name; of several with that name, the latest. */
+  /** Finds a file by its id or its name; of several with that name, the latest. */
   findByName(name: string): UploadedFile | undefined {
     return this.find(name) ?? [...this.#files.values()].findLast((file) => file.name === name);
   }

@@ -3,9 +3,9 @@ import { formsOf } from '../lib/secret-forms.ts';
 import { readEscapes } from '../lib/secrets/percent.ts';
 import { TextFinder } from '../lib/text-finder.ts';
 
-/** Shorter ones are parts of ordinary words and of ids. */
+/** Minimum length of a secret: shorter ones are parts of ordinary words and of ids. */
 const secretCharsMin = 4;
-/** Of all forms together: some 100 bytes each. The newest secrets count. */
+/** Maximum characters of all forms together: some 100 bytes each. The newest secrets count. */
 const formCharsMax = 100_000;
 /** Events are flat; deeper values come from nowhere. */
 const depthMax = 20;
@@ -21,7 +21,7 @@ export class KnownSecrets {
   #names: string[] = [];
   #finder: TextFinder | null = null;
 
-  /** Until the session ends: a page may show later what was typed before. */
+  /** Adds secrets until the session ends: a page may show later what was typed before. */
   add(secrets: Readonly<Record<string, string>>): void {
     const added = Object.entries(secrets)
       .filter(([, text]) => text.length >= secretCharsMin && !this.#known.some((known) => known.text === text))
@@ -81,7 +81,7 @@ function newest(known: readonly KnownSecret[]): KnownSecret[] {
   return known.slice(Math.min(from + 1, known.length - 1));
 }
 
-/** What a generator returns, without its pauses: the texts of events are short. */
+/** Runs a generator to its result, without its pauses: the texts of events are short. */
 function last<T>(work: Generator<void, T>): T {
   for (;;) {
     const { done, value } = work.next();

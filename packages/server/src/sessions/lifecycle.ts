@@ -46,7 +46,7 @@ export interface LifecycleDeps {
   clock: Clock;
   log: Log;
   workerId: string;
-  /** Across all owners on this worker. */
+  /** Maximum sessions across all owners on this worker. */
   sessionsMax: number;
 }
 
@@ -58,7 +58,7 @@ export interface Reservation {
   isStored: boolean;
 }
 
-/** Longer than any start: the wait in the boot queue, the boot, and restoring the storage state. */
+/** Time limit longer than any start: the wait in the boot queue, the boot, and restoring the storage state. */
 const startMsMax = 300_000;
 
 export class Lifecycle {
@@ -384,7 +384,7 @@ export class Lifecycle {
     return this.#moveToEnd(record, { reason: 'worker_lost', actor: service }, { to: 'ended', at: clock.now(), usage });
   }
 
-  /** With its audit entry, in one transaction. False when another transition came first. */
+  /** Moves a session to its end with its audit entry, in one transaction. False when another transition came first. */
   #moveToEnd(record: SessionRecord, { reason, actor }: End, { at, ...move }: EndTransition): Promise<boolean> {
     const { owner, sessionId: subject } = record;
     const { store, audit, profiles } = this.#deps;

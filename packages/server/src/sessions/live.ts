@@ -57,7 +57,7 @@ export class LiveSession {
   viewers = 0;
   recording: RecordingStatus | null = null;
   readonly events: SessionEvents;
-  /** What its files take. Closed when its machine is released. */
+  /** Disk space of its files. Closed when its machine is released. */
   readonly disk: { uploads: DiskAccount; downloads: DiskAccount };
   readonly downloadLimit: DownloadLimit;
   readonly uploads: UploadedFiles;
@@ -240,7 +240,7 @@ export class LiveSession {
     return { egressBytes: bytesIn + bytesOut, browserMs: this.#browserMs() };
   }
 
-  /** By the monotonic clock. Machines for fetches are metered by the fetches that lease their pages. */
+  /** Browser time by the monotonic clock. Machines for fetches are metered by the fetches that lease their pages. */
   #browserMs(): number {
     if (this.#readyMs === null || this.record.settings.purpose === 'fetch') return 0;
     return Math.max(0, (this.#stoppedMs ?? this.#clock.monotonicMs()) - this.#readyMs);

@@ -73,7 +73,7 @@ export interface RunningSession {
 }
 
 export interface SessionCounts {
-  /** Without machines of fetches. */
+  /** Sessions by status, without machines of fetches. */
   byStatus: Record<SessionStatus, number>;
   /** Live machines of fetches. */
   fetchMachines: number;
@@ -192,7 +192,7 @@ export class Sessions {
     return this.#lifecycle.admit({ ...spec, record: { ...record, settings: { ...record.settings, profile } } });
   }
 
-  /** For new work: what was accepted goes on where the operator cordons this worker. @throws ServiceError draining */
+  /** Refuses new work while the operator cordons this worker; what was accepted goes on. @throws ServiceError draining */
   assertTakesWork(): void {
     this.#assertRuns();
     if (this.#deps.fleet.lastHeartbeat.state !== 'active')
@@ -440,7 +440,7 @@ export class Sessions {
       await started;
     } catch (error) {
       signal.throwIfAborted();
-      // Of a worker that was fenced meanwhile: nobody knows the session yet, so another create may succeed.
+      // A fenced worker's session is known to nobody yet, so another create may succeed.
       if (!session.isFenced) {
         if (error instanceof ServiceError || error instanceof ValidationError) throw error;
         if (session.ending) throw sessionEndedError(session.record);

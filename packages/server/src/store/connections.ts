@@ -7,7 +7,7 @@ import { isBroken, isStalePlan, storeUnavailable, translateQueryError } from './
 const connectionsMax = 10;
 /** Statements take milliseconds; one that takes this long is stuck. */
 const statementTimeoutMs = 10_000;
-/** For metrics. Called for every statement: it must be cheap and never throw. */
+/** Observes the store for metrics. Called for every statement: it must be cheap and never throw. */
 export interface StoreObserver {
   /** A statement was executed, or failed. */
   onStatement(operation: StatementOperation, ms: number): void;
@@ -35,7 +35,7 @@ export class Connections implements PostgresPool {
   readonly Client = Client;
   readonly #pool: Pool;
   readonly #clients = new WeakMap<PoolClient, PostgresPoolClient>();
-  /** Of prepared statements, by their text. */
+  /** Names of prepared statements, by their text. */
   readonly #names = new Map<string, string>();
   /** How often all statements were given new names. */
   #renamed = 0;
@@ -110,7 +110,7 @@ export class Connections implements PostgresPool {
     return { query: query as PostgresPoolClient['query'], release: (destroy) => client.release(destroy === true || broken) };
   }
 
-  /** Once more where its plan is stale. Inside a transaction, which the server has aborted, whoever began it repeats it. */
+  /** Executes a statement, once more where its plan is stale. Inside a transaction, which is aborted, whoever began it repeats it. */
   async #execute(client: PoolClient, text: string, values: readonly unknown[]): Promise<QueryResult> {
     const name = values.length > 0 ? this.#nameOf(text) : undefined;
     const statement = { text, values: [...values] };

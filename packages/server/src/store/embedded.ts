@@ -38,7 +38,7 @@ import { clusterIn, connectionAt, findRunning, type ClusterFiles } from './runni
 import { openSocketDir, ownSocketDir, removeShortDir } from './socket-dir.ts';
 
 export interface Embedded {
-  /** For `pg`: directory of the Unix socket, user, database. No password: other users cannot enter the directory. */
+  /** Settings for `pg`: directory of the Unix socket, user, database. No password: other users cannot enter the directory. */
   readonly connection: { host: string; user: string; database: string };
   /** Current process id of the server; changes after a crash. */
   readonly pid: number;
@@ -318,5 +318,5 @@ function rotateLog(file: string): void {
 
 const lastLines = (file: string): string => (existsSync(file) ? readFileSync(file, 'utf8').split('\n').slice(-12).join('\n') : '(no log)');
 
-/** Not the service's own environment: it holds secrets, and PG* variables would change the server's behaviour. */
+/** Environment of the server. It is not the service's: that one has secrets, and PG* variables would change the server's behaviour. */
 const serverEnv = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' };

@@ -8,11 +8,11 @@ import { connectionAt, findCluster, findRunning } from './running.ts';
 export interface DatabaseState {
   /** `new`: the first start creates it. */
   state: 'new' | 'stopped' | 'running' | 'external';
-  /** Of PostgreSQL. */
+  /** Version of PostgreSQL. */
   version: string;
   /** Migrations that are applied; null where the database is not running. */
   migrations: number | null;
-  /** By how much the clock of its server is ahead of this host's; null where it is not running. */
+  /** Milliseconds by which the clock of its server is ahead of this host's; null where it is not running. */
   aheadMs: number | null;
   /** Whether profiles are stored that only `profile-key` of a data directory opens; null where it is not running. */
   needsProfileKey: boolean | null;

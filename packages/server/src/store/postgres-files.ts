@@ -122,7 +122,7 @@ export function openBinaries(home: string, account: Account): string {
   return join(copy, 'bin');
 }
 
-/** Of the PostgreSQL of this release, such as `18`. */
+/** Major version of the PostgreSQL of this release, such as `18`. */
 export const postgresMajor = (): string => packageVersion().split('.', 1)[0] ?? '';
 
 /** @throws Error when the files are of another major version, which the server could not read */

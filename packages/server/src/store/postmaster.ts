@@ -36,7 +36,7 @@ export interface ServerProcess {
   startTime: string;
 }
 
-/** Of a server: its user and its data directory, without links. */
+/** Identifies a server: its user, and its data directory without symbolic links. */
 export interface Cluster {
   cluster: string;
   uid: number;

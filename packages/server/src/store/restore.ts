@@ -20,7 +20,7 @@ import { assertUsable } from './migrate.ts';
 import { changeOwner, openHome, postgresMajor, unprivilegedAccount } from './postgres-files.ts';
 import { findCluster, findRunning } from './running.ts';
 
-/** Not in a backup, so they may be there before a restore. */
+/** Entries of a data directory that no backup contains, so they may be there before a restore. */
 const besides = ['images', 'machines', 'recordings'];
 
 /**
@@ -85,7 +85,7 @@ async function readDescription(file: string): Promise<{ description: Description
   return { description, names };
 }
 
-/** What `openHome` made, on a failure. */
+/** Removes, on a failure, what `openHome` made. */
 function removeHome(dataDir: string): void {
   const entry = join(dataDir, 'postgres');
   if (lstatSync(entry, { throwIfNoEntry: false })?.isSymbolicLink()) rmSync(realpathSync(entry), { recursive: true, force: true });

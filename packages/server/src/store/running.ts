@@ -6,7 +6,7 @@ import { identifyServer, isResponding, readPostmaster, type ServerProcess } from
 import { ownSocketDir, type SocketHome } from './socket-dir.ts';
 
 export interface ClusterFiles extends SocketHome {
-  /** Without links. */
+  /** Path of the data directory, without symbolic links. */
   cluster: string;
 }
 
@@ -17,14 +17,14 @@ export const clusterIn = (home: string, account: Account): ClusterFiles => ({
   uid: account?.uid ?? process.getuid?.() ?? 0,
 });
 
-/** Those of a data directory; undefined where there is no embedded database yet. */
+/** Files of the embedded database in a data directory; undefined where there is none yet. */
 export function findCluster(dataDir: string): ClusterFiles | undefined {
   const entry = join(dataDir, 'postgres');
   const files = existsSync(entry) ? clusterIn(realpathSync(entry), unprivilegedAccount()) : undefined;
   return files && existsSync(files.cluster) ? files : undefined;
 }
 
-/** For `pg`. No password: other users cannot enter the directory of the socket. */
+/** Settings of a connection for `pg`. No password: other users cannot enter the directory of the socket. */
 export const connectionAt = (socketDir: string): { host: string; user: string; database: string } => ({
   host: socketDir,
   user: 'berth',

@@ -38,7 +38,7 @@ export interface Store extends Tables {
   ping(options: { signal: AbortSignal }): Promise<void>;
   /** Connections to the server, and callers that wait for one. */
   readonly connections: { busy: number; idle: number; waiting: number };
-  /** For metrics. The last observer counts. */
+  /** Sets the observer for metrics. The last one counts. */
   observe(observer: StoreObserver): void;
   /** Waits for running statements, closes all connections and stops the embedded server. Idempotent. */
   close(): Promise<void>;

@@ -33,7 +33,7 @@ export interface TestStore {
   store: Store;
   /** The database's name. */
   name: string;
-  /** For a second connection, as of another worker. */
+  /** URL for a second connection, as of another worker. */
   url: string;
   /** Closes the store and removes the database. */
   drop(): Promise<void>;
