@@ -9,7 +9,7 @@ interface AllowanceOptions {
   opId: string;
 }
 
-/** Admitted at once beyond the first action, so that a long run admits seldom. */
+/** Actions that are admitted at once beyond the first one, so that a long run admits seldom. */
 const blockSize = 20;
 
 export class Allowance {

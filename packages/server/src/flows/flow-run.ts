@@ -25,7 +25,7 @@ export interface FlowRunDeps {
   digestOf(downloadId: string): Promise<string>;
   /** The report of an inspection of the run's owner. @throws ServiceError job_not_found, job_expired, report_not_available */
   readReport(jobId: string): Promise<InspectResponse>;
-  /** Why the site's robots.txt does not allow a page; null when it does. */
+  /** The reason why the site's robots.txt does not allow a page; null when it does. */
   robotsRefusal(url: string): Promise<string | null>;
   onStep(step: AgentStep, result: StepResult): void;
 }
@@ -37,12 +37,12 @@ export interface StepsResult {
 
 /** Maximum steps in the reply: as many as `max_steps` allows, which does not count skipped ones and jumps. */
 const listedStepsMax = 1000;
-/** What one page script may return. */
+/** Maximum result of one page script. */
 const readBytesMax = 8 * 1024 * 1024;
 const callMsMax = 15_000;
 /** Maximum characters that a flow collects from several pages. A job may store 32 MiB. */
 export const collectedCharsMax = 24_000_000;
-/** What another page may take. */
+/** Time that another page may take. */
 const pageMsMin = 5000;
 
 export class FlowRun {
@@ -133,7 +133,7 @@ export class FlowRun {
     await this.#admit(Math.min(countSteps(steps), this.stepsLeft));
     if (canChangePage(steps)) await this.touch();
     const before = this.actions;
-    // Counted as they end, for a browser that is lost in between.
+    // Steps are counted as they end, for a browser that is lost in between.
     const onResult = (result: StepResult): void => {
       if (result.status !== 'skipped') this.actions += 1;
       this.#report(result);

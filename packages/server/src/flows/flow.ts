@@ -12,7 +12,7 @@ export interface FlowInfo {
   name: string;
   title: string;
   description: string;
-  /** Changes with the inputs or the output. */
+  /** Version, which changes with the inputs or the output. */
   version: string;
   category: Category;
   inputs: z.ZodType;
@@ -64,7 +64,7 @@ export const defineSteps = <I extends z.ZodType, O extends z.ZodObject>(
 
 export type JsonSchema = Record<string, unknown>;
 
-/** Draft 2020-12. References stay within the schema. */
+/** The schema in draft 2020-12. References stay within it. */
 export const toJsonSchema = (schema: z.ZodType, io: 'input' | 'output'): JsonSchema =>
   z.toJSONSchema(schema, {
     io,

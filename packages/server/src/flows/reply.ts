@@ -33,7 +33,7 @@ const resultTooLarge: WorkError = {
 
 type Shown = Pick<FlowResponse, 'status' | 'output' | 'steps' | 'error' | 'final_url' | 'warnings'>;
 
-/** What the page and the steps say, without secrets. Of what is too large, the rest remains. */
+/** The result without secrets. Of what is too large, the rest remains. */
 async function toShown({ status, output, steps, error, finalUrl, warnings }: WorkResult, secrets: Secrets): Promise<Shown> {
   const rest = { steps, error, final_url: finalUrl, warnings };
   const parts: Shown[] = [

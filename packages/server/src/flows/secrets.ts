@@ -6,9 +6,9 @@ import { inTurns } from '../lib/turn-budget.ts';
 
 export type Secrets = Readonly<Record<string, string>>;
 
-/** Shorter ones would be replaced within ordinary words. */
+/** Minimum length of a secret: shorter ones would be replaced within ordinary words. */
 const secretCharsMin = 3;
-/** Shorter ones are parts of many words. */
+/** Minimum length of a secret's word: shorter ones are parts of many words. */
 const wordCharsMin = 4;
 /** Bytes in base64 may contain any short text by chance. */
 const bytesFields = new Set(['data_base64']);
@@ -34,12 +34,12 @@ export class ResultTooLarge extends Error {}
 
 /** Maximum size of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
 export const resultCharsMax = 48_000_000;
-/** Far below the stack limit of what writes it as JSON. */
+/** Maximum nesting, far below the stack limit of what writes the result as JSON. */
 const depthMax = 500;
 /** A number, or the frame of a list or an object, in characters. */
 const valueChars = 8;
 
-/** What is replaced, by what. */
+/** A text to replace, and what replaces it. */
 type Replacement = readonly [form: string, name: string];
 
 /**
@@ -49,7 +49,7 @@ type Replacement = readonly [form: string, name: string];
  */
 export const redactSecrets = <T>(value: T, secrets: Secrets): Promise<T> => redact(value, namesOf(secrets));
 
-/** The same, and with each word of a secret replaced: for texts of pages, which may show a part of it. */
+/** Redacts secrets as `redactSecrets` does, and each word of them: texts of pages may show a part of one. */
 export function redactSecretWords<T>(value: T, secrets: Secrets): Promise<T> {
   const words = Object.values(secrets)
     .flatMap((text) => text.split(/\s+/))

@@ -124,7 +124,7 @@ export class FlowWork {
     }
   }
 
-  /** What ran is charged; a run that another worker has by now is charged there. */
+  /** Charges the actions that ran; a run that another worker has by now is charged there. */
   async #chargeActions(): Promise<void> {
     try {
       if (!this.#charge) return;

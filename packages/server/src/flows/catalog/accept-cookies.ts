@@ -6,7 +6,7 @@ import { findConsentControls, isPressedShown, listSwitches, rememberPressed, typ
 
 /** Maximum time to click one button: it may move into the window first. */
 const clickMsMax = 3000;
-/** How long a banner may take to leave, and its settings to come: they are sent and moved first. */
+/** Maximum time for a banner to leave, and for its settings to come: they are sent and moved first. */
 const changeMsMax = 5000;
 const pollMs = 250;
 /** The banner, its settings, the choices behind them, one that saves, and a second banner. */
@@ -153,7 +153,7 @@ class BannerAnswer {
     }
   }
 
-  /** What is left on would be accepted by saving. */
+  /** Turns switches off, because saving would accept those that are left on. */
   async #turnOffSwitches(control: BannerControl): Promise<boolean> {
     const run = this.#run;
     const { shown, hidden } = await run.act('find_switches', () => listSwitches(run, control));

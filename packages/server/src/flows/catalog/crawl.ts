@@ -100,7 +100,7 @@ class Crawl {
   /** Titles of the listed pages, by the identity that each states. */
   readonly #titles = new Map<string, string>();
   readonly #files = new Set<string>();
-  /** Whose robots.txt was asked for. */
+  /** Origins whose robots.txt was asked for. */
   readonly #origins = new Set<string>();
   readonly #pages: CrawledPage[] = [];
   #disallowed = 0;
@@ -233,7 +233,7 @@ interface PageRead {
   links: string[];
   canonical: string | null;
   isFile: boolean;
-  /** Why the page could not be opened. */
+  /** The reason why the page could not be opened. */
   failure?: FlowFailed;
 }
 
@@ -255,7 +255,7 @@ async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean)
   }
 }
 
-/** False for a file, which the browser downloads. @throws FlowFailed */
+/** Opens a page. Returns false for a file, which the browser downloads. @throws FlowFailed */
 function openPage(run: FlowRun, url: string): Promise<boolean> {
   return run.act('navigate', async () => {
     try {

@@ -10,7 +10,7 @@ import { flowScripts } from '../page-scripts.ts';
 const robotsCharsMax = 1024 * 1024;
 /** The protocol allows 50 MB; the document of 16 MB takes a renderer some 200 MB and a second. */
 const sitemapBytesMax = 16 * 1024 * 1024;
-/** What a page script may return has 8 MB. */
+/** Maximum characters from a page script, whose result may have 8 MB. */
 const charsMax = 6_000_000;
 const filesMax = 20;
 /** Requests for sitemaps, also those that fail. */
@@ -89,7 +89,7 @@ class SitemapRead {
   readonly #urls = new Map<string, SitemapEntry>();
   readonly #sitemaps: string[] = [];
   readonly #unread: z.infer<typeof Unread>[] = [];
-  /** Requested, waiting or reported. */
+  /** Addresses that were requested, wait or were reported. */
   readonly #seen = new Set<string>();
   #requests = 0;
   #isPartial = false;
@@ -124,7 +124,7 @@ class SitemapRead {
     return { urls: [...this.#urls.values()], sitemaps: this.#sitemaps, unread: this.#unread, truncated };
   }
 
-  /** Those that were not seen yet and are of this origin, as only they can be read in its page. */
+  /** The addresses that were not seen yet and are of this origin, as only they can be read in its page. */
   #ownOf(addresses: readonly string[]): string[] {
     const own: string[] = [];
     for (const url of addresses) {

@@ -2,7 +2,7 @@
 import { Steps, parseSelector, parseTemplate, type TemplateValue } from '@berth/contract';
 import type { FlowStep } from '../flow.ts';
 
-/** null when a step has no counterpart. */
+/** The exported test; null when a step has no counterpart. */
 export function exportPlaywright(title: string, steps: readonly FlowStep[]): string | null {
   if (!Steps.safeParse(steps).success || steps.length === 0) return null;
   const lines = toLines(steps);
@@ -35,7 +35,7 @@ export function exportPlaywright(title: string, steps: readonly FlowStep[]): str
   ].join('\n');
 }
 
-/** Where the exported test reads its inputs. */
+/** Object from which the exported test reads its inputs. */
 const environment = ['process', 'env'].join('.');
 
 /** Exported function that reads the text or an attribute of the first locator that has a match. */
@@ -71,7 +71,7 @@ function toLines(steps: readonly FlowStep[]): string[] | null {
 const guarded = ({ optional }: FlowStep, lines: string[]): string[] =>
   optional === true ? ['try {', ...lines.map((line) => `  ${line}`), '} catch {}'] : lines;
 
-/** Nothing else of the step language has one line as a counterpart. */
+/** Options of steps that have no line as a counterpart. */
 const unsupported = ['if', 'on_error', 'retries', 'within', 'frame', 'tab'];
 const ordinary: Record<string, unknown> = { on_error: 'fail', retries: 0, tab: 'main' };
 
@@ -210,7 +210,7 @@ function toRow(fields: unknown, from: 'page' | 'item'): string[] | null {
 const save = (name: unknown, value: string): string =>
   typeof name === 'string' && !name.endsWith('[]') ? `vars.${name} = ${value};` : `${value};`;
 
-/** Any of the alternatives, the first one of the matches. */
+/** A locator of all alternatives, without `isList` of the first match only; null where one of them has no counterpart. */
 function locatorOf(selectors: unknown, isList = false): string | null {
   const all = Array.isArray(selectors) ? selectors.map((selector) => toLocator(selector)) : [];
   const [first, ...others] = all;

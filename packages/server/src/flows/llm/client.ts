@@ -23,7 +23,7 @@ export interface LlmMessage {
 const requestMsMax = 60_000;
 const responseBytesMax = 1024 * 1024;
 const replyTokensMax = 1000;
-/** Where the endpoint does not count. */
+/** Estimate where the endpoint does not count tokens. */
 const charsPerToken = 4;
 
 const Completion = z.object({

@@ -23,11 +23,11 @@ export interface BannerControls {
 
 /** Pages of advertisements have hundreds of frames; a banner is in one of the first. */
 const framesMax = 60;
-/** A frame that hangs costs no more. */
+/** Time limit of one frame, so that one that hangs costs no more. */
 const frameMsMax = 2000;
 /** Elements that are asked whether they hold a closed shadow root: a call of the browser for each. */
 const hostsMax = 40;
-/** Closed roots within closed roots. */
+/** Maximum depth of closed roots within closed roots. */
 const depthMax = 3;
 /** Maximum length of `path`: as many entries as a selector may have. */
 const pathMax = 8;
@@ -41,7 +41,7 @@ export async function findConsentControls(run: FlowRun): Promise<BannerControls>
   return { controls, framesUnread: read.filter((each) => each === null).length + Math.max(0, frames.length - framesMax) };
 }
 
-/** Null for a frame that does not answer. One that has left the page has no banner. */
+/** The buttons in a frame; null if it does not answer. A frame that has left the page has no banner. */
 async function readFrame(run: FlowRun, frame: FrameRef, frames: readonly FrameRef[]): Promise<BannerControl[] | null> {
   try {
     const around = await pathTo(run, frame, frames);

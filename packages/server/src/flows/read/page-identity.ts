@@ -1,4 +1,4 @@
-/** When two URLs are one page. */
+/** Decides when two URLs are one page. */
 
 /** Parameters that campaigns and networks of advertisements add, and no page depends on. */
 const trackingNames: ReadonlySet<string> = new Set(

@@ -16,7 +16,7 @@ export interface ReplayedRequest {
   body: string | null;
 }
 
-/** They change nothing at the site (RFC 9110). Others need the caller's word. */
+/** Methods that change nothing at the site (RFC 9110). Others need the caller's word. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /** @throws FlowFailed not_allowed, invalid_value */
