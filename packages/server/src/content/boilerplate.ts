@@ -11,7 +11,7 @@ const blockWords: ReadonlySet<string> = new Set(
     /\s+/,
   ),
 );
-/** The same of a line or two: longer blocks of this name are content. */
+/** Words of blocks of a line or two: longer blocks of this name are content. */
 const lineWords: ReadonlySet<string> = new Set(
   `byline author authors dateline meta metadata caption credit credits date timestamp published updated posted tags taglist keywords print
    permalink copyright views likes reactions reply replies actions toolbar edit feedback helpful breadcrumblist readingtime kicker jump

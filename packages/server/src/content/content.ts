@@ -32,12 +32,12 @@ export class ContentFailed extends Error {
 }
 
 export interface ContentDeps {
-  /** One of them is for other owners than the one who holds the rest. */
+  /** Maximum threads. One of them is for other owners than the one who holds the rest. */
   threadsMax: number;
   log: Log;
   /** Maximum size of a page, in UTF-16 units. A parsed page takes up to 50 times its source. */
   htmlCharsMax?: number;
-  /** Measured from when the thread begins with the page, not from the thread's start. A page of a megabyte takes at most a second. */
+  /** Time limit from when the thread begins with the page, not from the thread's start. A page of a megabyte takes at most a second. */
   convertMsMax?: number;
   /** Maximum heap of one thread. */
   heapMbMax?: number;
@@ -80,7 +80,7 @@ export class Content {
     });
   }
 
-  /** Its calls wait in the owner's turn. */
+  /** A converter whose calls wait in the owner's turn. */
   for(owner: string): Converter {
     return { convert: (options, { signal }) => this.convert(options, { owner, signal }) };
   }
@@ -103,7 +103,7 @@ export class Content {
   }
 }
 
-/** Only what the thread reads: other properties of the caller's object may not be cloneable. */
+/** Picks what the thread reads: other properties of the caller's object may not be cloneable. */
 const pickOptions = ({
   html,
   url,
@@ -148,12 +148,12 @@ export const snapshotScript: string = `((options, element = null) => {\n${source
 /** A function of `visibleOnly` and of the maximum number that returns the frames at the gaps of that snapshot. */
 export const gapsScript: string = `((...given) => {\n${sourceOf(page, hiding)}\nreturn takeGaps(...given);\n})`;
 
-/** What a reader of a snapshot with frames must know. */
+/** Warnings for a reader of a snapshot with frames. */
 export const snapshotWarnings = ({ isHidden, framesLeftOut }: Pick<page.Snapshot, 'isHidden' | 'framesLeftOut'>): string[] => [
   ...(isHidden ? ['page_hidden'] : []),
   ...(framesLeftOut > 0 ? [`frames_left_out:${framesLeftOut}`] : []),
 ];
 
-/** What a reader of the document alone must know. */
+/** Warnings for a reader of the document alone. */
 export const documentWarnings = ({ framesLeftOut }: Pick<page.Snapshot, 'framesLeftOut'>): string[] =>
   framesLeftOut > 0 ? [`frames_not_in_html:${framesLeftOut}`] : [];

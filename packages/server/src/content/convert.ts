@@ -217,7 +217,7 @@ class Page {
     return this.#parsed;
   }
 
-  /** Undefined when a title or a base may be outside of the head. */
+  /** The parsed head; undefined when a title or a base may be outside of it. */
   #parseHead(): CheerioAPI | undefined {
     const end = /<\/head\b|<body\b/i.exec(this.html)?.index;
     const tail = this.html.slice(end ?? 0);

@@ -21,15 +21,15 @@ export function declaredEncoding(bytes: Buffer, contentType: string | null): str
 /** A value that is not the name of any encoding. */
 const undeclared = 'undeclared';
 const sniffBytes = 4096;
-/** Searched in any case, by the standard. */
+/** Number of bytes that are searched in any case, by the standard. */
 const prescanBytes = 1024;
 
-/** Beyond these no browser looks for a declaration either: they scan the head as it comes from the network. */
+/** Number of bytes beyond which no browser looks for a declaration: they scan the head as it comes from the network. */
 const headBytesMax = 64 * 1024;
-/** What a head may contain; any other element ends it. */
+/** Elements that a head may contain; any other one ends it. */
 const headNames = new Set(['html', 'head', 'base', 'link', 'meta', 'noscript', 'object', 'script', 'style', 'template', 'title']);
 
-/** Where the head ends, because a `<meta>` counts anywhere in it, and none after it does. */
+/** Finds the end of the head, because a `<meta>` counts anywhere in it, and none after it does. */
 function headBytes(bytes: Buffer): number {
   let end: number | null = null;
   const stop = (): void => void (end ??= parser.startIndex);

@@ -48,7 +48,7 @@ function isMostlyNotUtf8(bytes: Buffer): boolean {
   return broken > whole;
 }
 
-/** Decoded at once: invalid Shift JIS takes some milliseconds for so much, most text a tenth of that. */
+/** Bytes that are decoded at once: invalid Shift JIS takes some milliseconds for so much, most text a tenth of that. */
 const sliceBytes = 256 * 1024;
 /** One budget for all bodies together, so that many at once take no longer turns than one. */
 const turn = new TurnBudget();

@@ -65,7 +65,7 @@ export function createElement(name: string, attributes: Readonly<Record<string, 
 
 export const webSchemes: ReadonlySet<string> = new Set(['http:', 'https:']);
 
-/** Longer URLs are payloads, and thousands of them would be many times the page. */
+/** Maximum length of a URL: longer ones are payloads, and thousands of them would be many times the page. */
 const addressCharsMax = 8192;
 
 /** The absolute URL, or null when it is invalid. */
@@ -91,7 +91,7 @@ export function isHidden(node: Node): boolean {
   // Some pages hide themselves until a script has run.
   if (name === 'html' || name === 'body') return false;
   if (nonTextTags.has(name)) return true;
-  // Found by a search in the page, it opens.
+  // Such an element opens when a search in the page finds it.
   if (attribs['hidden'] !== undefined && attribs['hidden'].toLowerCase() !== 'until-found') return true;
   if (name === 'dialog') return attribs['open'] === undefined;
   const style = attribs['style'];

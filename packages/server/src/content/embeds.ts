@@ -48,10 +48,10 @@ export function linkEmbeds(parent: Parent): void {
   }
 }
 
-/** Its label is not on the page. */
+/** Whether an element stands for an embed: its label is not on the page. */
 export const isEmbed = ({ attribs }: Element): boolean => attribs[mark] !== undefined;
 
-/** Null for what has no address or is not seen. */
+/** The block or image for an embed; null for what has no address or is not seen. */
 function toBlock(element: Element): Element | null {
   const address = isPixel(element) || isHiddenInPlace(element) ? null : addressOf(element);
   if (address === null) return null;

@@ -55,7 +55,7 @@ class FieldReader {
     return value;
   }
 
-  /** Null when the attribute is missing. */
+  /** The text to convert; null when the attribute is missing. */
   #source({ attr, type }: ExtractField, element: Element): string | null {
     const { attribs, name } = element;
     if (attr !== undefined) return attribs[attr.toLowerCase()] ?? attribs[attr] ?? null;

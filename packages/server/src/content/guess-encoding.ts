@@ -24,7 +24,7 @@ interface Detector {
 
 let loaded: Detector | null = null;
 
-/** Synchronous and once: a quarter of a megabyte, of which each process that converts pages needs its own. */
+/** Loads the module synchronously and once: a quarter of a megabyte, which each process that converts pages needs. */
 function detector(): Detector {
   if (loaded) return loaded;
   const path = createRequire(import.meta.url).resolve('chardetng-wasm/dist/chardetng_wasm_bg.wasm');
@@ -63,7 +63,7 @@ export function guessEncoding(bytes: Buffer): string {
   }
 }
 
-/** Enough for any language, and detected in a few milliseconds. */
+/** Maximum bytes to guess from: enough for any language, and detected in a few milliseconds. */
 const sampleBytesMax = 32 * 1024;
 const sliceBytes = 1024;
 

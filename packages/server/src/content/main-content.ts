@@ -26,9 +26,9 @@ const elementsMax = 15_000;
 const depthMax = 128;
 /** On a page with less text, all but its landmarks is content: Readability compares paragraphs, and here are too few. */
 const shortChars = 500;
-/** The same in scripts that write a word with one or two characters. */
+/** The limit of `shortChars` for scripts that write a word with one or two characters. */
 const shortDenseChars = 200;
-/** Where the container has so many times the text of the article, Readability has taken one of many parts for the whole. */
+/** Ratio of the container's text to the article's above which Readability has taken one of many parts for the whole. */
 const containerRatio = 2;
 
 export interface MainContentOptions {
@@ -55,7 +55,7 @@ interface Rules {
   skips: (element: Element) => boolean;
 }
 
-/** What Readability finds; null where that is nothing, or the page too small or too large for it. */
+/** The article that Readability finds; null without one, or where the page is too small or too large for it. */
 function article(page: Landmarks, body: Element, { base, skips }: Rules): CheerioAPI | null {
   const { text } = page;
   const { text: chars, dense } = text.of(body);

@@ -93,7 +93,7 @@ class CodeLines {
   }
 }
 
-/** How far above a block of code its buttons are. */
+/** Number of levels above a block of code where its buttons may be. */
 const levelsMax = 3;
 
 /** Removes the numbers and the buttons that stand in and beside blocks of code, and marks tables that are such blocks. Returns the levels down to one. */

@@ -31,7 +31,7 @@ export const rawText = (text: string): string =>
 
 const isRaw = (code: number): boolean => code > rawStart && code < rawStart + 0x80;
 
-/** What a reader sees in the place of a letter: marks are punctuation. */
+/** The text that a reader sees in the place of a letter: marks are punctuation. */
 function seen(letter: string | undefined): string {
   if (letter === undefined) return ' ';
   const code = letter.charCodeAt(0);
@@ -90,7 +90,7 @@ export function balanced(paragraphs: readonly string[]): string[] {
   });
 }
 
-/** Two of the same mark side by side are one. */
+/** Joins two of the same mark that are side by side. */
 const merged = (text: string): string => {
   let own = text;
   for (let n = 0; n < markNames.length; n += 1)
@@ -115,7 +115,7 @@ class Escaper {
   readonly #text: string;
   readonly #place: Spot;
   readonly #marks = new Map<number, MarkAt>();
-  /** Where a letter is escaped for what is around it. */
+  /** Positions of letters that are escaped for what is around them. */
   readonly #escaped = new Set<number>();
   readonly #lastGreater: number;
   readonly #hasTicks: boolean;
@@ -290,7 +290,7 @@ class Escaper {
   }
 }
 
-/** Where the letter is that makes a block of a line; -1 for a line of text. */
+/** Position of the letter that makes a block of a line; -1 for a line of text. */
 function lineStartOf(line: string, isFirst: boolean): number {
   const number = /^(\d{1,9})[.)](?=\s|$)/.exec(line);
   // Within a paragraph, only a list that begins with 1 begins.

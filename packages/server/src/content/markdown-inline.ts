@@ -7,7 +7,7 @@ import { lettersIn, meansTheSame, scriptText } from './scripts.ts';
 import { isPixel, pictureSource } from './pictures.ts';
 
 export interface InlineOptions {
-  /** Null leaves addresses as they are. */
+  /** Base of addresses; null leaves them as they are. */
   base: string | null;
   place: Spot;
   /** Treatment of white space around the nodes. */
@@ -17,7 +17,7 @@ export interface InlineOptions {
   isStrong?: boolean;
 }
 
-/** Never text of the page. `annotation` repeats a formula in another notation. */
+/** Elements that are never text of the page. `annotation` repeats a formula in another notation. */
 export const omitted: ReadonlySet<string> = new Set(
   `script style template noscript noframes iframe head title desc annotation object embed video audio canvas map rp datalist
    input meta link source track param`.split(/\s+/),
@@ -38,7 +38,7 @@ export function inlineOf(nodes: readonly Node[], options: InlineOptions): string
   return place === 'cell' ? written.replaceAll('|', '\\|') : written;
 }
 
-/** One blank between words, none at the ends of lines, and none before a comma where only a gap is drawn. */
+/** Leaves one blank between words, none at the ends of lines, and none before a comma where only a gap is drawn. */
 function withBlanks(raw: string): string {
   const single = raw.replace(/ {2,}/g, ' ');
   const spaced = single.replace(/ ?\udd08(?: ?\udd08)* ?/gu, (gap, at: number) => {
@@ -189,7 +189,7 @@ const joinLines = (text: string): string =>
 
 export const linkTo = (label: string, address: string): string => `${signs.label.join(label)}(${address})`;
 
-/** Null for a link that leads nowhere. */
+/** The address of a link; null for one that leads nowhere. */
 export function addressOf(href: string | undefined, base: string | null): string | null {
   const trimmed = href?.trim() ?? '';
   if (trimmed === '' || /^(?:javascript|data):/i.test(trimmed)) return null;
@@ -247,7 +247,7 @@ function codeSpan(line: string): string {
   return `${text.startsWith(' ') ? ' ' : ''}${fence}${padded}${fence}${text.endsWith(' ') ? ' ' : ''}`;
 }
 
-/** Longer than each run of backticks in the text. */
+/** A fence that is longer than each run of backticks in the text. */
 export function fenceFor(text: string, least: number): string {
   const longest = (text.match(/`+/g) ?? []).reduce((most, run) => Math.max(most, run.length), 0);
   return '`'.repeat(Math.max(least, longest + 1));

@@ -67,7 +67,7 @@ class BlockWriter {
   #link: string | null = null;
   /** Treatment of white space in what is being read. */
   #space: Space = 'normal';
-  /** Where the last ordered list has ended: another one right after it would go on with its numbers. */
+  /** Place where the last ordered list has ended: another one right after it would go on with its numbers. */
   #listEnd = { blocks: -1, sign: '.' };
 
   constructor(holders: ReadonlySet<Node>, base: string | null) {
@@ -189,7 +189,7 @@ class BlockWriter {
       if (!isFirst || beginsAfterText) this.output.gap = Math.min(this.output.gap, 1);
       const bullet = number === null ? '- ' : `${number}${sign} `;
       const isAdded = this.#addNested(bullet + (item ? taskOf(item) : ''), ' '.repeat(bullet.length), item ? item.children : [child]);
-      // One without text leaves no marker.
+      // An item without text leaves no marker.
       if (isAdded) isFirst = false;
       else this.output.gap = gap;
       if (isAdded && number !== null) expected = number + 1;
@@ -277,7 +277,7 @@ function taskOf(item: Element): string {
   return '';
 }
 
-/** Undefined where text comes first. */
+/** The first element; undefined where text comes first. */
 function firstElementOf({ children }: Element): Element | undefined {
   const first = children.find((child) => !isBlank(child));
   return first && isElement(first) ? first : undefined;

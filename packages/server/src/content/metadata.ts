@@ -7,7 +7,7 @@ const openGraphMax = 200;
 const jsonLdBlocksMax = 100;
 /** Maximum characters of all JSON-LD blocks together. */
 const jsonLdCharsMax = 2_000_000;
-/** Deeper nesting overflows the stack when it is serialized or copied. */
+/** Maximum nesting: deeper values overflow the stack when they are serialized or copied. */
 const jsonDepthMax = 100;
 
 /** The page's title, or ''. The title of an SVG counts only when the page is that SVG. */
@@ -91,7 +91,7 @@ function readJsonLd($: CheerioAPI, warnings: Warnings): unknown[] {
   return blocks;
 }
 
-/** Undefined for invalid JSON. Accepts what generators of pages leave in it: see `toStrictJson`. */
+/** Parses a block; undefined for invalid JSON. Accepts what generators of pages leave in it: see `toStrictJson`. */
 function parseBlock(source: string): unknown {
   const content = withoutTrailing(source.trim(), ';').trimEnd();
   for (const toJson of [(text: string) => text, toStrictJson]) {
@@ -105,7 +105,7 @@ function parseBlock(source: string): unknown {
   return undefined;
 }
 
-/** What stands around the JSON or in it, and where it ends. Null: where it begins. */
+/** Marks around the JSON or in it, each with its end; null for one that ends where it begins. */
 const jsonWrappers: readonly (readonly [start: string, end: string | null])[] = [
   ['<!--', null],
   ['-->', null],

@@ -16,7 +16,7 @@ const lazySourceSets = [
   'data-flickity-lazyload-srcset',
   'lazy-srcset',
 ];
-/** What stands in for a picture, or is another one. */
+/** Words in names of attributes for what stands in for a picture, or for another picture. */
 const otherPicture = /fallback|error|placeholder|thumb|lqip|blur|default|low|icon|avatar|poster|preview/;
 
 /** Attributes of unknown loaders, by their value. */
@@ -26,20 +26,20 @@ function isPictureFile([name, value]: [string, string]): boolean {
   return isAddress(address) && !/[\s"'<>{}]/.test(address) && /\.(?:avif|gif|jpe?g|png|svg|webp)$/i.test(address.split(/[?#]/, 1)[0] ?? '');
 }
 
-/** What stands in the place of a picture until it is loaded. */
+/** Matches addresses of what stands in the place of a picture until it is loaded. */
 const placeholder =
   /^(?:data:|about:|#|javascript:)|(?:blank|spacer|placeholder|transparent|pixel|1x1|loading|lazy)[\w-]{0,20}\.(?:gif|png|svg|jpe?g|webp)/i;
 const isPlaceholder = (address: string): boolean => placeholder.test(address.slice(0, 2000));
 const isAddress = (value: string | undefined): value is string => value !== undefined && value !== '' && !isPlaceholder(value);
 
-/** Undefined for a picture without any address. */
+/** The address of a picture; undefined without any. */
 export function pictureSource(element: Element): string | undefined {
   const src = element.attribs['src']?.trim() ?? '';
   if (isAddress(src)) return src;
   return lazySource(element) ?? (/^(?:data:|about:|javascript:|#|$)/.test(src) ? undefined : src);
 }
 
-/** What a loader is to put in the place of the placeholder. */
+/** The address that a loader is to put in the place of the placeholder. */
 export function lazySource(element: Element): string | undefined {
   const { attribs } = element;
   const sets = [element, ...sourcesBeside(element)].flatMap((one) => lazySourceSets.map((name) => largestOf(one.attribs[name])));
@@ -68,7 +68,7 @@ function largestOf(set: string | undefined): string {
   return largest;
 }
 
-/** One pixel counts visits. */
+/** Whether a picture has one pixel, which counts visits. */
 export const isPixel = ({ attribs: { width, height } }: Element): boolean =>
   /^[01](?:px)?$/.test(width ?? '') || /^[01](?:px)?$/.test(height ?? '');
 

@@ -24,7 +24,7 @@ const pauseChars = 32 * 1024;
 const searchesAtOnce = 5;
 
 interface Rule {
-  /** Canonical, without the final `$`. */
+  /** The canonical pattern without the final `$`. */
   pattern: string;
   isAnchored: boolean;
   isAllowed: boolean;

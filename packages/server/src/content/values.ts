@@ -3,7 +3,7 @@ import { resolveUrl } from './dom.ts';
 
 const firstNumber =
   /(?<![\p{L}\p{N}]|\p{N}[.,])(?<sign>[-−+])?\s?(?<before>\p{Sc}|[A-Z]{1,2}\$|Rs\.?|kr\.?|[A-Z]{3})?\s?(?<inner>[-−+])?(?<digits>\d+(?:['’\s](?=\d{3}(?!\d))\d{3})*(?:[.,]\d+)*|[.,]\d+)(?<power>[eE][-+]?\d{1,3})?(?<end>[.,](?=[-–—]))?/u;
-/** What stands behind it. */
+/** Matches the currency behind a number. */
 const currencyBehind = /^[.,]?[-–—]?\s?(\p{Sc}|(?:kr|zł|Kč|Ft|lei|[A-Z]{3})(?![\p{L}\p{N}]))/u;
 const currencyCodes: ReadonlySet<string> = new Set(Intl.supportedValuesOf('currency'));
 /** "SKU12" is no amount of money. */
