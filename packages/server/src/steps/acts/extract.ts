@@ -8,7 +8,7 @@ import { scripts } from '../scripts.ts';
 import { toDate, toNumber } from '../../content/content.ts';
 import { StepFailed } from '../context.ts';
 
-/** What one step may read from a page. */
+/** Maximum result that one step may read from a page. */
 const readBytesMax = 4 * 1024 * 1024;
 const htmlBytesMax = 10 * 1024 * 1024;
 
@@ -48,7 +48,7 @@ const failWith = (code: 'not_found', message: string): never => {
   throw new StepFailed(code, message);
 };
 
-/** One value, or with `list` one per match. */
+/** Reads one value, or with `list` one per match. */
 async function readValues(attempt: Attempt, step: StepOf<'extract'>): Promise<unknown> {
   const { attribute, as, selectors = [] } = step;
   const rows = await readRows(attempt, { ...step, selectors }, { value: { attribute, as, list: false } });

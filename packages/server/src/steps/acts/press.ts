@@ -7,7 +7,7 @@ import type { Target } from '../locators/ready.ts';
 import { isTransient, type Attempt } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
 
-/** How long a press may be on its way after the browser has answered for it: a few turns of a busy page. */
+/** Time that a press may be on its way after the browser has answered for it: a few turns of a busy page. */
 const lateMs = 100;
 /** Time for a press and its answer. With less left, what the round before has seen is the answer. */
 const roundMs = 300;
@@ -77,7 +77,7 @@ export const isHovered = (attempt: Attempt, element: ElementRef): Promise<boolea
 interface PressOptions {
   round: number;
   modifiers: readonly Modifier[];
-  /** How often `press` presses. */
+  /** Number of presses. */
   count: number;
   press: () => Promise<void>;
 }
@@ -88,7 +88,7 @@ export async function pressOn(attempt: Attempt, target: Target, options: PressOp
   const { element, point } = target;
   const { page, signal } = attempt;
   const around = await page.ancestors(element.frameId, attempt.call());
-  // Also begins to observe navigations, see `leave.ts`.
+  // This also begins to observe navigations, see `leave.ts`.
   const watched = page.call(element.frameId, scripts.watchPress, [element], attempt.call());
   const receipt = page.call<boolean>(element.frameId, scripts.pressReceipt, [count], attempt.call()).catch(() => false);
   await Promise.all([

@@ -7,7 +7,7 @@ import type { Attempt, Healed, Healing, Locate, Root } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
 import { selectorsOf, withoutGeneratedNames } from './stable-selectors.ts';
 
-/** How long listed selectors alone are tried: a slow page is no changed page. */
+/** Time for which listed selectors alone are tried: a slow page is no changed page. */
 const healDelayMs = 2000;
 const healDelayShare = 1 / 3;
 const healedSteps: ReadonlySet<PlainStep['type']> = new Set([
@@ -25,7 +25,7 @@ const healedSteps: ReadonlySet<PlainStep['type']> = new Set([
 const searchMs = 1000;
 const clickedSteps: ReadonlySet<PlainStep['type']> = new Set(['click', 'press']);
 
-/** What spends, ends or sends something is done only where the flow says, in the languages of most sites. */
+/** Words of what spends, ends or sends something, in the languages of most sites. It is done only where the flow says. */
 const finalWords =
   /\b(pay|payer|bezahlen|zahlen|pagar|pagare|buy|acheter|kaufen|comprar|acquista|purchase|order|bestellen|commander|pedir|ordina|checkout|delete|supprimer|löschen|eliminar|borrar|elimina|remove|entfernen|retirer|quitar|erase|cancel|kündigen|stornieren|annuler|cancelar|transfer|überweisen|virement|transferir|send|senden|envoyer|enviar|invia|submit|absenden|soumettre|confirm|bestätigen|confirmer|confirmar|unsubscribe|abmelden|donate|spenden)\b/i;
 
@@ -197,7 +197,7 @@ export class StepHealing implements Healing {
   }
 }
 
-/** What a step remembers never makes it fail: null where the page does not answer, or has changed meanwhile. */
+/** Runs the work; null where the page does not answer, or has changed meanwhile: what a step remembers never makes it fail. */
 async function unlessPageFails<T>(work: () => Promise<T | null>): Promise<T | null> {
   try {
     return await work();

@@ -17,7 +17,7 @@ const stateProblems: Record<RequiredState | 'attached', string> = {
   editable: 'it cannot be edited',
   stable: 'it moves',
 };
-/** Less than any page moves an element by; more than the errors of a transform. */
+/** Limit of a still element: less than any page moves one by, and more than the errors of a transform. */
 const stillPx = 0.1;
 
 /** Waits until the element has the required states. */
@@ -63,7 +63,7 @@ export async function waitForPoint(attempt: Attempt, selectors: Selectors, optio
   return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
 }
 
-/** The same for an element that was located before. */
+/** Waits, for an element that was located before, for a point where it receives the mouse. */
 export async function scrollToTarget(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Target> {
   const scroll = { round: 0 };
   let lastProblem = 'it is not in view';
@@ -110,7 +110,7 @@ async function scrollIntoView(
   return receives ? point : `it is covered by ${instead}`;
 }
 
-/** Where the element stands in the main viewport, when neither it nor a frame around it moves. */
+/** The element's point in the main viewport, when neither it nor a frame around it moves. */
 async function aim(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Point | 'moving' | 'out of view'> {
   const { page } = attempt;
   const { frameId } = element;

@@ -5,7 +5,7 @@ import { PageError, type CallOptions, type ElementRef, type Page } from '../../b
 import { StepFailed, type StepContext } from '../context.ts';
 import type { Dialogs } from './dialogs.ts';
 
-/** Where the search for elements starts: a frame's document, or an element in it. */
+/** The start of a search for elements: a frame's document, or an element in it. */
 export interface Root {
   frameId: string;
   element: ElementRef | null;
@@ -46,7 +46,7 @@ interface AttemptOptions {
 
 /** Element handles released at the end. The end of the document releases any others. */
 const heldMax = 20_000;
-/** Frequent at first, then rare enough not to slow the page down. */
+/** Pauses between probes: short at first, then long enough not to slow the page down. */
 const pollIntervalsMs = [0, 20, 50, 100, 100, 200];
 
 export class Attempt {
@@ -158,7 +158,7 @@ export type StepOf<T extends PlainStep['type']> = Extract<PlainStep, { type: T }
 export interface ActScope {
   allowEvaluate: boolean;
   dialogs: Dialogs;
-  /** Set by earlier steps, per tab. */
+  /** Headers that earlier steps have set, per tab. */
   headers: Map<string, Record<string, string>>;
 }
 

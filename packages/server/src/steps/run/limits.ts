@@ -2,11 +2,11 @@
 import { JsonTooLong, toJsonText } from '../../lib/json-text.ts';
 import { StepFailed } from '../context.ts';
 
-/** Including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
+/** Maximum steps, including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
 const stepsMax = 10_000;
-/** Otherwise jumps back could loop until the timeout. */
+/** Maximum jumps: otherwise jumps back could loop until the timeout. */
 const jumpsMax = 100;
-/** Reported results of steps in loops. Failures are always reported. */
+/** Maximum reported results of steps in loops. Failures are always reported. */
 const innerResultsMax = 1000;
 /** Maximum output of one step, as JSON: two images of the maximum size. */
 const outputCharsMax = 24 * 1024 * 1024;
@@ -32,7 +32,7 @@ export class Limits {
       throw new StepFailed('limit_reached', `A run is limited to ${this.#stepsMax} steps, including all turns of its loops.`);
   }
 
-  /** False when the limit is exceeded. */
+  /** Counts a jump. Returns false when the limit is exceeded. */
   countJump(): boolean {
     this.#jumps += 1;
     return this.#jumps <= jumpsMax;

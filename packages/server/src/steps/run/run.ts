@@ -282,7 +282,7 @@ export class Run {
     }
   }
 
-  /** Located again on every turn, because a turn may add or remove elements. */
+  /** Locates the elements again on every turn, because a turn may add or remove some. */
   async *#eachElement(step: ForEachStep, page: Page, result: AttemptResult): AsyncGenerator<unknown> {
     const before = this.#elements.get(step.as);
     let selectors = step.selectors ?? [];
