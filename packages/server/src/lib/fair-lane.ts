@@ -2,9 +2,9 @@ import { FairQueue } from './fair-queue.ts';
 import { LaneFull, LaneTimeout } from './lanes.ts';
 
 interface FairLaneBounds {
-  /** Concurrent runs. */
+  /** Maximum concurrent runs. */
   width: number;
-  /** Concurrent runs of one owner. Below `width`, so that no owner ever holds all slots. */
+  /** Maximum concurrent runs of one owner. Below `width`, so that no owner ever holds all slots. */
   ownerWidth: number;
   waitingMax: number;
   /** Maximum size of all waiting callers together, in the unit of `FairLaneCall.size`. */

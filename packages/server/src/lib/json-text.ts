@@ -1,12 +1,12 @@
 import { section } from './sections.ts';
 import { inTurns } from './turn-budget.ts';
 
-/** Written at once: within a millisecond where each character needs an escape. */
+/** Characters that are written at once: within a millisecond where each of them needs an escape. */
 const sliceChars = 256 * 1024;
 /** A value is written at once up to this weight: a value weighs 1, and a string 1 for each 64 characters as well. */
 const weightMax = 4096;
 const charsPerWeight = 64;
-/** Nested deeper than responses are; JSON.stringify then says what it does. */
+/** Depth below which `JSON.stringify` writes a value as it can: responses are not nested so deeply. */
 const depthMax = 1000;
 
 /** The text would be longer than it may be. */
@@ -41,7 +41,7 @@ type Add = (part: string) => void;
 
 const stringify = (value: unknown): string => section('respond', () => JSON.stringify(value));
 
-/** What has a `toJSON` is written by it, at once. */
+/** Whether a value is written in parts. One with a `toJSON` is written by it, at once. */
 const isContainer = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value && typeof value.toJSON === 'function');
 
@@ -118,7 +118,7 @@ function* writeText(text: string, add: Add): Generator<void> {
   add('"');
 }
 
-/** Never between the halves of a surrogate pair, each of which would be escaped. */
+/** The end of a slice, never between the halves of a surrogate pair, each of which would be escaped. */
 function endOfSlice(text: string, end: number): number {
   const last = text.charCodeAt(end - 1);
   return end < text.length && last >= 0xd800 && last < 0xdc00 ? end + 1 : end;

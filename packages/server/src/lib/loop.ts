@@ -12,7 +12,7 @@ interface LoopStatus {
   failures: number;
 }
 
-/** Fewer consecutive failures are transient, such as a lost database connection. */
+/** Consecutive failures that count. Fewer are transient, such as a lost database connection. */
 const failuresBeforeFailing = 3;
 
 /**
@@ -29,7 +29,7 @@ export class Loop {
   readonly isEssential: boolean;
   readonly #iterate: (signal: AbortSignal) => Promise<void>;
   #timer: NodeJS.Timeout | undefined;
-  /** When the next iteration should begin, by `performance.now()`; null while the loop is stopped. */
+  /** Time when the next iteration should begin, by `performance.now()`; null while the loop is stopped. */
   #dueMs: number | null = null;
   #running: Promise<void> | undefined;
   #again = false;
@@ -48,7 +48,7 @@ export class Loop {
     return this.status.failures >= failuresBeforeFailing;
   }
 
-  /** How long the next iteration has been due: it grows while one takes longer than the interval, or hangs. */
+  /** Time since the next iteration was due: it grows while one takes longer than the interval, or hangs. */
   get lagMs(): number {
     return this.#dueMs === null ? 0 : Math.max(0, performance.now() - this.#dueMs);
   }

@@ -2,14 +2,14 @@
 
 /** Maximum delay of a refresh that a fetch follows. A page that shows “You are being redirected in five seconds” is none to read. */
 export const followedMsMax = 5000;
-/** What a page that loads itself again in this time expects is another answer, by a cookie of the first. Later ones keep a page fresh. */
+/** Delay within which a page that loads itself again expects another answer, by a cookie of the first. Later ones keep a page fresh. */
 export const reloadMsMax = 1000;
-/** Longer ones do not lead anywhere. */
+/** Maximum length of a value: longer ones do not lead anywhere. */
 const valueCharsMax = 8192;
 
 export interface Refresh {
   delayMs: number;
-  /** Absolute, with http:// or https://. */
+  /** Absolute URL with http:// or https://. */
   url: string;
 }
 

@@ -1,6 +1,6 @@
-/** How a known secret is written where it is shown again. */
+/** The forms in which a known secret is written where it is shown again. */
 
-/** Shorter forms are parts of ordinary words. */
+/** Minimum length of a form: shorter ones are parts of ordinary words. */
 const formCharsMin = 3;
 /** Bytes of which base64 shows something that nothing else contains by chance. */
 const base64CharsMin = 12;
@@ -8,7 +8,7 @@ const base64CharsMin = 12;
 /** The text itself, and as URLs, HTML and JSON write it. Each has at least `formCharsMin` characters. */
 export function formsOf(text: string): string[] {
   const whole = encodeURIComponent(text.toWellFormed());
-  // As a browser writes it in the query and in the path.
+  // A browser writes the text so in the query and in the path.
   const url = URL.parse(`http://x.test/${text}?${text}`);
   const inUrl = url ? [url.search.slice(1), url.pathname.slice(1)] : [];
   const json = JSON.stringify(text).slice(1, -1);

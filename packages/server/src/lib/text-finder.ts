@@ -1,7 +1,7 @@
 /** Replaces many texts in a text in one pass, in time linear in its length whatever the texts are. */
 import { WordAutomaton } from './word-automaton.ts';
 
-/** Read between two pauses: about a millisecond. */
+/** Characters that are read between two pauses: about a millisecond. */
 const sliceChars = 64 * 1024;
 
 /** Matches that overlap. The longest of them names it. */

@@ -26,9 +26,9 @@ export interface Started {
 export interface ThreadPoolOptions {
   /** The module whose default export does the work. */
   file: URL;
-  /** One of them is for other owners than the one who holds the rest. */
+  /** Maximum threads. One of them is for other owners than the one who holds the rest. */
   threadsMax: number;
-  /** Measured from when the thread begins with the work, not from the thread's start. */
+  /** Time limit from when the thread begins with the work, not from the thread's start. */
   runMsMax: number;
   /** Maximum heap of one thread. */
   heapMbMax: number;

@@ -1,6 +1,6 @@
 /** Bounds what one source of work takes of a turn of the event loop, so that a flood of one waits for the next turn and not everybody for the flood. */
 
-/** Some dozens of small messages: long beside what a turn itself costs, short beside what a caller notices. */
+/** Time for some dozens of small messages: long beside what a turn itself costs, short beside what a caller notices. */
 const turnMsDefault = 0.25;
 
 /** What one work in turns takes of each: all of it together is a few of them. */

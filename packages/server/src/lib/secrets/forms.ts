@@ -30,7 +30,7 @@ function scanToken(word: string, index: number, report: ReportHit): void {
   report({ start, end: start + value.length, value, kind, name: null, by: 'form' });
 }
 
-/** Three segments of base64, or the five of an encrypted token. */
+/** Finds a JWT: three segments of base64, or the five of an encrypted token. */
 function jwtIn(word: string): string | null {
   const start = word.indexOf('eyJ');
   if (start < 0) return null;
@@ -205,14 +205,14 @@ const argumentChars = charClass(/[!#-&(-~]/);
 const credentialCharsMax = 4096;
 const blanksMax = 4;
 
-/** Where the characters of a class end that begin at `from`. */
+/** End of the run of characters of a class that begins at `from`. */
 function endOfRun(text: string, from: number, inClass: CharClass, max: number): number {
   let end = from;
   while (end < text.length && end - from < max && inClass[text.charCodeAt(end)] === 1) end += 1;
   return end;
 }
 
-/** What follows a scheme has letters and digits: a word after `token` is none. */
+/** Reports what follows a scheme if it has letters and digits: a word after `token` has not. */
 function scanCredentials(text: string, report: ReportHit): void {
   for (const { 0: whole, index } of text.matchAll(scheme)) {
     const start = endOfRun(text, index + whole.length, blank, blanksMax);
@@ -252,7 +252,7 @@ export function reportBasic(credentials: string, at: number, report: ReportHit):
   if (colon + 1 < text.length) report({ ...range, value: text.slice(colon + 1), kind: 'password' });
 }
 
-/** All forms at once. */
+/** Reports secrets of all forms. */
 export function scanForms(text: string, report: ReportHit): void {
   if (text.length < 6) return;
   eachRun(text, wordChars, wordCharsMin, (start, end) => {

@@ -17,13 +17,13 @@ export interface JsonScalar {
 }
 
 export interface JsonVisitor {
-  /** Each string and number that is a value. */
+  /** Called for each string and number that is a value. */
   scalar(scalar: JsonScalar): void;
-  /** Each key of at least `keyCharsMin` characters. */
+  /** Called for each key of at least `keyCharsMin` characters. */
   key?(start: number, end: number): void;
 }
 
-/** Shorter keys are no tokens. */
+/** Minimum length of a key that may be a token. */
 const keyCharsMin = 20;
 
 const spellings = (keys: string): Set<string> =>
@@ -36,7 +36,7 @@ const valueKeys = spellings(
     'before after from to set literal s stringValue _text #text $ $t $value _value _ __text @value',
 );
 
-/** Longer ones name nothing. */
+/** Maximum length of a name: longer texts name nothing. */
 const nameCharsMax = 200;
 /** Maximum number of values in one object before the key that names them. */
 const pendingMax = 16;
@@ -47,7 +47,7 @@ interface Frame {
   isObject: boolean;
   /** The current key of an object, or the name that the elements of an array inherit. */
   key: string | null;
-  /** What the key under which this object stands says. */
+  /** The name that the key above this object gives. */
   inherited: string | null;
   /** Value of a key such as `name` in this object. */
   named: string | null;
@@ -117,7 +117,7 @@ class JsonReading {
         this.#string(start, at);
       }
     }
-    // Of JSON that is cut.
+    // In JSON that is cut, these objects are still open.
     for (const frame of [...this.#frames, this.#frame]) this.#flush(frame);
   }
 
@@ -199,7 +199,7 @@ class JsonReading {
 
 const keysMax = 512;
 
-/** The same string for the same key, which most objects of a list have: who looks it up hashes it once. */
+/** One string for equal keys, which most objects of a list have: who looks it up hashes it once. */
 function keyAt(text: string, { start, end }: { start: number; end: number }, keys: string[]): string {
   const slot = ((end - start) * 31 + text.charCodeAt(start) * 7 + text.charCodeAt(end - 1)) % keysMax;
   const known = keys[slot];
@@ -208,7 +208,7 @@ function keyAt(text: string, { start, end }: { start: number; end: number }, key
   return (keys[slot] = end - start <= nameCharsMax ? unescaped(key) : key);
 }
 
-/** Where the closing quote stands, or the end of a text that is cut. */
+/** Position of the closing quote, or the end of a text that is cut. */
 function endOfString(text: string, start: number): number {
   for (let end = text.indexOf('"', start); end >= 0; end = text.indexOf('"', end + 1)) {
     let slashes = 0;

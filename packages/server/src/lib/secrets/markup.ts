@@ -3,7 +3,7 @@ import { Tokenizer } from 'htmlparser2';
 import { kindOfName } from './names.ts';
 
 export interface MarkupText {
-  /** Decoded, without the blanks around it. */
+  /** The decoded text, without the blanks around it. */
   value: string;
   /** Where the text stands in the markup, encoded. */
   start: number;
@@ -11,19 +11,19 @@ export interface MarkupText {
 }
 
 export interface MarkupElement {
-  /** Lower case in HTML, without its prefix. */
+  /** Name of the element without its prefix, in HTML in lower case. */
   tag: string;
   attributes: Map<string, MarkupText>;
-  /** What its attributes call its value; of an option, what its list is called. */
+  /** The name that its attributes give its value; of an option, that of its list. */
   label: string | null;
 }
 
 export interface NamedText extends MarkupText {
   /** The element it stands in. */
   element: MarkupElement | null;
-  /** What the element, its attributes or those around it call it. */
+  /** The name that the element, its attributes or those around it give the text. */
   name: string | null;
-  /** What a key, a heading or a label before it calls it. */
+  /** The name that a key, a heading or a label before it gives the text. */
   nearName: string | null;
 }
 
@@ -60,7 +60,7 @@ export const labelAttributes = [
   'placeholder',
 ] as const;
 
-/** Deeper elements count as in the last of these. */
+/** Maximum depth: deeper elements count as in the last of these. */
 const depthMax = 256;
 const nameCharsMax = 200;
 const columnsMax = 64;
@@ -250,7 +250,7 @@ const neutralMax = 3;
 /** Maximum number of elements that one closing tag closes, its own included. */
 const unclosedMax = 16;
 
-/** What the attributes of an element call its value. */
+/** The name that the attributes of an element give its value. */
 function labelOf(attributes: ReadonlyMap<string, MarkupText>): string | null {
   for (const attribute of labelAttributes) {
     const value = attributes.get(attribute)?.value;

@@ -13,18 +13,18 @@ export interface ScriptTexts {
   json: Literal[];
 }
 
-/** Each costs some tens of bytes while the script is read. */
+/** Maximum literals: each costs some tens of bytes while the script is read. */
 const literalsMax = 500_000;
-/** Shorter JSON, such as an index, holds no secret. */
+/** Minimum length of JSON: shorter one, such as an index, holds no secret. */
 const jsonCharsMin = 10;
-/** Deeper brackets hold no JSON. */
+/** Maximum depth of brackets: deeper ones hold no JSON. */
 const depthMax = 10_000;
 
 const codeOf = (char: string): number => char.charCodeAt(0);
 const [newline, doubleQuote, dollar, singleQuote, star, slash] = [10, 34, 36, 39, 42, 47];
 const [openBracket, backslash, closeBracket, backtick, openBrace, closeBrace] = [91, 92, 93, 96, 123, 125];
 
-/** What may stand between the strings and brackets of JSON. */
+/** Characters that may stand between the strings and brackets of JSON. */
 const jsonChars = new Set([...' \t\r\n,:0123456789.+-eE'].map(codeOf));
 const jsonWords = ['true', 'false', 'null'];
 
@@ -46,13 +46,13 @@ class ScriptReading {
   readonly #literals: Literal[] = [];
   readonly #json: Literal[] = [];
   readonly #open: Bracket[] = [];
-  /** How many of the open brackets, from the outermost one, hold what is no JSON. */
+  /** Number of the open brackets, from the outermost one, that hold what is no JSON. */
   #tainted = 0;
-  /** How many brackets were open where each `${` of a template began. */
+  /** Number of brackets that were open where each `${` of a template began. */
   readonly #templates: number[] = [];
   /** The last character outside of strings and comments that is no blank. */
   #before = -1;
-  /** No regular expression ends before this place, so that none is looked for again. */
+  /** Place before which no regular expression ends, so that none is looked for again. */
   #noExpressionUntil = 0;
 
   constructor(text: string) {
@@ -191,7 +191,7 @@ class ScriptReading {
     else this.#json.push(json);
   }
 
-  /** What is open is no JSON: what in it was JSON stands for itself. */
+  /** Marks all that is open as no JSON: what in it was JSON stands for itself. */
   #taint(): void {
     for (; this.#tainted < this.#open.length; this.#tainted += 1) {
       const bracket = this.#open[this.#tainted];
@@ -202,7 +202,7 @@ class ScriptReading {
   }
 }
 
-/** Both are in the order of the text, but JSON that was reported late. */
+/** The literals outside of the JSON. Both are in the order of the text, but JSON that was reported late. */
 function outside(literals: Literal[], json: Literal[]): Literal[] {
   json.sort((a, b) => a.start - b.start);
   let i = 0;

@@ -20,7 +20,7 @@ export function scanText(text: string, format: TextFormat, report: ReportHit, ne
   scanByFormat(text, format, report, nesting);
 }
 
-/** What the forms of secrets do not give away. */
+/** Finds the secrets that their form does not give away. */
 function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesting: number): void {
   if (format === 'json') return scanJsonText(text, report, nesting);
   if (format === 'form') return scanPairs(text, report, nested(text, report, nesting));
@@ -35,7 +35,7 @@ function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesti
   if (text.length <= opaqueWordsCharsMax) scanOpaqueWords(text, report);
 }
 
-/** What a text without a declared type holds. */
+/** The format of a text without a declared type. */
 export function formatOf(text: string): TextFormat {
   const start = text.slice(0, 200).trimStart();
   if (isJson(start)) return 'json';
@@ -84,7 +84,7 @@ function nested(
 const searchedCharsMax = 50_000_000;
 const searchesMax = (chars: number): number => Math.ceil(searchedCharsMax / chars);
 
-/** Where a value stands in an encoded one: verbatim or escaped, else the whole of it. */
+/** Range of a value in an encoded one: verbatim or escaped, else the whole of it. */
 function locate(text: string, { start, end }: Range, value: string): Range {
   if (value === '') return { start, end: start };
   const within = text.slice(start, end);
@@ -95,7 +95,7 @@ function locate(text: string, { start, end }: Range, value: string): Range {
   return { start, end };
 }
 
-/** One value: a URL, JSON, base64 of JSON, pairs, or text. */
+/** Reads one value: a URL, JSON, base64 of JSON, pairs, or text. */
 function scanValue(value: string, report: ReportHit, nesting: number, isScanned: boolean): void {
   const json = jsonInBase64(value);
   if (json !== null) return scanBase64(value, json, report, nesting);
@@ -124,7 +124,7 @@ function scanBase64(value: string, json: string, report: ReportHit, nesting: num
   if (holdsSecret) report({ start: 0, end: value.length, value, kind: 'token', name: null, by: 'form' });
 }
 
-/** What may hold more than itself: escapes, pairs, JSON, markup, URLs with parameters, sentences that name a code. */
+/** Signs of what may hold more than itself: escapes, pairs, JSON, markup, URLs with parameters, sentences that name a code. */
 const compound = /[\\={%<?]|[:：] ?\S|:\/\/| is /;
 const timestamp = /^[\d:.TZ +-]+$/;
 const compoundCharsMin = 6;
@@ -286,7 +286,7 @@ function scanPart(text: string, { start, end }: Range, report: ReportHit, nestin
 const urlCharsMax = 8192;
 const urlEnd = /[\s"'<>`\\)}\]|]/g;
 
-/** Absolute URLs in a text. */
+/** Finds secrets in the absolute URLs of a text. */
 function scanUrls(text: string, report: ReportHit, nesting: number): void {
   let done = 0;
   for (let mark = text.indexOf('://'); mark >= 0; mark = text.indexOf('://', Math.max(done, mark + 3))) {
@@ -353,7 +353,7 @@ function kindOfAssignment(name: string, value: string, isScript: boolean): Retur
 /** A code is a one-time code if it has digits only, and else what OAuth calls a code. */
 const codeKind = (value: string): 'otp' | 'oauth_code' | null => (/^\d{6,8}$/.test(value) ? 'otp' : isOpaque(value) ? 'oauth_code' : null);
 
-/** Where the value stands that is assigned to the word before `from`. */
+/** Range of the value that is assigned to the word before `from`. */
 function valueAfter(text: string, from: number, { name, ends }: { name: string; ends: ValueEnds }): Range | null {
   const after = text.slice(from, from + 80);
   const operator = assignment.exec(after);
@@ -385,7 +385,7 @@ const stopsOf: Readonly<Record<string, RegExp>> = {
   '`': /[`\n]/g,
 };
 
-/** Where values end. Of those that end at the same place it is searched for once, however many they are. */
+/** Ends of values. For all that end at the same place it is searched for once, however many they are. */
 class ValueEnds {
   readonly #text: string;
   readonly #last = new Map<string, Range>();
@@ -455,7 +455,7 @@ function scanElementText(
   if (kind && (isOwnName || isStrong(value)) && scanNamed(value, { kind, name, raw: text.slice(start, end), start, end }, report)) return;
   const near = nearName === null || !isStrong(value) ? null : kindOfName(nearName);
   if (near && isPlausible(near, value)) return report({ start, end, value, kind: near, name: nearName, by: 'name' });
-  // What entities or CDATA hide from those who read the text itself.
+  // Entities or CDATA hide such a value from those who read the text itself.
   if (value.length !== end - start || tag === 'textarea') nested(text, report, nesting)(value, { start, end });
 }
 
@@ -487,9 +487,9 @@ function scanScript(text: string, report: ReportHit, nesting: number): void {
   }
 }
 
-/** What a literal of a script may hold besides a word: pairs, JSON, markup, an address, a part of a form, base64 of JSON. */
+/** Signs of more than a word in a script's literal: pairs, JSON, markup, an address, a part of a form, base64 of JSON. */
 const literalCompound = /[={<?\\]|^ey|^\/./;
-/** Longer random text in a program is more often a picture or a table than a token. */
+/** Maximum length of a random literal: longer ones in a program are more often a picture or a table than a token. */
 const opaqueLiteralCharsMax = 512;
 const joined = /^\s{0,20}(?:\+|\.concat\()\s{0,20}(?:(?:encodeURIComponent|encodeURI|escape|String|btoa)\()?\s{0,20}$/;
 const joinCharsMax = 80;
@@ -568,7 +568,7 @@ function scanAttributes(element: MarkupElement, text: string, report: ReportHit,
 const publicName = /site-?key$/;
 const isName = (attribute: string): boolean => (labelAttributes as readonly string[]).includes(attribute);
 
-/** What an attribute holds: styles, scripts, markup, addresses, JSON. */
+/** Reads the content of an attribute: styles, scripts, markup, addresses, JSON. */
 function scanAttribute(name: string, at: MarkupText, text: string, report: ReportHit, nesting: number): void {
   const { value } = at;
   if (value.length < 6 || nesting >= nestingMax) return;

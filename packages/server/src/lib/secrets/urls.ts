@@ -34,7 +34,7 @@ export function readPairs(text: string, separator = /[&;]/g): Pair[] {
   let from = 0;
   const push = (to: number): void => {
     const nameChars = text.slice(from, Math.min(to, from + nameCharsMax)).indexOf('=');
-    // Without a name, or with a name alone.
+    // The pair has no name, or a name alone.
     if (nameChars < 0) {
       if (to > from) pairs.push({ name: '', nameStart: from, value: decoded(text.slice(from, to), true), start: from, end: to });
       return;
