@@ -31,9 +31,9 @@ export interface InspectDeps extends FetchSpecDeps, Omit<InspectRunDeps, 'report
   log: Log;
 }
 
-/** How long a job may be queued. */
+/** Maximum time that a job may be queued. */
 const queuedMsMax = 10 * 60_000;
-/** How long the admission outlives the inspection's own timeout, until the charge is written. */
+/** Time by which the admission outlives the inspection's own timeout, until the charge is written. */
 const chargeMsMax = 120_000;
 
 /** An inspection that metering has admitted, with its share of the memory. */

@@ -68,6 +68,6 @@ export class ReportLinks {
   }
 }
 
-/** The same error for every invalid link, so that it does not reveal what is wrong. */
+/** One error for every invalid link, so that it does not reveal what is wrong. */
 const invalidLink = (): ServiceError =>
   new ServiceError('invalid_view_token', 'This link is not valid or has expired. Inspect the site again.');

@@ -48,7 +48,7 @@ export interface InspectRunContext {
 }
 
 export interface InspectOutcome extends Pick<InspectResponse, 'status' | 'block' | 'actions' | 'warnings'> {
-  /** null where nothing could be captured. */
+  /** The report; null where nothing could be captured. */
   report: Report | null;
   sessionId: string | null;
   screenshot: SiteCaptureResult['screenshot'];
@@ -60,7 +60,7 @@ export interface InspectOutcome extends Pick<InspectResponse, 'status' | 'block'
   charge: ((ticket: Ticket, actions: number) => Promise<void>) | null;
 }
 
-/** Kept back from the capture for the report, which of a page with thousands of requests takes seconds on a busy machine. */
+/** Time kept for the report, which takes seconds for a page with thousands of requests on a busy machine. */
 const reportMs = (totalMs: number): number => Math.min(8000, Math.max(totalMs * 0.2, Math.min(4000, totalMs * 0.4)));
 
 export class InspectRun {
@@ -70,7 +70,7 @@ export class InspectRun {
   readonly #budget: Deadline;
   readonly #startedAt: Date;
   readonly #usage = { pages: 0, steps: 0, bytes: 0 };
-  /** null while no report was begun. */
+  /** Duration of the report; null while none was begun. */
   reportMs: number | null = null;
   #sessionId: string | null = null;
   #charge: InspectOutcome['charge'] = null;

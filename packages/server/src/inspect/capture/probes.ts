@@ -4,7 +4,7 @@ import { HttpFailure, type HttpClient } from '../../egress/egress.ts';
 import { limits } from '../limits.ts';
 import type { ProbedFile } from '../model.ts';
 
-/** Always: what a site says to programs about itself. */
+/** Files that are always requested: what a site says to programs about itself. */
 const politePaths = ['/robots.txt', '/.well-known/security.txt'];
 /** Files that are requested only if the caller asks for it. No request changes anything, and none is an attack. */
 const wellKnownPaths = [

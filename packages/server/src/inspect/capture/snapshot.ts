@@ -20,7 +20,7 @@ const globalsMsMax = 2000;
 const inspectSource = `(options) => {\n${sourceOf(inspect, vitals)}\nreturn inspectDocument(options);\n}`;
 const globalsSource = `(${String(inspect.readGlobals)})(${JSON.stringify(globalNames)}, ${JSON.stringify(blobNames)})`;
 
-/** null when the page does not answer. @throws BrowserClosed, or the signal's reason */
+/** The snapshot of a page and its links; null when the page does not answer. @throws BrowserClosed, or the signal's reason */
 export async function readSnapshot(
   page: Page,
   { pageId, leftMs }: { pageId: string; leftMs: number },

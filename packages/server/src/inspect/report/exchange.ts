@@ -9,7 +9,7 @@ export interface ReportInput {
   capture: Capture;
   secrets: Secret[];
   redactions: Redactions;
-  /** One for each entry of the capture, in its order. */
+  /** One exchange for each entry of the capture, in its order. */
   exchanges: Exchange[];
   /** Registrable domain of the inspected URL; the host where there is none, as of an IP address. */
   site: string;
@@ -45,7 +45,7 @@ export interface ExchangeUrl {
   site: string;
   /** Starts with a slash; not decoded. */
   path: string;
-  /** Decoded, in order; at most `queryParamsMax`. */
+  /** Decoded parameters in order; at most `queryParamsMax`. */
   query: [name: string, value: string][];
   /** The fragment without the `#`. */
   fragment: string;
@@ -53,7 +53,7 @@ export interface ExchangeUrl {
 
 /** A request and its response. Header names are lower case; repeated headers are joined by a comma, `set-cookie` by a line feed. */
 export interface Exchange {
-  /** Its id in the report, such as `r12`: the index of the entry. */
+  /** Id in the report, such as `r12`: the index of the entry. */
   readonly id: string;
   readonly index: number;
   readonly entry: Entry;
@@ -62,7 +62,7 @@ export interface Exchange {
   readonly resourceType: ResourceType;
   /** Whether the request goes to the inspected site, or to a sibling host that receives the site's tokens or cookies. */
   readonly isFirstParty: boolean;
-  /** null: without a response. */
+  /** Status of the response; null without one. */
   readonly statusCode: number | null;
   /** Milliseconds since the first request of the capture. */
   readonly startedMs: number;
@@ -155,7 +155,7 @@ class CapturedExchange implements Exchange {
 
 const isMarkup = (type: string): boolean => type === 'text/html' || type === 'text/css' || type.endsWith('javascript');
 
-/** undefined for what is no object or array. A guard against JSON hijacking in front is skipped. */
+/** The parsed JSON; undefined for what is no object or array. A guard against JSON hijacking in front is skipped. */
 export function parseJson(text: string): JsonValue | undefined {
   const body = text.startsWith(")]}'") ? text.slice(text.indexOf('\n') + 1) : text;
   const first = body.trimStart()[0];

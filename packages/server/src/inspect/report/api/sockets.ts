@@ -46,7 +46,7 @@ const guess = (protocol: Socket['protocol_guess'], confidence: Socket['confidenc
   confidence,
 });
 
-/** What the URL or the handshake names is sure, what messages look like is likely. */
+/** Guesses the protocol: what the URL or the handshake names is sure, what messages look like is likely. */
 function protocolOf(first: Exchange | undefined, subprotocol: string | null, messages: readonly Message[]): ProtocolGuess {
   const url = first?.url.href ?? '';
   if (/[?&]EIO=\d/.test(url)) return guess('socket.io', 'high');

@@ -27,7 +27,7 @@ const isMixed = (text: string): boolean =>
   text.length >= 12 && /\d/.test(text) && /[a-z]/.test(text) && /[A-Z]/.test(text) && !/[.]/.test(text);
 
 export interface Sample {
-  /** Decoded by nothing; without the leading slash. */
+  /** Segments of the path, not decoded, without the leading slash. */
   segments: string[];
   /** What calls with the same answer have in common, such as the keys of the reply. */
   signature: string;
@@ -84,10 +84,10 @@ function signatureOf(branch: Branch): string {
   return signature;
 }
 
-/** Only behind the name of a collection, such as `products`, words are taken for values. */
+/** Names of collections, such as `products`. Words are taken for values only behind them. */
 const collection = /^[a-z][a-z_-]{2,40}s$|^(?:category|tag|user|profile|product|by-[a-z]{1,20})$/i;
 
-/** Bounded: branches are compared once each, by what is remembered of their parent. */
+/** Counts of signatures below a parent, remembered so that branches are compared once each. */
 const groups = new WeakMap<Branch, { size: number; counts: Map<string, number> }>();
 
 function areValues(parent: Branch, segment: string): boolean {

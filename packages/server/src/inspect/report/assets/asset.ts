@@ -7,7 +7,7 @@ export interface Asset {
   type: AssetType;
   /** Bytes on the wire; 0 from a cache. */
   transferBytes: number;
-  /** Decompressed. */
+  /** Bytes after decompression. */
   resourceBytes: number;
   durationMs: number;
   ttfbMs: number | null;
@@ -15,7 +15,7 @@ export interface Asset {
   fromServiceWorker: boolean;
   error: string | null;
   isBlocked: boolean;
-  /** null: the response does not say. */
+  /** Lifetime in a cache; null where the response does not say. */
   cacheTtlSeconds: number | null;
   compression: string | null;
   initiatorUrl: string | null;
@@ -24,7 +24,7 @@ export interface Asset {
 
 export const createAssets = (exchanges: readonly Exchange[]): Asset[] => exchanges.map(toAsset);
 
-/** Longer URLs hold data. */
+/** Maximum length of a URL: longer ones hold data. */
 const urlCharsMax = 2048;
 
 export const urlOf = ({ url }: Exchange): string => url.href.slice(0, urlCharsMax);

@@ -46,7 +46,7 @@ export function findUncached(assets: readonly Asset[]): InspectAssets['uncached'
   return largestFirst(results, ({ transfer_bytes: bytes }) => bytes).slice(0, listMax);
 }
 
-/** Smaller copies are icons and empty files. */
+/** Minimum length of a duplicate: smaller copies are icons and empty files. */
 const duplicateCharsMin = 1000;
 
 export function findDuplicates(assets: readonly Asset[]): InspectAssets['duplicates'] {

@@ -91,7 +91,7 @@ interface Node {
   size: number;
 }
 
-/** What makes the requests, on the left, and the hosts that receive them. */
+/** Draws what makes the requests, on the left, and the hosts that receive them. */
 export function requestGraph({ requests }: InspectAssets): Markup {
   const edges = new Map<string, { from: string; to: string; requests: number }>();
   const sources = new Map<string, Node>();

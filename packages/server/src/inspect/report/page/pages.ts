@@ -7,7 +7,7 @@ export interface ReportPage {
   url: string;
   /** Elements of the rendered page; of an uploaded HAR, those of the response. */
   tree: PageTree;
-  /** null for an uploaded HAR. */
+  /** The page as it was captured; null for an uploaded HAR. */
   snapshot: PageSnapshot | null;
   /** The response that the page came from; null if it was not captured. */
   document: Exchange | null;

@@ -20,7 +20,7 @@ export interface PageElement {
 export const pageTreeLimits = { htmlChars: 8_000_000, elements: 200_000, depth: 512, attributes: 100, attributeChars: 4096 } as const;
 
 const voidElements: ReadonlySet<string> = new Set('area base br col embed hr img input link meta param source track wbr'.split(' '));
-/** What a sibling of the same kind closes in raw HTML. */
+/** Elements that a sibling of the same kind closes in raw HTML. */
 const selfClosing: ReadonlySet<string> = new Set('li option tr td th dt dd p'.split(' '));
 
 export class PageTree {
@@ -66,7 +66,7 @@ class TreeReader {
   readonly #html: string;
   readonly #elements: PageElement[] = [];
   readonly #open: PageElement[] = [];
-  /** How many of each name are open, so that an end tag without a start costs nothing. */
+  /** Number of open elements of each name, so that an end tag without a start costs nothing. */
   readonly #openNames = new Map<string, number>();
   #current: OpenElement | null = null;
   #attributeName = '';

@@ -31,11 +31,11 @@ export class Automaton<T> {
 
   constructor(words: Iterable<Word<T>>) {
     for (const word of words) if (word.text.length >= wordCharsMin) this.#add(word);
-    // In a thread of its own, which nobody waits beside.
+    // It needs no pauses: it runs in a thread of its own, where nobody else waits.
     for (const _ of this.#automaton.link());
   }
 
-  /** How many characters it compares at most; memory is in proportion. */
+  /** Maximum number of characters to compare; memory is in proportion. */
   get size(): number {
     return this.#automaton.size;
   }
@@ -74,7 +74,7 @@ export class Automaton<T> {
     return matches;
   }
 
-  /** Where the first characters of a word may end, not before `from`. */
+  /** The next place, not before `from`, where the first characters of a word may end. */
   #startAfter(text: string, from: number): number {
     const starts = this.#starts;
     const { length } = text;

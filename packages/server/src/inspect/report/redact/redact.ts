@@ -23,7 +23,7 @@ export interface Redacted {
   mask: <T>(value: T) => T;
 }
 
-/** Linear in the capture. The capture itself is left as it is. */
+/** Replaces the secrets in time linear in the capture. The capture itself is left as it is. */
 export function redact(capture: Capture): Redacted {
   const table = new SecretTable();
   const spans: Spans = new Map();
@@ -36,7 +36,7 @@ export function redact(capture: Capture): Redacted {
   return { capture: clean, secrets: table.list(maskText), redactions, mask: (value) => mapStrings(value, maskText) as typeof value };
 }
 
-/** Where secrets stand in texts that are read in the same manner, three numbers each: start, end, id. */
+/** Places of secrets in texts that are read in the same manner, three numbers each: start, end, id. */
 type Spans = Map<string, Map<string, Int32Array>>;
 
 const keyOf = ({ reading, name }: Source): string =>
@@ -154,7 +154,7 @@ function searchedInEscapes(automaton: Automaton<SearchedForm>, text: string): Sp
 
 const isWord = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
 
-/** No letter or digit, or the last one of an escape such as `%22`, `\n` or `\u0022`. */
+/** Whether the character is no letter or digit, or the last one of an escape such as `%22`, `\n` or `\u0022`. */
 function isBoundary(text: string, at: number): boolean {
   if (at < 0 || !isWord(text.charCodeAt(at))) return true;
   return text[at - 2] === '%' || text[at - 1] === '\\' || text.startsWith(String.raw`\u`, at - 5);

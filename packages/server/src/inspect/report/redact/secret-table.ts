@@ -17,7 +17,7 @@ interface Collected {
   placeholder: string;
 }
 
-/** What a word of the automaton stands for. */
+/** The meaning of a word of the automaton. */
 export interface SearchedForm {
   id: number;
   /** A short value is replaced only where no letter or digit touches it. */

@@ -21,7 +21,7 @@ export interface SeenCookie {
 const cookiesMax = 1000;
 const attributesMax = 20;
 
-/** One for each name, domain and path: those of the browser at the end, then those that only responses show. */
+/** One cookie for each name, domain and path: those of the browser at the end, then those that only responses show. */
 export const readCookies = oncePerReport(collectCookies);
 
 function collectCookies(input: ReportInput): SeenCookie[] {

@@ -67,7 +67,7 @@ class Matches {
   }
 }
 
-/** Those of the site's own responses, as those of others are about the others. */
+/** Matches headers of the site's own responses, as those of others are about the others. */
 function matchHeaders({ exchanges }: ReportInput, matches: Matches): void {
   const own = exchanges.filter(
     (exchange) => exchange.isFirstParty && (isDocument(exchange) || /^(?:xhr|fetch)$/.test(exchange.resourceType)),

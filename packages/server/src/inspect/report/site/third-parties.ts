@@ -25,7 +25,7 @@ export function createThirdParties(input: ReportInput): InspectThirdParty[] {
     .slice(0, partiesMax);
 }
 
-/** Longer names are no host names. */
+/** The entity of a host. Names of more than 253 characters are no host names. */
 const entityOf = (hostname: string) => (hostname.length > 253 ? undefined : thirdPartyWeb.getEntity(hostname));
 
 /** Times of scripts by host; null where no page was measured. */
