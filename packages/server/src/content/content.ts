@@ -135,7 +135,7 @@ function isSelector(selector: string): boolean {
   // A combinator of this parser only, and not of CSS.
   if (selector.replace(/"[^"]*"|'[^']*'/g, '').includes('<')) return false;
   try {
-    // With find: `probe(text)` creates elements from text that looks like markup.
+    // `find` is needed: `probe(text)` creates elements from text that looks like markup.
     probe.root().find(selector);
     return true;
   } catch {

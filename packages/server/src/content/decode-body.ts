@@ -29,7 +29,7 @@ export async function decodeBody(bytes: Buffer, contentType: string | null): Pro
   if (declared === 'replacement') return { text: bytes.length > 0 ? '\ufffd' : '', encoding: declared };
   if (declared === null || declared === 'utf-8')
     return decode(bytes, !valid && isMostlyNotUtf8(bytes) ? section('decode', () => guessEncoding(bytes)) : 'utf-8');
-  // Of a document browsers read x-user-defined as windows-1252; of a header, as characters that mean nothing.
+  // Browsers read x-user-defined as windows-1252 if a document declares it; if a header does, as characters that mean nothing.
   const encoding = declared === 'x-user-defined' ? 'windows-1252' : declared;
   return decode(bytes, valid && oneByteEncodings.test(encoding) && !isAscii(bytes) ? 'utf-8' : encoding);
 }

@@ -35,7 +35,7 @@ class FieldReader {
   }
 
   read(name: string, field: ExtractField): unknown {
-    // With find: `$(text)` creates elements from text that looks like markup.
+    // `find` is needed: `$(text)` creates elements from text that looks like markup.
     const matches = this.#$.root().find(field.selector).toArray();
     if (field.list !== true) return matches[0] ? this.#value(name, field, matches[0]) : null;
     if (matches.length > listMax) this.#warnings.add(`extract_cut:${name}`);

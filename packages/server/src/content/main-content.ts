@@ -24,7 +24,7 @@ import { PageText } from './text-stats.ts';
 /** Readability's work grows with the square of these. A larger page is taken whole, without its landmarks. */
 const elementsMax = 15_000;
 const depthMax = 128;
-/** On a page with less text, all but its landmarks is content: Readability compares paragraphs, and here are too few. */
+/** Minimum text for Readability, which compares paragraphs. A shorter page has too few: all but its landmarks is content. */
 const shortChars = 500;
 /** The limit of `shortChars` for scripts that write a word with one or two characters. */
 const shortDenseChars = 200;

@@ -14,7 +14,7 @@ const cellCharsMax = 10_000;
 export function readTables($: CheerioAPI, warnings: Warnings): Table[] {
   const limits = { rows: rowsMax, cells: cellsMax };
   const tables: Table[] = [];
-  // From last to first, so that an inner table is read and removed before the text of the outer one.
+  // Tables are read from last to first, so that an inner table is read and removed before the text of the outer one.
   const elements = elementsNamed($, 'table');
   if (elements.length > tablesMax) warnings.add('tables_cut');
   for (const element of elements.slice(0, tablesMax).toReversed()) {

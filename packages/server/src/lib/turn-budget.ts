@@ -76,7 +76,7 @@ export class SliceSize {
   next<T>(work: (size: number) => T): T {
     const startedMs = performance.now();
     const result = work(this.#size);
-    // At most twice as much the next time: a part may have been an easy one.
+    // The next part is at most twice as large: this one may have been an easy one.
     const factor = Math.min(2, this.#ms / Math.max(performance.now() - startedMs, this.#ms / 2));
     this.#size = Math.round(Math.min(this.#bounds.max, Math.max(this.#bounds.min, this.#size * factor)));
     return result;

@@ -117,7 +117,7 @@ class JsonReading {
         this.#string(start, at);
       }
     }
-    // In JSON that is cut, these objects are still open.
+    // These objects and arrays are still open in JSON that is cut.
     for (const frame of [...this.#frames, this.#frame]) this.#flush(frame);
   }
 

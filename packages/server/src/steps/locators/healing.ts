@@ -164,7 +164,7 @@ export class StepHealing implements Healing {
   }
 
   /**
-   * Of the selectors that the element's fingerprint gives, those that find one element. Whether a role and a name do
+   * The selectors that find one element, of those that the element's fingerprint gives. Whether a role and a name do
    * is in the fingerprint: the browser's own search takes seconds in a large page.
    */
   async #uniqueSelectors(fingerprint: Fingerprint, locate: Locate): Promise<Selector[]> {
