@@ -13,7 +13,7 @@ export interface PageInfo {
   contentType: string | null;
   /** When empty, the title of the HTML is used. */
   title: string;
-  /** Only the first 256 KiB are read. */
+  /** HTML of the page, of which only the first 256 KiB are read. */
   html: string;
   /** Characters that a visitor sees; null without a browser. */
   visibleTextLength: number | null;

@@ -21,7 +21,7 @@ export interface ElementMark {
   value: RegExp;
   /** Literal text in the tag's source, which makes the search fast. */
   needle: string;
-  /** The same for the probe script. */
+  /** CSS selector of the element, for the probe script. */
   css?: string;
 }
 

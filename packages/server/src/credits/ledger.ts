@@ -36,7 +36,7 @@ export interface Release {
   kind: 'release';
   opId: string;
   owner: string;
-  /** Only the hold created then: it may have been voided and created again meanwhile. Absent: only one of this worker. */
+  /** Restricts it to the hold created then: it may have been voided and created again. Absent: to one of this worker. */
   createdAt?: Date;
 }
 
@@ -351,7 +351,7 @@ export class InsufficientCreditsError extends ServiceError {
     this.#describe = describe;
   }
 
-  /** The same with the balance that the owner reads, which lacks what is used and not charged yet. */
+  /** This error with the balance that the owner reads, which lacks what is used and not charged yet. */
   withBalance(balance: number): InsufficientCreditsError {
     return new InsufficientCreditsError({ ...this.#wallet, balance }, this.#amount, this.#describe);
   }

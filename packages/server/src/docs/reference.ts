@@ -6,7 +6,7 @@ import { html } from '../http/html.ts';
 import type { Http } from '../http/server.ts';
 import { barOf, headOf } from './page.ts';
 
-/** Only resources of this service, no inline scripts or styles. Swagger UI draws its icons from `data:` URLs. */
+/** Content security policy: only resources of this service, no inline code. Swagger UI draws its icons from `data:` URLs. */
 const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";

@@ -77,7 +77,7 @@ export interface ListedMachine {
   readyAt: Date | null;
   runtime: string | null;
   outdated: boolean;
-  /** Its worker is lost. */
+  /** Whether its worker is lost. */
   isLost: boolean;
 }
 

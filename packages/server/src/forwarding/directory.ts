@@ -43,7 +43,7 @@ export class Directory {
     this.#silentListeners.push(listener);
   }
 
-  /** Where to reach a worker; undefined where it has no listener or no recent heartbeat, or has just started. @throws ServiceError store_unavailable */
+  /** Address of a worker; undefined if it has no listener or recent heartbeat, or just started. @throws ServiceError store_unavailable */
   async addressOf(workerId: string): Promise<string | undefined> {
     const known = this.#addresses.get(workerId);
     if (known !== undefined || performance.now() - this.#readAtMs < rereadMs) return known;
@@ -51,7 +51,7 @@ export class Directory {
     return this.#addresses.get(workerId);
   }
 
-  /** The same of a worker that runs what is asked for: one that has just started is waited for. @throws ServiceError store_unavailable */
+  /** Address of a worker that runs what is asked for: one that has just started is waited for. @throws ServiceError store_unavailable */
   async currentAddressOf(workerId: string): Promise<string | undefined> {
     const readMsAgo = performance.now() - this.#readAtMs;
     if (!this.#addresses.has(workerId) && readMsAgo < rereadMs) await sleep(Math.ceil(rereadMs - readMsAgo));
@@ -61,7 +61,7 @@ export class Directory {
     return this.#addresses.get(workerId);
   }
 
-  /** The same where nobody listens at `refused`: another address, as soon as the worker's row has one. @throws ServiceError store_unavailable */
+  /** Another address of a worker where nobody listens at `refused`, once its row has one. @throws ServiceError store_unavailable */
   async rereadAddressOf(workerId: string, refused: string): Promise<string | undefined> {
     // What is being read may be older.
     await this.#reading;

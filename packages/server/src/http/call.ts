@@ -124,7 +124,7 @@ export interface Upgrade {
    * `sessionId`: whose memory it counts as, where the path names no session.
    */
   accept: (options?: { messageBytesMax?: number; sessionId?: string }) => Promise<WebSocket>;
-  /** The same as a byte stream of binary messages, with back-pressure. */
+  /** Completes the handshake as `accept` does, with a byte stream of binary messages that has back-pressure. */
   acceptStream: (options?: { messageBytesMax?: number }) => Promise<{ socket: WebSocket; stream: Duplex }>;
   /** False, and the socket closed with 4009, when the client, its session or all clients leave too much unread. */
   hasRoom: (socket: WebSocket) => boolean;

@@ -19,7 +19,7 @@ export function toErrorResponse(thrown: unknown, requestId: string): HttpRespons
   return { status: error.status, headers: errorHeaders(error), body: JSON.stringify(errorBody(error, requestId)) };
 }
 
-/** The same as an HTML page. */
+/** Converts an error to an HTML page. */
 export function toErrorPage(thrown: unknown, errorPage: ErrorPage): HttpResponse {
   if (thrown instanceof ValidationError)
     return { status: 422, headers: { ...retryHeaders({ retryable: false }), ...errorPageHeaders }, body: errorPage(422, malformedLink) };
@@ -90,7 +90,7 @@ const challenges: Partial<Record<ErrorCode, string>> = {
   missing_view_token: 'ViewToken realm="berth", query="token"',
 };
 
-/** The same as `error.retryable` of the body, for clients that read headers. */
+/** Headers that say what `error.retryable` of the body says, for clients that read headers. */
 function retryHeaders({
   retryable,
   retryAfterSeconds,

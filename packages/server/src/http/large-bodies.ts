@@ -69,7 +69,7 @@ export class LargeBodies {
     return result.ok ? { ok: true, value: await fromPieces(result.pieces) } : result;
   }
 
-  /** The same of a form with a file; `bytes` stand for it. @throws ServiceError rate_limited, body_too_large */
+  /** Parses a form with a file; `bytes` stand for it. @throws ServiceError rate_limited, body_too_large */
   async parseForm(endpoint: Endpoint, exchange: Exchange, form: Buffer): Promise<{ body: Parsed; bytes: Buffer }> {
     const formType = exchange.request.headers['content-type'] ?? '';
     if (form.length <= smallBodyBytesMax || !inContract.has(endpoint)) {

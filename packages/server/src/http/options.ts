@@ -93,7 +93,7 @@ export interface Asset {
   headers: Record<string, string>;
   /** `origin` is the service's, as the caller sees it. */
   load: (origin: string) => Promise<Buffer | string> | Buffer | string;
-  /** The same bytes, compressed by the build. */
+  /** The bytes of the file, compressed by the build. */
   encodings?: Encodings;
   /** A text that is compressed when it is first asked for, and has an ETag. Only where it contains no secret. */
   isCompressed?: boolean;
@@ -108,7 +108,7 @@ export interface Http extends Routes {
   listen(port: BoundPort): Promise<void>;
   /** Serves a request that another worker has admitted. It is neither authenticated nor counted again, and goes no further. */
   receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void;
-  /** The same for a WebSocket. */
+  /** Serves a WebSocket that another worker has admitted, as `receive` serves a request. */
   receiveUpgrade(request: IncomingMessage, upgrade: { socket: Duplex; head: Buffer }, call: ForwardedCall): void;
   /**
    * Stops accepting connections, waits up to `graceMs` for running requests,

@@ -17,7 +17,7 @@ export const defaultSocketLimits: SocketLimits = {
   unfinished: { session: 128 * mebibyte, worker: 512 * mebibyte },
 };
 
-/** Smaller amounts start no sum over all sockets; they count in it. */
+/** Share of a limit below which an amount starts no sum over all sockets; it counts in the sum. */
 const ignoredShare = 1 / 128;
 
 /** An open WebSocket, as far as it is counted. */

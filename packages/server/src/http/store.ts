@@ -191,7 +191,7 @@ async function deleteUntouched(store: Store, claim: KeyClaim): Promise<void> {
     .execute();
 }
 
-/** Its length is that of its JSON in the row, apart from some names. */
+/** Length of a response's JSON in its row, apart from some names. */
 export const lengthOf = ({ headers, body }: StoredResponse): number => JSON.stringify(headers).length + (body?.length ?? 0);
 
 /** Joined, not parsed: a reply may have megabytes. */

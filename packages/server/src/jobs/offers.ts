@@ -25,7 +25,7 @@ export interface Offers {
 }
 
 const queue = 'jobs';
-/** Its own schema, which pg-boss migrates under a lock of its own. */
+/** Schema of the queue, which pg-boss migrates under a lock of its own. */
 const schema = 'berth_jobs';
 /** Maximum connections for statements, beside the one that listens. */
 const connectionsMax = 2;

@@ -248,7 +248,7 @@ export class Runs {
     this.#moving?.offers.setOpen(this.#hasRoom);
   }
 
-  /** Its start could not be written, and another worker may start it: it waits for the next reconciliation. */
+  /** Queues a job whose start could not be written and that another worker may start. It waits for the next reconciliation. */
   #requeue(job: LiveJob): void {
     this.#slots.delete(job);
     job.started = null;

@@ -192,7 +192,7 @@ export async function listConnectTokens(tables: Tables, owner: string): Promise<
   return rows.map(toConnectToken);
 }
 
-/** Only tokens of this owner. Returns the ids of those that existed. */
+/** Deletes tokens of this owner only. Returns the ids of those that existed. */
 export async function deleteConnectTokens(tx: Tables, tokenIds: string[], owner: string): Promise<string[]> {
   if (tokenIds.length === 0) return [];
   const rows = await own(tx)

@@ -45,7 +45,7 @@ const clockToleranceSeconds = 30;
 const accessTypes = new Set(['jwt', 'at+jwt']);
 /** Claims of ID and logout tokens, which must not grant access. */
 const foreignClaims = ['nonce', 'at_hash', 'c_hash', 's_hash', 'events'];
-/** The same by claim, for providers that set no `typ` header. */
+/** Values of the claims `token_use` and `typ` that must not grant access, for providers that set no `typ` header. */
 const foreignUses = new Set(['id', 'refresh', 'logout']);
 
 /** @throws ServiceError invalid_login_token, or what `findKey` throws */

@@ -55,7 +55,7 @@ const ownersMax = 10_000;
 /** Reservations that nothing waits for are stored together after this time: the other workers' rows are older than that. */
 const storeMs = 100;
 
-/** What a choice is made by. */
+/** Rooms and sessions that a choice is made by. */
 interface View {
   rooms: Room[];
   /** Live sessions of the owner by worker; empty for work that is no session. */

@@ -23,7 +23,7 @@ export function domainOf(reported: string): string {
   return cutText(getDomain(host, { allowPrivateDomains: true }) ?? host, hostCharsMax);
 }
 
-/** The same for a host name or IP address. */
+/** The site of a host name or IP address. */
 export const domainOfHost = (host: string): string => domainOf(`http://${host}/`) || domainOf(`http://[${host}]/`);
 
 /** Removes credentials, query and fragment, which may hold secrets. */

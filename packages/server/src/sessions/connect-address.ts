@@ -7,7 +7,7 @@ import { mayDrive, toCdpUrl } from './cdp-connections.ts';
 import type { LiveSession } from './live.ts';
 import type { Sessions } from './sessions.ts';
 
-/** Where a client asks, and with which connect token in its URL; null for credentials in headers. */
+/** Address that a client asks, and the connect token in its URL; null for credentials in headers. */
 interface Requested {
   origin: string;
   token: string | null;

@@ -62,7 +62,7 @@ export class LiveSession {
   readonly downloadLimit: DownloadLimit;
   readonly uploads: UploadedFiles;
   readonly captcha: CaptchaWatch;
-  /** Those that a profile is saved of. */
+  /** Origins that a profile is saved of. */
   readonly visited = new VisitedOrigins();
   /** Aborted when the session ends. */
   readonly abort = new AbortController();
@@ -121,7 +121,7 @@ export class LiveSession {
     if (this.#stoppedMs !== null) route.close();
   }
 
-  /** Its files are deleted. */
+  /** Closes the disk accounts when its files are deleted. */
   closeDisk(): void {
     this.disk.uploads.close();
     this.disk.downloads.close();
@@ -172,7 +172,7 @@ export class LiveSession {
     return this.drainsAt && this.drainsAt < expiresAt ? this.drainsAt : expiresAt;
   }
 
-  /** Its ends may have moved, so they are announced again. */
+  /** Lets its ends be announced again, as they may have moved. */
   onTimersChanged(): void {
     this.#announced.clear();
   }

@@ -37,7 +37,7 @@ export class Connections implements PostgresPool {
   readonly #clients = new WeakMap<PoolClient, PostgresPoolClient>();
   /** Names of prepared statements, by their text. */
   readonly #names = new Map<string, string>();
-  /** How often all statements were given new names. */
+  /** Number of times that all statements were given new names. */
   #renamed = 0;
   readonly #isPooled: boolean;
   observer: StoreObserver | null = null;

@@ -47,7 +47,7 @@ export interface Store extends Tables {
 interface StoreOptions {
   /** A PostgreSQL server, shared by a fleet; `null` for the embedded one. */
   databaseUrl: string | null;
-  /** The same server where `databaseUrl` is a pooler in transaction mode. */
+  /** URL of the server itself where `databaseUrl` is a pooler in transaction mode. */
   directUrl?: string | null;
   /** An absolute path: the embedded database is in its `postgres` directory. */
   dataDir: string;

@@ -20,7 +20,7 @@ import { openStore, type Store } from './store.ts';
 
 export const testDatabaseVariable = 'BERTH_TEST_DATABASE_URL';
 
-/** Read here and not in config.ts, because it is for tests only. */
+/** URL of a shared server. It is read here and not in config.ts, because it is for tests only. */
 const sharedServerUrl = (): string | undefined => process.env[testDatabaseVariable];
 
 export interface TestServer {

@@ -55,7 +55,7 @@ function ffmpegCommand({ ffmpegPath, jailed, uid, folder }: FfmpegCommandOptions
   return { program: 'bwrap', args: [...jail(folder, own), '--', ...inner], cwd: '/' };
 }
 
-/** Read-only programs and libraries, one writable folder, no network, no view of other processes. */
+/** Jail with read-only programs and libraries, one writable folder, no network, and no view of other processes. */
 function jail(folder: string, own: string[]): string[] {
   const devices = ['null', 'urandom'].flatMap((name) => ['--dev-bind', `/dev/${name}`, `/dev/${name}`]);
   return [
