@@ -32,7 +32,7 @@ const accepted: Readonly<Record<string, string>> = {
 export interface Regex {
   path: string;
   line: number;
-  /** As it stands in the code, on one line. */
+  /** The expression as it stands in the code, on one line. */
   text: string;
   /** null: it is put together while the code runs. */
   source: string | null;

@@ -11,11 +11,11 @@ const lineCharsMax = 400;
 const linesMax = 40;
 /** More failing tests than this share a cause: the others are named only. */
 const detailsMax = 15;
-/** Of a command that failed without a report: it was ended, or crashed. */
+/** Lines shown from the end of a command that failed without a report: it was ended, or crashed. */
 const tailLines = 60;
 
 const heading = '✖ failing tests:';
-/** Of a test whose suite failed, and of a suite whose test failed: the other report says why. */
+/** Errors of a test whose suite failed, and of a suite whose test failed: the other report says why. */
 const consequences = /^  (?:'test did not finish before its parent and was cancelled'|'\d+ subtests? failed')$/m;
 
 export function describeFailures(outcomes: readonly TestOutput[]): string {

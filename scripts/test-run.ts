@@ -13,7 +13,7 @@ export interface Step {
   lanes?: number;
   /** Undefined takes a variable away. */
   env?: Record<string, string | undefined>;
-  /** After that a command is ended and has failed. */
+  /** Time after which a command is ended and has failed. */
   timeoutMs?: number;
   /** The test files that the commands run. */
   files?: string[];
@@ -68,7 +68,7 @@ export class TestRun {
     for (const child of this.#children) end(child);
   }
 
-  /** Of each file that has run. */
+  /** Duration of each file that has run. */
   get durationsMs(): ReadonlyMap<string, number> {
     return this.#durationsMs;
   }
@@ -100,7 +100,7 @@ export class TestRun {
   async #step(step: Step): Promise<void> {
     const { name, commands, lanes = 1 } = step;
     if (commands.length === 0) return console.log(`--   ${name}: none`);
-    // In a log the line of its end is enough.
+    // A log needs only the line of its end.
     if (process.stdout.isTTY) console.log(`...  ${name}`);
     const startedMs = performance.now();
     const outcomes: Outcome[] = [];

@@ -14,9 +14,9 @@ import { TestRun, type Step } from './test-run.ts';
 import { TestTimes } from './test-times.ts';
 import { clockSlowness } from '../tests/yardstick.ts';
 
-/** With it, tests that are marked `nightly` are skipped. */
+/** Variable with which tests that are marked `nightly` are skipped. */
 const sampleVariable = 'BERTH_TEST_SAMPLE';
-/** How many times slower than usual this machine is. */
+/** Variable that says how many times slower than usual this machine is. */
 const slownessVariable = 'BERTH_TEST_SLOWNESS';
 const root = resolve(import.meta.dirname, '..');
 const bin = resolve(root, 'node_modules/.bin');
@@ -28,12 +28,12 @@ const slowness = Math.min(4, clockSlowness());
 const testTimeoutMs = 120_000 * slowness;
 /** Files that one process runs: enough to share what they import, which takes as long as ten of them; few enough to be spread over lanes. */
 const batchSize = 60;
-/** Of files that start browsers. */
+/** Files that one process runs where they start browsers: end-to-end tests, and unit tests (also those with processes). */
 const smallBatchSize = 3;
 const browserBatchSize = 10;
 /** A process takes two minutes at most; one that takes this long is held open by what a file left behind. */
 const fileTimeoutMs = 600_000 * slowness;
-/** For two cores, as all of it waits at times: for files, for browsers, for the timeouts that a test proves. */
+/** Lanes for two cores, as every process waits at times: for files, for browsers, for the timeouts that a test proves. */
 const lanes = 4;
 /** Static checks compute with several threads, and take memory. */
 const staticLanes = 3;
@@ -69,9 +69,9 @@ const serialUnitTests = filesOf(
   'packages/server/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
 );
-/** They compare the processor time of turns with a yardstick: beside what waits, not beside what computes. */
+/** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
 const turnTests = filesOf('packages/server/src/hostile-{text,values}.test.ts');
-/** Of folders whose other tests need a process of their own: these only calculate. */
+/** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
 const plainUnitTests = filesOf(
   'packages/server/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
   'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
@@ -156,7 +156,7 @@ const slowTests = (): Step[] => [
   isolated('browsers and fuzz', times.longestFirst([...longBrowserTests, ...fuzzTests]), lanes),
   batched('browsers', [...shortBrowserTests, ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
 ];
-/** What waits runs beside what computes, and the lanes are idle once, at the end. */
+/** Steps of a check. Tests that wait run beside tests that compute, and the lanes are idle once, at the end. */
 const checkSteps = (): Step[] => [
   together('unit and API tests', ...quickTests()),
   isolated('unit tests, one at a time', serialUnitTests, 1),
@@ -174,7 +174,7 @@ const onImages = { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir };
 const machineImage: Step = { name: 'machine image', commands: [[node, 'images/image.ts']], env: onImages };
 /** Services that start at the same time would build the same templates. */
 const machineTemplates: Step = { name: 'machine templates', commands: [[node, 'packages/server/src/template-main.ts']], env: onImages };
-/** They boot machines of their own, without templates. */
+/** Tests that boot machines of their own, without templates. */
 const imageTests = filesOf('{images,packages/server/src/runtime/qemu/kvm}/*.microvm.ts');
 const machineTests = [
   'tests/microvm/story.microvm.ts',
@@ -199,7 +199,7 @@ const nightlySteps = (): Step[] => [
     1,
   ),
 ];
-/** Their promises are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
+/** Tests of promises that are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
 const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'];
 
 /** The service and its tools know no variables of tests, and refuse to start with one. */
@@ -210,13 +210,13 @@ function withoutTestVariables(): Record<string, undefined> {
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
-/** In this order, the longest first. An emulated machine computes with one processor most of the time: two files at once. */
+/** Runs files on machines in this order, the longest first. An emulated machine mostly uses one processor: two files at once. */
 function onMachines(name: string, files: string[], atOnce: number): Step {
   const env = { BERTH_IMAGES_DIR: imagesDir, BERTH_TEST_RUNTIME: 'qemu' };
   return { ...isolated(name, [...new Set(files)], atOnce, machineTimeouts.testMs), env, timeoutMs: machineTimeouts.stepMs };
 }
 
-/** Each file in a process of its own. */
+/** Runs each file in a process of its own. */
 function isolated(name: string, files: string[], atOnce: number, testMs = testTimeoutMs): Step {
   const commands = files.map((file) => [...runner(testMs), 'scripts/test-batch.ts', file]);
   const rerun = (some: string[]): string[] => [...runner(testMs), '--test', '--test-concurrency=1', ...some];
@@ -240,7 +240,7 @@ function together(name: string, ...steps: readonly Step[]): Step {
   };
 }
 
-/** Many files in one process, several such processes side by side. */
+/** Runs many files in one process, several such processes side by side. */
 function batched(name: string, files: string[], atOnce: number, size = batchSize): Step {
   const count = atOnce * Math.ceil(files.length / size / atOnce);
   const ordered = times.longestFirst(files);
