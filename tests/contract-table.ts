@@ -87,7 +87,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   pinOwner: { worker_id: 'wrk_000000000000000000000000' },
 };
 
-/** For endpoints with required query parameters. */
+/** Valid queries of the endpoints with required query parameters. */
 const goodQueries: Record<string, Record<string, string>> = {
   getSiteHealth: { owner: 'local' },
   getStrategies: { owner: 'local', domain: 'site.test' },

@@ -9,7 +9,7 @@ export interface RecordedRequest {
   path: string;
   headers: IncomingMessage['headers'];
   body: string;
-  /** On this process's monotonic clock. */
+  /** Time of the request on this process's monotonic clock. */
   atMs: number;
 }
 

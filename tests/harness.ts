@@ -25,7 +25,7 @@ export interface TestApp {
   runtime: FakeRuntime;
   url: string;
   dataDir: string;
-  /** For a second connection to the same database. */
+  /** Address for a second connection to the same database. */
   databaseUrl: string;
   /** The key of the owner `local`. */
   key: string;

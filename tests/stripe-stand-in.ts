@@ -111,9 +111,9 @@ export class StripeStandIn {
   readonly #options: Required<StandInOptions>;
   readonly #sessions = new Map<string, CheckoutSession>();
   readonly #subscriptions = new Map<string, Subscription>();
-  /** By the id of a portal session. */
+  /** Portal sessions by id. */
   readonly #portals = new Map<string, { customer: string; returnUrl: string }>();
-  /** By idempotency key. */
+  /** Requests and their replies by idempotency key. */
   readonly #answered = new Map<string, { request: string; reply: Reply }>();
   readonly #breakdowns: Breakdown[] = [];
   readonly #api: Record<string, Handler> = {

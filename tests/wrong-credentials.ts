@@ -13,7 +13,7 @@ export interface InvalidCredential {
   code: ErrorCode;
   headers: Headers;
   query?: string;
-  /** For tokens in the path. */
+  /** Path parameters, for tokens in the path. */
   params?: Record<string, string>;
 }
 
@@ -38,7 +38,7 @@ export interface ValidCredentials {
   revokedViewToken: string;
   viewCookie: string;
   otherViewCookie: string;
-  /** By their defect, see {@link wrongLogins}. */
+  /** Invalid logins by their defect, see {@link wrongLogins}. */
   logins: Record<string, string>;
 }
 

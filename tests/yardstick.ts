@@ -49,7 +49,7 @@ export async function yardsticksOf(work: () => unknown): Promise<number> {
 
 /** A yardstick by the clock on two idle cores. A machine on which it takes longer gets as much more time. */
 const idleClockMs = 10;
-/** By the clock it is timed for so long: a processor that has a share stands still for a tenth of a second at a time. */
+/** Time for which a yardstick is taken by the clock: a shared processor stands still for a tenth of a second at a time. */
 const clockSampleMs = 1000;
 
 /** How many times slower this machine is now, by the clock, than two idle cores; 1 for a faster one. Takes a second. */
@@ -68,7 +68,7 @@ export function assertPrompt(sinceMs: number, ms: number, what?: string): void {
   assertShort(performance.now() - sinceMs, ms, what);
 }
 
-/** The same of what has taken so long. */
+/** Asserts that a duration is no timeout: it is less than `ms`, or a slower machine explains the rest. */
 export function assertShort(tookMs: number, ms: number, what = 'it took as long as a timeout'): void {
   if (tookMs < ms) return;
   const slowness = clockSlowness();

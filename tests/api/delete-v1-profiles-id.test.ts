@@ -12,7 +12,7 @@ after(() => served.close());
 const start = async (name: string, save_changes: boolean, key = served.key): Promise<string> =>
   (await served.call(createSession, { key, body: { profile: { name, save_changes } } })).body.session_id;
 const remove = (profile_id: string) => served.call(deleteProfile, { params: { profile_id } });
-/** Of a session that has ended. */
+/** Returns the id of the saved profile of a session that has ended. */
 async function saved(name: string, key = served.key): Promise<string> {
   const session_id = await start(name, true, key);
   await served.call(endSession, { key, params: { session_id } });

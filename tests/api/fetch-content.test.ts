@@ -20,7 +20,7 @@ const article = `<p>${'The harbour office keeps a ledger for every quay. '.repea
 const page = (body: string): string =>
   `<!doctype html><html lang="en"><head><title>Tides &amp; times</title></head><body>${body}</body></html>`;
 
-/** Without a browser. */
+/** Fetches a page without a browser. */
 async function plainly(url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> {
   const reply = await served.call(fetchPage, { body: { url, mode: 'http', ...body } });
   assert.equal(reply.status, 200, reply.text);

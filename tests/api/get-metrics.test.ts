@@ -17,7 +17,7 @@ async function valueOf(served: TestApp, headers: Record<string, string>, series:
 }
 
 let served: TestApp;
-/** With a metrics token configured. */
+/** A service with a metrics token configured. */
 let guarded: TestApp;
 before(async () => {
   served = await startApp();
@@ -50,7 +50,7 @@ describe('200', () => {
       'nodejs_eventloop_lag_p99_seconds',
     ])
       assert.ok(parsed.has(name), name);
-    // Without a metrics token the admin key is required.
+    // A service without a metrics token requires the admin key.
     await assertRefused(served, {}, 'missing_admin_key');
     await assertRefused(served, bearer(token), 'missing_admin_key');
     await assertRefused(served, { 'x-admin-key': 'wrong' }, 'invalid_admin_key');

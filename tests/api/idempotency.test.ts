@@ -59,7 +59,7 @@ async function requestFor(endpoint: Endpoint): Promise<Request<Endpoint>> {
 
 /** Everything that a second execution would add to. */
 async function effects(): Promise<unknown[]> {
-  // What an inspection or a fetch has ended goes a moment after its reply.
+  // A machine that an inspection or a fetch has ended exits a moment after its reply.
   const { live } = await machinesLeft(served);
   const actions = served.app.sessions.live.get(sessionId)?.meter.totals().actions;
   const [keys, credits, audit] = await Promise.all([
@@ -173,6 +173,6 @@ describe('a key', () => {
   });
 });
 
-/** Without the secrets that only the first response contains. */
+/** Replaces by null the secrets that only the first response contains. */
 const withoutSecrets = ({ secretReplyFields = [] }: Endpoint, body: unknown): unknown =>
   typeof body === 'object' && body !== null ? { ...body, ...Object.fromEntries(secretReplyFields.map((name) => [name, null])) } : body;

@@ -100,7 +100,7 @@ const aConnectToken = inParams(async (_, { key }) => {
   return { token_id, token: token ?? '' };
 });
 
-/** That a session has saved. */
+/** A profile that a session has saved. */
 const aProfile = inParams(async (_, { key }) => {
   const name = newId('pro').slice(4);
   const { session_id } = await served.create({ profile: { name, save_changes: true } }, { key });
@@ -111,7 +111,7 @@ const aProfile = inParams(async (_, { key }) => {
   return { profile_id: name };
 });
 
-/** Of another region, so that nothing is placed on it. */
+/** A worker of another region, so that nothing is placed on it. */
 const anotherWorker = inParams(async () => {
   const workerId = newId('wrk');
   await beat(served.app.fleet.deps.store, { workerId, region: 'elsewhere' });
@@ -341,7 +341,7 @@ async function refusedBy(app: MeteredApp, endpoint: Endpoint, code: ErrorCode, r
 
 const sessionOf = async (app: MeteredApp, { key }: Owner, body = {}): Promise<string> => (await app.create(body, { key })).session_id;
 
-/** Of a session in which every call can cost something, a rotation too. */
+/** Options of a session in which every call can cost something, a rotation too. */
 const withProxies = () => ({ proxy: { type: 'rotating', servers: [site.url, site.url] } });
 
 const nextMonth = (): string => {

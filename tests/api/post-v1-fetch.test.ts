@@ -39,7 +39,7 @@ async function fetched(body: Record<string, unknown>, request: { key?: string } 
 /** An empty page of the fake browser. */
 const emptyPage = 'http://status-204.test/';
 
-/** Without a browser. */
+/** Fetches a page without a browser. */
 const plainly = (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => fetched({ url, mode: 'http', ...body });
 const withBrowser = (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => fetched({ url, ...body });
 

@@ -49,7 +49,7 @@ async function endSaved(session_id: string): Promise<void> {
   await end(session_id);
   await eventually('the profile is saved', async () => (await profileOf(session_id))?.save_status === 'saved');
 }
-/** Of a session that visited a site. */
+/** Returns the saved profile of a session that visited a site. */
 async function saved(name: string, key = served.key): Promise<ProfileResponse> {
   const { session_id } = await served.create(saving(name), { key });
   await served.call(navigate, { key, params: { session_id }, body: { url: site } });

@@ -41,7 +41,7 @@ describe('steps in a real shop', () => {
   let site: Site;
   let service: Service;
   let client: Client;
-  /** Of the tests that need no fresh browser: a start takes longer than most of them. It has answered the consent dialog. */
+  /** Session of the tests that need no fresh browser: a start takes longer than most. It has answered the consent dialog. */
   let shared: Params;
   before(async () => {
     [shop, site] = await Promise.all([startShop(), startSite({ pages: greedyPages })]);

@@ -19,7 +19,7 @@ export interface CrashResult {
   account: Account;
 }
 
-/** Of the owner's two sessions, one navigates to an endless page, and the other takes screenshots. */
+/** Kills the service while one of the owner's two sessions navigates to an endless page and the other takes screenshots. */
 export async function killDuringCalls(fixture: BillingFixture, owner: Owner, [first = '', second = '']: string[]): Promise<CrashResult> {
   const { client } = owner;
   const url = fixture.site.page(pageBytes, { isEndless: true });

@@ -9,7 +9,7 @@ import { assertShort } from '../yardstick.ts';
 
 const challenge = (script: string) => page('Just a moment...', `<div id="challenge-running">Checking.</div><script>${script}</script>`);
 
-/** So long after the challenge is shown that a busy machine has looked at it by then, and within the time that the service waits. */
+/** Time for which the challenge is shown: a busy machine has looked at it by then, and the service still waits. */
 const passesAfterMs = 2500;
 /** The service looks at a challenge again after this time. */
 const pollMs = 500;
@@ -106,7 +106,7 @@ describe('block detection of a navigation', () => {
   it('works when the page is unresponsive', async () => {
     const done = await go('/spins');
     assert.deepEqual([done.status_code, done.block, done.warnings], [200, null, []]);
-    // Without limits of its own, each question to the page would take the navigation's thirty seconds.
+    // Each question to the page has a limit of its own: else it would take the navigation's thirty seconds.
     assertShort(done.duration_ms, 15_000);
   });
 });

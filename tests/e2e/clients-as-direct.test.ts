@@ -323,7 +323,7 @@ describe('clients see a session as a plain browser', { timeout: 480_000 }, () =>
   let sites: Awaited<ReturnType<typeof startSites>>;
   let plain: Plain;
   let service: Service;
-  /** Of all scripts that run twice, as the plain browser is. */
+  /** Address of the session that all scripts which run twice share, as they share the plain browser. */
   let endpoint = '';
   before(async () => {
     sites = await startSites();

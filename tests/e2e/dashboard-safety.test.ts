@@ -69,7 +69,7 @@ async function furnish(): Promise<string> {
 }
 
 const lists = join(import.meta.dirname, '../../packages/web/src/dashboard/pages/*/*.ts');
-/** From the lists of pages: the rest of them is for browsers. */
+/** Paths of all pages, read from the files that list them: the rest of those files is for browsers. */
 const paths = globSync(lists).flatMap((file) =>
   [...readFileSync(file, 'utf8').matchAll(/\bpath: '(\/[^']*)', title:|\bpath: '(\/[^']*)',\n/g)].map(
     ([, one, other]) => one ?? other ?? '',

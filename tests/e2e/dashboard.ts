@@ -25,9 +25,9 @@ const signInFields: Record<CredentialKind, string> = { key: 'API key', login: 'L
 /** One browser and one service for all tests of a file. */
 export class DashboardTest {
   readonly served: Served;
-  /** With simulated machines; undefined with real ones. */
+  /** The service with simulated machines; undefined with real ones. */
   readonly app: TestApp | undefined;
-  /** With real machines. */
+  /** The service with real machines; undefined with simulated ones. */
   readonly service: Service | undefined;
   readonly #browser: ViewerBrowser;
 
@@ -40,13 +40,13 @@ export class DashboardTest {
     else throw new Error('a dashboard needs a service');
   }
 
-  /** With the simulated machines of the API tests: quick, and enough for all that is not a live browser. */
+  /** Starts a service with the simulated machines of the API tests: quick, and enough for all that is not a live browser. */
   static async withFakes(options: AppOptions = {}): Promise<DashboardTest> {
     const { browser, service: app } = await startBoth(startApp(options));
     return new DashboardTest(browser, { app });
   }
 
-  /** With real browsers. */
+  /** Starts a service with real browsers. */
   static async withBrowsers(options: ServiceOptions = {}): Promise<DashboardTest> {
     const { browser, service } = await startBoth(Service.start(options));
     return new DashboardTest(browser, { service });
@@ -81,7 +81,7 @@ export class DashboardTest {
   }
 }
 
-/** If one does not start, the other is closed. */
+/** Starts a browser and a service; if one does not start, closes the other. */
 async function startBoth<S extends { close(): Promise<unknown> }>(starting: Promise<S>): Promise<{ browser: ViewerBrowser; service: S }> {
   const [browser, service] = await Promise.allSettled([ViewerBrowser.launch(), starting]);
   if (browser.status === 'fulfilled' && service.status === 'fulfilled') return { browser: browser.value, service: service.value };

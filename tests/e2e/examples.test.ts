@@ -17,7 +17,7 @@ const shared = ['berth.mjs', 'mcp.mjs', 'page.mjs', 'playwright-test.spec.mjs'];
 const examples = globSync('*.mjs', { cwd: join(root, 'examples') })
   .filter((name) => !shared.includes(name))
   .toSorted();
-/** Of one script, on a machine that is busy with others. */
+/** Maximum duration of one script, on a machine that is busy with others. */
 const scriptMsMax = 180_000;
 
 describe('examples', { concurrency: 3, timeout: 600_000 }, () => {

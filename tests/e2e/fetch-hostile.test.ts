@@ -11,11 +11,11 @@ import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout, on a busy machine. */
 const graceMs = 20_000;
-/** Of pages that must load beside what hostile pages take of the processor. */
+/** Timeout of pages that must load beside what hostile pages take of the processor. */
 const ordinaryMs = 20_000;
-/** Of pages that never finish: all of it passes, and many take all the processor meanwhile. */
+/** Timeout of pages that never finish: all of it passes, and many take all the processor meanwhile. */
 const endlessMs = 1500;
-/** Of pages that are converted until the time is over. */
+/** Timeout of pages that are converted until it is over. */
 const nestedMs = 5000;
 const mebibyte = 1024 * 1024;
 
@@ -119,7 +119,7 @@ describe('a fetch of hostile content', () => {
     http?: Check | null;
     /** Whether the whole timeout passes before it is answered. */
     endless?: boolean;
-    /** What is like another one, and for most of them takes all of a processor for as long. */
+    /** Whether it is like another case; most of these take all of a processor for as long as that one. */
     rare?: boolean;
   }
   const cases: Case[] = [
@@ -322,7 +322,7 @@ describe('a fetch of hostile content', () => {
     ] as const)
       if (check)
         it(`is answered in time by ${mode}, and the next one works: ${what}`, options, async () => {
-          // Without a browser a page is read until it is too large, which takes no time, but needs the processor.
+          // A fetch without a browser reads a page until it is too large, which takes no time, but needs the processor.
           const waits = endless && (mode === 'browser' || check === timedOut);
           const answer = await getBounded(path, { mode, timeout_ms: waits ? endlessMs : ordinaryMs, ...body });
           try {

@@ -30,7 +30,7 @@ describe('files and state of a session', () => {
   let service: Service;
   let client: Client;
   let endless: { closed: boolean } = { closed: false };
-  /** Without settings and without a login. */
+  /** A session without settings and without a login. */
   let plain: Params;
   before(async () => {
     [shop, site] = await Promise.all([

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test';
 import { createKey, getCredits, grantCredits, health } from '@berth/contract';
 import { Service, eventually, stopAll } from './service.ts';
 
-/** For the files of a new database, its reserve, and a moment until it is full. */
+/** Size of the disk: enough for the files of a new database, its reserve, and a moment until it is full. */
 const diskMegabytes = 320;
 
 /** null where this user may not mount. */
@@ -79,7 +79,7 @@ describe('a disk that fills up under the embedded database', { timeout: 300_000,
       while (state.isFull) if ((await grant()) !== 200) await sleep(20);
     });
     const filler = join(folder, 'filler');
-    // Again and again: the service gives its reserve to the database, which gives room back when it starts.
+    // It is filled again and again: the service gives its reserve to the database, which gives room back when it starts.
     await eventually(
       'the database has failed',
       () => {

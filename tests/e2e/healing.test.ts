@@ -10,7 +10,7 @@ import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
 const password = 'correct horse battery';
-/** As services issue them. */
+/** A token as services issue them. */
 const token = 'sk_test_4eC39HqLyjWDarjtT1zdp7dc';
 const code = '739214';
 const address = 'ada.vermeer@example.com';
@@ -45,7 +45,7 @@ after(async () => {
   await Promise.all([shop?.close(), site?.close(), database?.drop()]);
 });
 
-/** As the Recorder exports it, with the ids of the page only. */
+/** A recording as the Recorder exports it, with the ids of the page only. */
 const recording = (url: string) => ({
   title: 'Order two lamps',
   steps: [

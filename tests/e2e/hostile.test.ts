@@ -29,9 +29,9 @@ import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout for stopping the page and answering. What is not stopped is never answered. */
 const graceMs = 20_000;
-/** Of calls that must succeed beside hostile pages, whose browsers take all the processor they may. */
+/** Timeout of calls that must succeed beside hostile pages, whose browsers take all the processor they may. */
 const ordinaryMs = 30_000;
-/** Of a page that loops: it takes the processor until then. */
+/** Timeout of a page that loops: it takes the processor until then. */
 const briefMs = 1000;
 
 describe('hostile pages, sites and clients', () => {

@@ -12,9 +12,9 @@ const clientId = 'dashboard';
 const callback = 'http://127.0.0.1:1/callback';
 
 export interface Tokens {
-  /** For the service. */
+  /** Token for the service. */
   accessToken: string;
-  /** For the application only. */
+  /** Token for the application only. */
   idToken: string;
 }
 

@@ -37,7 +37,7 @@ const application = (issuer: string): string =>
     </script>`,
   );
 
-/** Below those that the kernel gives to connections: nobody takes it before the service listens. */
+/** Returns a free port below those that the kernel gives to connections: nobody takes it before the service listens. */
 async function freePort(): Promise<number> {
   const port = randomInt(20_000, 32_000);
   const server = createServer().listen(port, '127.0.0.1');
@@ -51,7 +51,7 @@ async function freePort(): Promise<number> {
 
 let site: Site;
 let service: Service;
-/** As the site received it. */
+/** The token as the site received it. */
 let token = '';
 before(async () => {
   // The service's own port is closed to browsers unless the operator names it.

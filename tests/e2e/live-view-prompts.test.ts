@@ -24,7 +24,7 @@ const spots = {
   field: { x: 200, y: 480 },
 } as const;
 
-/** In which a message would be there: the page waits for the state of the tab first. */
+/** Time after which a message would be there: the page waits for the state of the tab first. */
 const messageMs = 600;
 
 const asks = html(

@@ -1,4 +1,4 @@
-/** What a recording in progress shows so far: a page that has been opened is in its video only when a frame of it is. */
+/** Reads what a recording in progress shows so far: a page that has been opened is in its video only when a frame of it is. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { buffer } from 'node:stream/consumers';
@@ -28,7 +28,7 @@ export async function waitForRecorded(
   });
 }
 
-/** Without its last segment, which is being written. */
+/** Returns the video without its last segment, which is being written. */
 async function videoOf(service: Service, { session_id, recording }: Recorded): Promise<Buffer> {
   const url = `${service.url}/v1/session/${session_id}/recordings/${recording.rec_id}/video.mp4`;
   const reply = await fetch(url, { headers: { authorization: `Bearer ${service.key}` } });

@@ -44,7 +44,7 @@ async function outputOf<T = Record<string, unknown>>(template: string, inputs: R
   return output as T;
 }
 
-/** As the golden file has them: the same in every run. */
+/** Outputs by template as the golden file has them: the same in every run. */
 const results: Record<string, unknown[]> = {};
 const goldenPath = join(import.meta.dirname, 'templates.golden.json');
 const withoutPorts = (output: unknown): unknown =>

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import type { Viewer } from './viewing.ts';
 import type { Report } from './viewing-pages.ts';
 
-/** In CSS px of a page. */
+/** A position in CSS px of a page. */
 export interface Spot {
   x: number;
   y: number;

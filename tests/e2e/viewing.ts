@@ -13,7 +13,7 @@ const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
 export const slowMs = 45_000;
 
 export type Colour = readonly [red: number, green: number, blue: number];
-/** As fractions of width and height. */
+/** A position as fractions of width and height. */
 type Point = readonly [x: number, y: number];
 type Scheme = 'light' | 'dark';
 

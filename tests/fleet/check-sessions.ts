@@ -9,7 +9,7 @@ interface SessionHistory {
   actions: Action[];
   reads: SessionRead[];
   acts: BrowserAct[];
-  /** From when on it is certain that the session is over; infinite when nobody was informed. */
+  /** Time from which it is certain that the session is over; infinite when nobody was informed. */
   overMs: number;
 }
 
@@ -112,8 +112,8 @@ function* checkTakings(history: FleetHistory): Generator<string> {
 }
 
 /**
- * While it certainly lived: from the answer to its creation until the last call was sent that found it alive. It may
- * have lived longer at both ends.
+ * The time in which a session certainly lived: from the answer to its creation until the last call was sent that found
+ * it alive. It may have lived longer at both ends.
  */
 function certainLife({ creation, actions, reads }: SessionHistory): { fromMs: number; toMs: number } | null {
   if (creation?.outcome !== 'done') return null;

@@ -1,4 +1,4 @@
-/** What every endpoint that concerns a session answers at another worker: the same as at its own. */
+/** Every endpoint that concerns a session answers the same at another worker as at its own. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, getSession, listRecordings, type Endpoint } from '@berth/contract';
@@ -28,7 +28,7 @@ before(async () => {
 });
 after(() => fleet.close());
 
-/** Of three sessions two run on one worker. */
+/** Returns two sessions of one worker: of three sessions, two run on the same. */
 async function createTwins(): Promise<[string, string]> {
   const ids: string[] = [];
   for (let count = 0; count < 3; count += 1) ids.push((await fleet.worker(0).create({ kind: 'full_browser', record: true })).session_id);
@@ -48,14 +48,14 @@ const concernsSession = ({ path }: Endpoint): boolean => path.includes('{session
 const ofSessions = endpoints.filter(concernsSession);
 const byLink = new Set(['view', 'vnc']);
 const overHttp = ofSessions.filter(({ replyKind, auth }) => replyKind !== 'websocket' && replyKind !== 'events' && !byLink.has(auth));
-/** They are called of sessions of their own, last. */
+/** Endpoints that are called last, each for a session of its own. */
 const ending = new Set(['endSession', 'endAnySession']);
 const inBody: Endpoint[] = endpoints.filter(({ id }) => ['fetchPage', 'inspect', 'runAgent', 'runTemplate'].includes(id));
 
 const credentialOf = ({ auth }: Endpoint, key = fleet.key): Record<string, string> =>
   auth === 'admin' ? { 'x-admin-key': adminKey } : { authorization: `Bearer ${key}` };
 
-/** Of responses that say the same of two sessions: their ids, times, tokens and amounts differ. */
+/** The part that is equal in responses that say the same of two sessions: their ids, times, tokens and amounts differ. */
 const shapeOf = ({ status, headers, text }: Reply): unknown => [
   status,
   ['content-type', 'content-disposition', 'cache-control', 'content-security-policy', 'x-content-type-options'].map((name) =>

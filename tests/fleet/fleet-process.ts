@@ -15,12 +15,12 @@ type Cut = Pick<TcpProxy, 'cut' | 'restore'>;
 /** How a worker is connected, and what a test may do to it. */
 export interface Links {
   databaseUrl: string;
-  /** Of the worker, beside the database. */
+  /** Environment of the worker, beside the address of the database. */
   environment: Record<string, string>;
-  /** What starts the process in its network. */
+  /** The command that starts the process in its network. */
   within: readonly string[];
   database: Cut & Pick<TcpProxy, 'silence' | 'delay'>;
-  /** Between the other workers and its listener for them. */
+  /** The link between the other workers and its listener for them. */
   fleet: Cut & Pick<TcpProxy, 'silence'>;
   /** null: nothing can be done to it. */
   clients: Cut | null;
@@ -68,7 +68,7 @@ async function openProxies(databaseUrl: string): Promise<Links> {
 
 export class FleetProcess {
   readonly index: number;
-  /** When it could not use the database as usual. */
+  /** Periods in which it could not use the database as usual. */
   readonly databaseFaults: Period[] = [];
   /** Exits that were neither injected nor requested. */
   readonly unexpectedExits: string[] = [];
@@ -253,7 +253,7 @@ export class FleetProcess {
     return join(this.#options.folder, `worker-${this.index}`);
   }
 
-  /** Until it listens, clients knock at the address of the one before. */
+  /** Creates a process. Until it listens, clients connect to the address of the one before. */
   #newProcess(url = ''): WorkerProcess {
     const process = new WorkerProcess({ cache: join(this.#options.folder, 'compiled'), within: this.#links.within });
     process.url = url;

@@ -119,7 +119,7 @@ export interface JournalEntry {
   meterId: string | null;
 }
 
-/** What the database has when everything is quiet. */
+/** Contents of the database when everything is quiet. */
 export interface Ledger {
   journal: JournalEntry[];
   wallets: ReadonlyMap<string, { balance: number; held: number }>;
@@ -141,9 +141,9 @@ export interface FleetHistory {
   ledger: Ledger | null;
   /** How many sessions an owner may have at once. */
   sessionsMax: number;
-  /** When a worker could not reach the database: an action that was done then may be free. */
+  /** Periods in which a worker could not reach the database: an action that was done then may be free. */
   databaseFaults: readonly Period[];
-  /** From here on nothing is disturbed and everything has caught up. */
+  /** Time from which nothing is disturbed and everything has caught up. */
   quietMs: number;
 }
 
@@ -163,7 +163,7 @@ export class Recorder {
   /** Answers that no client may get, whatever the fault. */
   readonly issues: string[] = [];
 
-  /** Before the first attempt is sent: its outcome is unknown until it is finished. */
+  /** Records a call before its first attempt is sent: its outcome is unknown until it is finished. */
   begin<K extends Kind>(kind: K, fields: Draft<K>): CallOf<K> {
     const open = { kind, sentMs: nowMs(), answeredMs: Number.POSITIVE_INFINITY, outcome: 'unknown', code: null, worker: null };
     const call = { ...fields, ...open } as unknown as CallOf<K>;

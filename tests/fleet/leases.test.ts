@@ -174,7 +174,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
   };
   const endByOthers = ({ record }: LiveSession) =>
     database.query("UPDATE sessions SET status = 'ended', ended_reason = 'worker_lost' WHERE session_id = $1", [record.sessionId]);
-  /** As long as it takes, for the clock by which leases are measured. */
+  /** Advances the clock by which leases are measured, as if the worker had been frozen. */
   const freeze = (): unknown => (frozenForMs += frozenMs);
 
   it('knows it with the first read, before a timer has looked at the clock', async () => {
@@ -260,7 +260,7 @@ async function beat({ fleet }: TestApp['app']): Promise<void> {
   await fleet.heartbeat.idle();
 }
 
-/** Without the rows, which cannot be read. */
+/** Counts machines without the rows, which cannot be read. */
 async function machinesOf({ app, runtime }: TestApp): Promise<{ onHost: number; berths: number }> {
   return {
     onHost: (await runtime.list()).length,

@@ -143,7 +143,7 @@ interface Outage {
 /** Moments in which requests that were under way may still be answered, and the fault is not noticed. */
 const firstMs = 4000;
 
-/** Until all workers drive new sessions of all. */
+/** Waits until all workers drive new sessions of all. */
 async function recover(): Promise<void> {
   const sessions = await place();
   let codes: string[] = [];
@@ -205,7 +205,7 @@ async function during(begin: () => unknown, restore: () => unknown): Promise<Out
   };
 }
 
-/** In the test's output: the row of a table. */
+/** Writes the row of a table to the test's output. */
 function report(test: TestContext, { seen, takenMs, endedMs, backMs }: Outage): void {
   const matrix = each.map((via) => each.map((of) => `${via}→${of} ${seen(via, of).join('/')}`).join(', ')).join('; ');
   test.diagnostic(

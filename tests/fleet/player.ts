@@ -27,7 +27,7 @@ type TaskOf<K extends Task['kind']> = Extract<Task, { kind: K }>;
 type Caller = Pick<Client, 'random' | 'timeoutMs'> & { at?: string };
 type Fields = { outcome: Answer['outcome']; code: string | null; worker: string | null };
 
-/** Between two calls of a client. */
+/** Pause between two calls of a client. */
 const pauseMs = { min: 20, max: 500 };
 /** A job that is not over by then is read again when everything is quiet. */
 const jobMsMax = 6000;
@@ -62,7 +62,7 @@ export class Player {
     await this.#grant({ kind: 'grant', amount: firstGrant }, caller);
   }
 
-  /** Until `over` is aborted. Clients that are done with their tasks visit the sessions of the others. */
+  /** Plays until `over` is aborted. Clients that are done with their tasks visit the sessions of the others. */
   async play(over: AbortSignal): Promise<void> {
     await Promise.all(
       this.#schedule.clients.map(async (client) => {
@@ -82,7 +82,7 @@ export class Player {
       if (sessionId !== null && worker !== null) await this.#act(sessionId, { random, timeoutMs: revisitMsMax, at: worker });
   }
 
-  /** When everything is quiet: each worker knows everything that was acknowledged, and the sessions are ended. */
+  /** Reads, when everything is quiet, that each worker knows everything that was acknowledged, and ends the sessions. */
   async close(random: Random): Promise<void> {
     const caller = { random, timeoutMs: quietTimeoutMs };
     for (const jobId of this.#jobs) await this.#readJob(jobId, caller);
@@ -238,7 +238,7 @@ export class Player {
     return state;
   }
 
-  /** Where the operator sees the sessions. */
+  /** Reads on which workers the operator sees the sessions. */
   async #readPlaces(caller: Caller): Promise<void> {
     const sent = this.#sessions.map((sessionId) => this.#begin('session read', { sessionId, state: null, runsOn: null }));
     const answer = await this.#send(listAllSessions, { query: { owner: this.#schedule.owner, limit: '500' } }, caller);
@@ -261,7 +261,7 @@ export class Player {
     return state;
   }
 
-  /** Also one that a worker lost: it may have been frozen, and not know yet. */
+  /** Picks any session, also one that a worker lost: the worker may have been frozen, and not know yet. */
   #anySession({ random }: Caller): string | null {
     if (this.#sessions.length === 0) return null;
     return random.pick(random.chance(0.7) ? this.#sessions.slice(-recentSessions) : this.#sessions);

@@ -60,7 +60,7 @@ export class FleetLog {
 
 /** Faults begin in this time; the last one may take twice as long. */
 const faultsMs = 6000;
-/** What was frozen or cut off meets clients again. */
+/** Time in which workers that were frozen or cut off serve clients again. */
 const aftermathMs = 2500;
 /** Holds and jobs that a fault left are over by then, also on a busy machine. */
 const quietMsMax = 60_000;
@@ -137,7 +137,7 @@ function createPlayer(schedule: Schedule, recorder: Recorder, { workers, adminKe
   return new Player(schedule, { client: new FleetClient({ workers, adminKey, recorder }), recorder });
 }
 
-/** Until each worker runs a browser: a fault is to meet something. */
+/** Waits until each worker runs a browser, so that a fault disturbs something. */
 async function busy({ workers, log }: RoundContext): Promise<void> {
   const isBusy = ({ workerId }: FleetProcess): boolean => log.browsers.some(({ worker }) => worker === workerId);
   for (const startedMs = nowMs(); !workers.every(isBusy) && nowMs() - startedMs < busyMsMax;) await sleep(pollMs);
@@ -163,7 +163,7 @@ async function disturb(workers: readonly FleetProcess[], faults: readonly Planne
   );
 }
 
-/** What calls held while the database was out of reach is free when their worker has restarted, or its time is over. */
+/** Restarts all workers: credits that calls held while the database was out of reach are free then, or when their time is over. */
 async function restart(workers: readonly FleetProcess[]): Promise<string[]> {
   await Promise.all(workers.map((worker) => worker.restart()));
   return workers.flatMap((worker) => worker.unexpectedExits.splice(0));

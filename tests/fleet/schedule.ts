@@ -1,4 +1,4 @@
-/** What the clients of one owner do, generated from a seed. */
+/** The actions of one owner's clients, generated from a seed. */
 import type { Random } from '../ledger/random.ts';
 
 export type Task =
@@ -25,7 +25,7 @@ export interface Schedule {
   clients: Client[];
 }
 
-/** Of each owner. */
+/** Maximum sessions of each owner at once. */
 export const sessionsMax = 2;
 const kinds = { session: 5, visit: 2, watch: 4, job: 2, key: 1, grant: 2 } as const;
 const credit = 1_000_000;

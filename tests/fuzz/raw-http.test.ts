@@ -21,7 +21,7 @@ after(() => served.close());
 
 /** Replaced by the owner's key. */
 const keyMark = '@key';
-/** After so long without a byte the service waits for more of a request that was cut. */
+/** Time without a byte after which the service waits for more of a request that was cut. */
 const quietMs = 60;
 const closeMsMax = 30_000;
 

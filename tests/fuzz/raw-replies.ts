@@ -4,7 +4,7 @@ export interface RawReply {
   status: number;
   headers: Map<string, string>;
   body: string;
-  /** Without a body although its headers announce one. */
+  /** Whether it has no body although its headers announce one. */
   isHead: boolean;
 }
 

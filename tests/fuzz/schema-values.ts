@@ -47,7 +47,7 @@ const texts = [
   'é'.repeat(60),
 ];
 
-/** At most this many items, entries and characters, where the schema allows more. */
+/** Maximum of items and entries, of characters, and of optional fields, where the schema allows more. */
 const itemsMax = 3;
 const charactersMax = 40;
 const optionalMax = 3;

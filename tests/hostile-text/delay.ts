@@ -7,12 +7,12 @@ import { yardstickMs } from '../yardstick.ts';
 export const delayBounds = { p999: 5, max: 20 };
 
 export interface LoopDelay {
-  /** Of turns of the loop, by processor time of the main thread in yardsticks: what a busy host takes is not the work's. */
+  /** Processor time of the main thread in turns of the loop, in yardsticks: what a busy host takes is not the work's. */
   samples: number[];
   max: number;
-  /** What one is on this machine, for reports. */
+  /** Duration of one yardstick on this machine, for reports. */
   yardstickMs: number;
-  /** By the clock, as monitorEventLoopDelay has it. */
+  /** Longest delay by the clock, as monitorEventLoopDelay has it. */
   wallMaxMs: number;
 }
 
@@ -43,12 +43,12 @@ export async function measureDelay(work: () => Promise<unknown>): Promise<LoopDe
   return { samples, max: Math.max(0, ...samples), yardstickMs: unit, wallMaxMs: wall.max / 1e6 };
 }
 
-/** Of what takes longer than the lower bound: a collection of garbage, or a neighbour of the core, may have fallen into one. */
+/** Maximum measures of work above the lower bound: a garbage collection, or a neighbour of the core, may have fallen into one. */
 const measuresMax = 8;
-/** Before each further measure, longer each time: a neighbour that takes caches and clock rate may do so for seconds. */
+/** Wait before each further measure, longer each time: a neighbour may take caches and clock rate for seconds. */
 const waitMs = 200;
 
-/** The same, as the shortest of several measures where the first is above the lower bound. */
+/** Samples the loop while the work runs; returns the shortest of several measures where the first is above the lower bound. */
 export async function measureLeastDelay(work: () => Promise<unknown>): Promise<LoopDelay> {
   let least = await measureDelay(work);
   for (let n = 1; n < measuresMax && least.max > delayBounds.p999; n += 1) {

@@ -23,7 +23,7 @@ export interface FaultPoint {
   /** A statement that names the table, or the commit of a transaction that did. */
   at: 'statement' | 'commit';
   table: Table;
-  /** Before the statement is sent, while its result is unknown, or after its result. */
+  /** When the fault happens: before the statement is sent, while its result is unknown, or after its result. */
   moment: 'before' | 'sent' | 'after';
   /** Which matching statement or commit, counted from 1. */
   nth: number;
@@ -82,7 +82,7 @@ function makePoint(random: Random, requests: number): FaultPoint {
 export function createRunPlans(random: Random, requests: number): RunPlan[] {
   const kills = random.integer(3, 5);
   const isShared = random.chance(0.25);
-  // At most one month: of earlier months only sums are stored.
+  // The clock jumps to another month at most once: of earlier months only sums are stored.
   const monthAt = random.chance(0.25) ? random.integer(1, kills - 1) : null;
   // A kill loses some of the requests.
   const each = Math.ceil((1.2 * requests) / (kills + 1));

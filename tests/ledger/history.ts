@@ -16,7 +16,7 @@ interface OperationBase {
 export interface Grant extends OperationBase {
   kind: 'grant';
   amount: number;
-  /** As reported. */
+  /** The reported balance. */
   balance: number | null;
 }
 export interface Redemption extends OperationBase {
@@ -38,7 +38,7 @@ export interface Charge extends OperationBase {
 export interface Hold extends OperationBase {
   kind: 'hold';
   amount: number;
-  /** As reported by a refusal. */
+  /** Available credits, as a refusal reports them. */
   available: number | null;
   /** When the release was reported. */
   freedAt: number;

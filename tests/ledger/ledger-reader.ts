@@ -32,7 +32,7 @@ export interface OwnerRow {
 }
 
 export interface Ledger {
-  /** In insertion order. */
+  /** Entries in insertion order. */
   journal: Entry[];
   wallets: Map<string, WalletRow>;
   holds: { opId: string; owner: string; amount: number }[];
@@ -41,7 +41,7 @@ export interface Ledger {
 }
 
 export interface LedgerSnapshot extends Ledger {
-  /** By digest. */
+  /** Codes by digest. */
   creditCodes: Map<string, CodeRow>;
   promoCodes: Map<string, CodeRow>;
   /** `isStarted`: the session became ready. */
@@ -49,7 +49,7 @@ export interface LedgerSnapshot extends Ledger {
   owners: Map<string, OwnerRow>;
   events: { eventId: string; owner: string; created: number; isApplied: boolean }[];
   keys: Map<string, { owner: string; isRevoked: boolean }>;
-  /** In insertion order. */
+  /** Entries of the audit log in insertion order. */
   audit: { action: string; owner: string; reason: string | null }[];
 }
 

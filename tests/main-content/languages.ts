@@ -2,7 +2,7 @@
 export interface Language {
   code: string;
   direction: 'ltr' | 'rtl';
-  /** Between sentences. */
+  /** Text between two sentences. */
   space: string;
   /** Sentences of articles. */
   patterns: readonly string[];

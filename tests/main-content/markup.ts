@@ -17,7 +17,7 @@ export class Names {
     this.#random = random;
   }
 
-  /** Of a block that is described by these words. */
+  /** Returns the class name of a block that is described by these words. */
   of(words: string): string {
     const [first = '', ...others] = words.split(' ');
     const camel = first + others.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('');

@@ -6,7 +6,7 @@ export class Random {
     this.#state = (seed * 2654435761) >>> 0 || 1;
   }
 
-  /** From 0 up to, and without, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number {
     this.#state ^= this.#state << 13;
     this.#state >>>= 0;
@@ -16,7 +16,7 @@ export class Random {
     return this.#state / 0x1_0000_0000;
   }
 
-  /** Both ends included. */
+  /** Returns a whole number between the two, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }

@@ -26,7 +26,7 @@ ${a.share()}${a.tags()}${a.comments(5)}</div>
 <div class="${a.name('more stories')}">${a.cards(6)}</div><div class="${a.name('footer')}">${a.footer()}</div></div>`;
 };
 
-/** Of the time before style sheets: tables, and line breaks for paragraphs. */
+/** A page of the time before style sheets: tables, and line breaks for paragraphs. */
 const tables: Template = (parts) => {
   const { text, around: a } = parts;
   return `<table width="100%" cellpadding="0"><tr><td colspan="3" bgcolor="#003366"><a href="/"><img src="/logo.gif" alt="${a.label()}"></a></td></tr>

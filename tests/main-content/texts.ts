@@ -23,7 +23,7 @@ export interface Text {
   author: string;
   date: string;
   blocks: Block[];
-  /** Of discussions: the answers to `blocks`. */
+  /** The answers to `blocks`, in discussions. */
   posts: Post[];
 }
 
@@ -83,7 +83,7 @@ export class Writer {
     return this.fill(this.#fresh(this.language.patterns));
   }
 
-  /** Not one of those used last. */
+  /** Picks a pattern that is not one of those used last. */
   #fresh(patterns: readonly string[]): string {
     const pattern = this.random.pick(patterns.filter((one) => !this.#recent.includes(one)));
     this.#recent.push(pattern);
@@ -112,7 +112,7 @@ export class Writer {
     return { kind: 'figure', alt: this.title(), caption: `${this.title()}. ${this.random.pick(authors)}` };
   }
 
-  /** Who wrote it, and when. */
+  /** Picks an author and a date. */
   signed(): { author: string; date: string } {
     return {
       author: this.random.pick(authors),

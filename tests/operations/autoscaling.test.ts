@@ -50,7 +50,7 @@ describe('the autoscaler of the chart', () => {
     promtool(['test', 'rules', file]);
   };
 
-  /** As Kubernetes: a tenth more or less than there are is let be, and the largest of all counts. */
+  /** Workers that Kubernetes wants: a tenth more or less than there are is ignored, and the largest of all results counts. */
   const wanted = (workers: number, answers: Record<string, number>): number =>
     Math.max(
       ...triggers.map(({ name, metadata }) => {

@@ -13,7 +13,7 @@ export interface Manifest {
 
 type Values = Record<string, unknown>;
 
-/** As Helm merges values: maps are merged, all else is replaced. */
+/** Merges values as Helm does: maps are merged, all else is replaced. */
 function merged(base: Values, over: Values): Values {
   const isMap = (value: unknown): value is Values => typeof value === 'object' && value !== null && !Array.isArray(value);
   const pairs = Object.entries(over).map(([name, value]): [string, unknown] => {

@@ -25,7 +25,7 @@ import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.t
 import { earlierDatabase } from '../../packages/server/src/store/test-store.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 
-/** Of the owner `acme`. */
+/** API key of the owner `acme`. */
 const key = newRawKey();
 const rows = readFileSync(join(import.meta.dirname, 'data-of-0007.sql'), 'utf8').replaceAll('KEY_OF_ACME', key);
 const [whole, cutShort] = ['rec_eeeeeeeeeeeeeeeeeeeeeeee', 'rec_ffffffffffffffffffffffff'];

@@ -1,4 +1,4 @@
-/** What there is to find on the trade desk (`trade.ts`), for the measure of inspections. */
+/** Contents of the trade desk (`trade.ts`) that an inspection can find, for the measure of inspections. */
 
 export interface EndpointKey {
   method: string;
@@ -339,7 +339,7 @@ export const mechanisms: MechanismKey[] = [
 
 export interface StreamKey {
   path: string;
-  /** Of the messages of a WebSocket; or `event stream`. */
+  /** Format of the messages of a WebSocket; or `event stream`. */
   protocol: 'json' | 'event stream';
   /** `sent|received discriminator`, or `event discriminator`, to `field type`. `-`: nothing distinguishes the messages. */
   messages: Record<string, string[]>;

@@ -12,7 +12,7 @@ export interface Product {
   sku: string;
   name: string;
   category: Category;
-  /** In cents of a euro. */
+  /** Price in cents of a euro. */
   price: number;
   stock: number;
   /** 1…5, in halves. */

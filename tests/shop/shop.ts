@@ -43,7 +43,7 @@ export interface Shop {
 
 export interface SeenRequest {
   method: string;
-  /** With its query. */
+  /** Path with its query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: Buffer;

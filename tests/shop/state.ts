@@ -25,7 +25,7 @@ export interface Order {
   id: string;
   email: string;
   items: { product_id: number; quantity: number }[];
-  /** In cents of a euro. */
+  /** Total in cents of a euro. */
   total: number;
   address: unknown;
 }
@@ -47,7 +47,7 @@ export interface ShopState {
   now(): number;
 }
 
-// Not a secret: cookies must be identical in every run.
+// The key is no secret: cookies must be identical in every run.
 const sign = (text: string): string => createHmac('sha256', 'quayside').update(text).digest('base64url').slice(0, 32);
 
 export const openState = (consent: boolean, now: () => number): ShopState => ({

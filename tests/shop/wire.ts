@@ -29,7 +29,7 @@ export interface Reply {
 /** A reply, or a function that writes the response. */
 export type Answer = Reply | ((response: ServerResponse) => void);
 export type Route = (call: Call) => Answer | Promise<Answer>;
-/** By method and path: `GET /products/:slug`. */
+/** Routes by method and path: `GET /products/:slug`. */
 export type Routes = Record<string, Route>;
 
 interface Pattern {
