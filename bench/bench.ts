@@ -110,7 +110,7 @@ function parseOptions(): BenchOptions {
   };
 }
 
-/** On a terminal, each progress line replaces the previous one. */
+/** Writes a progress line. On a terminal, each replaces the previous one. */
 function printProgress(section: string, progress: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\x1b[K${section}: ${progress}` : `${section}: ${progress}\n`);
 }

@@ -10,7 +10,7 @@ export interface Bench {
   runs: number | null;
   /** Texts of which a soak's attack has one in its name; all attacks when there are none. */
   only: readonly string[];
-  /** Without the service, only the baselines are measured. */
+  /** Whether the service is measured; otherwise only the baselines are. */
   withBerth: boolean;
   reportProgress(progress: string): void;
 }

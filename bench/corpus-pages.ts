@@ -7,9 +7,9 @@ export interface Serving {
   type?: string;
   body?: string | Buffer;
   headers?: OutgoingHttpHeaders;
-  /** Before the first byte. */
+  /** Delay before the first byte. */
   delayMs?: number;
-  /** Instead of `body`: sent one after the other, this long apart. */
+  /** Parts instead of `body`: they are sent one after the other, `partsMs` apart. */
   parts?: readonly string[];
   partsMs?: number;
 }

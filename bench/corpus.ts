@@ -14,13 +14,13 @@ export interface CorpusPage {
   /** Absolute, as some pages have their own port. */
   url: string;
   path: string;
-  /** Of the last response; null without one. */
+  /** Status of the last response; null without one. */
   status: number | null;
   /** The path after all redirects. */
   finalPath: string;
   /** Text of the rendered content, which is in no script or tag; empty without content. */
   contains: string;
-  /** Without parameters; null without content. */
+  /** Content type without parameters; null without content. */
   contentType: string | null;
   networkError: NetworkError | null;
   /** Whether the text is rendered by scripts. */
@@ -40,7 +40,7 @@ export interface Corpus {
   latePages: CorpusPage[];
   /** One of `pages`: ten kilobytes without scripts and subresources. */
   staticPage: CorpusPage;
-  /** For timing conversions: a hundred kilobytes. */
+  /** A page of a hundred kilobytes, for timing conversions. */
   longPage: CorpusPage;
   close(): Promise<void>;
 }

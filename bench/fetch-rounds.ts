@@ -8,11 +8,11 @@ import { waitForIdleCpu } from './proc.ts';
 export interface Line {
   name: string;
   atOnce: number;
-  /** Of the pages with the expected status. */
+  /** Durations of the pages with the expected status. */
   ms: number[];
-  /** By page name. */
+  /** Durations by page name. */
   msOf: Map<string, number[]>;
-  /** As reported by the service. */
+  /** Timings as reported by the service. */
   timings: NonNullable<FetchResult['timings']>[];
   failures: string[];
   /** Sum of the rounds, each from the first start to the last end. */
@@ -85,7 +85,7 @@ export function lineRow(line: Line, raw?: Line): (string | number)[] {
   return [name, atOnce, attempts, (100 * ms.length) / attempts, spread(ms), pagesPerSecond(line), ...ratios(line, raw)];
 }
 
-/** Of the median, and of pages a second. */
+/** Ratios to `raw` of the median, and of pages a second. */
 export function ratios(line: Line, raw: Line | undefined): [p50: number, rate: number] {
   if (!raw) return [Number.NaN, Number.NaN];
   return [summarize(line.ms).p50 / summarize(raw.ms).p50, pagesPerSecond(line) / pagesPerSecond(raw)];

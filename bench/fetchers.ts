@@ -14,7 +14,7 @@ export interface FetchResult {
   content: string;
   /** null when there was a response. */
   error: string | null;
-  /** As reported by the service. */
+  /** Timings as reported by the service. */
   timings?: FetchResponse['timings'];
 }
 

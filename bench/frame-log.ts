@@ -1,8 +1,8 @@
 /** A frame that a viewer received. */
 export interface ReceivedFrame {
-  /** By this process's monotonic clock, in ms. */
+  /** Time of arrival by this process's monotonic clock, in ms. */
   atMs: number;
-  /** Since the browser drew it, by the shared clock. */
+  /** Time since the browser drew it, by the shared clock. */
   ageMs: number;
   bytes: number;
 }

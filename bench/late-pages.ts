@@ -3,7 +3,7 @@ import type { PlainPage, Serving } from './corpus-pages.ts';
 
 const html = 'text/html; charset=utf-8';
 const timersMs = [0, 50, 150, 300];
-/** Between two parts of a streamed page, and before a script that another one imports. */
+/** Delay between two parts of a streamed page, and before a script that another one imports. */
 const networkMs = 100;
 
 interface Means {

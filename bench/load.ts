@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { machineProcs, type Berth } from './berth.ts';
 import { commandOf, processorMs } from './proc.ts';
 
-/** In percent of one core. */
+/** CPU use in percent of one core. */
 export interface Load {
   /** The service's process; for a raw browser, the process that reads its frames. */
   worker: number;

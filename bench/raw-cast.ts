@@ -4,7 +4,7 @@ import { FrameLog } from './frame-log.ts';
 import { pidsOf } from './proc.ts';
 import { launchRaw } from './raw-browser.ts';
 
-/** As the service requests it for one viewer of this size. */
+/** Options that the service requests for one viewer of this size. */
 const screencastOptions = { format: 'jpeg', quality: 80, maxWidth: 1280, maxHeight: 720, everyNthFrame: 1 };
 const viewport = { width: 1280, height: 720, deviceScaleFactor: 1, mobile: false };
 

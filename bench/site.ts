@@ -5,7 +5,7 @@ import { movingPage, movingScript, movingStyle } from './moving-page.ts';
 import { innerPages, picture, shiftingPages } from './shifting-pages.ts';
 import type { Stage } from './stage.ts';
 
-/** Of the long page. */
+/** Rows of the long page. */
 export const longRows = 72;
 
 const rows = Array.from({ length: 40 }, (_, i) => `<tr><td>${i}</td><td>row ${i}</td><td>${(i * 37) % 101}</td></tr>`).join('');

@@ -23,7 +23,7 @@ export interface Run {
 
 export interface Subject {
   name: 'raw' | 'raw-warm' | 'berth';
-  /** Not measured. Called before `count` concurrent runs. */
+  /** Preparation that is not measured. Called before `count` concurrent runs. */
   prepare(count: number): Promise<void>;
   run(): Promise<Run>;
   end(): Promise<void>;

@@ -5,7 +5,7 @@
 import { exchangeMs, RateLimiter } from '../../packages/server/src/rates/testing.ts';
 import { seeded } from '../../packages/server/src/lib/seeded.fixture.ts';
 
-/** What all workers have stored of a caller: the sum, and the end of the window that ends first. */
+/** The counts of a caller that all workers have stored: the sum, and the end of the window that ends first. */
 interface StoredCounts {
   byWorker: Map<number, number>;
   calls: number;
@@ -18,12 +18,12 @@ const perMinute = 600;
 const offered = 3;
 const minuteMs = 60_000;
 
-/** What passed of each caller's calls in a minute, as a share of the limit: 1 is exact. */
+/** Returns the calls of each caller that passed in a minute, as a share of the limit: 1 is exact. */
 export async function simulateRates({ workers, seed }: { workers: number; seed: number }): Promise<number[]> {
   const { now } = Date;
   const { setTimeout } = globalThis;
   const clock = { nowMs: 0 };
-  // For the limiters, which end their windows by a timer: none ends in the first minute. Nothing else runs meanwhile.
+  // The limiters end their windows by a timer: none ends in the first minute. Nothing else runs meanwhile.
   Date.now = () => clock.nowMs;
   globalThis.setTimeout = (() => ({ unref: () => undefined })) as unknown as typeof setTimeout;
   try {
@@ -62,7 +62,7 @@ async function run(count: number, random: () => number, clock: { nowMs: number }
   return passed.map((calls) => calls / perMinute);
 }
 
-/** As `Rates` and its statement do it: writes what has changed, and reads what the others have counted of the same callers. */
+/** Exchanges counts as `Rates` and its statement do: writes changes, and reads what the others have counted of the same callers. */
 async function exchange({ index, limiter }: Worker, table: Map<string, StoredCounts>): Promise<void> {
   const nowMs = Date.now();
   for (const { key, calls, changed, secondsLeft } of limiter.take()) {

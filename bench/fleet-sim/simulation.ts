@@ -14,9 +14,9 @@ export interface FleetSize {
 }
 
 export interface SimulationResult {
-  /** Of the real ranking, on this machine’s processor. */
+  /** Durations of the real ranking, on this machine’s processor. */
   rankMs: number[];
-  /** From a create’s arrival until its session is ready, without the time of statements. */
+  /** Times from a create’s arrival until its session is ready, without the time of statements. */
   readyMs: number[];
   /** Creates that no worker took, and those of owners who had as many sessions as they may, of all. */
   refused: number;
@@ -26,9 +26,9 @@ export interface SimulationResult {
   ownerLoad: number;
   /** Sessions of each worker when the fleet is steady. */
   loads: number[];
-  /** In the steady minute. */
+  /** Rates in the second half of the steady minute. */
   perSecond: { heartbeats: number; roomReads: number; creates: number };
-  /** After a tenth of the workers is lost: until their lease is taken, and until their sessions are replaced. */
+  /** Times after a tenth of the workers is lost: until their lease is taken, and until their sessions are replaced. */
   noticedMs: number[];
   replacedMs: number[];
 }
@@ -51,7 +51,7 @@ interface Host {
 interface View {
   rooms: readonly Room[];
   readMs: number;
-  /** Since it was read, and not yet in `rooms`. */
+  /** Workers that were reserved since the rows were read, and are not yet counted in `rooms`. */
   reserved: string[];
 }
 
@@ -85,7 +85,7 @@ class Simulation {
   readonly #random: () => number;
   readonly #hosts: Host[];
   readonly #byId: Map<string, Host>;
-  /** By id, as the statement of a heartbeat orders them. */
+  /** Hosts by id, as the statement of a heartbeat orders them. */
   readonly #ordered: { hosts: readonly Host[]; indexes: ReadonlyMap<Host, number> };
   readonly #views = new Map<Host, View>();
   /** Sessions of each owner by worker: the rows of its sessions. Those of a lost worker count until its lease is taken. */
@@ -135,7 +135,7 @@ class Simulation {
     return this.#result;
   }
 
-  /** As many as end, so that the number stays. */
+  /** Creates as many sessions as end, so that their number stays. */
   #arrive(): void {
     this.#create();
     this.#events.after((-Math.log(1 - this.#random()) * lifeMs) / this.#size.sessions, () => this.#arrive());
@@ -199,7 +199,7 @@ class Simulation {
     return Array.from({ length: filledFrom }, () => rooms[Math.floor(this.#random() * rooms.length)]!);
   }
 
-  /** As the statement does it: by the rows as they are now, or without a look at them where there is plenty of room. */
+  /** Reserves as the statement does: by the rows as they are now, or without reading them where there is plenty of room. */
   #reserve(view: View, ranked: string[]): string[] {
     const expected = view.rooms.find(({ workerId }) => workerId === ranked[0]);
     const first = expected && hasPlenty(expected) ? ranked[0] : ranked.find((id) => hasRoom(this.#byId.get(id)!.room));
@@ -253,7 +253,7 @@ class Simulation {
       for (const host of left.splice(Math.floor(this.#random() * left.length), 1)) host.isAlive = false;
   }
 
-  /** With each heartbeat a worker reads those of the workers that it watches. Another may have been faster. */
+  /** Reads the heartbeats of the workers that a worker watches, with each of its own. Another may have been faster. */
   #observe(host: Host): void {
     const { nowMs } = this.#events;
     const leases = this.#watchedBy(host).map(({ room, beats }) => ({
@@ -262,7 +262,7 @@ class Simulation {
     for (const { workerId } of host.lease.observe(leases, { askedMs: nowMs, answeredMs: nowMs })) this.#take(this.#byId.get(workerId)!);
   }
 
-  /** As the statement reads them: the next live ones by id, and after the last the first. */
+  /** The workers that one watches, as the statement reads them: the next live ones by id, and after the last the first. */
   #watchedBy(host: Host): Host[] {
     const { hosts, indexes } = this.#ordered;
     const own = indexes.get(host)!;

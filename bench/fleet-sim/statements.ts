@@ -1,4 +1,4 @@
-/** What the service's real statements cost: how many there are for each operation, and how long those take that read all workers. */
+/** Costs of the service's real statements: their number for each operation, and the time of those that read all workers. */
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
@@ -28,7 +28,7 @@ const reads = 100;
 const watchMs = 20_000;
 const settleMs = 5000;
 
-/** Of two workers in this process, with simulated machines. */
+/** Measures two workers in this process, with simulated machines. */
 export async function measureStatements(): Promise<StatementCosts> {
   const fleet = await startFleet({ workers: 2 });
   try {
@@ -82,7 +82,7 @@ async function countStatements(fleet: TestFleet): Promise<Cost> {
   return total;
 }
 
-/** Of all processes of the server that are there now. */
+/** Processor time of all processes of the database server that exist now. */
 async function processorMs(databaseUrl: string): Promise<number> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -98,7 +98,7 @@ function processorMsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-/** Of a heartbeat and of a read for placement, each of which reads the rows of this many workers, in milliseconds of the processor. */
+/** Processor time of a heartbeat and of a read for placement, each of which reads the rows of this many workers. */
 export async function measureReads(workers: number): Promise<{ heartbeatMs: number; roomsMs: number }> {
   const database = await testStore();
   try {

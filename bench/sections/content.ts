@@ -93,7 +93,7 @@ function worstOf(extractions: readonly Extraction[]): string[] {
     .map(({ name, score }) => `${name}: precision ${percent(score.precision)}, recall ${percent(score.recall)}`);
 }
 
-/** With menus and scripts as heavy pages have them. */
+/** Adds menus and scripts as heavy pages have them. */
 function pad(page: ContentPage): ContentPage {
   const menu = Array.from(
     { length: 400 },

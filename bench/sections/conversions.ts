@@ -5,7 +5,7 @@ import { type Section, spread, summarize } from '../figures.ts';
 
 const runsDefault = 30;
 const hostilePages = 40;
-/** As in the service. */
+/** Maximum conversions at once, as in the service. */
 const threadsMax = 3;
 
 /** The parser searches duplicates one by one: each conversion takes its whole time limit. */

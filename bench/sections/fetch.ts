@@ -8,7 +8,7 @@ import { lateContent } from '../late-content.ts';
 import { memoryMb } from '../proc.ts';
 import { classifyTruth } from '../truth.ts';
 
-/** Per fetcher and concurrency; the other counts are derived from it. */
+/** Runs of each fetcher at each concurrency; the other counts are derived from it. */
 const runsDefault = 60;
 const countsOf = (runs: number) => ({
   corpus: runs,
@@ -138,7 +138,7 @@ async function markdownPart({ bench, corpus, counts }: FetchContext, berth: Bert
   };
 }
 
-/** From the request to the finished job: the static page by browser. */
+/** Measures from the request to the finished job: the static page by browser. */
 async function jobsPart({ bench, corpus, counts }: FetchContext, berth: Berth): Promise<SectionPart> {
   let polls = 0;
   const fetch: Fetcher['fetch'] = async (url) => {

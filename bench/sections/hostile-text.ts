@@ -43,10 +43,10 @@ interface Lag {
   maxMs: number;
 }
 
-/** Between two samples of prom-client, which counts it as delay. */
+/** Time between two samples of prom-client, which counts it as delay. */
 const samplingMs = 10;
 
-/** Of the worker's event loop since the last call. */
+/** Reads the delay of the worker's event loop since the last call. */
 async function readLag(berth: Berth): Promise<Lag> {
   const response = await fetch(`${berth.url}/metrics`, { headers: { 'x-admin-key': berth.adminKey } });
   const text = await response.text();

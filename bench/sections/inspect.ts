@@ -10,7 +10,7 @@ import { memoryMb } from '../proc.ts';
 
 const runsDefault = 5;
 const secretCount = 216;
-/** Of claims that are listed, so that a miss can be looked into. */
+/** Maximum claims that are listed, so that a miss can be looked into. */
 const shownMax = 12;
 
 type Report = KeyedReport & { status: string; job_id: string; duration_ms: number; redactions: object; error?: unknown };

@@ -54,7 +54,7 @@ function optionsFor(dataDir: string, runtime: RuntimeName, overrides: Partial<Qe
 interface BootResult {
   rawMs: number[];
   runningMs: number[];
-  /** To the browser's first DevTools answer. */
+  /** Times to the browser's first DevTools answer. */
   answerMs: number[];
   idle: IdleUsage[];
 }
@@ -109,7 +109,7 @@ async function buildTemplates(bench: Bench, name: RuntimeName): Promise<{ kind: 
 
 interface CloneResult {
   runtime: RuntimeName;
-  /** From the request to the session response, with an empty pool. */
+  /** Times from the request to the session response, with an empty pool. */
   createMs: number[];
   navigateMs: number[];
 }

@@ -67,7 +67,7 @@ async function waitForRelease(berth: Berth, before: Resources, seen: readonly Pr
 }
 
 interface Cycles {
-  /** Of the worker, every ten cycles. */
+  /** Memory of the worker, every ten cycles. */
   megabytes: number[];
   seen: Proc[];
 }

@@ -19,7 +19,7 @@ const cases = { 'reserved before': sessionsMax * 0.6, 'reserved later': 0 };
 interface Placed {
   perSecond: number;
   ms: number[];
-  /** Of the worker with the fewest placements. */
+  /** Placements of the worker with the fewest. */
   fewest: number;
 }
 

@@ -19,7 +19,7 @@ import { type Measured, type Phase, report } from './soak/report.ts';
 import { endedSessions, statsOf, nameLeft, watchWorker } from './soak/worker.ts';
 
 const minutesDefault = 30;
-/** Of the time, before any harm and after all of it. */
+/** Shares of the time, before any harm and after all of it. */
 const calmShare = 0.3;
 const afterShare = 0.1;
 const hostileEntry = join(import.meta.dirname, 'soak/hostile.ts');
@@ -65,7 +65,7 @@ async function playPhases({ bench, berth, hostile, hostilePort, minutes }: Scene
   return phases;
 }
 
-/** What one attack left must not count for the next. */
+/** Ends the sessions that one attack left, so that they do not count for the next. */
 async function endSessions(berth: Berth, { key }: Owner): Promise<void> {
   const headers = { authorization: `Bearer ${key}` };
   const response = await fetch(`${berth.url}/v1/sessions?limit=100`, { headers });
@@ -93,7 +93,7 @@ async function measure(bench: Bench): Promise<Measured> {
   const work = workUntil(finished.signal, [first, second], bench.site.url, (sample) => samples.push(sample));
   const watch = watchWorker(berth, finished.signal);
   const played = playPhases({ bench, berth, hostile, hostilePort, minutes: bench.runs ?? minutesDefault });
-  // Also when the service dies under an attack.
+  // The work ends also when the service dies under an attack.
   const phases = await played.finally(() => finished.abort());
   await work;
   const watched = await watch;

@@ -18,7 +18,7 @@ async function timeToTeardown(berth: Berth): Promise<number> {
   return performance.now() - started;
 }
 
-/** From the delete call until the last process of the session's machine has exited. */
+/** Measures from the delete call until the last process of the session's machine has exited. */
 export async function teardown(bench: Bench): Promise<Section> {
   const name = 'gone: the machine of a deleted session';
   const columns = ['p50 / p95 / p99', 'n', 'ms', 'slowest'];

@@ -1,4 +1,4 @@
-/** What a fleet costs its database while nothing happens, and what it adds to a create. Simulated machines, over HTTP. */
+/** The load that a fleet puts on its idle database, and the time that it adds to a create. Simulated machines, over HTTP. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,14 +14,14 @@ const workersCount = 3;
 const sessionsCount = 1000;
 const atOnce = 20;
 const createsDefault = 200;
-/** Before what is counted, at each worker: code that has run a few times is compiled, and connections are open. */
+/** Creates at each worker before the counted ones: code that has run a few times is compiled, and connections are open. */
 const warmUps = 20;
-/** Loops that start together have parted, and the database has written what the creates left. */
+/** Wait after which loops that started together have parted, and the database has written what the creates left. */
 const quietMs = 10_000;
 const watchMs = 30_000;
 const environment = { BERTH_MAX_SESSIONS: String(sessionsCount + createsDefault) };
 const idleFor = { idle_timeout_seconds: 3600, timeout_seconds: 3600 };
-/** Of `/proc/<pid>/stat`, which counts in hundredths of a second everywhere. */
+/** Unit of `/proc/<pid>/stat`, which counts in hundredths of a second everywhere. */
 const ticksPerSecond = 100;
 
 interface Load {
@@ -111,7 +111,7 @@ async function watchDatabase(fleet: TestFleet): Promise<Load> {
   }
 }
 
-/** By process of the server. A connection that closes meanwhile takes its count with it. */
+/** Processor time by process of the database server. A connection that closes meanwhile takes its count with it. */
 async function databaseTicks(client: Client): Promise<Map<number, number>> {
   const { rows } = await client.query<{ pid: number }>('select pid from pg_stat_activity');
   const ticks = new Map<number, number>();

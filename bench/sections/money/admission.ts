@@ -27,7 +27,7 @@ interface Line {
   name: Name;
   ms: number[];
   once(): Promise<unknown>;
-  /** Not measured. */
+  /** Follows `once`, and is not measured. */
   after?(): Promise<unknown>;
 }
 
@@ -116,7 +116,7 @@ function addedMs(lines: readonly Line[], what: string): number {
   return (enforced ?? Number.NaN) - (not ?? Number.NaN);
 }
 
-/** What charging before the response adds to a metered call. `--runs` is the number of calls of each kind. */
+/** Time that charging before the response adds to a metered call. `--runs` is the number of calls of each kind. */
 export async function admission(bench: Bench): Promise<Section> {
   const environment = environmentOf(bench.stage);
   const lines = [...(bench.withBerth ? await measureHttp(bench, environment) : []), ...(await measureInProcess(bench, environment))];

@@ -71,7 +71,7 @@ async function sendAll(line: Line, each: number): Promise<void> {
   line.rates.push((clients * each) / ((performance.now() - started) / 1000));
 }
 
-/** At a fixed rate. Time counts from when each operation was due, even if no client was free. */
+/** Sends operations at a fixed rate. Time counts from when each was due, even if no client was free. */
 async function sendPaced(line: Line, count: number): Promise<void> {
   const started = performance.now();
   let next = 0;

@@ -10,7 +10,7 @@ const failuresMax = '100000';
 const path = '/v1/usage';
 
 interface Outcome {
-  /** From the revocation's response to that of the next request. */
+  /** Time from the revocation's response to that of the next request. */
   ms: number;
   status: number;
   isWarm: boolean;

@@ -19,7 +19,7 @@ type Attack = (owner: Owner, site: string) => Promise<unknown>;
 const repeatedly = (times: number, work: () => Promise<unknown>): Promise<unknown> =>
   Promise.all(
     Array.from({ length: times }, async () => {
-      // What is refused at once is asked again soon: an attacker does not wait.
+      // A request that is refused at once is sent again soon: an attacker does not wait.
       for (;;) await work().catch(() => sleep(50));
     }),
   );
@@ -119,7 +119,7 @@ export const attacks: Record<string, Attack> = {
   'titles and console lines that are no text': opens('/text'),
 };
 
-/** Of this process's session: where the kernel groups tasks by session, a nice value only counts within one. */
+/** Lowers the priority of this process and its session: where tasks are grouped by session, a nice value only counts within one. */
 function lowerPriority(): void {
   setPriority(nice);
   if (existsSync('/proc/self/autogroup')) writeFileSync('/proc/self/autogroup', String(nice));

@@ -7,7 +7,7 @@ export interface Phase {
   name: string;
   fromMs: number;
   toMs: number;
-  /** At its begin and at its end. */
+  /** Statistics of the worker at the begin and at the end of the phase. */
   before: WorkerStats;
   stats: WorkerStats;
 }
@@ -16,7 +16,7 @@ export interface Measured {
   samples: Sample[];
   /** Warm-up, calm, one for each attack, calm again. */
   phases: Phase[];
-  /** Of the worker. */
+  /** Memory of the worker. */
   memory: MemorySample[];
   ended: { owner: string; sessions: EndedSession[] }[];
   /** Names of processes of machines that outlived the service. */
@@ -84,7 +84,7 @@ function checksOf(compared: Compared, { samples, memory, left, ended }: Measured
   ];
 }
 
-/** By operation over all attacks, then by phase. */
+/** Rows by operation over all attacks, then by phase. */
 function rowsOf(compared: Compared, { samples, memory }: Measured): Section['rows'] {
   const { calm, attacks, after, calmSamples, harmed, operations } = compared;
   const byOperation = operations.map((operation) => {

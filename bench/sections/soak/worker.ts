@@ -51,7 +51,7 @@ export interface WorkerStats {
   /** MB in use by the JavaScript heap, and outside it by buffers. */
   heap: number;
   external: number;
-  /** Of the event loop since the last reading. */
+  /** Delay of the event loop since the last reading. */
   delayMs: { p50: number; p99: number };
   /** Processor time of all threads so far. */
   processorMs: number;

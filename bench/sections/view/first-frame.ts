@@ -16,7 +16,7 @@ const targetMs = 300;
 
 interface Subject {
   name: string;
-  /** Not measured. Called before a block. */
+  /** Preparation that is not measured. Called before a block. */
   begin(): Promise<void>;
   run(): Promise<FirstFrame>;
   end(): Promise<void>;
@@ -130,7 +130,7 @@ async function subjectsOf(bench: Bench, berth: Berth | null): Promise<Subject[]>
   ]);
 }
 
-/** From the open live view socket to its first frame; for the raw browser, from the start of its screencast. */
+/** Measures from the open live view socket to its first frame; for the raw browser, from the start of its screencast. */
 export async function firstFrame(bench: Bench): Promise<Section> {
   const berth = bench.withBerth
     ? await Berth.start(bench.stage, { chromium: bench.chromium, poolTarget: 0, allow: bench.site.address })

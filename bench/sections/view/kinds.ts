@@ -8,7 +8,7 @@ import { countsOf } from './counts.ts';
 interface Line {
   kind: SessionKind;
   createMs: number[];
-  /** From the create call until the first page has loaded. */
+  /** Times from the create call until the first page has loaded. */
   pageMs: number[];
   megabytes: number[];
   processes: number[];

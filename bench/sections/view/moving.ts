@@ -11,14 +11,14 @@ import { countsOf } from './counts.ts';
 
 const rounds = 2;
 const manyViewers = 10;
-/** Until frame rate and frame size are stable. */
+/** Time until frame rate and frame size are stable. */
 const warmUpMs = 2500;
 
 interface Subject {
   name: string;
   viewers: number;
   groups: LoadGroups;
-  /** Not measured. */
+  /** Preparation that is not measured. */
   begin(): Promise<void>;
   /** Returns the frames of each viewer since the last call. Throws if a viewer was disconnected. */
   takeFrames(): ReceivedFrame[][];

@@ -21,9 +21,9 @@ interface Case {
 
 interface CaseResult extends Case {
   load: Load;
-  /** From the create response until there is a segment to play. */
+  /** Time from the create response until there is a segment to play. */
   segmentMs: number;
-  /** From the delete call until the recording has ended. */
+  /** Time from the delete call until the recording has ended. */
   finishMs: number;
   recording: RecordingResponse | null;
 }

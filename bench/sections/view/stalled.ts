@@ -20,7 +20,7 @@ interface Phase {
   rate: number;
   ages: number[];
   gaps: number[];
-  /** Of the worker, each second, in MB. */
+  /** Memory of the worker, each second, in MB. */
   memory: number[];
   worker: number;
 }
