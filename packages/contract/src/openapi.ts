@@ -23,7 +23,8 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
     (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = createOperation(endpoint, components);
   const schemas = components.schemas();
   extractBase(schemas, { name: 'StepFields', description: 'Fields of every step.', members: stepSchemasOf(schemas) });
-  for (const [base, extended] of extensions) extendSchema(schemas, extended, base);
+  // A document of some endpoints has not all of them.
+  for (const [base, extended] of extensions) if (base in schemas && extended in schemas) extendSchema(schemas, extended, base);
   shareProperties(schemas);
   const parameters = shareParameters(paths);
   const responses = { ...components.responses(), ...shareResponses(paths) };
