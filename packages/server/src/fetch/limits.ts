@@ -3,7 +3,7 @@
 export const limits = {
   /** Maximum bytes of a rendered page's HTML. */
   htmlBytesMax: 8 * 1024 * 1024,
-  /** Maximum bytes of a response that is not a page, and of the format `raw`. */
+  /** Maximum bytes, decompressed, of a plain response, of a document that is not a page, and of the format `raw`. */
   rawBytesMax: 12 * 1024 * 1024,
   /** Maximum bytes of a plain response as it is sent, before it is decompressed. */
   wireBytesMax: 12 * 1024 * 1024,
