@@ -67,6 +67,7 @@ interface Schema {
   $ref?: string;
   type?: string | string[];
   anyOf?: Schema[];
+  allOf?: Schema[];
   properties?: Record<string, Schema>;
 }
 const document = createOpenApiDocument({ endpoints, version: '0' }) as unknown as {
@@ -78,6 +79,9 @@ const document = createOpenApiDocument({ endpoints, version: '0' }) as unknown a
 };
 const resolve = (schema: Schema = {}): Schema =>
   schema.$ref === undefined ? schema : (document.components.schemas[schema.$ref.replace('#/components/schemas/', '')] ?? {});
+/** The properties of a schema and of those that it extends. */
+const propertiesOf = ({ properties, allOf = [] }: Schema): Record<string, Schema> =>
+  Object.assign({}, ...allOf.map((base) => propertiesOf(resolve(base))), properties) as Record<string, Schema>;
 const takesNull = (schema: Schema): boolean =>
   schema.type === 'null' ||
   (Array.isArray(schema.type) && schema.type.includes('null')) ||
@@ -89,8 +93,9 @@ describe('a request body', () => {
   it('takes null in every optional field, and the document says so', () => {
     let fields = 0;
     for (const { id, method, path, body } of bodies) {
-      const declared =
-        resolve(document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema).properties ?? {};
+      const declared = propertiesOf(
+        resolve(document.paths[path]?.[method.toLowerCase()]?.requestBody?.content['application/json']?.schema),
+      );
       for (const [name, field] of Object.entries(body.shape)) {
         if (!isOptional(field)) continue;
         fields += 1;
@@ -98,7 +103,8 @@ describe('a request body', () => {
         dropNulls(body, sent);
         assert.ok(!(name in sent) || acceptsNull(field), `${id} ${name}`);
         // `unknown` has no type at all.
-        const schema = declared[name] ?? {};
+        assert.ok(name in declared, `${id} ${name} is not declared`);
+        const schema = resolve(declared[name]);
         assert.ok(
           takesNull(schema) || Object.keys(schema).every((key) => key === 'description'),
           `${id} ${name}: ${JSON.stringify(schema)}`,
@@ -109,12 +115,12 @@ describe('a request body', () => {
   });
 
   it('is not nullable where the field is required, and neither is a parameter', () => {
-    const { properties = {} } = resolve(document.paths['/v1/fetch']?.['post']?.requestBody?.content['application/json']?.schema);
-    assert.equal(takesNull(properties['url'] ?? {}), false);
+    const properties = propertiesOf(resolve(document.paths['/v1/fetch']?.['post']?.requestBody?.content['application/json']?.schema));
+    assert.equal(takesNull(resolve(properties['url'])), false);
     const inOperations = Object.values(document.paths).flatMap((methods) =>
       Object.values(methods).flatMap(({ parameters = [] }) => parameters),
     );
     for (const { schema } of [...inOperations, ...Object.values(document.components.parameters)])
-      if (schema) assert.equal(takesNull(schema), false);
+      if (schema) assert.equal(takesNull(resolve(schema)), false);
   });
 });
