@@ -273,6 +273,7 @@ export class FakeBrowser {
         return {};
       case 'Page.setLifecycleEventsEnabled':
         session.lifecycle = params.enabled === true;
+        if (session.lifecycle) for (const event of page.lifecycleEvents) this.#event(session, 'Page.lifecycleEvent', event);
         return {};
       case 'Page.startScreencast':
         return session.screen.start(params);

@@ -67,6 +67,7 @@ export class FakePage {
   readonly browserContextId: string;
   readonly #events: FakePageEvents;
   readonly #history: string[] = ['about:blank'];
+  #lifecycleEvents: Json[] = [];
   #position = 0;
   #loader = 0;
   #wasOvertaken = false;
@@ -306,8 +307,16 @@ export class FakePage {
     this.#events.changed();
   }
 
+  /** What the document has reached. Chromium sends it again to a session that enables these events. */
+  get lifecycleEvents(): readonly Json[] {
+    return this.#lifecycleEvents;
+  }
+
   #lifecycle(name: string): void {
-    this.#events.event('lifecycle', 'Page.lifecycleEvent', { frameId: this.targetId, loaderId: this.#loaderId, name, timestamp: now() });
+    const event = { frameId: this.targetId, loaderId: this.#loaderId, name, timestamp: now() };
+    if (name === 'init') this.#lifecycleEvents = [];
+    else this.#lifecycleEvents.push(event);
+    this.#events.event('lifecycle', 'Page.lifecycleEvent', event);
   }
 }
 
