@@ -63,7 +63,7 @@ export class ReplyHeads {
       passed.push(next);
     }
     if (!this.#isExpected) passed.push(this.#release());
-    // An empty piece tells the stream of a read that has come to nothing.
+    // An empty piece reports to the stream a read that has come to nothing.
     return push(Buffer.concat(passed));
   }
 

@@ -104,7 +104,7 @@ export function consentState(): ConsentState {
   return scope.berthConsent;
 }
 
-/** Tells what a button does by its label. Labels that pay or refuse have words of acceptance too; those that save, `settings`. */
+/** Says what a button does by its label. Labels that pay or refuse have words of acceptance too; those that save, `settings`. */
 export function meaningReader(words: ConsentWords): (label: string) => Meaning | null {
   const order = ['paid', 'reject', 'acceptAll', 'save', 'settings', 'accept'] as const;
   const matchers = order.map((name) => [name, phraseMatcher(words[name])] as const);

@@ -278,7 +278,7 @@ export class Multiplexer {
     return false;
   }
 
-  /** Tells the client of a frame that did not become one of the browser's own. */
+  /** Reports to the client a frame that did not become one of the browser's own. */
   #announce(attachment: Attachment<Client>, targetInfo: TargetInfo): void {
     attachment.isHidden = false;
     this.#sendTarget(attachment, 'Target.attachedToTarget', { targetInfo, waitingForDebugger: false });
