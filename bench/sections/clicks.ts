@@ -9,7 +9,7 @@ const runsDefault = 100;
 const busyLoops = 2;
 
 const inFrame = { frame: ['iframe'] };
-/** What is done in a page, and what its title is when all of it has been received. */
+/** The actions of one page, and the title that it has when it has received them all. */
 const tries: Record<string, { step: object; wanted: string }> = {
   double: { step: { type: 'click', count: 2 }, wanted: '2' },
   frame: { step: { type: 'click', ...inFrame }, wanted: '1' },

@@ -3,6 +3,7 @@ import { statSync } from 'node:fs';
 import { test } from 'node:test';
 import { apiVersion, endpoints, errors, errorsOf, createOpenApiDocument } from './contract.ts';
 import { examples } from './examples.ts';
+import { extensions } from './openapi.ts';
 
 type Json = Record<string, unknown>;
 interface Header {
@@ -133,6 +134,12 @@ test('writes the fields of every step once, and a schema that extends another wi
   assert.ok(!('if' in StepFields.properties));
   assert.deepEqual(AdminSessionResponse?.['allOf'], [{ $ref: '#/components/schemas/SessionResponse' }]);
   for (const name of Object.keys(SessionResponse?.properties ?? {})) assert.ok(!(name in (AdminSessionResponse.properties ?? {})), name);
+});
+
+test('has every extension that the contract names: one with a name that has changed would be written out again', () => {
+  const { schemas } = document['components'] as { schemas: Record<string, Json> };
+  for (const [base, extended] of extensions)
+    assert.deepEqual(schemas[extended]?.['allOf'], [{ $ref: `#/components/schemas/${base}` }], extended);
 });
 
 test('has at most 500 KB as the file of the repository', () => {

@@ -52,7 +52,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
 }
 
 /** Schemas that others extend. Those that are extended themselves come last. */
-const extensions: [base: string, extended: string][] = [
+export const extensions: readonly [base: string, extended: string][] = [
   ['SessionResponse', 'AdminSessionResponse'],
   ['ConnectTokenResponse', 'CreatedConnectTokenResponse'],
   ['CreatedKeyResponse', 'RotatedKeyResponse'],

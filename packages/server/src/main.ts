@@ -5,7 +5,7 @@ import { unusableDataDir } from './data-dir.ts';
 
 const print = (lines: readonly string[]): boolean => process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
-/** What has failed when a command throws, for each command. */
+/** Beginnings of the messages about commands that throw. */
 const failures: Readonly<Record<CommandLine['command'], string>> = {
   serve: 'Berth cannot start',
   backup: 'Nothing was backed up',

@@ -77,7 +77,7 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
   return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
 }
 
-/** Where a page leads that was not followed, and what became of a body that came in part. */
+/** Warnings of a page that was not followed to where it leads, and of a body of which only a part came. */
 export function loadWarnings({ leadsTo, bodyError }: Pick<NavigationResult, 'leadsTo' | 'bodyError'>): string[] {
   const warnings = leadsTo === null ? [] : [toLeadingWarning(leadsTo)];
   if (bodyError === null) return warnings;

@@ -34,7 +34,7 @@ export interface EgressGateOptions {
   log: Log;
   clock?: Clock;
   resolver?: Resolver;
-  /** Where this service listens, with its public names: refused unless the allow list names the port. Called for each connection. */
+  /** Addresses and public names of this service, which are refused unless the allow list names the port. Called for each connection. */
   ownAddresses?: () => readonly OwnAddress[];
   /** Hosts that `blockAds` refuses, with their subdomains. */
   adHosts?: ReadonlySet<string>;

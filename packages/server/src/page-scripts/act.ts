@@ -239,7 +239,7 @@ export function boxesOf(element: Element): Element[] {
   return membersOf(element, `input[type="checkbox"], input[type="radio"], ${roles.join(', ')}`);
 }
 
-/** What fits the CSS selector in a group: in an element, in the group that a legend or heading names, or in the group that a button is of. */
+/** The elements of a group that the CSS selector matches. The group is the element, the one that it names, or the one that it is a button of. */
 export function membersOf(element: Element, css: string): Element[] {
   const page = natives();
   const owner = namedGroupOf(page, element) ?? element;

@@ -26,9 +26,9 @@ interface PressWatch {
   /** The hit of the last press. Events belong to it until the next one begins. */
   current: Hit | null;
   lastType: string;
-  /** Where the element was at the last press. */
+  /** Position of the element at the last press. */
   place: string;
-  /** Where the click after the press went. A page may cover an element that it has opened on the press. */
+  /** Receiver of the click after the press. A page may cover an element that it has opened on the press. */
   click: 'none' | 'target' | 'elsewhere';
   isClickElsewhere: boolean;
   /** Its result has been read. What belongs to a press that has missed is still kept from the page. */

@@ -10,7 +10,7 @@ export interface JsonScalar {
   name: string | null;
   /** A name that only stands near: the string before it in an array, the head of its column, or the plural around it. */
   nearName: string | null;
-  /** Where the encoded value stands, between the quotes. */
+  /** Position of the encoded value, between the quotes. */
   start: number;
   end: number;
   isString: boolean;

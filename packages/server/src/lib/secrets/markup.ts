@@ -5,7 +5,7 @@ import { kindOfName } from './names.ts';
 export interface MarkupText {
   /** The decoded text, without the blanks around it. */
   value: string;
-  /** Where the text stands in the markup, encoded. */
+  /** Position of the encoded text in the markup. */
   start: number;
   end: number;
 }

@@ -1,7 +1,7 @@
 /** Finds the string literals of a script, and what in it is JSON, in time linear in the script. */
 
 export interface Literal {
-  /** Where the encoded text stands, between its quotes. */
+  /** Position of the encoded text, between its quotes. */
   start: number;
   end: number;
 }

@@ -19,7 +19,7 @@ interface Pair {
   name: string;
   nameStart: number;
   value: string;
-  /** Where the encoded value stands in the text. */
+  /** Position of the encoded value in the text. */
   start: number;
   end: number;
 }

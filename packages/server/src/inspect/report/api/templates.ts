@@ -74,7 +74,7 @@ export class PathTree {
 
 const signatures = new WeakMap<Branch, string>();
 
-/** What calls below this branch have in common. The tree has to be complete. */
+/** Features common to the calls below this branch. The tree has to be complete. */
 function signatureOf(branch: Branch): string {
   const cached = signatures.get(branch);
   if (cached !== undefined) return cached;
