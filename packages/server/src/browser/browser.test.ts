@@ -121,7 +121,7 @@ async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
 describe('navigate', { timeout: 180_000 }, () => {
   shareBrowser();
 
-  it("returns the document's real status", async () => {
+  it("a navigation returns the document's real status", async () => {
     for (const code of [200, 404, 418, 500, 503]) assert.equal((await go(`/status?code=${code}`)).statusCode, code);
     const { finalUrl, title, statusCode, redirects } = await go('/redirect?to=/status?code=418');
     assert.deepEqual({ finalUrl, title, statusCode }, { finalUrl: `${site.url}/status?code=418`, title: 'status', statusCode: 418 });
@@ -135,7 +135,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal((await go('about:blank')).statusCode, null);
   });
 
-  it('reports why a page failed to load', async () => {
+  it('a navigation whose page fails to load says why', async () => {
     assert.equal(await failure('/loop'), 'too_many_redirects');
     assert.equal(await failure('/reset'), 'connection_reset');
     assert.equal(await failure('/download'), 'download');
@@ -148,7 +148,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal(await failure('/'), 'success');
   });
 
-  it('names the download that a navigation became, and what the gate knows of a host', async () => {
+  it('a navigation that becomes a download gives its id, and one to a host that the gate cannot reach says why', async () => {
     const errorOf = async (url: string): Promise<NavigationError> => {
       const error = await go(url).catch((thrown: unknown) => thrown);
       assert.ok(error instanceof NavigationError, String(error));
@@ -161,23 +161,23 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.match((await errorOf('/reset')).message, /: net::ERR_/);
   });
 
-  it('closes a tab that shows a page of the browser', async () => {
+  it('a tab that navigates to a page of the browser is closed and a blank one opened', async () => {
     const before = browser.activeTab().tabId;
     await go('chrome://version').catch(() => {});
     const fresh = () => browser.tabs().find(({ tabId }) => tabId !== before);
     await until(() => browser.tabs().length === 1 && fresh()?.url === 'about:blank');
   });
 
-  it('ends with the load of a page that starts a download', async () => {
+  it('a navigation that starts a download ends with the load of the page', async () => {
     for (const waitUntil of ['load', 'domcontentloaded', 'networkidle'] as const) {
       const { finalUrl, title, statusCode } = await go('/download-start', { waitUntil });
       assert.deepEqual({ finalUrl, title, statusCode }, { finalUrl: `${site.url}/download-start`, title: 'starting', statusCode: 200 });
     }
   });
 
-  it('follows a page that redirects the browser', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
+  it('a navigation follows a page that redirects by script', async () => assert.equal((await go('/onward')).finalUrl, `${site.url}/`));
 
-  it('waits no longer than its timeout and leaves the tab usable', async () => {
+  it('a navigation ends at its timeout and leaves the tab usable', async () => {
     assert.equal(await failure('/half', { timeoutMs: 500 }), 'timeout');
     assert.equal(await failure('/hang', { timeoutMs: 500 }), 'timeout');
     assert.equal((await go('/half', { waitUntil: 'domcontentloaded' })).title, 'half');
@@ -185,7 +185,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal((await go('/', { waitUntil: 'networkidle' })).title, 'home');
   });
 
-  it('is not held up by dialogs', async () => {
+  it('a navigation is not held up by dialogs of the page', async () => {
     assert.equal((await go('/alert')).title, 'after');
     const evaluate = await evaluator();
     await go('/leave');
@@ -193,7 +193,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal((await go('/')).title, 'home');
   });
 
-  it('stops when its caller aborts', async () => {
+  it('a navigation stops when its caller aborts', async () => {
     const caller = new AbortController();
     const going = browser.navigate(
       browser.activeTab().tabId,
@@ -206,7 +206,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal(await failure('/'), 'success');
   });
 
-  it('reports that the page crashed, and recovers the tab', async () => {
+  it('a navigation to a page that crashes reports the crash, and the tab recovers', async () => {
     const { ask } = await rawClient();
     const { result } = await ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
     const crash = (): void => void ask('Page.crash', {}, result.sessionId);
@@ -220,7 +220,7 @@ describe('navigate', { timeout: 180_000 }, () => {
     assert.equal(browser.activeTab().status, 'complete');
   });
 
-  it('is over when its tab is closed', async () => {
+  it('a navigation ends when its tab is closed', async () => {
     const tab = await browser.openTab({ active: true, ...call() });
     const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());
     const refused = assert.rejects(going, TabNotFound);
@@ -233,7 +233,7 @@ describe('navigate', { timeout: 180_000 }, () => {
 describe('tabs', { timeout: 180_000 }, () => {
   shareBrowser();
 
-  it('keep to the limit when opened at once', async () => {
+  it('tabs opened at once keep to the tab limit', async () => {
     await browser.prepare(settings({ tabLimit: 4 }));
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => browser.openTab({ active: false, ...call() })));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 3);
@@ -241,7 +241,7 @@ describe('tabs', { timeout: 180_000 }, () => {
     assert.equal(browser.tabs().length, 4);
   });
 
-  it('have current titles on request, also those that a script has changed', async () => {
+  it('tabs are listed with their current titles, also those that a script has changed', async () => {
     const evaluate = await evaluator();
     await go('/popups');
     await evaluate('document.title = "Changed by a script"');
@@ -251,7 +251,7 @@ describe('tabs', { timeout: 180_000 }, () => {
     );
   });
 
-  it('beyond the limit are closed before their first script', async () => {
+  it('tabs beyond the limit are closed before their first script', async () => {
     await browser.prepare(settings({ tabLimit: 3 }));
     const evaluate = await evaluator();
     await go('/popups');
@@ -271,7 +271,7 @@ describe('tabs', { timeout: 180_000 }, () => {
     assert.ok(site.requests.slice(from).filter((path) => path === '/ran').length <= 2);
   });
 
-  it('close once, and never the last', async () => {
+  it('a tab closes once, and the last tab never does', async () => {
     const first = browser.activeTab();
     await assert.rejects(browser.closeTab(first.tabId, call()), LastTab);
     await assert.rejects(browser.closeTab('nosuch', call()), TabNotFound);
@@ -299,7 +299,7 @@ describe('prepare', { timeout: 180_000 }, () => {
     return evaluator();
   };
 
-  it('makes window, screen and page agree', async () => {
+  it('preparing a browser makes window, screen and page agree in size', async () => {
     const evaluate = await prepared({ viewport: { width: 900, height: 640, device_scale_factor: 2 } });
     assert.deepEqual(
       await evaluate('[innerWidth, innerHeight, outerWidth, outerHeight, screen.width, screen.height, devicePixelRatio]'),
@@ -307,7 +307,7 @@ describe('prepare', { timeout: 180_000 }, () => {
     );
   });
 
-  it('sets the identity of the browser everywhere', async () => {
+  it('preparing a browser sets its identity in pages, frames and workers', async () => {
     const userAgent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.0.0 Safari/537.36';
     const evaluate = await prepared({ userAgent, locale: 'de-DE', timezone: 'Asia/Tokyo', extraHeaders: { 'x-extra': 'yes' } });
     assert.deepEqual(
@@ -335,7 +335,7 @@ describe('prepare', { timeout: 180_000 }, () => {
     assert.deepEqual([popup['agent'], popup['zone']], [userAgent, 'Asia/Tokyo']);
   });
 
-  it('does not request blocked resources', async () => {
+  it('a prepared browser does not request blocked resources', async () => {
     await browser.prepare(settings({ blockResources: ['image', 'media', 'font', 'stylesheet', 'websocket'] }));
     const from = site.requests.length;
     await go('/media');
@@ -347,7 +347,7 @@ describe('prepare', { timeout: 180_000 }, () => {
     );
   });
 
-  it('does not request blocked resources after it was given local storage', async () => {
+  it('a prepared browser does not request blocked resources after it was given local storage', async () => {
     await browser.prepare(settings({ blockResources: ['image', 'media', 'font', 'stylesheet'] }));
     const localStorage = [{ name: 'a', value: 'b' }];
     await browser.setStorageState({ cookies: [], origins: [{ origin: `http://${site.host}`, localStorage }] }, call());
@@ -363,7 +363,7 @@ describe('prepare', { timeout: 180_000 }, () => {
 describe('raw clients', { timeout: 180_000 }, () => {
   shareBrowser();
 
-  it('may not use sessions that are not theirs', async () => {
+  it('a raw DevTools client may not use sessions of another client', async () => {
     const [one, two] = [await rawClient(), await rawClient()];
     const { result } = await one.ask('Target.attachToTarget', { targetId: browser.activeTab().tabId, flatten: true });
     assert.deepEqual((await two.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error, {
@@ -375,7 +375,7 @@ describe('raw clients', { timeout: 180_000 }, () => {
     assert.equal((await one.ask('Runtime.evaluate', { expression: '1' }, result.sessionId)).error?.code, -32001);
   });
 
-  it('get an error for an invalid message, and are closed when they go on', async () => {
+  it('a raw DevTools client gets an error for an invalid message, and is closed when it goes on', async () => {
     const { raw, messages, closed, ask } = await rawClient();
     const hostile = [
       '{',
@@ -398,7 +398,7 @@ describe('raw clients', { timeout: 180_000 }, () => {
     assert.equal(browser.clientCount(), 0);
   });
 
-  it('cannot smuggle a command past the rules by a key that is there twice', async () => {
+  it('a raw DevTools client cannot smuggle a command past the rules by a duplicate JSON key', async () => {
     const { raw, messages } = await rawClient();
     raw('{"id":7,"method":"Browser.getVersion","method":"SystemInfo.getInfo"}');
     raw('{"id":8,"method":"SystemInfo.getInfo","method":"Browser.getVersion"}');
@@ -416,7 +416,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
   });
   afterEach(() => launched.end());
 
-  it('that is frozen is reported as unresponsive, and no call hangs', async (t) => {
+  it('a frozen browser is reported as unresponsive, and no call to it hangs', async (t) => {
     process.kill(launched.pid, 'SIGSTOP');
     // A ping waits for a quarter of a minute: nothing else happens in that time.
     t.mock.timers.enable({ apis: ['setTimeout'] });
@@ -432,7 +432,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
     }
   });
 
-  it('that is killed ends what waits', async () => {
+  it('a killed browser ends every call that waits for it', async () => {
     const { closed } = await rawClient();
     const going = assert.rejects(go('/hang'), BrowserClosed);
     await until(() => site.requests.includes('/hang'));
@@ -442,7 +442,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
     assert.deepEqual(closed, ['browser_gone']);
   });
 
-  it('that sends garbage is left', async () => {
+  it('a browser that sends garbage is disconnected', async () => {
     launched.cdp.emit('data', Buffer.from('{nonsense\0'));
     assert.equal(await browser.closed, 'closed');
     await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserClosed);

@@ -82,7 +82,7 @@ async function retainedBy<T>(work: () => Promise<T>): Promise<{ result: T; bytes
 }
 
 describe('what is retained of a page’s long texts', () => {
-  it('is what is shown of them: the network log, downloads, their events, and tabs', async () => {
+  it('long texts are retained as far as they are shown, in the network log, downloads, their events, and tabs', async () => {
     const [near, far] = duplexPair();
     const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
     connection.adopt(session);
@@ -102,7 +102,7 @@ describe('what is retained of a page’s long texts', () => {
     connection.end('closed');
   });
 
-  it('is what is shown of console lines and of dialogs', async () => {
+  it('long console lines and dialogs are retained as far as they are shown', async () => {
     const [near, far] = duplexPair();
     const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
     connection.adopt(session);
@@ -130,7 +130,7 @@ describe('what is retained of a page’s long texts', () => {
     connection.end('closed');
   });
 
-  it('is bounded for the network log as a whole, whatever headers a page exchanges', async () => {
+  it('the network log is bounded as a whole, whatever headers a page exchanges', async () => {
     const [near, far] = duplexPair();
     const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
     connection.adopt(session);
@@ -156,7 +156,7 @@ describe('what is retained of a page’s long texts', () => {
     connection.end('closed');
   });
 
-  it('is nothing of requests that come when the texts of the log are full, which are counted', async () => {
+  it('requests that come when the texts of the network log are full are counted and not retained', async () => {
     const [near, far] = duplexPair();
     const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
     connection.adopt(session);

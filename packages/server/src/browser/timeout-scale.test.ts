@@ -40,16 +40,16 @@ class SlowLine extends Duplex {
 }
 
 describe('a limit', () => {
-  it('is not scaled on bare hardware, whatever time is left', () => {
+  it('a timeout is not scaled on bare hardware, whatever time is left', () => {
     for (const timeoutScale of [new TimeoutScale(), new TimeoutScale(1), new TimeoutScale(0.5)])
       assert.deepEqual([timeoutScale.ms(500), timeoutScale.ms(500, 100), timeoutScale.ms(500, 9000)], [500, 500, 500]);
   });
 
-  it('is never scaled beyond two minutes', () => {
+  it('a timeout is never scaled beyond two minutes', () => {
     assert.deepEqual([new TimeoutScale(30).ms(10_000), new TimeoutScale(30).ms(150_000)], [120_000, 150_000]);
   });
 
-  it('is scaled on a slow machine, up to the time of the caller', () => {
+  it('a timeout is scaled on a slow machine, up to the time of the caller', () => {
     const timeoutScale = new TimeoutScale(8);
     assert.deepEqual(
       [timeoutScale.ms(500), timeoutScale.ms(500, 9000), timeoutScale.ms(500, 1500), timeoutScale.ms(500, 100), timeoutScale.ms(500, -1)],
@@ -90,14 +90,14 @@ describe('a browser that is slow to answer', { timeout: 180_000 }, () => {
   const go = (path: string, timeoutMs = 20_000): Promise<{ title: string }> =>
     page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs }, call());
 
-  it('navigates as any other: the old page is not treated as hung, and the title is returned', async () => {
+  it('a browser that is slow to answer navigates as any other: the old page is not treated as hung, and the title is returned', async () => {
     await go('/one');
     line.lagMs = 1100;
     assert.equal((await go('/two')).title, 'two');
     assert.ok(!reported.includes('tab.crashed'));
   });
 
-  it('returns current titles', async () => {
+  it('a browser that is slow to answer returns current titles', async () => {
     await go('/two');
     await page.evaluate(page.mainFrame(), 'void (document.title = "changed")', call());
     line.lagMs = 700;
@@ -107,7 +107,7 @@ describe('a browser that is slow to answer', { timeout: 180_000 }, () => {
     );
   });
 
-  it('hides no frame for being late', async () => {
+  it('a browser that is slow to answer hides no frame for being late', async () => {
     await go('/one');
     await page.frames(call());
     line.lagMs = 1600;
@@ -117,7 +117,7 @@ describe('a browser that is slow to answer', { timeout: 180_000 }, () => {
     );
   });
 
-  it('has its time from the caller, and no more: a page that hangs costs none beyond it', async () => {
+  it("a page that hangs in a browser that is slow to answer costs no more than the caller's time", async () => {
     await go('/hangs');
     await assert.rejects(page.networkIdle({ ...call(), timeoutMs: 300 }), { reason: 'timeout' });
     const begin = performance.now();

@@ -41,7 +41,7 @@ const forbidden = [
   'isolated-app://x',
 ];
 
-describe('the rules for clients', () => {
+describe('the rules for DevTools clients', () => {
   for (const method of [
     'Page.navigate',
     'Target.createTarget',
@@ -49,7 +49,7 @@ describe('the rules for clients', () => {
     'Fetch.continueRequest',
     'Autofill.trigger',
   ]) {
-    it(`refuse what is not a site's by ${method}`, () => {
+    it(`${method} of a DevTools client is refused for addresses that are not a site's`, () => {
       for (const url of forbidden) assert.equal(kind(method, { url }), 'refuse', url);
       for (const url of [
         'http://example.com',
@@ -63,7 +63,7 @@ describe('the rules for clients', () => {
     });
   }
 
-  it('crash a page by the address for it, and nothing else by a like one', () => {
+  it('only chrome://crash crashes a page, and similar addresses are refused', () => {
     const go = (params: Record<string, unknown>, pageId: string | null): string => kind('Page.navigate', params, { pageId });
     const url = 'chrome://crash';
     assert.deepEqual([go({ url }, 'p'), go({ url, frameId: 'p' }, 'p')], ['crash', 'crash']);
@@ -81,18 +81,18 @@ describe('the rules for clients', () => {
       assert.equal(kind(method, { url }, { pageId: 'p' }), 'refuse', method);
   });
 
-  it('name every command of the protocol exactly once', async () => {
+  it('every command of the DevTools protocol is in the rules exactly once', async () => {
     const { domains } = (await protocolDocument()) as { domains: { domain: string; commands?: { name: string }[] }[] };
     const described = domains.flatMap(({ domain, commands = [] }) => commands.map(({ name }) => `${domain}.${name}`));
     assert.deepEqual([...allowedCommands, ...refusedCommands, ...ruledCommands].toSorted(), described.toSorted());
   });
 
-  it('refuse a command that they do not know as the browser does', () => {
+  it('an unknown DevTools command is refused as the browser refuses it', () => {
     for (const method of ['Browser.laterCommand', 'Later.command', 'constructor', '__proto__', 'Page', 'Page.', '.navigate'])
       assert.deepEqual(applyRules(method, {}, context), { kind: 'refuse', message: `'${method}' wasn't found`, code: -32601 });
   });
 
-  it("refuse commands that are the machine's", () => {
+  it('a DevTools client is refused commands that concern the machine', () => {
     for (const method of [
       'Browser.crash',
       'Browser.crashGpuProcess',
@@ -111,7 +111,7 @@ describe('the rules for clients', () => {
       assert.equal(kind(method), 'refuse', method);
   });
 
-  it('refuse attachments that would hide messages in messages', () => {
+  it('a DevTools client is refused attachments that would wrap messages in messages', () => {
     assert.equal(kind('Target.attachToTarget', { targetId: 'x' }), 'refuse');
     assert.equal(kind('Target.attachToTarget', { targetId: 'x', flatten: 'true' }), 'refuse');
     assert.equal(kind('Target.setAutoAttach', { autoAttach: true }), 'refuse');
@@ -119,14 +119,14 @@ describe('the rules for clients', () => {
     assert.equal(kind('Target.attachToTarget', { targetId: 'x', flatten: true }), 'forward');
   });
 
-  it('refuse contexts that would bypass the egress gate', () => {
+  it('a DevTools client is refused contexts that would bypass the egress gate', () => {
     for (const proxyServer of ['http://x:1', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyServer }), 'refuse');
     for (const proxyBypassList of ['*', '', null]) assert.equal(kind('Target.createBrowserContext', { proxyBypassList }), 'refuse');
     assert.equal(kind('Target.createBrowserContext', { disposeOnDetach: true }), 'forward');
     assert.equal(kind('Target.createBrowserContext', {}, { contextsFree: 0 }), 'refuse');
   });
 
-  it('never take a folder from a client', () => {
+  it('a download folder that a DevTools client names is never used', () => {
     assert.deepEqual(
       applyRules(
         'Browser.setDownloadBehavior',
@@ -147,7 +147,7 @@ describe('the rules for clients', () => {
     );
   });
 
-  it("give pages the session's own files alone", () => {
+  it('a DevTools client gives pages only files of its own session', () => {
     const files = ['/box/downloads/a'];
     assert.deepEqual(applyRules('DOM.setFileInputFiles', { files, objectId: 'O' }, context), {
       kind: 'rewrite',
@@ -160,7 +160,7 @@ describe('the rules for clients', () => {
     assert.equal(kind('Input.dispatchDragEvent', { data: null }), 'forward');
   });
 
-  it('know an uploaded file by its id and its name, behind whatever folder the client runs in', () => {
+  it('an uploaded file is recognized by its id or name, behind whatever folder the client names', () => {
     for (const path of ['file_1', 'report.csv', '/home/ada/report.csv', 'C:\\work\\report.csv', '/srv/app/file_1'])
       assert.deepEqual(applyRules('DOM.setFileInputFiles', { files: [path, 'file_1'], backendNodeId: 7 }, context), {
         kind: 'rewrite',
@@ -172,38 +172,39 @@ describe('the rules for clients', () => {
     });
   });
 
-  it('say how a file gets to the browser, and not where the client has it', () => {
+  it("an unknown file is refused with how to upload it, and without the client's path", () => {
     const decision = applyRules('DOM.setFileInputFiles', { files: ['report.csv', '/home/ada/secret/other.csv'] }, context);
     assert.ok(decision.kind === 'refuse');
     assert.match(decision.message, /"other\.csv".*POST \/v1\/session\/SESSION_ID\/uploads.*file_id or its name/);
     assert.doesNotMatch(decision.message, /ada|secret|box/);
   });
 
-  it('end the client and not the browser at Browser.close', () => assert.equal(kind('Browser.close'), 'close'));
-  it('refuse a tab beyond the limit', () => assert.equal(kind('Target.createTarget', { url: 'about:blank' }, { tabsFree: 0 }), 'refuse'));
-  it('leave the rest alone', () => {
+  it('Browser.close ends the DevTools client and not the browser', () => assert.equal(kind('Browser.close'), 'close'));
+  it('a DevTools client is refused a tab beyond the limit', () =>
+    assert.equal(kind('Target.createTarget', { url: 'about:blank' }, { tabsFree: 0 }), 'refuse'));
+  it('other DevTools commands are forwarded unchanged', () => {
     for (const method of ['Runtime.evaluate', 'Browser.grantPermissions', 'Browser.setPermission', 'Page.enable'])
       assert.equal(kind(method), 'forward');
   });
 
-  it('take the native code from a key, so that no shortcut of the browser sees it', () => {
+  it('a key event loses its native code, so that no shortcut of the browser sees it', () => {
     const key = { type: 'rawKeyDown', modifiers: 2, windowsVirtualKeyCode: 84, key: 't', code: 'KeyT' };
     assert.deepEqual(applyRules('Input.dispatchKeyEvent', { ...key, nativeVirtualKeyCode: 28 }, context), { kind: 'rewrite', params: key });
   });
 
-  it('answer an address that is none in the words of the browser', () => {
+  it('an invalid address is refused in the words of the browser', () => {
     for (const url of ['example.com', 'http://', 'file://x:1/', '//x'])
       assert.deepEqual(applyRules('Page.navigate', { url }, context), { kind: 'refuse', message: 'Cannot navigate to invalid URL' }, url);
   });
 
-  it('hide the pages of the browser and not those of sites', () => {
+  it('pages of the browser are hidden from clients and those of sites are not', () => {
     const hidden = forbidden.map((url) => url.trim()).filter((url) => !/^(about|fi\n)/.test(url));
     for (const url of hidden) assert.equal(isHiddenAddress(url), true, url);
     for (const url of ['http://x/', 'about:blank', 'chrome-error://chromewebdata/', 'data:,x', 'blob:http://x/1', ''])
       assert.equal(isHiddenAddress(url), false, url);
   });
 
-  it('let every command of Playwright and Puppeteer pass, but for those of extensions, apps and DevTools windows', async () => {
+  it('every command of Playwright and Puppeteer passes, except those of extensions, apps and DevTools windows', async () => {
     const known = new Set([...allowedCommands, ...refusedCommands, ...ruledCommands]);
     const used = (await librarySources()).flatMap((text) => text.match(/(?<=["'`])[A-Z][A-Za-z]+\.[a-z][A-Za-z]+(?=["'`])/g) ?? []);
     const commands = [...new Set(used)].filter((name) => known.has(name));

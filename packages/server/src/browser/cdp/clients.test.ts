@@ -51,7 +51,7 @@ afterEach(() => bridge.close());
 const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 30_000 });
 
 describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
-  it('drives the page that is there', async () => {
+  it('Playwright drives the page that is already open', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]?.pages()[0];
     assert.ok(page);
@@ -65,7 +65,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     assert.equal(launched.browser.tabs()[0]?.url, `${site.url}/`);
   });
 
-  it('gets an error for a screenshot that is too large, and goes on', async () => {
+  it('Playwright gets an error for a screenshot that is too large, and goes on', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(site.url);
@@ -89,7 +89,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('sees popups and new contexts, and leaves the settings on them', async () => {
+  it("Playwright sees popups and new contexts, and leaves the session's settings on them", async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(`${site.url}/popup`);
@@ -108,7 +108,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('sets up popups before their first script, beside a Puppeteer client that resumes them at once', async () => {
+  it("popups have Playwright's scripts before their first own, beside a Puppeteer client that resumes them at once", async () => {
     await launched.browser.prepare(settings({ tabLimit: 20 }));
     const browser = await connect();
     const other = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
@@ -126,7 +126,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('sets up each of the popups that a page opens at once', async () => {
+  it('Playwright sets up each of the popups that a page opens at once', async () => {
     await launched.browser.prepare(settings({ tabLimit: 20 }));
     const browser = await connect();
     const [context] = browser.contexts();
@@ -142,7 +142,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('sets up frames of other sites before their first script without delay, and so does the session', { timeout: 60_000 }, async () => {
+  it('Playwright and the session set up frames of other sites before their first script without delay', { timeout: 60_000 }, async () => {
     await launched.browser.prepare(settings({ userAgent: 'Mozilla/5.0 Framed' }));
     const browser = await connect();
     const [context] = browser.contexts();
@@ -159,7 +159,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('fails at once for the tabs over the limit that it opens at the same time', async () => {
+  it('Playwright fails at once for the tabs over the limit that it opens at the same time', async () => {
     const browser = await connect();
     const context = browser.contexts()[0]!;
     const opened = await Promise.allSettled(Array.from({ length: 9 }, () => context.newPage()));
@@ -170,7 +170,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it("hides the PDF viewer's extension", async () => {
+  it("the PDF viewer's extension is hidden from Playwright", async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     let wire = '';
@@ -193,7 +193,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it("takes downloads into the machine's folder whatever path the client names", async () => {
+  it("downloads go into the machine's folder, whatever path Playwright names", async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(site.url);
@@ -206,7 +206,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('hears of a completed download when it is where Playwright looks for it', async () => {
+  it('Playwright hears of a completed download once the file is where it looks for it', async () => {
     let copies = 0;
     bridge.copyDownload = async (id, folder) => {
       await copyFile(join(launched.downloadsPath, id), join(folder, id));
@@ -223,7 +223,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('keeps two clients blind to each other', async () => {
+  it("two Playwright clients do not see each other's contexts and bindings", async () => {
     const [one, two] = await Promise.all([connect(), connect()]);
     assert.equal(launched.browser.clientCount(), 2);
     const first = one.contexts()[0]!.pages()[0]!;
@@ -240,7 +240,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     assert.deepEqual(bridge.closed, []);
   });
 
-  it('finds a fresh tab after it has closed the last', async () => {
+  it('Playwright finds a new tab after it has closed the last', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.close();
@@ -250,7 +250,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('answers its own dialogs', async () => {
+  it('Playwright answers its own dialogs', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     await page.goto(site.url);
@@ -259,7 +259,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('refuses pages of the browser and files of the machine', async () => {
+  it('Playwright is refused pages of the browser and files of the machine', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]!.pages()[0]!;
     for (const url of ['file:///etc/passwd', 'chrome://version', 'view-source:http://x/', 'about:version'])
@@ -271,7 +271,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
 });
 
 describe('the end of a browser', { timeout: 180_000 }, () => {
-  it('detaches targets before it closes the socket', async (t) => {
+  it("a browser that ends detaches its targets before it closes the client's socket", async (t) => {
     await useOwnBrowser(t);
     const puppet = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const [page] = await puppet.pages();
@@ -303,7 +303,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     { width: 1000, height: 700 },
     { width: 1920, height: 1080 },
   ])
-    it(`leaves pages at ${viewport.width} × ${viewport.height} after a screenshot of all of them`, async () => {
+    it(`pages stay at ${viewport.width} × ${viewport.height} after a full-page screenshot of Puppeteer`, async () => {
       await launched.browser.prepare(settings({ viewport: { ...viewport, device_scale_factor: 1 }, tabLimit: 6 }));
       const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
       const context = await browser.createBrowserContext();
@@ -320,7 +320,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
       await browser.disconnect();
     });
 
-  it('drives pages, popups and contexts', async () => {
+  it('Puppeteer drives pages, popups and contexts', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const page = (await browser.pages())[0];
     assert.ok(page);
@@ -342,7 +342,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     await until(() => launched.browser.clientCount() === 0);
   });
 
-  it('creates a limited number of contexts, and others again for those that it disposes of', async (t) => {
+  it('Puppeteer creates a limited number of contexts, and new ones in place of those that it disposes of', async (t) => {
     await useOwnBrowser(t);
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const create = () => browser.createBrowserContext();
@@ -359,7 +359,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     await next.disconnect();
   });
 
-  it('counts downloads in contexts of its own, whatever it says about their events', async () => {
+  it("downloads in Puppeteer's own contexts are counted, whatever it says about their events", async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     for (const eventsEnabled of [undefined, false]) {
       const context = await browser.createBrowserContext();
@@ -381,7 +381,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     await browser.disconnect();
   });
 
-  it('closes the client and not the browser', async () => {
+  it("Puppeteer's disconnect closes the client and not the browser", async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url });
     await browser.close();
     await until(() => bridge.closed.length === 1);
@@ -389,7 +389,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     await launched.browser.ping({ signal: AbortSignal.timeout(20_000) });
   });
 
-  it('leaves no contexts and tabs of its own when it closes its browser', async () => {
+  it('Puppeteer leaves no contexts and tabs of its own when it closes its browser', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     for (const context of [await browser.createBrowserContext(), await browser.createBrowserContext()])
       await (await context.newPage()).goto(`${site.url}/child`);
@@ -402,7 +402,7 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     await next.disconnect();
   });
 
-  it('gives pages files that were uploaded, by their names', async () => {
+  it('Puppeteer gives pages uploaded files by their names', async () => {
     const path = join(launched.downloadsPath, '..', 'uploaded.csv');
     await writeFile(path, 'a,b');
     await launched.browser.prepare(settings({ uploadPath: (name) => (name === 'report.csv' ? path : null) }));

@@ -20,7 +20,7 @@ const received = (of: object): Buffer => frame('Network.responseReceived', { req
 const same = (given: Buffer): void => assert.equal(traces.apply(given), given);
 
 describe('a response', () => {
-  it('has the address of its site', () => {
+  it('a response has the remote address of its site', () => {
     const url = 'https://a.example/x?y#z';
     assert.deepEqual(traces.apply(received(response(url))), received(response(url, '93.184.216.34', 443)));
     const other = 'http://b.example:8080/';
@@ -28,14 +28,14 @@ describe('a response', () => {
     assert.deepEqual(traces.remoteAddress(other), { ip: '2606:4700::1111', port: 8080 });
   });
 
-  it('that redirects has the address of its own site', () => {
+  it('a response that redirects has the remote address of its own site', () => {
     const redirected = (by: object): Buffer =>
       frame('Network.requestWillBeSent', { request: { url: 'http://c.example/' }, redirectResponse: by, type: 'Document' });
     const url = 'https://a.example/';
     assert.deepEqual(traces.apply(redirected(response(url))), redirected(response(url, '93.184.216.34', 443)));
   });
 
-  it('keeps headers that are named as the fields', () => {
+  it("a response keeps site headers that are named like the gate's fields", () => {
     const url = 'https://a.example/';
     const headers = { remoteIPAddress: 'x', remotePort: '1', note: '","remoteIPAddress":"x","remotePort":1' };
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('a response', () => {
     );
   });
 
-  it('of an unknown address, or of no site, is as it was', () => {
+  it('a response of an unknown address, or of no site, is unchanged', () => {
     same(received(response('https://proxied.example/')));
     same(received(response('data:text/html,x')));
     same(received({ url: 'https://a.example/', status: 200, headers: {} }));
@@ -57,7 +57,7 @@ describe('the head of a request', () => {
   const sent = (headers: object): Buffer =>
     frame('Network.requestWillBeSentExtraInfo', { requestId: '1', associatedCookies: [], headers, connectTiming: {} });
 
-  it('is the one that the site got', () => {
+  it('the reported request headers are those that the site got', () => {
     assert.deepEqual(
       traces.apply(sent({ Host: 'a.example', 'Proxy-Connection': 'keep-alive', 'x-é': '"Proxy-Connection":' })),
       sent({ Host: 'a.example', Connection: 'keep-alive', 'x-é': '"Proxy-Connection":' }),

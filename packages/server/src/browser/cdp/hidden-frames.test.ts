@@ -66,7 +66,7 @@ describe('a frame that navigates to one of the browser’s own', () => {
     heard = [];
   });
 
-  it('is gone for clients, which never had it', async () => {
+  it('a frame that navigates to a page of the browser is detached for clients', async () => {
     emit('Target.targetInfoChanged', { targetInfo: frameInfo(viewer) });
     await until(() => commands.some(({ method, sessionId }) => method === 'Target.detachFromTarget' && sessionId === ofPage));
     emit('Target.detachedFromTarget', { sessionId: ofFrame, targetId: 'F' }, ofPage);
@@ -76,7 +76,7 @@ describe('a frame that navigates to one of the browser’s own', () => {
     assert.equal(heard.length, 2);
   });
 
-  it('and shows a site after all is theirs', async () => {
+  it('a frame that leaves a page of the browser for a site is attached for clients', async () => {
     emit('Target.targetInfoChanged', { targetInfo: frameInfo('http://other.test/') });
     emit('Page.loadEventFired', {}, ofFrame);
     await until(() => heard.length === 2);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { versionDocument } from './json-endpoints.ts';
 
-it('names the engine with its commit, as Chromium does', () => {
+it('the JSON endpoints name the engine with its commit, as Chromium does', () => {
   const browser = {
     product: 'Chrome/156.0.8078.79',
     protocolVersion: '1.3',

@@ -51,7 +51,7 @@ describe('a message of many megabytes', () => {
     'values after a string of quotes': () => `["${'\\"\\\\'.repeat(mebibyte)}",${'1,'.repeat(mebibyte)}1]`,
   };
   for (const [name, make] of Object.entries(hostile))
-    it(`is refused before it is parsed where it consists of ${name}`, async () => {
+    it(`a message of many megabytes of ${name} is refused before it is parsed`, async () => {
       const raw = message(make());
       const yardsticks = await yardsticksOf(async () =>
         assert.deepEqual(await parseLargeMessage(raw), { id: 7, code: -32600, message: 'Message has more than 200000 values' }),
@@ -60,14 +60,14 @@ describe('a message of many megabytes', () => {
       assert.ok(yardsticks < 100, `${yardsticks} yardsticks`);
     });
 
-  it('is refused where what is to be parsed is too long', async () => {
+  it('a message of many megabytes is refused where what is to be parsed is too long', async () => {
     const texts = JSON.stringify(Array<string>(10_000).fill('x'.repeat(4000)));
     const refused = await parseLargeMessage(message(texts));
     assert.ok('code' in refused && refused.id === 7, JSON.stringify(refused));
     assert.match(refused.message, /beside its long texts/);
   });
 
-  it('passes where it is text, byte by byte, whatever the text contains', async () => {
+  it('a message of many megabytes of text passes byte by byte, whatever the text contains', async () => {
     const texts = ['[{,'.repeat(mebibyte), '"\\'.repeat(mebibyte), 'é😀\u0000\n,'.repeat(mebibyte / 4), '\ud800'.repeat(mebibyte)];
     const { client, frames } = await connect();
     for (const text of texts) {
@@ -78,13 +78,13 @@ describe('a message of many megabytes', () => {
     }
   });
 
-  it('passes with as many values as an argument of a script has', async () => {
+  it('a message of many megabytes passes with as many values as an argument of a script has', async () => {
     const values = Array.from({ length: 150_000 }, (_, n) => n);
     const parsed = await parseLargeMessage(message(JSON.stringify(values)));
     assert.ok('params' in parsed && Array.isArray(parsed.params['x']) && parsed.params['x'].length === values.length);
   });
 
-  it('is held to the rules whatever the length of its address', async () => {
+  it('a message with a very long address is held to the rules', async () => {
     const { client, frames, refusals } = await connect();
     const long = 'x'.repeat(mebibyte);
     const spaces = ' '.repeat(mebibyte);
@@ -98,7 +98,7 @@ describe('a message of many megabytes', () => {
     assert.equal((JSON.parse(frames.pop()?.toString() ?? '') as { params: { url: string } }).params.url.length, long.length + 15);
   });
 
-  it('is no JSON where a text of it is none', async () => {
+  it('a message of many megabytes with an invalid text is no JSON', async () => {
     for (const text of [
       `${'x'.repeat(mebibyte)}\0`,
       `\n${'x'.repeat(mebibyte)}`,
@@ -127,7 +127,7 @@ describe('a message of many megabytes', () => {
     'short texts': () => JSON.stringify(Array<string>(150_000).fill('x'.repeat(100))),
   };
   for (const [name, make] of Object.entries(large))
-    it(`does not hold up others while it passes with ${name}`, async () => {
+    it(`a message of many megabytes with ${name} does not hold up others while it passes`, async () => {
       const { client, frames } = await connect();
       const raw = message(make());
       const delay = await measureLeastDelay(async () => client.receive(raw));

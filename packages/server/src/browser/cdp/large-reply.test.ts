@@ -21,7 +21,7 @@ const errorIn = (frame: Buffer | undefined): { code: number; message: string } =
   (JSON.parse(String(frame)) as { error: { code: number; message: string } }).error;
 
 describe('a reply of the browser that is too large', () => {
-  it('is an error to whoever asked, and what follows it arrives', () => {
+  it('a reply that is too large is an error to whoever asked, and what follows it arrives', () => {
     for (const tail of [`"},"sessionId":"${session}"}`, '"}}', `\\",\\"sessionId\\":\\"${session}\\"}"}}`]) {
       const frames = receive('{"id":7,"result":{"data":"', replyBytesMax + 65_536, tail);
       const reply = JSON.parse(String(frames[0])) as { id: number; sessionId?: string };
@@ -32,7 +32,7 @@ describe('a reply of the browser that is too large', () => {
     }
   });
 
-  it('arrives where it is as large as it may be, and so does a larger event', () => {
+  it('a reply of the largest size arrives, and so does a larger event', () => {
     const head = '{"id":7,"result":{"data":"';
     assert.equal(receive(head, replyBytesMax - 65_536, '"}}')[0]?.length, replyBytesMax - 65_536 + head.length + 3);
     assert.ok((receive('{"method":"Network.dataReceived","params":"', replyBytesMax + 65_536, '"}')[0]?.length ?? 0) > replyBytesMax);
@@ -40,12 +40,12 @@ describe('a reply of the browser that is too large', () => {
 });
 
 describe('the file in a reply', () => {
-  it('is its base64, of the worker’s own sessions and of the browser', () => {
+  it('the file in a reply is its base64, with or without a session', () => {
     for (const tail of [`"},"sessionId":"${session}"}`, '"}}'])
       assert.equal(dataOf(Buffer.from(`{"id":12,"result":{"data":"QUJD${tail}`))?.toString(), 'QUJD');
   });
 
-  it('is none where there is more in the reply, or an error', () => {
+  it('a reply with more than a file, or an error, has no file', () => {
     for (const text of [
       '{"id":1,"result":{"data":"QUJD","more":1}}',
       '{"id":1,"error":{"message":"data"}}',

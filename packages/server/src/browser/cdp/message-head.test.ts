@@ -25,7 +25,7 @@ const payload = fc.oneof(
 );
 
 describe('the session of a message', () => {
-  it('is read from its end, whatever it contains', () => {
+  it('the session of a message is read from its end, whatever it contains', () => {
     fc.assert(
       fc.property(payload, sessionId, fc.boolean(), (body, id, isReply) => {
         const message = isReply ? { id: 1, result: body } : { method: 'X.y', params: body };
@@ -39,11 +39,11 @@ describe('the session of a message', () => {
     );
   });
 
-  it('is not read from too few bytes', () => {
+  it('the session of a message is not read from too few bytes', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 60 }), (bytes) => assert.equal(sessionOf(Buffer.from(bytes)), undefined)));
   });
 
-  it('recognizes target events by their first bytes', () => {
+  it('target events are recognized by their first bytes', () => {
     assert.equal(isTargetEvent(Buffer.from('{"method":"Target.attachedToTarget"}')), true);
     assert.equal(isTargetEvent(Buffer.from('{"method":"Tracing.x"}')), false);
     assert.equal(isTargetEvent(Buffer.from('{"id":1}')), false);
@@ -51,7 +51,7 @@ describe('the session of a message', () => {
 });
 
 describe('the splitter', () => {
-  it('gives the same messages however the bytes are cut', () => {
+  it('the splitter gives the same messages however the bytes are cut', () => {
     // Texts with what ends objects and texts, and bytes of several for a character.
     const text = fc.string({ unit: fc.constantFrom('{', '}', '"', '\\', ',', 'é', '😀'), maxLength: 8 });
     const value = fc.letrec((tie) => ({
@@ -74,7 +74,7 @@ describe('the splitter', () => {
     );
   });
 
-  it('gives a message before its NUL, which Chromium writes apart', () => {
+  it('the splitter gives a message before its NUL, which Chromium writes apart', () => {
     const splitter = new FrameSplitter();
     const received: string[] = [];
     const push = (text: string): void => splitter.push(Buffer.from(text), (frame) => received.push(frame.toString()));
@@ -84,7 +84,7 @@ describe('the splitter', () => {
     assert.deepEqual(received.slice(1), ['{"id":2,"result":{}}']);
   });
 
-  it('waits for the rest of a message that a page has made to look whole where it is cut', () => {
+  it('the splitter waits for the rest of a message that a page has made to look whole where it is cut', () => {
     const splitter = new FrameSplitter();
     const received: string[] = [];
     const inner = `"sessionId":"${'A'.repeat(32)}"}`;
@@ -95,20 +95,20 @@ describe('the splitter', () => {
     assert.equal(received.length, 1);
   });
 
-  it('refuses a message without an end before it fills the memory', () => {
+  it('the splitter refuses a message without an end before it fills the memory', () => {
     const splitter = new FrameSplitter(1000);
     splitter.push(Buffer.alloc(900, 1), () => {});
     assert.throws(() => splitter.push(Buffer.alloc(200, 1), () => {}), FrameTooLong);
   });
 
-  it('refuses a message that comes byte by byte by what it costs to hold', () => {
+  it('the splitter refuses a message that comes byte by byte by what it costs to hold', () => {
     const splitter = new FrameSplitter(64 * 1024);
     assert.throws(() => {
       for (let count = 0; count < 100; count += 1) splitter.push(Buffer.from([1]), () => {});
     }, FrameTooLong);
   });
 
-  it('joins megabytes that came in small pieces in linear time', () => {
+  it('the splitter joins megabytes that came in small pieces in linear time', () => {
     const splitter = new FrameSplitter();
     const piece = Buffer.alloc(4096, 1);
     let length = 0;

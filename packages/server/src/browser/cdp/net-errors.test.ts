@@ -26,7 +26,7 @@ const tunnel = 'net::ERR_TUNNEL_CONNECTION_FAILED';
 const plain = 'net::ERR_RESPONSE_HEADERS_MULTIPLE_LOCATION';
 
 describe('network errors', () => {
-  it('are those of the site, by scheme and port', () => {
+  it('network errors are those of the site, by scheme and port', () => {
     const errors = create();
     for (const [id, url, error, expected] of [
       ['1', 'http://dead.example/a', plain, 'net::ERR_NAME_NOT_RESOLVED'],
@@ -40,7 +40,7 @@ describe('network errors', () => {
     }
   });
 
-  it('are those of the last address of a redirected request', () => {
+  it('the network error of a redirected request is that of its last address', () => {
     const errors = create();
     errors.apply(sent('1', 'http://alive.example/'));
     errors.apply(sent('1', 'https://dead.example/'));
@@ -55,7 +55,7 @@ describe('network errors', () => {
     });
   });
 
-  it('are explained by the gate where they are its own', () => {
+  it('network errors that the gate caused carry its explanation', () => {
     const errors = create();
     errors.apply(sent('1', 'https://dead.example/'));
     assert.equal(errors.reportOf('net::ERR_CONNECTION_REFUSED', { requestId: '1' })?.message, 'dead.example failed');
@@ -68,7 +68,7 @@ describe('network errors', () => {
     assert.deepEqual([unsafe?.rule, unsafe?.message], ['port', 'alive.example:6667 is on a port that no browser opens']);
   });
 
-  it('appear in the log of a page, and in the errors of its WebSockets', () => {
+  it('network errors appear in the log of a page, and in the errors of its WebSockets', () => {
     const errors = create();
     const entry = (text: string, url: string): Buffer => frame({ method: 'Log.entryAdded', params: { entry: { text, url } } });
     const log = (text: string, url: string): string =>
@@ -86,7 +86,7 @@ describe('network errors', () => {
     assert.match(errors.apply(event).toString(), /Error in connection establishment: net::ERR_NAME_NOT_RESOLVED/);
   });
 
-  it('of a page with very many requests cost a bounded memory', () => {
+  it('network errors of a page with very many requests cost bounded memory', () => {
     const errors = create();
     errors.apply(sent('first', 'http://dead.example/'));
     for (let at = 0; at < 4096; at += 1) errors.apply(sent(String(at), 'http://dead.example/'));

@@ -17,13 +17,13 @@ describe('the resumption of new targets', () => {
     resumption = new Resumption();
   });
 
-  it('is immediate when no client waits', () => {
+  it('a new target is resumed at once when no client waits for it', () => {
     hold('T', []);
     resumption.resume('T', one, command('one'));
     assert.deepEqual(sent, ['T', 'one']);
   });
 
-  it('comes after the last client that waits', () => {
+  it('a new target is resumed after the last client that waits for it', () => {
     hold('T', [one, two]);
     resumption.resume('T', one, command('one'));
     assert.deepEqual(sent, []);
@@ -31,7 +31,7 @@ describe('the resumption of new targets', () => {
     assert.deepEqual(sent, ['T', 'one', 'two']);
   });
 
-  it('is sent once for a popup, and answered to its other clients', () => {
+  it('the resumption of a popup is sent once, and answered to its other clients', () => {
     hold('T', [one, two], true);
     resumption.resume('T', one, command('one'));
     resumption.resume('T', two, command('two'));
@@ -41,7 +41,7 @@ describe('the resumption of new targets', () => {
     assert.deepEqual(sent.slice(3), ['again answered', 'unknown']);
   });
 
-  it('does not wait for a client that has left', () => {
+  it('a new target does not wait for a client that has left', () => {
     hold('T', [one, two]);
     hold('U', [one]);
     resumption.leave(one);
@@ -50,7 +50,7 @@ describe('the resumption of new targets', () => {
     assert.deepEqual(sent, ['U', 'T']);
   });
 
-  it('comes after ten seconds, and does not wait for that client again until it resumes something', () => {
+  it('a new target is resumed after ten seconds, and does not wait for that client again until it resumes something', () => {
     mock.timers.enable({ apis: ['setTimeout'] });
     try {
       hold('T', [one]);

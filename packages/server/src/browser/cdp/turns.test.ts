@@ -74,7 +74,7 @@ const createMultiplexer = (pipe: Duplex, onActivity: () => void): Multiplexer =>
   });
 
 describe('a flood', () => {
-  it('of the browser is read a little in each turn, in order', async () => {
+  it('a flood of the browser is read a little in each turn, in order', async () => {
     const stream = new PassThrough({ highWaterMark: 1024 * 1024 });
     const received: number[] = [];
     const onFrame = (frame: Buffer): void => {
@@ -89,7 +89,7 @@ describe('a flood', () => {
     pipe.detach();
   });
 
-  it('of clients asks them to wait, all of one session together', async () => {
+  it('a flood of clients makes them wait, all of one session together', async () => {
     const [ours, theirs] = duplexPair();
     answer(theirs);
     const multiplexer = createMultiplexer(ours, work);
@@ -104,7 +104,7 @@ describe('a flood', () => {
     assert.ok(most <= worksMax, `${most} messages`);
   });
 
-  it('that the browser does not answer goes on slowly, until it answers', async () => {
+  it('a flood that the browser does not answer goes on slowly, until it answers', async () => {
     const [ours, theirs] = duplexPair();
     let replies = '';
     const seen = answer(theirs, ({ id, sessionId }) => {
@@ -133,7 +133,7 @@ describe('a flood', () => {
     assert.ok(id < 1200, `${id}`);
   });
 
-  it('that the browser does not read stops its clients, and does not end the browser', async () => {
+  it('a flood that the browser does not read stops its clients, and does not end the browser', async () => {
     const [ours, theirs] = duplexPair();
     const connection = new Connection(ours, { log: silentLog, timeoutScale: new TimeoutScale() });
     assert.equal(connection.drained(), undefined);

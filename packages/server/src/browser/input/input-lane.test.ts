@@ -19,7 +19,7 @@ class SlowPage {
 }
 
 describe('the lane of inputs', () => {
-  it('sends key and button events one after the other, and holds none for pointer moves', async () => {
+  it('the input lane sends key and button events one after the other, and does not wait for pointer moves', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
     void lane.enqueueMove(page.send('move 1'));
     void lane.enqueue(page.send('down'));
@@ -34,7 +34,7 @@ describe('the lane of inputs', () => {
     assert.deepEqual(page.taken, ['move 1', 'down', 'up', 'move 2']);
   });
 
-  it('sends everything one by one while it is serial', async () => {
+  it('the input lane sends everything one by one while it is serial', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => true)];
     void lane.enqueueMove(page.send('move'));
     void lane.enqueue(page.send('up'));
@@ -43,7 +43,7 @@ describe('the lane of inputs', () => {
     assert.deepEqual(page.taken, ['move', 'up']);
   });
 
-  it('lets the last input be changed while it is queued', async () => {
+  it('the last queued input can be changed', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
     const sent = lane.enqueueMove(page.send('move 1'));
     const pending = lane.enqueueMove(page.send('move 2'));
@@ -53,7 +53,7 @@ describe('the lane of inputs', () => {
     await page.answer('move 1');
   });
 
-  it('rejects input when it is full, except releases', async () => {
+  it('a full input lane rejects input, except releases', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
     const all = Array.from({ length: 257 }, (_, index) => lane.enqueue(page.send(String(index))));
     assert.equal(lane.isFull, true);
@@ -64,7 +64,7 @@ describe('the lane of inputs', () => {
     assert.deepEqual(page.taken, [...[...all.keys()].map(String), 'last']);
   });
 
-  it('goes on after a failure', async () => {
+  it('the input lane goes on after a failed input', async () => {
     const [page, lane] = [new SlowPage(), new InputLane(() => false)];
     const failed = lane.enqueue(() => Promise.reject(new RangeError('no')));
     void lane.enqueue(page.send('next'));

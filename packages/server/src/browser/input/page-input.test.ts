@@ -90,7 +90,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     await run('t.focus()');
   });
 
-  it('types every sign of the layout, and what no key has', async () => {
+  it('the keyboard types every sign of the layout, and characters that no key has', async () => {
     const ascii = Array.from({ length: 95 }, (_, index) => String.fromCharCode(32 + index)).join('');
     const text = `${ascii}\nzwölf 🦊 日本`;
     await page.keyboard.type(text, call());
@@ -98,7 +98,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     assert.equal(await run('trusted'), true);
   });
 
-  it('sends the events of a real keyboard', async () => {
+  it('the keyboard sends the events of a real keyboard', async () => {
     await page.keyboard.type('aB', call());
     assert.deepEqual(await run('seen'), [
       'keydown a KeyA 65 0 ',
@@ -126,7 +126,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     );
   });
 
-  it('edits with chords', async () => {
+  it('the keyboard edits with chords', async () => {
     await page.keyboard.insertText('one two', call());
     await page.keyboard.press('Control+A', call());
     assert.equal(await run('t.selectionEnd - t.selectionStart'), 7);
@@ -146,7 +146,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     assert.equal(await run('t.value'), 'one two\none ');
   });
 
-  it('gives the page the keys that are shortcuts of a browser, and the browser none', async () => {
+  it('the shortcuts of a browser go to the page, and not to the browser', async () => {
     const address = page.url();
     for (const keys of browserShortcuts) {
       await run('seen.length = 0');
@@ -165,14 +165,14 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     assert.equal(await run('seen.length > 0'), true);
   });
 
-  it('knows no other keys, and leaves none down', async () => {
+  it('the keyboard refuses unknown keys, and leaves none down', async () => {
     for (const keys of ['Nothing', 'Control+', 'Control+Nothing', '', 'ab', 'Control+é', 'Nothing+a'])
       await assert.rejects(page.keyboard.press(keys, call()), { reason: 'unknown_key' });
     await page.keyboard.type('a', call());
     assert.equal(await run('t.value'), 'a');
   });
 
-  it('types at a pace, until the signal ends it', async () => {
+  it('the keyboard types at a pace, until the signal ends it', async () => {
     const begin = performance.now();
     await page.keyboard.type('abcd', { ...call(), delayMs: 40 });
     assert.ok(performance.now() - begin >= 115);
@@ -189,7 +189,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     await until('seen.at(-1).startsWith("keyup Control")');
   });
 
-  it('writes into the frame with the focus', async () => {
+  it('the keyboard writes into the frame with the focus', async () => {
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
     await click(20, 20);
@@ -199,7 +199,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
 });
 
 describe('the mouse', { timeout: 180_000 }, () => {
-  it('clicks with each button, once and twice', async () => {
+  it('the mouse clicks with each button, once and twice', async () => {
     await go('/mouse');
     await click(100, 90, 'left', 2);
     await click(101, 90, 'right');
@@ -224,7 +224,7 @@ describe('the mouse', { timeout: 180_000 }, () => {
     await until('seen.at(-1) === "wheel 0 120"');
   });
 
-  it('drags what follows it', async () => {
+  it('the mouse drags what follows it', async () => {
     await go('/mouse');
     await page.mouse.move({ x: 20, y: 20 }, call());
     await page.mouse.down({ ...call(), button: 'left', clickCount: 1 });
@@ -233,7 +233,7 @@ describe('the mouse', { timeout: 180_000 }, () => {
     assert.deepEqual(await run('[box.offsetLeft, box.offsetTop]'), [210, 110]);
   });
 
-  it('drags and drops HTML drags', async () => {
+  it('the mouse drags and drops HTML drags', async () => {
     await go('/drop');
     await page.mouse.move({ x: 20, y: 20 }, call());
     await page.mouse.down({ ...call(), button: 'left', clickCount: 1 });
@@ -244,7 +244,7 @@ describe('the mouse', { timeout: 180_000 }, () => {
     await click(280, 80);
   });
 
-  it('opens dialogs that are answered, and are dismissed when nobody answers', async () => {
+  it('clicks open dialogs that are answered, and are dismissed when nobody answers', async () => {
     await go('/dialogs');
     const received: Dialog[] = [];
     const undo = page.onDialog((dialog) => {

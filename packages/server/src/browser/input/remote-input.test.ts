@@ -109,7 +109,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     await run('t.focus()');
   });
 
-  it('types in all languages', async () => {
+  it('remote keyboard input types in all languages', async () => {
     const strokes = [
       ...[...'Ab1'].map((sign) => strike(sign, `Key${sign.toUpperCase()}`, /[A-Z]/.test(sign) ? shift : 0)),
       ...[
@@ -138,7 +138,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     );
   });
 
-  it('edits with shortcuts', async () => {
+  it('remote keyboard input edits with shortcuts', async () => {
     await remoteInput.insertText('one two');
     const chord = (letter: string, modifiers = control): Promise<unknown> => strike(letter, `Key${letter.toUpperCase()}`, modifiers);
     await chord('a');
@@ -156,7 +156,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     assert.equal(await remoteInput.selection(), 'one');
   });
 
-  it('gives the page the shortcuts of a browser, and the browser none', async () => {
+  it('remote shortcuts of a browser go to the page, and not to the browser', async () => {
     const [ctrl, alt] = [control, 1];
     const strokes: [string, string, number][] = [
       ...[...'wtnrlpsdju'].map((letter): [string, string, number] => [letter, `Key${letter.toUpperCase()}`, ctrl]),
@@ -180,7 +180,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     );
   });
 
-  it('shows a composition, commits it, and cancels it', async () => {
+  it('remote keyboard input shows a composition, commits it, and cancels it', async () => {
     await remoteInput.compose('n', 1, 1);
     await remoteInput.compose('に', 1, 1);
     assert.equal(await run('t.value'), 'に');
@@ -195,7 +195,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     assert.deepEqual([composed[4], composed.at(-1)], ['compositionend 日本', 'compositionend']);
   });
 
-  it('writes into the frame that a click gave the focus, in another process', async () => {
+  it('remote keyboard input goes into the frame of another process that a click gave the focus', async () => {
     await go('/frames');
     const far = (await page.frames(call())).at(-1)?.id ?? '';
     await focusFrame();
@@ -205,7 +205,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     assert.equal(await page.call(far, '() => document.querySelector("input").value', [], call()), 'in a far field!ü漢字');
   });
 
-  it('leaves no key down on release', async () => {
+  it('a release of the remote keyboard leaves no key down', async () => {
     for (const [name, code] of [
       ['Shift', 'ShiftLeft'],
       ['Control', 'ControlLeft'],
@@ -221,7 +221,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
     assert.deepEqual(await run('seen'), []);
   });
 
-  it('releases what was pressed with the Meta key of a Mac', async () => {
+  it('keys pressed with the Meta key of a Mac are released', async () => {
     await key('down', 'Meta', 'MetaLeft', 4);
     await key('down', 'k', 'KeyK', 4);
     await key('up', 'Meta', 'MetaLeft');
@@ -231,7 +231,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
 });
 
 describe('remote mouse', { timeout: 180_000 }, () => {
-  it('clicks with each button, once and twice, with modifiers', async () => {
+  it('the remote mouse clicks with each button, once and twice, with modifiers', async () => {
     await go('/mouse');
     await click(100, 90);
     await Promise.all([mouse('down', 100, 90, { clicks: 2 }), mouse('up', 100, 90, { clicks: 2 })]);
@@ -260,7 +260,7 @@ describe('remote mouse', { timeout: 180_000 }, () => {
     await assert.rejects(mouse('down', 1, 1, { button: 'none' }), fails('not_possible'));
   });
 
-  it('moves straight to the newest position, and loses no turn of the wheel', async () => {
+  it('the remote mouse moves straight to the newest position, and loses no turn of the wheel', async () => {
     await go('/mouse');
     await Promise.all(Array.from({ length: 500 }, (_, index) => mouse('move', index, 50)));
     const moves = await run<string[]>('moves');
@@ -270,7 +270,7 @@ describe('remote mouse', { timeout: 180_000 }, () => {
     await until(async () => (await run<number[]>('wheels')).join() === '100,1200');
   });
 
-  it('selects by dragging, and returns the selection', async () => {
+  it('the remote mouse selects by dragging, and returns the selection', async () => {
     await go('/texts');
     const [left, right] = await run<[number, number]>(
       `(() => {
@@ -288,7 +288,7 @@ describe('remote mouse', { timeout: 180_000 }, () => {
     assert.equal(await remoteInput.selection(), 'words');
   });
 
-  it('drags and drops HTML drags, and drops nothing on release', async () => {
+  it('the remote mouse drags and drops HTML drags, and drops nothing on release', async () => {
     await go('/drop');
     await Promise.all([
       ...[mouse('move', 20, 20), mouse('down', 20, 20), mouse('move', 100, 25, { buttons: 1 }), mouse('move', 240, 50, { buttons: 1 })],
@@ -312,7 +312,7 @@ describe('remote mouse', { timeout: 180_000 }, () => {
     assert.equal(await run('seen.at(-1)'), 'click 33 44 0 0 1');
   });
 
-  it('leaves no button down on release', async () => {
+  it('a release of the remote mouse leaves no button down', async () => {
     await go('/mouse');
     await mouse('down', 5, 6);
     await mouse('move', 15, 6, { buttons: 1 });
@@ -327,7 +327,7 @@ describe('what is selected', { timeout: 180_000 }, () => {
     return remoteInput.selection();
   };
 
-  it('is that of the page, of fields and of what can be edited, and never a password', async () => {
+  it('the selection is that of the page, of fields and of editable elements, and never a password', async () => {
     await go('/texts');
     assert.equal(await remoteInput.selection(), '');
     await run('getSelection().selectAllChildren(p)');
@@ -343,7 +343,7 @@ describe('what is selected', { timeout: 180_000 }, () => {
     assert.equal(await remoteInput.selection(), 'to be edited');
   });
 
-  it('is read from the frame with the focus, whatever its process', async () => {
+  it('the selection is read from the frame with the focus, whatever its process', async () => {
     for (const path of ['/near', '/frames']) {
       await go(path);
       await focusFrame();
@@ -352,7 +352,7 @@ describe('what is selected', { timeout: 180_000 }, () => {
     }
   });
 
-  it('is no more than a mebibyte', async () => {
+  it('the selection is at most a mebibyte', async () => {
     await go('/texts');
     await run(`a.value = '語'.repeat(500_000)`);
     const text = await select('a');
@@ -361,7 +361,7 @@ describe('what is selected', { timeout: 180_000 }, () => {
 });
 
 describe('remote input of a tab', { timeout: 180_000 }, () => {
-  it('is activity, and ends with its tab', async () => {
+  it('remote input counts as activity, and ends with its tab', async () => {
     await go('/mouse');
     const before = browser.lastActivityMs;
     await mouse('move', 1, 1);
@@ -373,7 +373,7 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     assert.throws(() => browser.remoteInput(tabId), TabNotFound);
   });
 
-  it('releases what it has pressed in a page that hangs longer than input waits', { timeout: 120_000 }, async () => {
+  it('remote input releases what it has pressed in a page that hangs longer than input waits', { timeout: 120_000 }, async () => {
     await go('/hang-once');
     const sent = [
       mouse('down', 5, 5),
@@ -399,7 +399,7 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     );
   });
 
-  it('times out when the page hangs, and does not pile up', { timeout: 60_000 }, async () => {
+  it('remote input to a page that hangs times out, and does not pile up', { timeout: 60_000 }, async () => {
     await go('/hang');
     const began = performance.now();
     const moves = Array.from({ length: 300 }, (_, index) => mouse('move', index, 1).then(() => null, String));

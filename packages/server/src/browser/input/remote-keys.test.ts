@@ -18,7 +18,7 @@ const eventOf = (event: RemoteKeyEvent): (string | number | undefined)[] | null 
 };
 
 describe('a remote key', () => {
-  it('types what the keyboard there says it types', () => {
+  it('a remote key types what the remote keyboard says it types', () => {
     for (const [event, wanted] of [
       [down('a', 'KeyA'), [65, 'a', 0]],
       [down('A', 'KeyA', shift), [65, 'A', shift]],
@@ -45,7 +45,7 @@ describe('a remote key', () => {
       assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
-  it('is a shortcut with Control, Alt or the Mac key, and types nothing then', () => {
+  it('a remote key with Control, Alt or the Mac key is a shortcut, and types nothing', () => {
     for (const [event, wanted] of [
       [down('a', 'KeyA', control), [65, '', control]],
       [down('z', 'KeyY', control), [90, '', control]],
@@ -60,7 +60,7 @@ describe('a remote key', () => {
       assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
-  it('types the sign of the third level, without the modifiers that led to it', () => {
+  it('a remote key types the sign of the third level, without the modifiers that led to it', () => {
     for (const [event, wanted] of [
       [down('@', 'KeyQ', control | alt), [81, '@', 0]],
       [down('€', 'KeyE', control | alt), [69, '€', 0]],
@@ -71,7 +71,7 @@ describe('a remote key', () => {
       assert.deepEqual(eventOf(event), wanted, JSON.stringify(event));
   });
 
-  it('has the number of its name and its side', () => {
+  it('a remote key has the key code of its name and its side', () => {
     for (const [event, wanted] of [
       [down('Home', 'Numpad7', 0, 3), [36, '', 0]],
       [down('Delete', 'NumpadDecimal', 0, 3), [46, '', 0]],
@@ -86,12 +86,12 @@ describe('a remote key', () => {
     assert.equal(toKeyEventParams(down('Home', 'Numpad7', 0, 3))?.isKeypad, true);
   });
 
-  it('is left out where it means nothing by itself', () => {
+  it('a remote key that means nothing by itself is left out', () => {
     for (const key of ['Dead', 'Process', 'Unidentified', 'Compose', '', 'AudioVolumeUp', 'Nothing', 'x'.repeat(5)])
       assert.equal(toKeyEventParams(down(key, 'KeyA')), null, key);
   });
 
-  it('goes up as it went down, and repeats', () => {
+  it('a remote key goes up as it went down, and repeats', () => {
     assert.deepEqual(toKeyEventParams({ ...down('A', 'KeyA', shift), action: 'up' }), {
       type: 'keyUp',
       key: 'A',

@@ -4,7 +4,7 @@ import type { Page } from './model.ts';
 import { openPages } from '../../steps/testing.ts';
 import { launch, settings } from '../testing/launch.ts';
 
-it('reads frames of any site in their place, with the elements that hold them', { timeout: 120_000 }, async () => {
+it('the accessibility tree has frames of any site in their place, with the elements that hold them', { timeout: 120_000 }, async () => {
   const [launched, site] = await Promise.all([launch(), openPages()]);
   try {
     const { browser } = launched;
@@ -40,7 +40,7 @@ it('reads frames of any site in their place, with the elements that hold them', 
   }
 });
 
-it('has what a visitor clicks although it takes no focus, with its text as name', { timeout: 120_000 }, async () => {
+it('the accessibility tree has clickable elements that take no focus, with their text as name', { timeout: 120_000 }, async () => {
   const [launched, site] = await Promise.all([launch(), openPages()]);
   const signal = AbortSignal.timeout(100_000);
   const clickablesOf = async (page: Page, body: string): Promise<string[]> => {

@@ -108,7 +108,7 @@ const screenshot = (options: Partial<ScreenshotOptions> = {}): Promise<Screensho
 const pixels = ({ tiles }: Screenshot, tile = 0): ReturnType<typeof readPng> => readPng(tiles[tile]?.data ?? Buffer.alloc(0));
 
 describe('a screenshot', { timeout: 180_000 }, () => {
-  it('shows the viewport', async () => {
+  it('a screenshot shows the viewport', async () => {
     await go('/colours');
     await page.call(page.mainFrame(), '() => scrollTo(0, 50)', [], call());
     const shot = await screenshot();
@@ -120,7 +120,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     );
   });
 
-  it('shows the whole page, and leaves it as it was', async () => {
+  it('a full-page screenshot shows the whole page, and leaves it as it was', async () => {
     await go('/colours');
     await page.call(page.mainFrame(), '() => scrollTo(0, 60)', [], call());
     const shot = await screenshot({ fullPage: true });
@@ -133,7 +133,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     assert.deepEqual(await page.call(page.mainFrame(), '() => [scrollY, innerWidth, innerHeight]', [], call()), [60, 1280, 720]);
   });
 
-  it('shows one element, wherever it is', async () => {
+  it('a screenshot shows one element, wherever it is', async () => {
     await go('/colours');
     const shot = await screenshot({ element: await elementIn(page, page.mainFrame(), '#end') });
     const picture = pixels(shot);
@@ -154,7 +154,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     );
   });
 
-  it('has lazily loaded images', async () => {
+  it('a full-page screenshot has lazily loaded images', async () => {
     await go('/lazy');
     await page.call(page.mainFrame(), '() => scrollTo(0, 30)', [], call());
     const picture = pixels(await screenshot({ fullPage: true, scrollFirst: true }));
@@ -162,7 +162,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     assert.equal(await page.call(page.mainFrame(), '() => scrollY', [], call()), 30);
   });
 
-  it('comes in tiles when it is too high for one', async () => {
+  it('a screenshot too high for one tile comes in tiles', async () => {
     await go('/tall');
     const shot = await screenshot({ fullPage: true });
     assert.deepEqual(
@@ -181,7 +181,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     );
   });
 
-  it('is too large when it is noise of 4096 × 16384 pixels, and the browser stays', async () => {
+  it('a screenshot of 4096 × 16384 pixels of noise is too large, and the browser stays', async () => {
     await go('/large-noise');
     const delay = await measureDelay(() =>
       assert.rejects(
@@ -197,7 +197,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     await go('/clear');
   });
 
-  it('of noise that fits holds up nobody while it arrives and is decoded', async () => {
+  it('a screenshot of noise that fits holds up nobody while it arrives and is decoded', async () => {
     await go('/large-noise');
     await page.setViewport({ width: 2400, height: 2400, device_scale_factor: 1 }, call());
     let shot: Screenshot | undefined;
@@ -210,7 +210,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     await go('/clear');
   });
 
-  it('comes in tiles that fit their kind and end at a pixel', async () => {
+  it('tiles of a screenshot fit their format and end at a whole pixel', async () => {
     await page.setViewport({ width: 300, height: 200, device_scale_factor: 1.25 }, call());
     await go('/tall');
     const webp = await screenshot({ fullPage: true, format: 'webp' });
@@ -225,7 +225,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 
-  it('of a viewport with too many pixels for one tile has each part once', async () => {
+  it('a screenshot of a viewport with too many pixels for one tile has each part once', async () => {
     await page.setViewport({ width: 3840, height: 2160, device_scale_factor: 2 }, call());
     await go('/colours');
     const shot = await screenshot();
@@ -234,13 +234,13 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 
-  it('does not follow a page that grows for ever', async () => {
+  it('a screenshot does not follow a page that grows for ever', async () => {
     await go('/endless');
     const shot = await screenshot({ scrollFirst: true });
     assert.deepEqual(shot.warnings, ['page_keeps_growing']);
   });
 
-  it('is as fine as the screen', async () => {
+  it('a screenshot has the pixel ratio of the screen', async () => {
     await page.setViewport({ width: 400, height: 300, device_scale_factor: 2 }, call());
     await go('/colours');
     assert.deepEqual(await page.call(page.mainFrame(), '() => [innerWidth, innerHeight, devicePixelRatio]', [], call()), [400, 300, 2]);
@@ -254,7 +254,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     await page.setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 
-  it('has the requested format, and is transparent on request', async () => {
+  it('a screenshot has the requested format, and is transparent on request', async () => {
     await go('/clear');
     assert.deepEqual(pixels(await screenshot({ omitBackground: true })).at(50, 50), [0, 0, 0, 0]);
     assert.deepEqual(pixels(await screenshot()).at(50, 50), [255, 255, 255, 255]);
@@ -264,7 +264,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
     assert.deepEqual([webp.contentType, webp.tiles[0]?.data.toString('latin1', 8, 12)], ['image/webp', 'WEBP']);
   });
 
-  it('is refused when it is too large', async () => {
+  it('a screenshot that is too large is refused', async () => {
     await go('/noise');
     await assert.rejects(page.screenshot({ format: 'png', fullPage: false, scrollFirst: false }, limits(1_000_000)), {
       reason: 'too_large',
@@ -273,7 +273,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
 });
 
 describe('a screenshot of a page that changes as it is seen', { timeout: 180_000 }, () => {
-  it('shows what scrolling reveals: transitions at their end, late colours and backgrounds', async () => {
+  it('a screenshot shows what scrolling reveals: transitions at their end, late colours and backgrounds', async () => {
     await go('/reveal');
     const picture = pixels(await screenshot({ fullPage: true, scrollFirst: true }));
     assert.deepEqual(
@@ -282,7 +282,7 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
     );
   });
 
-  it('waits for a page that hides itself while it loads, and warns of one that stays hidden', async () => {
+  it('a screenshot waits for a page that hides itself while it loads, and warns of one that stays hidden', async () => {
     for (const form of [0, 1, 2]) {
       await go(`/hides/${form}`);
       const picture = await screenshot();
@@ -292,7 +292,7 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
     assert.deepEqual((await screenshot()).warnings, ['page_hidden']);
   });
 
-  it('waits for animations that end soon, and for no endless one', async () => {
+  it('a screenshot waits for animations that end soon, and for no endless one', async () => {
     await go('/fading');
     assert.equal(
       pixels(await screenshot())
@@ -302,7 +302,7 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
     );
   });
 
-  it('warns that a page within a scroll area is not shown whole', async () => {
+  it('a screenshot warns that a page within a scroll area is not shown whole', async () => {
     await go('/app-shell');
     assert.deepEqual((await screenshot({ fullPage: true })).warnings, ['scroll_area_cut']);
     assert.deepEqual((await screenshot()).warnings, []);
@@ -312,14 +312,14 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
 });
 
 describe('a PDF file', { timeout: 180_000 }, () => {
-  it('is of the page', async () => {
+  it('a PDF file has the pages of the document', async () => {
     await go('/colours');
     const file = await page.pdf({ printBackground: true, marginInches: 0, paperWidthInches: 5, footerTemplate: '<b>f</b>' }, limits());
     assert.equal(file.toString('latin1', 0, 5), '%PDF-');
     assert.ok(file.toString('latin1').includes('%%EOF'));
   });
 
-  it('has the page size of the style sheet on request', async () => {
+  it('a PDF file has the page size of the style sheet on request', async () => {
     await go('/label');
     const boxOf = (file: Buffer): string[] => /MediaBox\s*\[([^\]]+)\]/.exec(file.toString('latin1'))?.[1]?.trim().split(/\s+/) ?? [];
     const [, , width, height] = boxOf(await page.pdf({ preferCssPageSize: true }, limits()));
@@ -327,14 +327,14 @@ describe('a PDF file', { timeout: 180_000 }, () => {
     assert.notEqual(Math.round(Number(boxOf(await page.pdf({}, limits()))[2])), 283);
   });
 
-  it('has the pictures that come when they are scrolled to', async () => {
+  it('a PDF file has the pictures that load when they are scrolled to', async () => {
     await go('/late-pictures');
     await page.pdf({ scrollFirst: true }, limits());
     const loaded = '() => document.querySelector(".late").complete && document.querySelector(".late").naturalWidth';
     assert.equal(await page.call(page.mainFrame(), loaded, [], call()), 100);
   });
 
-  it('is refused when it is too large or cannot be', async () => {
+  it('a PDF file that is too large or cannot be printed is refused', async () => {
     await go('/colours');
     await assert.rejects(page.pdf({}, limits(100)), { reason: 'too_large' });
     await assert.rejects(page.pdf({ pageRanges: 'x' }, limits()), (error) => error instanceof PageError && error.reason === 'not_possible');

@@ -48,7 +48,7 @@ const open = async (path: string, waitUntil: 'load' | 'domcontentloaded' | 'netw
 
 describe('a document whose body is cut', { timeout: 240_000 }, () => {
   for (const waitUntil of ['load', 'domcontentloaded', 'networkidle'] as const)
-    it(`is loaded when no more of it comes, until ${waitUntil}`, async () => {
+    it(`a document whose body is cut is loaded when no more of it comes, until ${waitUntil}`, async () => {
       for (const [path, bodyError] of [
         ['/length', 'net::ERR_CONTENT_LENGTH_MISMATCH'],
         ['/chunks', 'net::ERR_INCOMPLETE_CHUNKED_ENCODING'],
@@ -58,7 +58,7 @@ describe('a document whose body is cut', { timeout: 240_000 }, () => {
       }
     });
 
-  it('is loaded by a reload and by going back', async () => {
+  it('a document whose body is cut is loaded by a reload and by going back', async () => {
     await open('/length');
     const expected = ['half', 'net::ERR_CONTENT_LENGTH_MISMATCH'];
     const again = await page.reload({ waitUntil: 'load', timeoutMs }, call());
@@ -68,12 +68,12 @@ describe('a document whose body is cut', { timeout: 240_000 }, () => {
     assert.deepEqual([back?.title, back?.bodyError], expected);
   });
 
-  it('is where another one led', async () => {
+  it('a document whose body is cut is loaded where another one led to it', async () => {
     const { title, bodyError } = await open('/leads');
     assert.deepEqual([title, bodyError], ['half', 'net::ERR_CONTENT_LENGTH_MISMATCH']);
   });
 
-  it('is an error where nothing of it came, or nothing can be decoded', async () => {
+  it('a document whose body is cut is an error where nothing of it came, or nothing can be decoded', async () => {
     for (const [path, netError] of [
       ['/nothing', 'net::ERR_CONTENT_LENGTH_MISMATCH'],
       ['/packed', 'net::ERR_CONTENT_DECODING_FAILED'],
@@ -81,7 +81,7 @@ describe('a document whose body is cut', { timeout: 240_000 }, () => {
       await assert.rejects(open(path), (error) => error instanceof NavigationError && error.netError === netError, path);
   });
 
-  it('is not one of which nothing is missing', async () => {
+  it('a complete document is not reported as cut', async () => {
     assert.equal((await open('/plain')).bodyError, null);
   });
 });

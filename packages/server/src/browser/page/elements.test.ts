@@ -59,7 +59,7 @@ const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + 
 const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
 describe('elements', { timeout: 180_000 }, () => {
-  it('are located by role and name', async () => {
+  it('elements are located by role and name', async () => {
     await go('/roles');
     const texts = async (by: Parameters<Page['findByRole']>[1]): Promise<unknown> =>
       page.call(
@@ -77,7 +77,7 @@ describe('elements', { timeout: 180_000 }, () => {
     assert.deepEqual(await texts({ role: 'dialog' }), []);
   });
 
-  it('are located by role in open and closed shadow roots and in other processes', async () => {
+  it('elements are located by role in open and closed shadow roots and in other processes', async () => {
     await go('/shadow');
     const matches = await page.findByRole(page.mainFrame(), { role: 'button', name: 'one' }, call());
     assert.deepEqual(await page.call(page.mainFrame(), '(...all) => all.map((each) => each.textContent)', matches, call()), [
@@ -88,7 +88,7 @@ describe('elements', { timeout: 180_000 }, () => {
     assert.equal((await page.findByRole(await frameNamed(page, 'deep'), { role: 'button', name: 'inner' }, call())).length, 1);
   });
 
-  it("have their place in the page's viewport", async () => {
+  it("elements have their position in the page's viewport, in every frame", async () => {
     await go('/frames');
     const box = async (name: string): Promise<unknown> => page.box(await one('button', await frameNamed(page, name)), call());
     assert.deepEqual(await box('near'), { x: 25, y: 115, width: 100, height: 40 });
@@ -99,7 +99,7 @@ describe('elements', { timeout: 180_000 }, () => {
     await assert.rejects(page.scrollIntoView(await one('#hidden'), call()), fails('not_possible'));
   });
 
-  it('are clicked where they stand, in every process', async () => {
+  it('elements are clicked where they stand, in every process', async () => {
     await go('/frames');
     for (const name of ['near', 'deep']) {
       const frameId = await frameNamed(page, name);
@@ -115,7 +115,7 @@ describe('elements', { timeout: 180_000 }, () => {
     }
   });
 
-  it('report what covers them', async () => {
+  it('covered elements report what covers them', async () => {
     await go('/cover');
     const button = await one('#b');
     assert.deepEqual(await page.receives(button, { x: 10, y: 10 }, call()), { receives: false, instead: '<div class="overlay">' });
@@ -132,7 +132,7 @@ describe('elements', { timeout: 180_000 }, () => {
     assert.deepEqual(await page.receives(far, { x: 30, y: 290 }, call()), { receives: false, instead: '<p id="veil">' });
   });
 
-  it('receive clicks in open and closed shadow roots', async () => {
+  it('elements receive clicks in open and closed shadow roots', async () => {
     await go('/shadow');
     for (const button of await page.findByRole(page.mainFrame(), { role: 'button' }, call())) {
       const box = await page.box(button, call());
@@ -146,7 +146,7 @@ describe('elements', { timeout: 180_000 }, () => {
     assert.equal((await page.receives(host, { x: (slotted?.x ?? 0) + 5, y: (slotted?.y ?? 0) + 5 }, call())).receives, true);
   });
 
-  it('lead to the documents in them', async () => {
+  it('frame elements lead to the documents in them', async () => {
     await go('/frames');
     const far = await page.contentFrame(await one('iframe[name=far]'), call());
     assert.equal(far?.url, `${pages.otherSite}/outer`);
@@ -156,7 +156,7 @@ describe('elements', { timeout: 180_000 }, () => {
     await assert.rejects(page.call(page.mainFrame(), '(e) => e', [await one('button', deep.id)], call()), fails('not_possible'));
   });
 
-  it('take the focus and files', async () => {
+  it('elements take the focus and files', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'berth-files-'));
     const paths = [join(folder, 'a.txt'), join(folder, 'b.txt')];
     for (const path of paths) await writeFile(path, 'abc');

@@ -45,7 +45,7 @@ const options = { waitUntil: 'load', timeoutMs: 20_000 } as const;
 const go = (path: string): Promise<NavigationResult> => page.navigate({ url: pages.url + path, ...options }, call());
 
 describe('history', { timeout: 180_000 }, () => {
-  it('goes back and forward, and ends', async () => {
+  it('history goes back and forward, and ends', async () => {
     await go('/one');
     await go('/two');
     const back = await page.history(-1, options, call());
@@ -58,21 +58,21 @@ describe('history', { timeout: 180_000 }, () => {
     assert.equal(await page.history(1, options, call()), null);
   });
 
-  it('moves within a document', async () => {
+  it('history moves within a document', async () => {
     await go('/two');
     await page.evaluate(page.mainFrame(), 'history.pushState(0, "", "#part")', call());
     const back = await page.history(-1, options, call());
     assert.deepEqual([back?.finalUrl, back?.statusCode], [`${pages.url}/two`, 404]);
   });
 
-  it('goes to another site and back', async () => {
+  it('history goes to another site and back', async () => {
     await go('/one');
     await page.navigate({ url: `${pages.otherSite}/one`, ...options }, call());
     assert.equal((await page.history(-1, options, call()))?.finalUrl, `${pages.url}/one`);
     assert.equal(await page.call(page.mainFrame(), '() => location.hostname', [], call()), '127.0.0.1');
   });
 
-  it('takes no longer than it may', async () => {
+  it('going back ends at its timeout', async () => {
     await page.navigate({ url: `${pages.url}/half`, waitUntil: 'commit', timeoutMs: 20_000 }, call());
     await assert.rejects(
       page.reload({ ...options, timeoutMs: 400 }, call()),
@@ -83,7 +83,7 @@ describe('history', { timeout: 180_000 }, () => {
 });
 
 describe('reload', { timeout: 180_000 }, () => {
-  it('returns the current response of the server', async () => {
+  it('a reload returns the current response of the server', async () => {
     await go('/one');
     pages.replies['/one'] = document(503, 'broken');
     const result = await page.reload(options, call());
@@ -97,7 +97,7 @@ describe('reload', { timeout: 180_000 }, () => {
 });
 
 describe('a page that hangs or has crashed', { timeout: 180_000 }, () => {
-  it('is left, and costs no more than its time', async () => {
+  it('a page that hangs or has crashed is left by a navigation within its timeout', async () => {
     await go('/one');
     await go('/hang');
     await assert.rejects(page.call(page.mainFrame(), '() => { while (true); }', [], { ...call(), timeoutMs: 1000 }), { reason: 'timeout' });
@@ -107,7 +107,7 @@ describe('a page that hangs or has crashed', { timeout: 180_000 }, () => {
     assert.equal((await page.history(-1, options, call()))?.title, 'one');
   });
 
-  it('is loaded again', async () => {
+  it('a page that hangs or has crashed is loaded again by a reload', async () => {
     await go('/one');
     await page.navigate({ url: 'chrome://crash', ...options }, call()).catch(() => {});
     await assert.rejects(page.call(page.mainFrame(), '() => 1', [], call()), { reason: 'page_crashed' });
@@ -117,7 +117,7 @@ describe('a page that hangs or has crashed', { timeout: 180_000 }, () => {
 });
 
 describe('headers of a page', { timeout: 180_000 }, () => {
-  it('are sent by it, its frames and later documents, and by no other page', async () => {
+  it('headers of a page are sent by it, its frames and later documents, and by no other page', async () => {
     await page.setExtraHeaders({ 'x-page': 'p', 'x-both': 'p' }, call());
     for (let turn = 0; turn < 2; turn += 1) {
       const before = pages.requests.length;
@@ -142,7 +142,7 @@ describe('headers of a page', { timeout: 180_000 }, () => {
 });
 
 describe('a quiet network', { timeout: 180_000 }, () => {
-  it('is reached by an empty page, and after going back', async () => {
+  it('an empty page has a quiet network, also after going back', async () => {
     const { tabId } = await launched.browser.openTab({ active: true, ...call() });
     await launched.browser.page(tabId).networkIdle({ ...call(), timeoutMs: 20_000 });
     await launched.browser.closeTab(tabId, call());
@@ -152,7 +152,7 @@ describe('a quiet network', { timeout: 180_000 }, () => {
     await page.networkIdle({ ...call(), timeoutMs: 20_000 });
   });
 
-  it('is awaited no longer than the timeout', async () => {
+  it('a quiet network is awaited no longer than the timeout', async () => {
     await go('/one');
     // From now on, a script of ours is one message away: half a second of quiet would end the wait before it.
     await page.evaluate(page.mainFrame(), '0', call());

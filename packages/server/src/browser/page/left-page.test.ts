@@ -87,7 +87,7 @@ class LateReply extends ChangedPipe {
 }
 
 describe('a call in a page that navigates', { timeout: 60_000 }, () => {
-  it('ends and is not run again, even when its reply is handled after the next document', async () => {
+  it('a call in a page that navigates ends and is not run again, even when its reply is handled after the next document', async () => {
     const site = await openSite();
     let line: LateReply | undefined;
     const { browser, end } = await launch({ over: (cdp) => (line = new LateReply(cdp)) });
@@ -111,7 +111,7 @@ describe('a call in a page that navigates', { timeout: 60_000 }, () => {
 });
 
 describe('a navigation', { timeout: 60_000 }, () => {
-  it('is repeated when the document of an earlier one is committed in its place, a few times', async () => {
+  it('a navigation is repeated a few times when an earlier document is committed in its place', async () => {
     const site = await openSite();
     let line: LateCommit | undefined;
     const { browser, end } = await launch({ over: (cdp) => (line = new LateCommit(cdp)) });
@@ -129,7 +129,7 @@ describe('a navigation', { timeout: 60_000 }, () => {
     }
   });
 
-  it('is repeated when the page that it leaves crashes, a few times', async () => {
+  it('a navigation is repeated a few times when the page that it leaves crashes', async () => {
     const site = await openSite();
     let line: CrashAfterReply | undefined;
     const { browser, end } = await launch({ over: (cdp) => (line = new CrashAfterReply(cdp)) });

@@ -46,14 +46,14 @@ const options = { waitUntil: 'networkidle', timeoutMs: 60_000 } as const;
 
 describe('network idle', { timeout: 240_000 }, () => {
   for (const [index, kind] of Object.keys(kinds).entries())
-    it(`is not held up by ${kind}, when navigating, waiting or going back`, async () => {
+    it(`network idle is not held up by ${kind}, when navigating, waiting or going back`, async () => {
       assert.equal((await page.navigate({ url: `${pages.url}/open/${index}`, ...options }, call())).title, 'open');
       await page.networkIdle({ ...call(), timeoutMs: 60_000 });
       await page.navigate({ url: `${pages.url}/plain`, ...options }, call());
       assert.equal((await page.history(-1, options, call()))?.title, 'open');
     });
 
-  it('of scripts is not held up by streams that are fetched', async () => {
+  it('network idle is not held up by streams that scripts fetch', async () => {
     const signal = AbortSignal.timeout(120_000);
     const own = await launched.browser.openPrivate({ signal });
     try {
@@ -75,7 +75,7 @@ describe('network idle', { timeout: 240_000 }, () => {
     }
   });
 
-  it('waits for a response that is to end', async () => {
+  it('network idle waits for a response that is to end', async () => {
     assert.equal((await page.navigate({ url: `${pages.url}/shows-late`, ...options }, call())).title, 'late');
   });
 });

@@ -99,7 +99,7 @@ describe('an observation', { timeout: 120_000 }, () => {
   const entryOf = (page: PrivatePage, path: string): NetworkEntry =>
     page.network().entries.find((entry) => new URL(entry.url).pathname === path) ?? assert.fail(`no request of ${path}`);
 
-  it('has bodies of requests and responses, also after the next navigation, and says who sent them', () =>
+  it('an observation has bodies of requests and responses, also after the next navigation, and says who sent them', () =>
     observed(limits, async (page, observation) => {
       await load(page, '/second');
       await observation.bodiesRead(30_000);
@@ -111,7 +111,7 @@ describe('an observation', { timeout: 120_000 }, () => {
       assert.match(entryOf(page, '/second').details?.responseBody?.text ?? '', /second/);
     }));
 
-  it('has the fields of an upload', () =>
+  it('an observation has the fields of an upload', () =>
     observed(limits, async (page, observation) => {
       await observation.bodiesRead(30_000);
       const body = entryOf(page, '/upload').details?.requestBody ?? '';
@@ -119,14 +119,14 @@ describe('an observation', { timeout: 120_000 }, () => {
       assert.match(body, /name="file"; filename="delivery.txt"/);
     }));
 
-  it('has no body beyond the limit, and counts what it left out', () =>
+  it('an observation has no body beyond the limit, and counts what it left out', () =>
     observed(limits, async (page, observation) => {
       await observation.bodiesRead(30_000);
       assert.equal(entryOf(page, '/large').details?.responseBody, null);
       assert.deepEqual(observation.dropped, { bodies: 1, bytes: 50_002, messages: 0 });
     }));
 
-  it('has messages of sockets and events of streams, within their limit', () =>
+  it('an observation has messages of sockets and events of streams, within their limit', () =>
     observed(limits, async (page) => {
       const socket = entryOf(page, '/socket');
       assert.deepEqual([socket.status, socket.resourceType, socket.error], [101, 'WebSocket', null]);
@@ -142,13 +142,13 @@ describe('an observation', { timeout: 120_000 }, () => {
       await observed({ ...limits, messagesMax: 1 }, async (_, bounded) => assert.ok(bounded.dropped.messages >= 1));
     }));
 
-  it('reads no body where none is wanted', () =>
+  it('an observation reads no body where none is wanted', () =>
     observed({ ...limits, bodyBytesMax: 0 }, async (page, observation) => {
       await observation.bodiesRead(30_000);
       assert.ok(page.network().entries.every(({ details }) => details?.responseBody === null && details.requestBody === null));
     }));
 
-  it('knows what was used of scripts and style sheets, and the errors', () =>
+  it('an observation has the used parts of scripts and style sheets, and the errors', () =>
     observed(limits, async (_, observation) => {
       const { coverage, errors } = await observation.takePage({ signal });
       const of = (path: string) => coverage.find((each) => each.url === url + path) ?? assert.fail(`no coverage of ${path}`);
@@ -163,7 +163,7 @@ describe('an observation', { timeout: 120_000 }, () => {
       );
     }));
 
-  it('reads the cookies of its context alone, with values', () =>
+  it('an observation reads the cookies of its context alone, with values', () =>
     observed(limits, async (_, observation) => {
       const cookies = await observation.cookies({ signal });
       assert.deepEqual(

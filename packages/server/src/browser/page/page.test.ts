@@ -51,7 +51,7 @@ const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + 
 const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
 describe('calls', { timeout: 180_000 }, () => {
-  it('run in an isolated context', async () => {
+  it('calls run in an isolated context', async () => {
     await go('/');
     assert.equal(await page.call(page.mainFrame(), '() => typeof mine', [], call()), 'undefined');
     assert.deepEqual(await page.call(page.mainFrame(), 'async (a, b) => ({ a, b })', [1, { c: [null, 'ü'] }], call()), {
@@ -66,7 +66,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await assert.rejects(page.call(page.mainFrame(), 'not a function', [], call()), fails('script_failed'));
   });
 
-  it("run in the page's main context on request", async () => {
+  it("calls run in the page's main context on request", async () => {
     await go('/next');
     const run = (expression: string): Promise<unknown> => page.evaluate(page.mainFrame(), expression, call());
     assert.equal(await run('globalThis.mine = 7'), 7);
@@ -77,7 +77,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await assert.rejects(run('const const'), fails('script_failed'));
   });
 
-  it('reach frames of this and of other processes, and what is in those', async () => {
+  it('calls reach frames of this and of other processes, and the elements in those', async () => {
     await go('/frames');
     const frames = await page.frames(call());
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await assert.rejects(page.call('0123', '() => 1', [], call()), fails('frame_detached'));
   });
 
-  it('reach the other frames while one hangs', async () => {
+  it('calls reach the other frames while one hangs', async () => {
     await go('/beside');
     const ids = (await page.frames(call())).map(({ id }) => id);
     const hangs = (timeoutMs: number): Promise<boolean> =>
@@ -114,7 +114,7 @@ describe('calls', { timeout: 180_000 }, () => {
     assert.equal(await hangs(100), true);
   });
 
-  it('reach frames that the settings of the session were already sent to', async () => {
+  it('calls reach frames that the settings of the session were already sent to', async () => {
     const other = await launch();
     try {
       await other.browser.prepare(settings({ locale: 'de-DE' }));
@@ -133,7 +133,7 @@ describe('calls', { timeout: 180_000 }, () => {
     }
   });
 
-  it('find frames that come later and change their process', async () => {
+  it('calls find frames that come later and change their process', async () => {
     await go('/next');
     await page.frames(call());
     await page.evaluate(
@@ -169,7 +169,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await assert.rejects(page.call(id, '() => 1', [], call()), fails('frame_detached'));
   });
 
-  it('outlive the document that they were first made in', async () => {
+  it('calls outlive the document that they were first made in', async () => {
     await go('/');
     const element = await one('#p');
     for (const path of ['/next', '/']) {
@@ -182,7 +182,7 @@ describe('calls', { timeout: 180_000 }, () => {
     await assert.rejects(page.box(element, call()), fails('element_detached'));
   });
 
-  it('report that the page navigated, and run only once', async () => {
+  it('calls report that the page navigated, and run only once', async () => {
     for (const [path, next] of [
       ['/', `${pages.url}/next`],
       ['/', `${pages.otherSite}/next`],
@@ -201,7 +201,7 @@ describe('calls', { timeout: 180_000 }, () => {
     }
   });
 
-  it('that a replaced document misses run in the next', async () => {
+  it('calls that a replaced document misses run in the next', async () => {
     await go('/next');
     for (let turn = 0; turn < 10; turn += 1) {
       const [, path] = await Promise.all([go('/next'), page.find(page.mainFrame(), '() => document.documentElement', [], call())]);
@@ -209,7 +209,7 @@ describe('calls', { timeout: 180_000 }, () => {
     }
   });
 
-  it('cost no more than their time in a page that hangs', async () => {
+  it('calls in a page that hangs end at their timeout', async () => {
     await go('/hang');
     await until(() =>
       page.call(page.mainFrame(), '() => 1', [], { ...call(), timeoutMs: 100 }).then(
@@ -228,14 +228,14 @@ describe('calls', { timeout: 180_000 }, () => {
     assertPrompt(begin, 15_000);
   });
 
-  it('end a script of the caller that hangs', async () => {
+  it('a call ends a script of the caller that hangs', async () => {
     await go('/next');
     await assert.rejects(page.evaluate(page.mainFrame(), 'while (true);', { ...call(), timeoutMs: 300 }), fails('timeout'));
     await assert.rejects(page.evaluate(page.mainFrame(), 'new Promise(() => {})', { ...call(), timeoutMs: 300 }), fails('timeout'));
     assert.equal(await page.evaluate(page.mainFrame(), '1 + 1', call()), 2);
   });
 
-  it('never bring more than they may', async () => {
+  it('calls never return more than their limit', async () => {
     await go('/next');
     const small = { ...call(), maxBytes: 1000 };
     for (const source of ['() => "x".repeat(3e7)', '() => Array(1e5).fill(0)', '() => "ü".repeat(900)'])
@@ -250,7 +250,7 @@ describe('calls', { timeout: 180_000 }, () => {
     assert.equal(await page.call(page.mainFrame(), '() => 1', [], small), 1);
   });
 
-  it('end with the tab, the crash and the signal', async () => {
+  it('calls end with the tab, the crash and the signal', async () => {
     await go('/next');
     const forever = (options: CallOptions): Promise<unknown> => page.call(page.mainFrame(), '() => new Promise(() => {})', [], options);
     await assert.rejects(forever({ ...call(), signal: AbortSignal.abort(new RangeError('mine')) }), RangeError);
@@ -270,7 +270,7 @@ describe('calls', { timeout: 180_000 }, () => {
     assert.equal(await page.call(page.mainFrame(), '() => 1', [], call()), 1);
   });
 
-  it('find elements, and pass them on', async () => {
+  it('calls find elements, and pass them to other calls', async () => {
     await go('/cover');
     assert.deepEqual(await page.find(page.mainFrame(), '() => null', [], call()), []);
     const all = await page.find(page.mainFrame(), '() => document.body.querySelectorAll("*")', [], call());

@@ -100,7 +100,7 @@ describe('a private page', { timeout: 180_000 }, () => {
   /** The page's requests without those of the browser for an icon, which come at any time. */
   const requestsOf = (page: PrivatePage): NetworkEntry[] => page.network().entries.filter((entry) => !entry.url.endsWith('/favicon.ico'));
 
-  it('returns the document as the network delivered it', async () => {
+  it('a private page returns the document as the network delivered it', async () => {
     const result = await load('/');
     assert.equal(result.statusCode, 200);
     assert.equal(result.contentType, 'text/html');
@@ -110,7 +110,7 @@ describe('a private page', { timeout: 180_000 }, () => {
     assert.equal((await load('/nowhere')).statusCode, 404);
   });
 
-  it('is invisible to callers, and leaves nothing behind', async () => {
+  it('a private page is invisible to callers, and leaves nothing behind', async () => {
     const tabs = chromium.browser.tabs();
     await visit(async (page) => {
       await page.load(requestFor('/'), { signal });
@@ -120,12 +120,12 @@ describe('a private page', { timeout: 180_000 }, () => {
     assert.equal((await load('/cookie')).title, 'none');
   });
 
-  it('sends the cookies and headers that it was given', async () => {
+  it('a private page sends the cookies and headers that it was given', async () => {
     assert.equal((await load('/cookie', {}, { cookies: [{ name: 'mine', value: 'yes', url }] })).title, 'mine=yes');
     assert.equal((await load('/header', {}, { extraHeaders: { 'x-asked': 'this' } })).title, 'this');
   });
 
-  it('takes the bytes of what is no page', async () => {
+  it('a private page returns the bytes of a response that is no page', async () => {
     const { body, statusCode, finalUrl, contentType, redirects } = await load('/hops');
     assert.deepEqual(
       { text: body?.data.toString(), statusCode, finalUrl, contentType, redirects },
@@ -148,13 +148,13 @@ describe('a private page', { timeout: 180_000 }, () => {
   });
 
   for (const then of ['/attached', '/to-attached', '/archive', '/nothing'])
-    it(`returns the page that starts to load ${then} while it loads`, async () => {
+    it(`a private page returns the page that starts to load ${then} while it loads`, async () => {
       const { title, statusCode, body, timedOut, finalUrl } = await load(`/offers?then=${then}`, { timeoutMs: 30_000 });
       assert.deepEqual({ title, statusCode, body, timedOut }, { title: 'offers', statusCode: 200, body: null, timedOut: false });
       assert.equal(finalUrl, `${url}/offers?then=${then}`);
     });
 
-  it('reports nothing of the page before for one that never answers', async () => {
+  it('a private page reports nothing of the page before for one that never answers', async () => {
     await visit(async (page) => {
       await page.load(requestFor('/', { keepBody: true }), { signal });
       await assert.rejects(page.load(requestFor('/hang', { timeoutMs: 1000 }), { signal }), { reason: 'timeout' });
@@ -162,7 +162,7 @@ describe('a private page', { timeout: 180_000 }, () => {
     });
   });
 
-  it('shows other content on request', async () => {
+  it('a private page shows other content on request', async () => {
     const shown = await visit(async (page) => {
       const result = await page.load(requestFor('/json', { showAnything: true }), { signal });
       const text = await page.page.call<string>(page.page.mainFrame(), '() => document.body.innerText', [], { signal, timeoutMs: 20_000 });
@@ -172,7 +172,7 @@ describe('a private page', { timeout: 180_000 }, () => {
     assert.match(shown.text, /\{"a":\[1,2\]\}/);
   });
 
-  it('shows a page without a type, and keeps the bytes of a page', async () => {
+  it('a private page shows a page without a type, and keeps the bytes of a page', async () => {
     assert.equal((await load('/bare')).title, 'bare');
     const body = await visit(async (page) => {
       assert.equal((await page.load(requestFor('/', { keepBody: true }), { signal })).title, 'home');
@@ -181,12 +181,12 @@ describe('a private page', { timeout: 180_000 }, () => {
     assert.equal(body?.data.toString(), html('home', '<h1>Home</h1>'));
   });
 
-  it('returns responses without a document as they are', async () => {
+  it('a private page returns responses without a document as they are', async () => {
     assert.equal((await load('/204')).statusCode, 204);
     assert.equal((await load('/304')).statusCode, 304);
   });
 
-  it('takes a page that never loads as far as it came', async () => {
+  it('a private page that never loads returns what has arrived', async () => {
     // A timeout that is enough for the document, and a tenth of it for the title.
     const partial = await load('/half', { timeoutMs: 6000 });
     assert.deepEqual(
@@ -196,9 +196,9 @@ describe('a private page', { timeout: 180_000 }, () => {
     await assert.rejects(load('/hang', { timeoutMs: 1000 }), { name: 'NavigationError', reason: 'timeout' });
   });
 
-  it('leaves the documents of frames alone', async () => assert.equal((await load('/framed')).title, 'framed'));
+  it('a private page leaves the documents of frames unchanged', async () => assert.equal((await load('/framed')).title, 'framed'));
 
-  it('counts what came over the network for it', async () => {
+  it('a private page counts what came over the network for it', async () => {
     const bytes = await visit(async (page) => {
       await page.load(requestFor('/image'), { signal });
       assert.deepEqual(
@@ -216,7 +216,7 @@ describe('a private page', { timeout: 180_000 }, () => {
     assert.ok(bytes.out > 200, `${bytes.out} bytes out`);
   });
 
-  it('leaves out the kinds of requests that are blocked', async () => {
+  it('a private page does not request blocked kinds of resources', async () => {
     await visit(
       async (page) => {
         await page.load(requestFor('/image'), { signal });
@@ -229,13 +229,13 @@ describe('a private page', { timeout: 180_000 }, () => {
     );
   });
 
-  it('holds back a flood of windows', async () => {
+  it('a private page holds back a flood of windows', async () => {
     const tabs = chromium.browser.tabs();
     assert.equal((await load('/windows')).title, 'windows');
     assert.deepEqual(chromium.browser.tabs(), tabs);
   });
 
-  it('borrows a tab of the session and gives it back as it was', async () => {
+  it('a private page borrows a tab of the session and gives it back as it was', async () => {
     const [tab] = chromium.browser.tabs();
     const page = chromium.browser.borrow(tab?.tabId ?? '');
     await page.prepare({ ...plain, extraHeaders: { 'x-asked': 'this' } }, { signal });

@@ -22,12 +22,12 @@ beforeEach(async () => {
 afterEach(() => vm.destroy());
 
 describe('a reload', () => {
-  it('is asked for again while a document takes the place of the one before', async () => {
+  it('a reload is asked for again while a document takes the place of the one before', async () => {
     vm.browser.failNext('Page.reload', 'Not attached to an active page');
     assert.equal((await page.reload(options, call())).finalUrl, 'http://site.test/');
   });
 
-  it('that the browser refuses for another reason is aborted', async () => {
+  it('a reload that the browser refuses for another reason is aborted', async () => {
     vm.browser.failNext('Page.reload');
     await assert.rejects(page.reload(options, call()), (error) => error instanceof NavigationError && error.reason === 'aborted');
   });

@@ -46,7 +46,7 @@ function counted(): { page: Page; calls: Map<string, number> } {
   return { page: counting, calls };
 }
 
-it('asks each frame once for its visible part and for all of it', async () => {
+it('a reading of frames asks each frame once for its visible part and for all of it', async () => {
   const { page: counting, calls } = counted();
   const reading = { maxBytes, frameId: page.mainFrame(), leftMs: 60_000, ...call() };
   const parts = await bothWithFrames(counting, { visible: await take(true), whole: await take(false) }, reading);
@@ -59,7 +59,7 @@ it('asks each frame once for its visible part and for all of it', async () => {
   assert.deepEqual(new Set(calls.values()), new Set([1]));
 });
 
-it('has the same in each part as when that is read alone', async () => {
+it('a reading of frames has the same in each part as when that part is read alone', async () => {
   const reading = { maxBytes, frameId: page.mainFrame(), leftMs: 60_000, ...call() };
   const { visible, whole } = await bothWithFrames(page, { visible: await take(true), whole: await take(false) }, reading);
   for (const [part, visibleOnly] of [

@@ -150,7 +150,7 @@ async function customer(
 }
 
 describe('watching', { timeout: 180_000 }, () => {
-  it('sends frames at the requested rate', async () => {
+  it('a screencast sends frames at the requested rate', async () => {
     await go('/moving');
     const { frames } = watch({ framesPerSecond: 12 });
     await until(() => frames.length > 3);
@@ -174,7 +174,7 @@ describe('watching', { timeout: 180_000 }, () => {
     assert.deepEqual([width, height], [640, 360]);
   });
 
-  it('sends a frame of a still page at once, to the first and to later clients', async () => {
+  it('a screencast of a still page sends a frame at once, to the first and to later clients', async () => {
     await go('/red');
     const first = watch();
     await until(() => first.frames.length > 0);
@@ -188,7 +188,7 @@ describe('watching', { timeout: 180_000 }, () => {
     assert.ok(count('Page.startScreencast') <= 5, `${count('Page.startScreencast')} starts`);
   });
 
-  it('sends no frame of another size than the page has', async () => {
+  it('a screencast sends no frame of another size than the page has', async () => {
     await go('/red');
     const { frames } = watch();
     await shows(frames, 'red');
@@ -200,7 +200,7 @@ describe('watching', { timeout: 180_000 }, () => {
     await until(() => frames.at(-1)?.width === 1280);
   });
 
-  it('ends with what was drawn last, also of what changed faster than the pace', async () => {
+  it('a screencast ends with what was drawn last, also of what changed faster than the frame rate', async () => {
     await go('/steps');
     const { frames } = watch({ framesPerSecond: 4 });
     await until(() => frames.length > 0);
@@ -211,7 +211,7 @@ describe('watching', { timeout: 180_000 }, () => {
     assert.ok(frames.length < 12 + 4 * seconds, `${frames.length} frames in ${seconds} s`);
   });
 
-  it('is one drawing for all, as large as the largest needs it', async () => {
+  it('clients share one screencast, as large as the largest of them needs it', async () => {
     await go('/target');
     const small = watch({ maxWidth: 320, maxHeight: 320 });
     const large = watch({ maxWidth: 960, maxHeight: 960 });
@@ -222,7 +222,7 @@ describe('watching', { timeout: 180_000 }, () => {
     assert.equal(count('Page.startScreencast') - count('Page.stopScreencast'), 1);
   });
 
-  it('gives a client that is not ready the newest frame when it is again, and the others every frame', async () => {
+  it('a screencast client that was not ready gets the newest frame when it is again, and the others every frame', async () => {
     await go('/moving');
     const [slow, quick] = [watch(), watch()];
     slow.ready = false;
@@ -241,7 +241,7 @@ describe('watching', { timeout: 180_000 }, () => {
     );
   });
 
-  it('limits restarts when a demand changes all the time', async () => {
+  it('a screencast limits its restarts when the demand changes all the time', async () => {
     await go('/moving');
     const client = watch();
     const startedAt = performance.now();
@@ -255,7 +255,7 @@ describe('watching', { timeout: 180_000 }, () => {
     await until(async () => (await newest(client.frames)).width === 329);
   });
 
-  it('is no activity, and asks nothing that a page could notice', async () => {
+  it('a screencast is no activity, and asks nothing that a page could notice', async () => {
     await go('/moving');
     const before = browser.lastActivityMs;
     const { frames } = watch();
@@ -271,7 +271,7 @@ describe('watching', { timeout: 180_000 }, () => {
     assert.equal(count('Runtime.enable'), 0);
   });
 
-  it('ends within a second of the last client, and 200 who come and go leave nothing', async () => {
+  it('a screencast ends within a second of its last client, and 200 who come and go leave nothing', async () => {
     await go('/moving');
     const timers = (): number => process.getActiveResourcesInfo().filter((each) => each === 'Timeout').length;
     const before = timers();
@@ -299,7 +299,7 @@ describe('watching', { timeout: 180_000 }, () => {
     await until(() => timers() <= before);
   });
 
-  it("stands beside a customer's own screencast", async () => {
+  it("a screencast runs beside a customer's own one", async () => {
     await go('/moving');
     const other = await customer(active());
     other.ask('Page.startScreencast', { format: 'jpeg', quality: 20, maxWidth: 100, maxHeight: 100 });
@@ -332,7 +332,7 @@ describe('the picture', { timeout: 180_000 }, () => {
     });
   };
 
-  it('shows what a click at its place strikes, whatever the size and scale', async () => {
+  it('a screencast frame shows what a click at its place strikes, whatever the size and scale', async () => {
     await go('/target');
     const { frames } = watch({ maxWidth: 500, maxHeight: 400 });
     await strikes(frames);
@@ -350,7 +350,7 @@ describe('the picture', { timeout: 180_000 }, () => {
     await strikes(frames);
   });
 
-  it('is true where a client makes the browser a telephone', async () => {
+  it('a screencast frame is right where a client makes the browser a telephone', async () => {
     await go('/target');
     const { ask, client } = await customer(active());
     ask('Emulation.setDeviceMetricsOverride', { width: 400, height: 800, deviceScaleFactor: 2, mobile: true });
@@ -361,7 +361,7 @@ describe('the picture', { timeout: 180_000 }, () => {
     await browser.page(active()).setViewport({ width: 1280, height: 720, device_scale_factor: 1 }, call());
   });
 
-  it('is whole in a session that was prepared for another size', async () => {
+  it('a screencast frame is whole in a session that was prepared for another size', async () => {
     const other = await launch();
     try {
       await other.browser.prepare(settings({ viewport: { width: 900, height: 1100, device_scale_factor: 1 } }));
@@ -402,7 +402,7 @@ describe('the active tab', { timeout: 180_000 }, () => {
     for (const { tabId } of browser.tabs()) if (tabId !== front) await browser.closeTab(tabId, call());
   });
 
-  it('is followed when tabs are opened, activated by us or a client, and closed', async () => {
+  it('the active tab is followed when tabs are opened, activated by the service or a client, and closed', async () => {
     await go('/red');
     const first = active();
     const { frames } = watch();
@@ -424,7 +424,7 @@ describe('the active tab', { timeout: 180_000 }, () => {
     await shows(frames, colours[active()] ?? 'lime');
   });
 
-  it('is reported to listeners, with changes of the others', async () => {
+  it('changes of the active tab are reported to listeners, with changes of the other tabs', async () => {
     const snapshots: string[] = [];
     const undo = browser.onTabsChanged(() =>
       snapshots.push(
@@ -452,7 +452,7 @@ describe('the active tab', { timeout: 180_000 }, () => {
     await assert.rejects(browser.activateTab(second, call()), { name: 'Error', message: /^no tab/ });
   });
 
-  it('keeps its last frame when it crashes, and continues after a navigation', async () => {
+  it('the active tab keeps its last frame when it crashes, and continues after a navigation', async () => {
     await go('/red');
     const { frames } = watch();
     await shows(frames, 'red');
@@ -467,7 +467,7 @@ describe('the active tab', { timeout: 180_000 }, () => {
     client.close();
   });
 
-  it('is the fresh one when the last is closed', async () => {
+  it('the active tab is the new one when the last is closed', async () => {
     await go('/red');
     const { frames } = watch();
     await shows(frames, 'red');

@@ -43,7 +43,7 @@ function startScreencast(tab = newTab()) {
 }
 
 describe('the screencast of a tab', () => {
-  it('asks once more for the picture after frames that were drawn together and arrived apart', async () => {
+  it('the screencast of a tab asks once more for the picture after frames that were drawn together and arrived apart', async () => {
     const { draw, starts, end } = startScreencast();
     const startMs = Date.now();
     await draw(startMs);
@@ -54,7 +54,7 @@ describe('the screencast of a tab', () => {
     end();
   });
 
-  it('waits longer each time for a first frame that is late, which a restart would drop', async (t) => {
+  it('the screencast of a tab waits longer each time for a late first frame, which a restart would drop', async (t) => {
     t.mock.timers.enable({ apis: ['setTimeout'] });
     const { starts, end } = startScreencast();
     const startedAfter: number[] = [];
@@ -67,7 +67,7 @@ describe('the screencast of a tab', () => {
     end();
   });
 
-  it('waits for its own first frame, not for one that was on its way when it started', async (t) => {
+  it('the screencast of a tab waits for its own first frame, not for one that was on its way when it started', async (t) => {
     const tab = newTab();
     const before = startScreencast(tab);
     await before.draw(Date.now());
@@ -85,7 +85,7 @@ describe('the screencast of a tab', () => {
     end();
   });
 
-  it('does not after frames that were drawn apart and arrived apart', async () => {
+  it('the screencast of a tab does not ask again after frames that were drawn apart and arrived apart', async () => {
     const { draw, starts, end } = startScreencast();
     const startMs = Date.now();
     await draw(startMs);

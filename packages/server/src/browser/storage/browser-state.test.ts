@@ -80,7 +80,7 @@ const contents = `(async () => {
 })()`;
 
 describe('the state of a browser', () => {
-  it('goes into another browser with cookies, local storage and databases of sites that no tab shows any more', async () => {
+  it('the browser state goes into another browser with cookies, local storage and databases of sites that no tab shows any more', async () => {
     await one.browser.prepare(settings({ keepNetworkLog: true }));
     await open(one.browser, url);
     await evaluate(one.browser, fill);
@@ -124,7 +124,7 @@ describe('the state of a browser', () => {
     assert.equal(await evaluate(other.browser, 'document.cookie'), 'visited=yes');
   });
 
-  it('is read without the service worker of a site', async () => {
+  it('the browser state is read without the service worker of a site', async () => {
     await open(one.browser, otherUrl);
     await evaluate(one.browser, "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)");
     await evaluate(one.browser, "localStorage.setItem('theme', 'light')");
@@ -132,7 +132,7 @@ describe('the state of a browser', () => {
     assert.deepEqual(origins[0]?.localStorage, [{ name: 'theme', value: 'light' }]);
   });
 
-  it('is without databases that are too large, and without origins that there was no time for', async () => {
+  it('the browser state leaves out databases that are too large, and origins that there was no time for', async () => {
     await open(one.browser, url);
     const large = `new Promise((resolve) => {
       const request = indexedDB.open('large');
@@ -147,7 +147,7 @@ describe('the state of a browser', () => {
     assert.deepEqual([late.unread, late.cookies.length], [[url], 2]);
   });
 
-  it('leaves out a cookie that the browser refuses', async () => {
+  it('restoring a browser state leaves out a cookie that the browser refuses', async () => {
     const cookie = { value: 'v', domain: 'site.test', path: '/', expires: -1, httpOnly: false, secure: false };
     const cookies = ['a', 'b\0', 'c', 'd\0', 'e'].map((name) => ({ ...cookie, name }));
     await other.browser.writeState({ cookies, origins: [] }, { signal: call().signal });

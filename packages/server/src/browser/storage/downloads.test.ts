@@ -80,13 +80,13 @@ it('a download within the limit is stored', async () => {
   assert.equal(sizes.at(-1), megabyte);
 });
 
-it('one that announces more than is left is cancelled before it arrives', async () => {
+it('a download that announces more than is left is cancelled before it arrives', async () => {
   const { status, receivedBytes } = await download(`/announced?bytes=${bytesMax}`);
   assert.equal(status, 'too_large');
   assert.ok(receivedBytes < megabyte, String(receivedBytes));
 });
 
-it('one that does not say how large it is is cancelled while it grows, and leaves nothing', async () => {
+it('a download that does not say its size is cancelled while it grows, and leaves nothing', async () => {
   const { status, receivedBytes } = await download(`/endless?bytes=${200 * megabyte}`);
   assert.equal(status, 'too_large');
   assert.ok(receivedBytes < 150 * megabyte, String(receivedBytes));
@@ -94,7 +94,7 @@ it('one that does not say how large it is is cancelled while it grows, and leave
   assert.equal(sizes.at(-1), megabyte, 'what was cancelled counts no more');
 });
 
-it('one for which the disk has no room is cancelled', async () => {
+it('a download for which the disk has no room is cancelled', async () => {
   hasRoom = false;
   assert.equal((await download(`/endless?bytes=${megabyte}`)).status, 'too_large');
 });

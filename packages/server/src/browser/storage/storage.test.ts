@@ -40,7 +40,7 @@ const cookieWith = (change: Partial<Cookie>): Cookie => ({
 });
 
 describe('the storage state', () => {
-  it('goes into another browser as it was, with NUL and half characters in local storage', async () => {
+  it('the storage state goes into another browser as it was, with NUL and half characters in local storage', async () => {
     const items = { 'a\ud800': '\udc00b\0', '\0': 'é\u{1f600}', plain: '"\\' };
     await one.browser.navigate(one.browser.activeTab().tabId, { url, waitUntil: 'load', timeoutMs: 20_000 }, options());
     const page = one.browser.page(one.browser.activeTab().tabId);
@@ -70,7 +70,7 @@ describe('the storage state', () => {
     assert.deepEqual(sorted(await other.browser.storageState(options())), sorted(exported));
   });
 
-  it('reports the first cookie that the browser refuses', async () => {
+  it('setting a storage state reports the first cookie that the browser refuses', async () => {
     const cookies = Array.from({ length: 50 }, (_, index) => cookieWith({ name: `c${index}` }));
     for (const index of [0, 17, 49])
       await assert.rejects(
@@ -122,14 +122,14 @@ const accepted: [what: string, change: Partial<Cookie>][] = [
 
 describe('the contract and Chromium', () => {
   for (const [what, change] of refused)
-    it(`refuse a cookie with ${what}`, async () => {
+    it(`the contract and Chromium refuse a cookie with ${what}`, async () => {
       const cookie = cookieWith(change);
       assert.equal(StoredCookie.safeParse(cookie).success, false);
       await assert.rejects(other.browser.setStorageState({ cookies: [cookie], origins: [] }, options()), CookieRefused);
     });
 
   for (const [what, change] of accepted)
-    it(`accept a cookie with ${what}`, async () => {
+    it(`the contract and Chromium accept a cookie with ${what}`, async () => {
       await other.browser.setStorageState({ cookies: [StoredCookie.parse(cookieWith(change))], origins: [] }, options());
     });
 });

@@ -111,7 +111,7 @@ const lines = (): string[] => entries.map(({ level, text }) => `${level} ${text}
 const waitForLine = (line: string): Promise<void> => until(() => lines().includes(line));
 
 describe('the console', { timeout: 180_000 }, () => {
-  it('reports what pages write, with level and position, across sites and tabs', async () => {
+  it('the console reports what pages write, with level and position, across sites and tabs', async () => {
     listen();
     for (const site of [pages.url, pages.otherSite]) {
       entries.length = 0;
@@ -137,7 +137,7 @@ describe('the console', { timeout: 180_000 }, () => {
     assert.equal(sent.includes('Runtime.enable'), false);
   });
 
-  it('reports uncaught errors, from the first script on', async () => {
+  it('the console reports uncaught errors, from the first script on', async () => {
     listen();
     await go('/errors');
     const wanted = [
@@ -159,7 +159,7 @@ describe('the console', { timeout: 180_000 }, () => {
     assert.deepEqual([early?.url, early?.line], [`${pages.url}/errors`, 10]);
   });
 
-  it('reports those of out-of-process frames, and of workers that are attached', async () => {
+  it('the console reports errors of out-of-process frames and of attached workers', async () => {
     listen();
     await go('/far');
     await waitForLine('log from another process');
@@ -170,7 +170,7 @@ describe('the console', { timeout: 180_000 }, () => {
     assert.equal(lines().filter((line) => line.includes('worker')).length, 2);
   });
 
-  it('begins with the page that is there, and ends when nobody listens', async () => {
+  it('the console begins with the page that is there, and ends when nobody listens', async () => {
     await go('/throws');
     listen();
     const other = browser.onConsole(() => {});
@@ -190,7 +190,7 @@ describe('the console', { timeout: 180_000 }, () => {
     );
   });
 
-  it('mutes a page that floods it, until it navigates', async () => {
+  it('the console mutes a page that floods it, until it navigates', async () => {
     listen();
     await go('/flood');
     await waitForLine('warning The page writes too much to its console. Further lines are omitted until it navigates.');
@@ -201,7 +201,7 @@ describe('the console', { timeout: 180_000 }, () => {
     assert.equal(lines().filter((line) => line === 'info noted').length, 1);
   });
 
-  it('cannot be noticed by a page', async () => {
+  it('a page cannot notice that its console is read', async () => {
     const hits = async (path: string): Promise<string> => {
       await go(path);
       await until(() => browser.page(active()).call<boolean>(active(), `() => document.title === 'sprung'`, [], call()));
@@ -217,7 +217,7 @@ describe('the console', { timeout: 180_000 }, () => {
     await waitForLine('error Uncaught Error: poisoned');
   });
 
-  it('says nothing of private pages', async () => {
+  it('the console says nothing of private pages', async () => {
     listen();
     const privatePage = await browser.openPrivate(call());
     await privatePage.page.navigate({ url: `${pages.url}/errors`, waitUntil: 'load', timeoutMs: 20_000 }, call());
@@ -233,7 +233,7 @@ describe('the console', { timeout: 180_000 }, () => {
 
 /** Tested with messages alone: a browser takes at most a millisecond for its reply, unless its machine is busy. */
 describe('a page that navigates before it has replied that it reports its lines', () => {
-  it('has the lines of its new document reported, and not those of the one before', async () => {
+  it('a page that navigates before its console is enabled has the lines of its new document reported, and not those of the one before', async () => {
     const [near, far] = duplexPair();
     const connection = new Connection(near, { log: silentLog, timeoutScale: new TimeoutScale(undefined) });
     const session = 'A'.repeat(32);

@@ -87,7 +87,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
     starts = 0;
   });
 
-  it('is drawn while it is driven, also when it moves to another site, and no longer', async () => {
+  it('a page behind another one is drawn while it is driven, also when it moves to another site, and no longer', async () => {
     await until(isFast, 60_000);
     await go(covered, `${pages.otherSite}/moving`);
     await until(isFast, 60_000);
@@ -98,7 +98,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
     await until(isDrawn);
   });
 
-  it('is drawn for a client that drives it, as long as the client waits for a reply', async () => {
+  it('a page behind another one is drawn as long as a client that drives it waits for a reply', async () => {
     const page = await customer();
     await until(() => !isDrawn());
     const halfMs = 4000;
@@ -111,7 +111,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
     await until(() => !isDrawn());
   });
 
-  it('is drawn for a client that drives a frame of another process', async () => {
+  it('a page behind another one is drawn for a client that drives one of its frames in another process', async () => {
     await go(covered, `${pages.url}/outer`);
     const page = await customer('/outer');
     await until(() => !isDrawn());
@@ -124,7 +124,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
     }, 60_000);
   });
 
-  it('costs nothing for the one in front, by whomever it was brought there', async () => {
+  it('no background rendering is started for the page in front, by whomever it was brought there', async () => {
     const page = await customer();
     await until(() => !isDrawn());
     starts = 0;
@@ -140,7 +140,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
     assert.equal(starts, 1);
   });
 
-  it('is not shown to the viewers of the tab in front, nor is its smallest image', async () => {
+  it('a page behind another one is not shown to the viewers of the tab in front, nor is its smallest image', async () => {
     const sizes = new Set<string>();
     const demand = { maxWidth: 640, maxHeight: 480, quality: 60, framesPerSecond: 15 };
     const front = browser.activeTab().tabId;
@@ -161,7 +161,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
   });
 });
 
-it('a page that has its window for itself is drawn anyway', { timeout: 60_000 }, async () => {
+it('a page that has its window for itself is drawn without background rendering', { timeout: 60_000 }, async () => {
   covered = browser.activeTab().tabId;
   await closeOthers();
   await until(() => !isDrawn());

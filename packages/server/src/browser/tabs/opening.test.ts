@@ -24,7 +24,7 @@ afterEach(() => vm.destroy());
 const idsOf = (): string[] => browser.tabs().map(({ tabId }) => tabId);
 
 describe('a tab that the browser creates late', () => {
-  it('is refused in time, closed when it comes, and takes no place of the limit', async () => {
+  it('a tab that the browser creates too late is refused in time, closed when it comes, and does not count for the limit', async () => {
     const before = idsOf();
     const release = vm.browser.delayTabs();
     const startMs = performance.now();
@@ -37,7 +37,7 @@ describe('a tab that the browser creates late', () => {
     assert.deepEqual(idsOf(), [...before, tabId]);
   });
 
-  it('is opened when it comes within the caller’s time', async () => {
+  it('a tab that the browser creates late is opened when it comes within the caller’s time', async () => {
     const release = vm.browser.delayTabs();
     const opening = browser.openTab(open(15_000));
     setTimeout(release, 300);
@@ -45,7 +45,7 @@ describe('a tab that the browser creates late', () => {
     assert.deepEqual([idsOf().includes(tabId), active], [true, true]);
   });
 
-  it('is closed when its caller has gone', async () => {
+  it('a tab that the browser creates late is closed when its caller has gone', async () => {
     const before = idsOf();
     const release = vm.browser.delayTabs();
     const caller = new AbortController();
@@ -59,7 +59,7 @@ describe('a tab that the browser creates late', () => {
 });
 
 describe('an opening tab', () => {
-  it('is refused at once when another took the last place meanwhile', async () => {
+  it('opening a tab is refused at once when another took the last place meanwhile', async () => {
     const release = vm.browser.delayTabs();
     const opening = browser.openTab(open(15_000));
     await browser.prepare({ ...defaultSettings, tabLimit: 1 });

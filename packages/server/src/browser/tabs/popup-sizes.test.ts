@@ -27,7 +27,7 @@ describe('the size of a popup', () => {
     return size && [size.width, size.height];
   };
 
-  it('is that of the window that its page opens last, or of the first without access to it', () => {
+  it('the size of a popup is that of the window that its page opens last, or of the first without access to it', () => {
     const popups = new PopupSizes();
     popups.onOpening(opener, opening('width=300', 'height=200', 'resizable'));
     popups.onOpening(opener, opening('width=301', 'noopener'));
@@ -42,7 +42,7 @@ describe('the size of a popup', () => {
     assert.deepEqual(take(popups, withOpener), null);
   });
 
-  it("is between 100 pixels and the session's viewport", () => {
+  it("the size of a popup is between 100 pixels and the session's viewport", () => {
     const sizeOf = (width: number | null, height: number | null): number[] => {
       const viewport = viewportOf({ popupSize: { width, height } }, defaultSettings);
       return [viewport.width, viewport.height];
@@ -82,7 +82,7 @@ describe('popups that ask for a size', { timeout: 180_000 }, () => {
   /** The sizes that the first script read, and those of now. */
   const sizes = '[first.inner, innerWidth, innerHeight]';
 
-  it('have it without a client, beside tabs with the viewport of the session', async () => {
+  it('popups have the size that they ask for without a client, beside tabs with the viewport of the session', async () => {
     const { browser } = launched;
     const page = browser.page(browser.activeTab().tabId);
     await page.navigate({ url: `${site.url}/`, waitUntil: 'load', timeoutMs: 20_000 }, call());
@@ -108,7 +108,7 @@ describe('popups that ask for a size', { timeout: 180_000 }, () => {
     ]);
   });
 
-  it('have it with Playwright, whatever the viewport of its context is', async () => {
+  it('popups have the size that they ask for with Playwright, whatever the viewport of its context is', async () => {
     const browser = await chromium.connectOverCDP(bridge.url);
     const contexts = [browser.contexts()[0]!, await browser.newContext({ viewport: null }), await browser.newContext()];
     for (const context of contexts) {
@@ -122,7 +122,7 @@ describe('popups that ask for a size', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('have it with Puppeteer, and after a screenshot of the whole page', async () => {
+  it('popups have the size that they ask for with Puppeteer, and after a screenshot of the whole page', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
     const page = (await browser.pages())[0]!;
     await page.goto(site.url);
