@@ -34,7 +34,7 @@ const allOk = (results: Parameters<typeof summarize>[0]): void =>
     JSON.stringify(results),
   );
 
-it('clicks, and the next step runs in the page after the navigation', async () => {
+it('a click may navigate, and the next step runs in the page after the navigation', async () => {
   site.pages.set(
     '/slow',
     (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>slow</title>'), 300),
@@ -53,7 +53,7 @@ it('clicks, and the next step runs in the page after the navigation', async () =
   assert.deepEqual([outputs[2], outputs[4]], [[2, 1, true], 'slow']);
 });
 
-it('does not wait for a navigation without a page', async () => {
+it('a click that leads to no new page does not wait for a navigation', async () => {
   site.pages.set('/none', (_, response) => void response.writeHead(204).end());
   const { results } = await runInPage('<a href="/none">go</a><a id=h href="#x">hash</a>', [
     { type: 'click', selectors: ['a'] },
@@ -64,7 +64,7 @@ it('does not wait for a navigation without a page', async () => {
   assert.ok((results[0]?.duration_ms ?? 9999) < 8000);
 });
 
-it('hovers', async () => {
+it('a hover step shows what the page shows on hover', async () => {
   const { outputs } = await runInPage('<style>p{display:none} div:hover p{display:block}</style><div>menu<p>item</p></div>', [
     { type: 'hover', selectors: ['text/menu'] },
     { type: 'assert', selectors: ['p'], visible: true },
@@ -73,7 +73,7 @@ it('hovers', async () => {
   assert.equal(outputs[2], 1);
 });
 
-it('fills fields of every kind and fires their events', async () => {
+it('a fill step fills fields of every kind and fires their events', async () => {
   const { results, outputs } = await runInPage(
     `<input id=t value=old><textarea id=a></textarea><div id=e contenteditable>old</div><input id=d type=date>` +
       `<input id=r type=range><input id=c type=color>
@@ -99,7 +99,7 @@ it('fills fields of every kind and fires their events', async () => {
   assert.deepEqual(summarize(results.slice(11)), ['fill error not_actionable', 'fill error not_actionable']);
 });
 
-it('leaves a field as it was when it refuses a value, and says which values it takes', async () => {
+it('a fill step leaves a field as it was when it refuses a value, and says which values it takes', async () => {
   const fields: [type: string, value: string, refused: string, says: RegExp][] = [
     ['date', '2026-11-21', '21.11.2026', /takes a day as 2026-11-30, and its value is still "2026-11-21"/],
     ['time', '10:30', '10.30 Uhr', /takes a time as 18:45/],
@@ -125,7 +125,7 @@ it('leaves a field as it was when it refuses a value, and says which values it t
   assert.deepEqual(outputs.at(-1), ['', '2026-12-01T09:00']);
 });
 
-it('types key by key and presses chords', async () => {
+it('a type step types key by key, and a press step presses chords', async () => {
   const { results, outputs } = await runInPage(
     '<form action="/two"><input id=t name=q value=a><script>keys=[];onkeydown=(e)=>keys.push(e.key)</script></form>',
     [
@@ -144,7 +144,7 @@ it('types key by key and presses chords', async () => {
   assert.deepEqual(summarize(results.slice(6)), ['press ok', 'assert ok', 'press error invalid_value']);
 });
 
-it('selects options, several of them, and options added later', async () => {
+it('a select step selects options, several of them, and options added later', async () => {
   const { results, outputs } = await runInPage(
     '<select id=o><option value=1>One<option value=2 disabled>Two</select><select id=m multiple><option>a<option>b<option>c' +
       '</select><script>setTimeout(() => o.add(new Option("Late", "9")), 200)</script>',
@@ -161,7 +161,7 @@ it('selects options, several of them, and options added later', async () => {
   assert.deepEqual(summarize(results.slice(4)), ['select error not_found', 'select error not_actionable']);
 });
 
-it('checks boxes, also those drawn by their labels, and fails for one that does not change', async () => {
+it('a check step checks boxes, also those drawn by their labels, and fails for one that does not change', async () => {
   const { results, outputs } = await runInPage(
     `<input type=checkbox id=a checked><input type=radio name=r id=b><style>#c{display:none}</style><input type=checkbox id=c>` +
       `<label for=c>drawn</label>
@@ -183,7 +183,7 @@ it('checks boxes, also those drawn by their labels, and fails for one that does 
   assert.deepEqual(summarize(results.slice(6)), ['check error not_actionable', 'check error not_actionable', 'check error not_actionable']);
 });
 
-it('uploads files by their ids', async () => {
+it('an upload step uploads files by their ids', async () => {
   await writeFile(files()['file_1'] ?? '', 'contents');
   const { results, outputs } = await runInPage('<label>File<input type=file hidden onchange="f=this.files[0]"></label><p>x</p>', [
     { type: 'upload', selectors: ['text/File'], file_ids: ['file_1'] },
@@ -195,7 +195,7 @@ it('uploads files by their ids', async () => {
   assert.deepEqual(summarize(results.slice(2)), ['upload error file_not_found', 'upload error not_actionable']);
 });
 
-it('drags with the mouse and with HTML drag and drop', async () => {
+it('a drag step drags with the mouse and with HTML drag and drop', async () => {
   const { results, outputs } = await runInPage(
     `<style>div{width:90px;height:60px;margin:20px;background:#ccc}</style><div id=from draggable=true>from</div><div id=to>to` +
       `</div><input type=range id=r value=0 style="width:200px">
@@ -221,7 +221,7 @@ const growing = (itemsMax: number): string =>
   `document.querySelector('ul').append(li)}};more();
    onscroll=()=>{if(scrollY+innerHeight>document.documentElement.scrollHeight-50)setTimeout(more,60)}</script>`;
 
-it('scrolls to positions, in containers, and through pages that grow', async () => {
+it('a scroll step scrolls to positions, in containers, and through pages that grow', async () => {
   const { results, outputs } = await runInPage(
     `<div id=box style="height:50px;overflow:auto"><p style="height:900px">x</p></div>${growing(35)}`,
     [
@@ -244,7 +244,7 @@ it('scrolls to positions, in containers, and through pages that grow', async () 
   );
 });
 
-it('stops on a page that grows without end', async () => {
+it('a scroll step stops on a page that grows without end', async () => {
   const { outputs } = await runInPage(growing(1e9), [
     { type: 'scroll', to: 'bottom', until: {}, max: 4 },
     { type: 'scroll', to: 'bottom', until: {}, max: 500, timeout_ms: 1000 },
@@ -255,7 +255,7 @@ it('stops on a page that grows without end', async () => {
   );
 });
 
-it('selects a radio button by its group: a legend, a name, a label or an ARIA group', async () => {
+it('a check step selects a radio button by its group: a legend, a name, a label or an ARIA group', async () => {
   const html = `<form><fieldset id=f><legend>Delivery</legend><label><input type=radio name=d value=std checked>Standard</label>
       <label><input type=radio name=d value=exp onchange="log('exp')">Express</label></fieldset></form>
     <form><input type=radio name=d value=exp id=other><style>.drawn input { display: none }</style>
@@ -281,7 +281,7 @@ it('selects a radio button by its group: a legend, a name, a label or an ARIA gr
   );
 });
 
-it('checks boxes and radio buttons by the name of their group: a legend, a heading, a label or an ARIA group', async () => {
+it('a check step checks boxes and radio buttons by the name of their group: a legend, a heading, a label or an ARIA group', async () => {
   const html = `<fieldset id=f><legend><b>Toppings</b></legend><label><input type=checkbox name=t value=ham id=ham>Ham</label>
       <label><input type=checkbox name=t value=egg id=egg checked>Egg</label><label><input type=checkbox name=t value=oil id=oil>Oil</label></fieldset>
     <fieldset><legend>Delivery</legend><label><input type=radio name=d id=std checked>Standard</label><label><input type=radio name=d id=exp>Express</label></fieldset>
@@ -304,7 +304,7 @@ it('checks boxes and radio buttons by the name of their group: a legend, a headi
   assert.deepEqual(outputs.slice(0, 2), [{ checked: true }, { checked: false }]);
 });
 
-it('says which box a group does not have, and that one of several is to be named', async () => {
+it('a check step says which box a group does not have, and that one of several is to be named', async () => {
   const { results } = await runInPage(
     '<fieldset id=f><legend>Toppings</legend><label><input type=checkbox>Ham</label><label><input type=radio checked>Oil</label></fieldset><div id=d><input type=checkbox></div>',
     [
@@ -324,7 +324,7 @@ it('says which box a group does not have, and that one of several is to be named
     assert.match(problems[index] ?? '', expected);
 });
 
-it('says which radio button a group does not have', async () => {
+it('a check step says which radio button a group does not have', async () => {
   const { results } = await runInPage(
     '<fieldset id=f><legend>Delivery</legend><label><input type=radio name=d value=a>A</label><label><input type=radio name=d value=b disabled>B</label></fieldset>',
     [

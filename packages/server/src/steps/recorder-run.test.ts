@@ -31,7 +31,7 @@ const replay = (steps: object[]) =>
     { signal: AbortSignal.timeout(90_000) },
   );
 
-it('changes selects, editable elements, colors and numbers, and acts in frames and with modifiers', async () => {
+it('a replayed recording changes selects, editable elements, colors and numbers, and acts in frames and with modifiers', async () => {
   site.pages.set(
     '/',
     `<title>Form</title><select id=s><option value=a>A<option value=b>B</select><div id=note contenteditable aria-label=Note>old</div>
@@ -82,7 +82,7 @@ it('changes selects, editable elements, colors and numbers, and acts in frames a
   ]);
 });
 
-it('waits for counts, attributes and properties that come later', async () => {
+it('a replayed recording waits for counts, attributes and properties that come later', async () => {
   site.pages.set(
     '/later',
     `<ul id=list></ul><input id=count value=0 data-state=off><form id=form><input name=id><input name=className></form>
@@ -103,7 +103,7 @@ it('waits for counts, attributes and properties that come later', async () => {
   assert.deepEqual(summarize(results), ['navigate ok', ...Array<string>(7).fill('assert ok')]);
 });
 
-it('says which match differs from what the wait is for', async () => {
+it('a replayed wait that fails says which match differs from what it expects', async () => {
   site.pages.set('/other', '<p class=a>1</p><p class=b>2</p><input value=1>');
   const wait = (selector: string, more: object) => ({ type: 'waitForElement', selectors: [[selector]], timeout: 300, ...more });
   const { results } = await replay([

@@ -15,7 +15,7 @@ const issuesOf = (recording: unknown): string[] => {
 };
 const selectors = [['aria/Buy'], ['#buy'], ['xpath///*[@id="buy"]'], ['pierce/#buy'], ['my-app', '#buy']];
 
-test('imports a recording as the Recorder exports it', () => {
+test('a recording is imported as the Recorder exports it', () => {
   const steps = imported(
     { type: 'setViewport', width: 1200, height: 800, deviceScaleFactor: 1, isMobile: false, hasTouch: false, isLandscape: false },
     {
@@ -45,7 +45,7 @@ test('imports a recording as the Recorder exports it', () => {
   assert.deepEqual([popup?.tab, popup?.frame], ['newest', ['xpath/(//iframe | //frame)[1]', 'xpath/(//iframe | //frame)[2]']]);
 });
 
-test('converts keydowns and keyups to chords, also for clicks', () => {
+test('the import of a recording converts keydowns and keyups to chords, also for clicks', () => {
   const keys = (...names: string[]) =>
     names.map((name) => ({ type: name.startsWith('-') ? 'keyUp' : 'keyDown', key: name.replace('-', '') }));
   const steps = imported(
@@ -63,7 +63,7 @@ test('converts keydowns and keyups to chords, also for clicks', () => {
   );
 });
 
-test('imports waits for counts, attributes and properties as checks of all matches', () => {
+test('the import of a recording turns waits for counts, attributes and properties into checks of all matches', () => {
   const waits: [recorded: object, expected: object][] = [
     [{ count: 2, operator: '==' }, { count: 2 }],
     [{ count: 2, operator: '<=' }, { count: { max: 2 } }],
@@ -91,7 +91,7 @@ test('imports waits for counts, attributes and properties as checks of all match
   }
 });
 
-test('says of each step what it does not do', () => {
+test('the import of a recording says of each step what it does not do', () => {
   const { steps, warnings } = importRecorder({
     steps: [
       { type: 'setViewport', width: 400, height: 800, deviceScaleFactor: 2, isMobile: true, hasTouch: true, isLandscape: false },
@@ -111,7 +111,7 @@ test('says of each step what it does not do', () => {
   assert.deepEqual(importRecorder({ steps: [{ type: 'close' }] }).steps, []);
 });
 
-test('leaves out keys that no keyboard has, and says which', () => {
+test('the import of a recording leaves out keys that no keyboard has, and says which', () => {
   const down = (...names: string[]) => names.map((key) => ({ type: 'keyDown', key }));
   const up = (...names: string[]) => names.map((key) => ({ type: 'keyUp', key }));
   const { steps, warnings } = importRecorder({
@@ -134,14 +134,14 @@ test('leaves out keys that no keyboard has, and says which', () => {
   );
 });
 
-test('uses the timeout of the recording for a step without one', () => {
+test('the import of a recording uses its timeout for a step without one', () => {
   const {
     steps: [step],
   } = importRecorder({ title: 'r', timeout: 3000, steps: [{ type: 'hover', selectors }] });
   assert.equal(step?.timeout_ms, 3000);
 });
 
-test('reports each unsupported part with its path in the recording', () => {
+test('the import of a recording reports each unsupported part with its path', () => {
   const at = 'body.recording.steps';
   assert.deepEqual(issuesOf('x'), ['body.recording dict_type']);
   assert.deepEqual(issuesOf({ title: 'r' }), [`${at} missing`]);
@@ -175,7 +175,7 @@ test('reports each unsupported part with its path in the recording', () => {
   assert.deepEqual(issuesOf({ steps: Array.from({ length: 51 }, () => ({ type: 'hover', selectors })) }), [`${at} too_long`]);
 });
 
-test('refuses a recording that is too long before it looks at its steps, and stops at a hundred issues', () => {
+test('a recording that is too long is refused before its steps are read, and at most a hundred issues are reported', () => {
   const click = { type: 'click', selectors };
   assert.deepEqual(issuesOf({ steps: Array.from({ length: 501 }, () => click) }), ['body.recording.steps too_long']);
   assert.equal(issuesOf({ steps: Array.from({ length: 500 }, () => ({ type: 'unknown' })) }).length, 100);

@@ -17,7 +17,7 @@ const stepOf = (written: object): Step => {
   return step;
 };
 
-test('reports each issue of a step with its path', () => {
+test('the schema of steps reports each issue of a step with its path', () => {
   const cases: [unknown, string[]][] = [
     [{ type: 'clack' }, ['type literal_error']],
     [{}, ['type missing']],
@@ -76,7 +76,7 @@ test('reports each issue of a step with its path', () => {
     );
 });
 
-test('rejects references to nothing, at any depth', () => {
+test('the schema of steps rejects references to nothing, at any depth', () => {
   const click = { type: 'click', selectors: ['a'] };
   const cases: [object[], string[]][] = [
     [
@@ -126,7 +126,7 @@ test('rejects references to nothing, at any depth', () => {
     );
 });
 
-test('limits the number and the depth of steps', () => {
+test('the schema of steps limits their number and depth', () => {
   const reload = { type: 'reload' };
   assert.deepEqual(issuesOf(...Array.from({ length: 51 }, () => reload)), ['body.actions too_long']);
   const nested = (depth: number): object => (depth === 0 ? reload : { type: 'repeat', steps: [nested(depth - 1)] });
@@ -136,7 +136,7 @@ test('limits the number and the depth of steps', () => {
   assert.deepEqual(issuesOf(...Array.from({ length: 11 }, () => wide)), ['body.actions too_long']);
 });
 
-test('accepts every form of selector', () => {
+test('the schema of steps accepts every form of selector', () => {
   for (const selector of [
     '#a',
     'xpath//html/body',
@@ -155,13 +155,13 @@ test('accepts every form of selector', () => {
     assert.notDeepEqual(issuesOf({ type: 'click', selectors: [selector] }), [], String(selector));
 });
 
-test('applies the defaults of each step', () => {
+test('the schema of steps applies the defaults of each step', () => {
   const step = stepOf({ type: 'click', selectors: ['a'] });
   assert.deepEqual([step.timeout_ms, step.retries, step.optional, step.on_error, step.tab], [10_000, 0, false, 'fail', 'main']);
   assert.equal(stepOf({ type: 'navigate', url: 'https://a.example/' }).timeout_ms, 30_000);
 });
 
-test('is in the OpenAPI document by name, nested steps by reference', () => {
+test('the schema of steps is in the OpenAPI document by name, nested steps by reference', () => {
   const { components } = createOpenApiDocument({ endpoints: [runActions], version: '1' }) as {
     components: { schemas: Record<string, object> };
   };
@@ -171,7 +171,7 @@ test('is in the OpenAPI document by name, nested steps by reference', () => {
   assert.ok(!text.includes('"$ref":"#"') && !text.includes('$defs'));
 });
 
-test('returns issues for any JSON, and never throws', () => {
+test('the schema of steps returns issues for any JSON, and never throws', () => {
   const name = fc.constantFrom('type', 'selectors', 'steps', 'if', 'else', 'over', 'value', 'url', '__proto__');
   const type = fc.constantFrom('click', 'repeat', 'for_each', 'if', 'extract', 'wait');
   const step = fc.letrec((tie) => ({

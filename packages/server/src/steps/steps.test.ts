@@ -31,7 +31,7 @@ const allOk = (results: Parameters<typeof summarize>[0]): void =>
     JSON.stringify(results),
   );
 
-it('says that a file is no page, in every form of one, and downloads it by a step for that', async () => {
+it('a navigate step to a file of any kind says that it is no page, and a download step downloads it', async () => {
   const files: [type: string, disposition: string | null][] = [
     ['application/octet-stream', null],
     ['application/zip', null],
@@ -52,7 +52,7 @@ it('says that a file is no page, in every form of one, and downloads it by a ste
   }
 });
 
-it('navigates, goes back and forward, and reloads', async () => {
+it('steps navigate, go back and forward, and reload', async () => {
   site.pages.set('/two', '<title>two</title>');
   const { results, outputs } = await runInPage(
     '<title>one</title>',
@@ -77,7 +77,7 @@ it('navigates, goes back and forward, and reloads', async () => {
   assert.deepEqual(summarize(results.slice(6)), ['navigate error navigation_failed', 'navigate error not_allowed']);
 });
 
-it('waits for elements, texts, addresses, the network, and functions', async () => {
+it('wait steps wait for elements, texts, addresses, the network, and functions', async () => {
   const { results } = await runInPage(
     '<p id=a>a</p><script>a.onclick=()=>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");' +
       'history.pushState(0,"","/done")},200)</script>',
@@ -107,7 +107,7 @@ it('waits for elements, texts, addresses, the network, and functions', async () 
   ]);
 });
 
-it('extracts values, rows, tables and JSON-LD', async () => {
+it('extract steps read values, rows, tables and JSON-LD', async () => {
   const { results, outputs } = await runInPage(
     `<script type="application/ld+json">{"@type":"Product","name":"P"}</script><h1>Shop</h1><a href="/x">link</a>
      <ul><li><b>One</b><i>1,50 €</i><a href="/1"></a></li><li><b>Two</b><i>20 €</i></li></ul><table><tr><th>k<th>v</tr><tr><td>a` +
@@ -151,7 +151,7 @@ it('extracts values, rows, tables and JSON-LD', async () => {
   assert.deepEqual(summarize(results.slice(8)), ['extract error not_found']);
 });
 
-it('captures images, documents and texts of the page or a part of it', async () => {
+it('capture steps return images, documents and texts of the page or a part of it', async () => {
   const { results, outputs } = await runInPage('<h1>Hi</h1><p style="height:2000px"><a href="/a">there</a></p>', [
     { type: 'screenshot' },
     { type: 'screenshot', full_page: true, format: 'jpeg', quality: 20 },
@@ -181,7 +181,7 @@ it('captures images, documents and texts of the page or a part of it', async () 
   assert.equal((outputs[7] as { url: string }[])[0]?.url, `${site.url}/a`);
 });
 
-it('downloads by a click and by a URL', async () => {
+it('a download step downloads by a click and by a URL', async () => {
   site.pages.set(
     '/file',
     (_, response) => void response.writeHead(200, { 'content-disposition': 'attachment; filename="a.bin"' }).end('12345'),
@@ -196,7 +196,7 @@ it('downloads by a click and by a URL', async () => {
   assert.deepEqual(summarize(results), ['download ok', 'download ok', 'download error download_failed']);
 });
 
-it('answers dialogs as the last dialog step says, and reports them', async () => {
+it('dialogs are answered as the last dialog step says, and reported', async () => {
   const { results, outputs } = await runInPage('<button onclick="a=confirm(1);b=prompt(\'who\')">x</button>', [
     { type: 'click', selectors: ['button'] },
     evaluate('[a, b]'),
@@ -219,7 +219,7 @@ it('answers dialogs as the last dialog step says, and reports them', async () =>
   );
 });
 
-it('sets cookies, headers and the viewport', async () => {
+it('steps set cookies, headers and the viewport', async () => {
   site.pages.set(
     '/echo',
     (request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers)),
@@ -242,7 +242,7 @@ it('sets cookies, headers and the viewport', async () => {
   assert.deepEqual([headers['cookie'], headers['x-one'], headers['x-two'], width], ['c=1', undefined, '2', 500]);
 });
 
-it('evaluates only when allowed', async () => {
+it('an evaluate step runs only when allowed', async () => {
   const { outputs, results } = await runInPage('', [
     evaluate('Promise.resolve({ a: [1] })'),
     { type: 'evaluate', expression: 'nothing.here' },
@@ -252,7 +252,7 @@ it('evaluates only when allowed', async () => {
   assert.deepEqual(summarize(refused.results), ['evaluate error not_allowed', 'wait error not_allowed']);
 });
 
-it('asserts, waits for the condition, and reports the actual value', async () => {
+it('an assert step waits for its condition, and reports the actual value', async () => {
   const { results } = await runInPage(
     '<title>T</title><input id=f value=v><input type=checkbox id=c checked disabled><p class=x>one</p><p class=x hidden>two</p>' +
       '<script>setTimeout(()=>f.value="later",200)</script>',
@@ -276,7 +276,7 @@ it('asserts, waits for the condition, and reports the actual value', async () =>
   assert.match(results[9]?.error?.message ?? '', /its text should match other and is "one"/);
 });
 
-it('loops over elements, and locates each again after a navigation', async () => {
+it('a loop over elements locates each again after a navigation', async () => {
   site.pages.set('/item', '<title>item</title><p>detail</p>');
   const { results, vars } = await runInPage(
     '<ul><li><b>a</b><a href="/item?1">open</a></li><li><b>b</b><a href="/item?2">open</a></li></ul>',
@@ -304,7 +304,7 @@ it('loops over elements, and locates each again after a navigation', async () =>
   );
 });
 
-it('follows tabs that steps open', async () => {
+it('steps follow tabs that steps open', async () => {
   site.pages.set('/pop', '<title>pop</title><p>popped</p>');
   const { results, outputs } = await runInPage('<title>opener</title><a href="/pop" target=_blank>pop</a>', [
     { type: 'click', selectors: ['a'], id: 'opens' },

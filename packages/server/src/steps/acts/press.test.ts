@@ -67,51 +67,54 @@ describe('an element that the page moves when it comes into view', { timeout: 30
       'down far',
     ],
   ];
-  for (const [what, target, step, wanted] of acts) it(what, () => assertArrives(below(target), { selectors: ['#b'], ...step }, wanted));
+  for (const [what, target, step, wanted] of acts)
+    it(`an element that the page moves when it comes into view ${what}`, () =>
+      assertArrives(below(target), { selectors: ['#b'], ...step }, wanted));
 });
 
 describe('a click arrives', { timeout: 300_000 }, () => {
   const button = '<button id=b onclick="log(1)">B</button>';
   const click = { type: 'click', selectors: ['#b'] };
-  it('below pictures that load when they come into view', async () => {
+  it('a click arrives at a button below pictures that load when they come into view', async () => {
     site.pages.set('/picture', (_, response) => {
       const picture = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"/>';
       setTimeout(() => response.writeHead(200, { 'content-type': 'image/svg+xml', 'cache-control': 'no-store' }).end(picture), 60);
     });
     await assertArrives(`${seen}${log}${tall}<img loading=lazy src="/picture"><br>${button}${tall}`, click, '1');
   });
-  it('below a header that appears on scroll', () =>
+  it('a click arrives at a button below a header that appears on scroll', () =>
     assertArrives(
       `${seen}${log}<div id=h style="position:sticky;top:0;height:0;background:red"></div>${tall}${button}${tall}
         <script>onscroll = () => { h.style.height = '120px' }</script>`,
       click,
       '1',
     ));
-  it('in a page that scrolls smoothly', () => assertArrives(`<style>html { scroll-behavior: smooth }</style>${below(button)}`, click, '1'));
-  it('on what a transition moves', () =>
+  it('a click arrives in a page that scrolls smoothly', () =>
+    assertArrives(`<style>html { scroll-behavior: smooth }</style>${below(button)}`, click, '1'));
+  it('a click arrives at a button that a transition moves', () =>
     assertArrives(
       `<style>#b { position: relative; left: 0; transition: left .3s } #b.far { left: 200px }</style>${below(button)}
       <script>new IntersectionObserver(([{ isIntersecting }]) => isIntersecting && b.classList.add('far')).observe(b)</script>`,
       click,
       '1',
     ));
-  it('on what moves away from the mouse once', () =>
+  it('a click arrives at a button that moves away from the mouse once', () =>
     assertArrives(
       `${seen}${log}<button id=b style="position:relative" onclick="log(1)">B</button><button onclick="log('wrong')">C</button>
         <script>b.onmouseenter = () => { b.style.top = '80px' }</script>`,
       click,
       '1',
     ));
-  it('although the page stops all events of the mouse at its window', () =>
+  it('a click arrives although the page stops all events of the mouse at its window', () =>
     assertArrives(
       `${seen}${log}${button}<script>for (const type of ['pointerdown', 'mousedown'])
         addEventListener(type, (event) => { log(type); event.stopImmediatePropagation() }, true)</script>`,
       click,
       'pointerdown mousedown 1',
     ));
-  it('although the element leaves the page on the press', () =>
+  it('a click arrives although the element leaves the page on the press', () =>
     assertArrives(`${seen}${log}<button id=b onpointerdown="log('down');this.remove()">B</button>`, click, 'down'));
-  it('in a page that is left with it', async () => {
+  it('a click arrives in a page that it makes navigate', async () => {
     site.pages.set('/next', `${seen}<script>out.textContent = location.hash</script>`);
     for (const event of ['onpointerdown', 'onmousedown', 'onclick'])
       await assertArrives(`<button id=b ${event}="location.href = '/next#${event}'">B</button>`, click, `#${event}`);
@@ -136,35 +139,37 @@ describe('the second press of a double click', { timeout: 300_000 }, () => {
     ],
   ];
   for (const [how, onFirst] of moves)
-    it(`follows an element that is moved ${how}`, () => assertArrives(counted(onFirst), double, 'b1 b2 double'));
+    it(`the second press of a double click follows an element that is moved ${how}`, () =>
+      assertArrives(counted(onFirst), double, 'b1 b2 double'));
   const assertRefused = async (html: string, output: string, message: RegExp): Promise<void> => {
     const [result, logged] = await inPage(html, { ...double, timeout_ms: 5000 }, read);
     assert.deepEqual([result?.status, result?.error?.code, logged?.output], ['error', 'click_not_received', output]);
     assert.match(result?.error?.message ?? '', message);
   };
-  it('is refused where the first has covered the element, and what covers it is not pressed', () =>
+  it('the second press of a double click is refused where the first has covered the element, and what covers it is not pressed', () =>
     assertRefused(
       counted("below.style.cssText = 'position:fixed;inset:0;height:auto'"),
       'b1',
       /received 1 of 2 presses: .*<p id="below">/,
     ));
-  it('is refused where the element has left with the first, and what is in its place is not pressed', () =>
+  it('the second press of a double click is refused where the element has left with the first, and what is in its place is not pressed', () =>
     assertRefused(
       counted("const next = b.cloneNode(true); next.onmousedown = () => log('next'); b.replaceWith(next)"),
       'b1',
       /received 1 of 2 presses, and then left the page/,
     ));
-  it('of a triple click is counted', () => assertArrives(counted("ad.style.height = '90px'"), { ...double, count: 3 }, 'b1 b2 double b3'));
-  it('comes as late as the step asks', () =>
+  it('each press of a triple click is counted', () =>
+    assertArrives(counted("ad.style.height = '90px'"), { ...double, count: 3 }, 'b1 b2 double b3'));
+  it('the second press of a double click comes as late as the step asks', () =>
     assertArrives(counted("ad.style.height = '90px'"), { ...double, delay_ms: 50 }, 'b1 b2 double'));
-  it('is received in a page that stops all events of the mouse at its window', () =>
+  it('a double click is received in a page that stops all events of the mouse at its window', () =>
     assertArrives(
       `${seen}${log}<script>for (const type of ['pointerdown', 'mousedown', 'pointerup', 'mouseup'])
         addEventListener(type, (event) => { log(type); event.stopImmediatePropagation() }, true)</script><button id=b ondblclick="log(2)">B</button>`,
       double,
       'pointerdown mousedown pointerup mouseup pointerdown mousedown pointerup mouseup 2',
     ));
-  it('is not counted where the first leads to another page', async () => {
+  it('a double click whose first press navigates fails, and the next page does not get the second press', async () => {
     site.pages.set('/next', `${seen}<body onmousedown="out.textContent = 'wrong'">`);
     const [result, output] = await inPage(`<button id=b onclick="location.href = '/next'">B</button>`, { ...double, delay_ms: 400 }, read);
     assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
@@ -200,11 +205,12 @@ describe('in a frame of another site, scaled and below the fold,', { timeout: 30
     ],
   ];
   for (const [what, inner, step, wanted] of acts)
-    it(what, () => assertArrives(framed(inner), { selectors: ['button, input'], ...inFrame, ...step }, wanted));
+    it(`in a scaled frame of another site below the fold, ${what}`, () =>
+      assertArrives(framed(inner), { selectors: ['button, input'], ...inFrame, ...step }, wanted));
 });
 
 describe('a click that cannot arrive', { timeout: 120_000 }, () => {
-  it('is reported, and nothing else is clicked', async () => {
+  it('a click that cannot arrive is reported, and nothing else is clicked', async () => {
     const html = `${seen}${log}<body onpointerdown="log('wrong')" onclick="log('wrong')" style="height:800px">
       <button id=b style="position:absolute;top:50px" onclick="log(1)">B</button>
       <script>onmousemove = () => { b.style.top = b.style.top === '50px' ? '300px' : '50px' }</script>`;
@@ -229,12 +235,13 @@ describe('a round that the time ends before the element is looked for', () => {
     attempt.end();
     return failed instanceof StepFailed ? failed.code : String(failed);
   };
-  it('leaves the answer to the one before', async () => {
+  it('an attempt that times out before the element is looked for keeps the refusal of the round before', async () => {
     for (const code of ['not_found', 'not_actionable'] as const)
       assert.equal(await refusalAfter(60_000, new StepFailed(code, 'Nothing was found.')), 'click_not_received');
   });
-  it('says that the time is over where there was none before', async () => assert.equal(await refusalAfter(60_000, null), 'timeout'));
-  it('differs from one that has found none, and from other failures', async () => {
+  it('an attempt that times out in its first round fails with timeout', async () =>
+    assert.equal(await refusalAfter(60_000, null), 'timeout'));
+  it('an attempt that finds no element in time, or fails for another reason, keeps that error', async () => {
     assert.equal(await refusalAfter(100, new StepFailed('not_found', 'Nothing was found.')), 'not_found');
     assert.equal(await refusalAfter(60_000, new StepFailed('tab_not_found', 'The tab is gone.')), 'tab_not_found');
   });

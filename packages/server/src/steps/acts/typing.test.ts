@@ -86,7 +86,7 @@ describe('in frames of other sites, one in another, scaled,', { timeout: 300_000
     ],
   ];
   for (const [what, inner, steps, wanted] of acts)
-    it(what, async () => {
+    it(`in nested and scaled frames of other sites, ${what}`, async () => {
       const results = await inPage(
         nested(inner),
         ...steps,
@@ -111,16 +111,16 @@ describe('a page that moves the focus', { timeout: 300_000 }, () => {
   const type = { type: 'type', selectors: ['#a'], text: 'text', timeout_ms: 8000 };
   const intoFrame = "frame.contentDocument.querySelector('#in').focus()";
 
-  it('once is filled at the second try', async () => {
+  it('a field whose focus the page moves once is filled at the second try', async () => {
     const [filled, read] = await inPage(fields('a.addEventListener("focus", () => c.focus(), { once: true })'), fill, values);
     assert.deepEqual([filled && outcome(filled), read?.output], ['ok', ['text', '', '']]);
   });
-  it('each time is not filled, and the error names what has the focus', async () => {
+  it('a field whose focus the page moves each time is not filled, and the error names what has the focus', async () => {
     const [filled] = await inPage(fields('a.onfocus = () => c.focus()'), fill);
     assert.equal(filled?.error?.code, 'not_actionable');
     assert.match(filled.error.message, /did not reach the field: the page moved the focus to <input id="c">/);
   });
-  it('each time to a frame is neither filled nor typed into', async () => {
+  it('a field whose focus the page moves to a frame each time is neither filled nor typed into', async () => {
     const [filled, typed] = await inPage(fields(`a.onfocus = () => ${intoFrame}`), fill, type);
     assert.deepEqual(
       [filled, typed].map((each) => each && outcome(each)),
@@ -128,24 +128,24 @@ describe('a page that moves the focus', { timeout: 300_000 }, () => {
     );
     assert.match(typed?.error?.message ?? '', /received no key: the page moved the focus to/);
   });
-  it('to another field has that typed into, with a warning', async () => {
+  it('text typed into a field whose focus the page moves to another field goes there, with a warning', async () => {
     const [typed, read] = await inPage(fields('a.onfocus = () => c.focus()'), type, values);
     assert.deepEqual([typed && outcome(typed), read?.output], ['ok', ['', 'text', '']]);
     assert.match(typed?.warnings?.join() ?? '', /moved the focus to <input id="c">, which received the text/);
   });
-  it('to a frame after two keys fails the step, and the error counts them', async () => {
+  it('a type step fails when the page moves the focus to a frame after two keys, and the error counts them', async () => {
     const [typed] = await inPage(fields(`a.oninput = () => { if (a.value.length === 2) ${intoFrame} }`), type);
     assert.equal(typed?.error?.code, 'not_actionable');
     assert.match(typed.error.message, /received 2 of 4 keys: the page moved the focus to/);
   });
-  it('from field to field, one for each digit, is typed into without a warning', async () => {
+  it('a code with a field for each digit is typed without a warning', async () => {
     const [typed, read] = await inPage(fields('a.oninput = () => c.focus()'), { ...type, text: '12' }, values);
     assert.deepEqual([typed && outcome(typed), read?.output, typed?.warnings], ['ok', ['1', '2', ''], undefined]);
   });
 });
 
 describe('text and keys are received', { timeout: 300_000 }, () => {
-  it('in a page that stops all their events at its window', async () => {
+  it('text and keys are received in a page that stops all their events at its window', async () => {
     const html = `<input id=a value=old><script>for (const type of ['keydown', 'keypress', 'keyup', 'beforeinput', 'input'])
       addEventListener(type, (event) => event.stopImmediatePropagation(), true)</script>`;
     const steps = [
@@ -158,7 +158,7 @@ describe('text and keys are received', { timeout: 300_000 }, () => {
     assert.deepEqual(results.map(outcome), ['ok', 'ok', 'ok', 'ok', 'ok']);
     assert.equal(results.at(-1)?.output, 'newäbé');
   });
-  it('in closed shadow roots, and an empty field is emptied again', async () => {
+  it('text and keys are received in closed shadow roots, and an empty field is emptied again', async () => {
     const html = `<div id=host></div><script>const root = host.attachShadow({ mode: 'closed' }); root.innerHTML = '<input id=a>'; inner = root.querySelector('#a')</script>`;
     const steps = [
       { type: 'fill', selectors: [['#host', '#a']], value: '' },
@@ -172,7 +172,7 @@ describe('text and keys are received', { timeout: 300_000 }, () => {
       [],
     );
   });
-  it('in a page that is left with the last key, or with the first', async () => {
+  it('text and keys are received in a page that is left with the last key, or with the first', async () => {
     site.pages.set('/next', '<title>Next</title>');
     for (const event of ['oninput', 'onchange']) {
       const html = `<input id=a ${event}="location.href = '/next'">`;

@@ -51,7 +51,7 @@ const fill = { type: 'fill', id: 'mail', selectors: ['#m'], value: 'ada@example.
 const click = { type: 'click', id: 'go', selectors: ['#go'], timeout_ms: 20_000 };
 const read = { type: 'evaluate', expression: 'document.querySelector("input").value + " " + document.title' };
 
-it('finds elements by what an earlier run learned, and says so', async () => {
+it('healing finds elements by what an earlier run learned, and says so', async () => {
   const first = await runIn(old, [fill, click]);
   assert.deepEqual(summarize(first), ['fill ok', 'click ok']);
   assert.ok(first.every(({ healed }) => healed === undefined));
@@ -69,7 +69,7 @@ it('finds elements by what an earlier run learned, and says so', async () => {
   assert.equal(second[1]?.selector_used, 'aria/Continue[role="button"]');
 });
 
-it('searches the whole page where no other selector is known', async () => {
+it('healing searches the whole page where no other selector is known', async () => {
   await runIn(old, [click]);
   const learned = known.get('go #go');
   assert.ok(learned);
@@ -84,14 +84,14 @@ it('searches the whole page where no other selector is known', async () => {
   ]);
 });
 
-it('finds by selectors without generated names, also without a skill', async () => {
+it('healing finds elements by selectors without generated names, also without a skill', async () => {
   const [result] = await runIn('<button class="submit-b82ff1">Next</button>', [
     { type: 'click', id: 'next', selectors: ['button.submit-a91c3e'], timeout_ms: 20_000 },
   ]);
   assert.deepEqual([result?.status, result?.healed, result?.selector_used], ['ok', true, 'button[class*="submit"]']);
 });
 
-it('never heals assertions, payments, or what is gone', async () => {
+it('healing never applies to assertions, payments, or elements that are gone', async () => {
   const page = form(
     '<label for=c>Card</label><input id=c autocomplete=cc-number><button id=pay type=button>Pay now</button><p id=sum>Sum</p>',
   );
@@ -111,7 +111,7 @@ it('never heals assertions, payments, or what is gone', async () => {
   assert.equal(findings.has('sum #sum'), false);
 });
 
-it('remembers labels, and not the text that is read', async () => {
+it('healing remembers labels, and not the text that is read', async () => {
   const page = '<h1>Account</h1><p itemprop=balance>1 204.50 EUR</p><button id=go type=button>Continue</button>';
   assert.deepEqual(summarize(await runIn(page, [{ type: 'extract', selectors: ['p'] }, click])), ['extract ok', 'click ok']);
   assert.ok(
@@ -125,7 +125,7 @@ it('remembers labels, and not the text that is read', async () => {
   assert.equal(result?.output, '1 204.50 EUR');
 });
 
-it('costs a huge page no step', async () => {
+it('a step in a huge page succeeds although its elements are learned for healing', async () => {
   const rows = Array.from({ length: 20_000 }, (_, i) => `<label for=i${i}>Row ${i}</label><input id=i${i} type=email>`).join('');
   const [filled] = await runIn(form(`<label for=m>E-mail</label><input id=m type=email>${rows}`), [{ ...fill, timeout_ms: 60_000 }]);
   assert.equal(filled?.status, 'ok', JSON.stringify(filled));

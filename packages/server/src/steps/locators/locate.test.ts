@@ -35,7 +35,7 @@ async function textsAt(html: string, cases: [selector: unknown, expected: string
   return results.slice(1).map(({ output, error }) => output ?? error?.code);
 }
 
-it('finds by every form of selector', async () => {
+it('a locator finds elements by every form of selector', async () => {
   const html =
     `<h1 id=h>Big  <b id=b>Sale</b></h1><form id=f><label for=n>Full name</label><input id=n placeholder="Ann Lee">` +
     `<input id=s type=submit value="Send it">
@@ -74,7 +74,7 @@ it('finds by every form of selector', async () => {
   );
 });
 
-it('uses the first selector that matches, and its first visible match', async () => {
+it('a locator uses the first selector that matches, and its first visible match', async () => {
   site.pages.set('/', '<p hidden id=a>x</p><p id=b>x</p><p id=c>x</p><i hidden id=d></i>');
   const steps = [
     { type: 'extract', selectors: ['#none', ['#no', 'b'], 'aria/none', 'p', '#c'], attribute: 'id' },
@@ -95,7 +95,7 @@ it('uses the first selector that matches, and its first visible match', async ()
   );
 });
 
-it('searches open shadow roots, in document order, by paths too', async () => {
+it('a locator searches open shadow roots, in document order, by paths too', async () => {
   const html =
     `<my-app id=host><i id=light>light</i></my-app><b id=later class=x>Later</b><script>
     const root = host.attachShadow({mode:'open'}); root.innerHTML = '<b id=deep class=x>Deep</b><label>Inner` +
@@ -122,7 +122,7 @@ it('searches open shadow roots, in document order, by paths too', async () => {
   );
 });
 
-it('enters closed shadow roots by paths, and only by them', async () => {
+it('a locator enters closed shadow roots by paths, and only by them', async () => {
   const html = `<my-app id=host><i id=light class=y>light</i></my-app><script>
     const root = host.attachShadow({mode:'closed'}); root.innerHTML = '<b id=deep class=y>Deep</b><div id=inner></div><iframe id=framed></iframe>';
     root.querySelector('#inner').attachShadow({mode:'closed'}).innerHTML = '<p><u id=deepest>Deepest</u></p>';
@@ -146,7 +146,7 @@ for (const [name, url] of [
   ['of the same site', () => site.url],
   ['of another site, in another process', () => site.otherUrl],
 ] as const)
-  it(`enters frames ${name}, and acts in them`, async () => {
+  it(`a locator enters frames ${name}, and steps act in them`, async () => {
     site.pages.set(
       '/inner',
       '<button id=go onclick="this.textContent=\'clicked\'">Go</button><input id=in><iframe id=deep srcdoc="' +
@@ -188,7 +188,7 @@ for (const [name, url] of [
     ]);
   });
 
-it('resists DOM clobbering', async () => {
+it('a locator resists DOM clobbering', async () => {
   const html =
     `<img name=querySelectorAll><img name=evaluate><img name=body><form id=f><input name=parentNode>` +
     `<input name=lastChild><input name=shadowRoot>

@@ -56,7 +56,7 @@ const late: [string, string][] = [
   ['has another element in it', button().replace('press', '<span>inner</span>')],
 ];
 for (const [what, html] of late)
-  it(`clicks what ${what}`, async () => {
+  it(`a click step clicks an element that ${what}`, async () => {
     const results = await inPage(html, click(), clicked);
     assert.deepEqual(
       results.map(({ status, error }) => [status, error]),
@@ -81,7 +81,7 @@ const never: [string, string, RegExp][] = [
   ['is covered', `${button()}<div id=c class="veil" style="position:fixed;inset:0"></div>`, /it is covered by .*veil/],
 ];
 for (const [what, html, message] of never)
-  it(`does not click what ${what}, and reports it`, async () => {
+  it(`a click step does not click an element that ${what}, and reports it`, async () => {
     // Enough to look at the element more than once: what it lacks is the answer.
     const [result] = await inPage(html, click({ timeout_ms: 1500 }));
     assert.equal(result?.error?.code, what === 'is not there' ? 'not_found' : 'not_actionable');
@@ -89,17 +89,17 @@ for (const [what, html, message] of never)
     assert.ok((result?.duration_ms ?? 0) < 10_000);
   });
 
-it('clicks what is covered when it is forced to', async () => {
+it('a click step with force clicks a covered element', async () => {
   const [result] = await inPage(`${button()}<div style="position:fixed;inset:0" onclick="title='veil'"></div>`, click({ force: true }));
   assert.equal(result?.status, 'ok');
 });
 
-it('does not fill a read-only field', async () => {
+it('a fill step does not fill a read-only field', async () => {
   const [result] = await inPage('<input readonly id=b>', { type: 'fill', selectors: ['#b'], value: 'x', timeout_ms: 1500 });
   assert.match(result?.error?.message ?? '', /it cannot be edited/);
 });
 
-it('times out in a page that never answers', async () => {
+it('a step times out in a page that never answers', async () => {
   const [, result] = await inPage(
     `${button()}<a id=a href="#" onclick="setTimeout(() => { for (;;); }, 0)">hang</a>`,
     // The page hangs only if this click comes in time.

@@ -52,7 +52,7 @@ const outputOf = ([first]: readonly { output?: unknown }[]): unknown => first?.o
 const options = { allowEvaluate: true };
 
 describe('a run', () => {
-  it('saves outputs as variables and reports each step', async () => {
+  it('a run saves outputs as variables and reports each step', async () => {
     const context = createTableContext({ a: () => 1, b: () => 'x' });
     const { results, vars, stopped } = await run(
       context,
@@ -71,7 +71,7 @@ describe('a run', () => {
     );
   });
 
-  it('ends at the first failure, unless stopOnError is off', async () => {
+  it('a run ends at the first failure, unless stopOnError is off', async () => {
     const steps = [step('a'), step('bad'), step('c')];
     const failFast = await run(createTableContext({ bad: fails }), steps, options);
     assert.deepEqual([summarize(failFast.results), failFast.stopped], [['evaluate ok', 'evaluate error script_failed'], 'failed']);
@@ -82,12 +82,12 @@ describe('a run', () => {
     );
   });
 
-  it('reports an optional failure as skipped, and continues', async () => {
+  it('a run reports an optional failure as skipped, and continues', async () => {
     const { results, stopped } = await run(createTableContext({ bad: fails }), [step('bad', { optional: true }), step('c')], options);
     assert.deepEqual([summarize(results), stopped], [['evaluate skipped script_failed', 'evaluate ok'], 'done']);
   });
 
-  it('skips a step whose condition is not met', async () => {
+  it('a run skips a step whose condition is not met', async () => {
     const context = createTableContext({});
     const { results } = await run(
       context,
@@ -104,7 +104,7 @@ describe('a run', () => {
     assert.equal(results[2]?.error, undefined);
   });
 
-  it('counts started steps: on every turn, once for all attempts, and not those that were skipped', async () => {
+  it('a run counts started steps: on every turn, once for all attempts, and not those that were skipped', async () => {
     const context = createTableContext({ bad: fails });
     const loop = { type: 'repeat', max: 3, steps: [step('a'), step('b', { if: { url_matches: 'zzz' } })] };
     const branch = { type: 'if', if: { url_matches: '/' }, steps: [step('a')], else: [step('c'), step('c')] };
@@ -120,7 +120,7 @@ describe('a run', () => {
     assert.equal(countSteps(steps as Step[]), 6 + 2 + 3);
   });
 
-  it('retries as often as asked, and reports the failed attempts', async () => {
+  it('a run retries a step as often as asked, and reports the failed attempts', async () => {
     let attempts = 0;
     const context = createTableContext({ bad: () => ((attempts += 1) < 3 ? fails() : 'at last') });
     const { results } = await run(context, [step('bad', { retries: 2 })], options);
@@ -130,13 +130,13 @@ describe('a run', () => {
     );
   });
 
-  it('does not retry what would fail in the same way', async () => {
+  it('a run does not retry a step that would fail in the same way', async () => {
     const context = createTableContext({});
     const { results } = await run(context, [step('{{x', { retries: 5 })], { allowEvaluate: false });
     assert.deepEqual([summarize(results), context.evaluated], [['evaluate error not_allowed'], []]);
   });
 
-  it('jumps to the named step, and not without end', async () => {
+  it('a run jumps to the named step, and not without end', async () => {
     const context = createTableContext({ bad: fails });
     const steps = [step('bad', { on_error: 'goto:end' }), step('between'), step('last', { id: 'end' })];
     assert.deepEqual(summarize((await run(context, steps, options)).results), ['evaluate error script_failed', 'evaluate ok']);
@@ -145,7 +145,7 @@ describe('a run', () => {
     assert.deepEqual([circle.stopped, circle.results.length], ['failed', 202]);
   });
 
-  it('continues after a failure with on_error continue', async () => {
+  it('a run continues after a failure with on_error continue', async () => {
     const { results, stopped } = await run(createTableContext({ bad: fails }), [step('bad', { on_error: 'continue' }), step('c')], options);
     assert.deepEqual([summarize(results), stopped], [['evaluate error script_failed', 'evaluate ok'], 'done']);
   });
@@ -160,7 +160,7 @@ describe('a budget', () => {
     return promise;
   };
 
-  it('of a step ends the step', async () => {
+  it('the timeout of a step ends the step', async () => {
     const { results, stopped } = await run(
       createTableContext({ slow: hangs }),
       [step('slow', { timeout_ms: 100, on_error: 'continue' }), step('b')],
@@ -169,7 +169,7 @@ describe('a budget', () => {
     assert.deepEqual([summarize(results), stopped], [['evaluate error timeout', 'evaluate ok'], 'done']);
   });
 
-  it('of the run ends it at the running step, whatever its on_error says', async () => {
+  it('the timeout of a run ends it at the running step, whatever its on_error says', async () => {
     // Enough for the first step.
     const brief = { ...options, timeoutMs: 1000 };
     const cases = [{}, { optional: true }, { on_error: 'continue' }, { retries: 5 }];
@@ -181,13 +181,13 @@ describe('a budget', () => {
     );
   });
 
-  it('of the run ends loops too', async () => {
+  it('the timeout of a run ends loops too', async () => {
     const loop = { type: 'repeat', max: 500, steps: [{ type: 'wait', ms: 20 }] };
     const { results, stopped } = await run(createTableContext({}), [loop, step('b')], { ...options, timeoutMs: 200 });
     assert.deepEqual([summarize(results), stopped], [['repeat error timeout'], 'timeout']);
   });
 
-  it('ends with the request', async () => {
+  it('a run ends with the request', async () => {
     const ended = new AbortController();
     const running = run(createTableContext({ slow: hangs }), [step('slow')], { ...options, signal: ended.signal });
     ended.abort(new Error('the caller disconnected'));
@@ -196,7 +196,7 @@ describe('a budget', () => {
 });
 
 describe('a loop', () => {
-  it('iterates over a list and sets a variable for each item', async () => {
+  it('a loop iterates over a list and sets a variable for each item', async () => {
     const inner = [{ type: 'if', if: { url_matches: '/' }, steps: [step('a', { save_as: 'seen[]' })] }];
     const { results, vars } = await run(
       createTableContext({ a: () => 1 }),
@@ -220,14 +220,14 @@ describe('a loop', () => {
     );
   });
 
-  it('rejects a value that is not a list', async () => {
+  it('a loop rejects a value that is not a list', async () => {
     const { results } = await run(createTableContext({}), [{ type: 'for_each', over: '{{inputs.x}}', steps: [] }], {
       inputs: { x: 'abc' },
     });
     assert.deepEqual(summarize(results), ['for_each error invalid_value']);
   });
 
-  it('ends at its maximum of turns, and when its until condition is met', async () => {
+  it('a loop ends at its maximum of turns, and when its until condition is met', async () => {
     const context = createTableContext({});
     const { results } = await run(
       context,
@@ -246,7 +246,7 @@ describe('a loop', () => {
     );
   });
 
-  it('fails with its failed step, and names it', async () => {
+  it('a loop fails with its failed step, and names it', async () => {
     let turn = 0;
     const context = createTableContext({ b: () => ((turn += 1) === 2 ? fails() : null) });
     const { results, stopped } = await run(context, [{ type: 'repeat', max: 3, steps: [step('a'), step('b')] }], options);
@@ -255,7 +255,7 @@ describe('a loop', () => {
     assert.equal((outputOf(results) as { steps: unknown[] }).steps.length, 4);
   });
 
-  it('counts towards the step limit of the run', async () => {
+  it('the steps of a loop count towards the step limit of the run', async () => {
     const inner = { type: 'repeat', max: 500, steps: [{ type: 'dialog' }] };
     const { results } = await run(createTableContext({}), [{ type: 'repeat', max: 500, steps: [inner] }]);
     assert.deepEqual(summarize(results), ['repeat error limit_reached']);
@@ -264,7 +264,7 @@ describe('a loop', () => {
 });
 
 describe('a page', () => {
-  it('that closes fails the step, and a closed browser ends the run', async () => {
+  it('a page that closes fails the step, and a closed browser ends the run', async () => {
     const context = createTableContext({
       leaves: () => {
         context.closed.abort(new Error('closed'));
@@ -280,7 +280,7 @@ describe('a page', () => {
     await assert.rejects(run(crashed, [step('dies')], options), BrowserClosed);
   });
 
-  it('in a tab that does not exist fails the step', async () => {
+  it('a step in a tab that does not exist fails', async () => {
     const { results } = await run(createTableContext({}), [step('a', { tab: 'tab_id:x', timeout_ms: 100 }), step('a', { tab: 'newest' })], {
       ...options,
       stopOnError: false,

@@ -11,7 +11,7 @@ const values = {
 };
 const fill = (text: string): string => fillText(text, values);
 
-test('fills in values and passes them through filters from left to right', () => {
+test('a template fills in values and passes them through filters from left to right', () => {
   const cases: [string, string][] = [
     ['Hi {{inputs.name | trim}}!', 'Hi Zoë Müller!'],
     ['{{ inputs.name|slug }}', 'zoe-muller'],
@@ -27,7 +27,7 @@ test('fills in values and passes them through filters from left to right', () =>
   for (const [text, filled] of cases) assert.equal(fill(text), filled);
 });
 
-test('fills in secrets, which are apart from inputs', () => {
+test('a template fills in secrets, which are apart from inputs', () => {
   const secret = { password: '{{inputs.name}} s3cret' };
   assert.equal(fillText('{{secret.password}}', { ...values, secret }), '{{inputs.name}} s3cret');
   for (const text of ['{{secret.pin}}', '{{inputs.password}}'])
@@ -35,9 +35,9 @@ test('fills in secrets, which are apart from inputs', () => {
   assert.throws(() => fillText('{{secret.password}}', values), { code: 'invalid_value' });
 });
 
-test('does not fill in a value that looks like a template', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
+test('a template does not fill in a value that looks like a template', () => assert.equal(fill('{{vars.braces}}'), '{{inputs.name}}'));
 
-test('fails for an undefined value, and for one that a filter rejects', () => {
+test('a template fails for an undefined value, and for one that a filter rejects', () => {
   for (const text of [
     '{{vars.nothing}}',
     '{{inputs.deep.list.9}}',
@@ -49,12 +49,12 @@ test('fails for an undefined value, and for one that a filter rejects', () => {
     assert.throws(() => fill(text), { code: 'invalid_value' }, text);
 });
 
-test('keeps a list that is the whole template', () => {
+test('a list that is the whole template stays a list', () => {
   assert.deepEqual(fillValue('{{inputs.deep.list}}', values), ['a', 'b']);
   assert.equal(fillValue('{{inputs.deep.list}}!', values), '["a","b"]!');
 });
 
-test('does not fill in names, code and nested steps', () => {
+test('templates are not filled in in names, code and nested steps', () => {
   const steps = Steps.parse([
     { type: 'evaluate', expression: '`{{x}}`' },
     {
@@ -69,7 +69,7 @@ test('does not fill in names, code and nested steps', () => {
   assert.deepEqual(field?.type === 'fill' && [field.selectors, field.value, field.description], [['#a3'], '3', '{{vars.count}}']);
 });
 
-test('matches substrings and stars in linear time', () => {
+test('filters match substrings and stars in linear time', () => {
   const cases: [string, string, boolean][] = [
     ['b', 'abc', true],
     ['a*c', 'abc', true],
