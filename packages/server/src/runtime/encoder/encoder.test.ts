@@ -151,7 +151,7 @@ for (const jail of ['auto', 'none'] as const) {
       return encoder;
     };
 
-    it('lists a segment of four seconds while it records, and closes the playlist at the end', async () => {
+    it('a video encoder lists a segment of four seconds while it records, and closes the playlist at the end', async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       const startedMs = Date.now();
@@ -188,7 +188,7 @@ for (const jail of ['auto', 'none'] as const) {
       );
     });
 
-    it('continues when pictures change their size or are invalid', likeInJail, async () => {
+    it('a video encoder continues when pictures change their size or are invalid', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       const writeInvalid = async (): Promise<void> => {
@@ -210,7 +210,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.ok((frames.at(-1)?.seconds ?? 0) > 1.5);
     });
 
-    it('shows a picture for as long as no other comes', likeInJail, async () => {
+    it('a video encoder shows a picture for as long as no other comes', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
@@ -220,7 +220,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.ok(frames.length >= 4 * framesPerSecond, `${frames.length} frames`);
     });
 
-    it('closes the playlist when its folder is full, and takes no more', likeInJail, async () => {
+    it('a video encoder closes the playlist when its folder is full, and takes no more', likeInJail, async () => {
       const options = encoderOptions({ bytesMax: 1 });
       const encoder = await start(options);
       const { stop } = play(encoder, pictures);
@@ -230,21 +230,25 @@ for (const jail of ['auto', 'none'] as const) {
       assert.equal(encoder.write(pictures[0] ?? Buffer.alloc(0)), false);
     });
 
-    it('refuses pictures while it is behind, and is killed after the shortest time that it has to finish', likeInJail, async () => {
-      const options = encoderOptions();
-      const encoder = await start(options);
-      encoder.write(pictures[0] ?? Buffer.alloc(0));
-      await until(() => ffmpegsOf(options.folder).length === 1);
-      for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGSTOP');
-      const large = Buffer.alloc(600_000);
-      await until(() => !encoder.write(large));
-      const exit = encoder.finish({ timeoutMs: 600_000 });
-      void encoder.finish({ timeoutMs: 100 });
-      assert.equal((await exit).end, 'broken');
-      assert.deepEqual(ffmpegsOf(options.folder), []);
-    });
+    it(
+      'a video encoder refuses pictures while it is behind, and is killed after the shortest time that it has to finish',
+      likeInJail,
+      async () => {
+        const options = encoderOptions();
+        const encoder = await start(options);
+        encoder.write(pictures[0] ?? Buffer.alloc(0));
+        await until(() => ffmpegsOf(options.folder).length === 1);
+        for (const pid of ffmpegsOf(options.folder)) sendSignal(pid, 'SIGSTOP');
+        const large = Buffer.alloc(600_000);
+        await until(() => !encoder.write(large));
+        const exit = encoder.finish({ timeoutMs: 600_000 });
+        void encoder.finish({ timeoutMs: 100 });
+        assert.equal((await exit).end, 'broken');
+        assert.deepEqual(ffmpegsOf(options.folder), []);
+      },
+    );
 
-    it('reports that it was killed by somebody else', likeInJail, async () => {
+    it('a video encoder reports that it was killed by somebody else', likeInJail, async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       encoder.write(pictures[0] ?? Buffer.alloc(0));
@@ -254,7 +258,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.equal((await encoder.finish({ timeoutMs: 1000 })).end, 'broken');
     });
 
-    it('gives the folder back when it is over, with nothing in it that others may read', async () => {
+    it('a video encoder gives the folder back when it ends, with nothing in it that others may read', async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       if (process.getuid?.() === 0) assert.ok(statSync(options.folder).uid >= 1_900_000_000);
@@ -264,7 +268,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.deepEqual([uid, mode & 0o777], [process.getuid?.(), 0o700]);
     });
 
-    it('runs as an unprivileged user, with a low priority and limits', async () => {
+    it('a video encoder runs as an unprivileged user, with a low priority and limits', async () => {
       const options = encoderOptions();
       const encoder = await start(options);
       await until(() => ffmpegsOf(options.folder).length === 1);
@@ -285,7 +289,7 @@ for (const jail of ['auto', 'none'] as const) {
       await encoder.finish({ timeoutMs: 60_000 });
     });
 
-    it('ends with a worker that is killed, and what it has finished plays', likeInJail, async () => {
+    it('a video encoder ends with a worker that is killed, and what it has finished plays', likeInJail, async () => {
       const options = encoderOptions();
       const worker = encodeInAnotherWorker({ folder: options.folder, picture: pictures[0] ?? Buffer.alloc(0), jail });
       try {
@@ -302,26 +306,26 @@ for (const jail of ['auto', 'none'] as const) {
 }
 
 describe('video encoders', () => {
-  it('are none where ffmpeg is missing, or is something else', async () => {
+  it('there are no video encoders where ffmpeg is missing, or is something else', async () => {
     assert.equal(await createVideoEncoders({ log: silentLog, ffmpegPath: join(root, 'nothing') }), null);
     assert.equal(await createVideoEncoders({ log: silentLog, ffmpegPath: '/usr/bin/false' }), null);
   });
 
-  it('are made by an ffmpeg of one’s own as well', async () => {
+  it('video encoders use an ffmpeg of one’s own as well', async () => {
     const ffmpegPath = join(root, 'own-ffmpeg');
     copyFileSync('/usr/bin/ffmpeg', ffmpegPath);
     const encoders = await createVideoEncoders({ log: silentLog, ffmpegPath });
     assert.deepEqual(encoders?.warnings, []);
   });
 
-  it('keep their jail where their test takes too long', async () => {
+  it('video encoders keep their jail where its test takes too long', async () => {
     const ffmpegPath = join(root, 'slow-ffmpeg');
     writeFileSync(ffmpegPath, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
     const encoders = await createVideoEncoders({ log: silentLog, ffmpegPath, trialMs: 1 });
     assert.deepEqual(encoders?.warnings, []);
   });
 
-  it('leave nothing behind of an encoder that cannot be started', async () => {
+  it('a video encoder that cannot be started leaves nothing behind', async () => {
     const encoders = await createVideoEncoders({ log: silentLog });
     const options = encoderOptions({ folder: join(root, 'missing') });
     await assert.rejects(encoders?.start(options) ?? Promise.resolve());

@@ -26,7 +26,7 @@ describe('the fake browser', () => {
     return { vm, cdp, page: await cdp.openPage() };
   };
 
-  it('answers a navigation with the status that the address names', async () => {
+  it('the fake browser answers a navigation with the status that the address names', async () => {
     const { vm, cdp, page } = await start();
     await cdp.call('Network.enable', {}, page);
     await cdp.call('Page.navigate', { url: 'http://status-404.test/' }, page);
@@ -35,14 +35,14 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('fails a navigation with the error that the address names', async () => {
+  it('the fake browser fails a navigation with the error that the address names', async () => {
     const { vm, cdp, page } = await start();
     const { errorText } = await cdp.call('Page.navigate', { url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' }, page);
     assert.equal(errorText, 'net::ERR_NAME_NOT_RESOLVED');
     await vm.destroy();
   });
 
-  it('ends a hanging navigation only when the page is stopped', async () => {
+  it('the fake browser ends a hanging navigation only when the page is stopped', async () => {
     const { vm, cdp, page } = await start();
     const hanging = cdp.call('Page.navigate', { url: 'http://hang.test/' }, page);
     await cdp.call('Page.stopLoading', {}, page);
@@ -50,7 +50,7 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('emits the events of a load in the order of Chromium', async () => {
+  it('the fake browser emits the events of a load in the order of Chromium', async () => {
     const { vm, cdp, page } = await start();
     await cdp.call('Page.enable', {}, page);
     await cdp.call('Page.setLifecycleEventsEnabled', { enabled: true }, page);
@@ -68,7 +68,7 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('sends one client events of pages of another, with its session id', async () => {
+  it('the fake browser sends one client events of pages of another, with its session id', async () => {
     const { vm, cdp } = await start();
     const client = String((await cdp.call('Target.attachToBrowserTarget')).sessionId);
     await cdp.call('Target.setDiscoverTargets', { discover: true }, client);
@@ -87,7 +87,7 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('sends screencast frames: at once, on changes and on navigation, at most two unacknowledged', async () => {
+  it('the fake browser sends screencast frames at once, on changes and on navigation, at most two unacknowledged', async () => {
     const { vm, cdp, page } = await start();
     const pictures = (): unknown[] =>
       cdp.events.filter(({ method }) => method === 'Page.screencastFrame').map(({ params }) => params?.data);
@@ -104,7 +104,7 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('records mouse and keyboard, and writes to consoles that are enabled', async () => {
+  it('the fake browser records mouse and keyboard, and writes to consoles that are enabled', async () => {
     const { vm, cdp, page } = await start();
     await cdp.call('Input.insertText', { text: 'x' }, page);
     assert.deepEqual(vm.browser.inputs, [{ method: 'Input.insertText', params: { text: 'x' } }]);
@@ -117,14 +117,14 @@ describe('the fake browser', () => {
     await vm.destroy();
   });
 
-  it('refuses unknown methods and unknown sessions', async () => {
+  it('the fake browser refuses unknown methods and unknown sessions', async () => {
     const { vm, cdp } = await start();
     assert.equal((await cdp.send('Nothing.here')).error?.code, -32601);
     assert.equal((await cdp.send('Page.enable', {}, 'nobody')).error?.code, -32001);
     await vm.destroy();
   });
 
-  it('ends its machine when a client closes the browser', async () => {
+  it('the fake browser ends its machine when a client closes the browser', async () => {
     const { vm, cdp } = await start();
     await cdp.call('Browser.close');
     assert.equal((await vm.exited).reason, 'exited');

@@ -19,7 +19,7 @@ const firstMemory = '35 31 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,me
 const firstCpu = '36 31 0:33 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct';
 
 describe('the control groups of this service', () => {
-  it('are all in one tree on a host of the second generation', () => {
+  it('the control groups of the service are all in one tree on a host with cgroup v2', () => {
     const trees = findIn({ cgroup: ['0::/system.slice/berth.service'], mountinfo: ['22 1 0:21 / / rw - ext4 /dev/vda rw', second] });
     const tree = { version: 2, top: '/sys/fs/cgroup', own: '/sys/fs/cgroup/system.slice/berth.service' };
     assert.deepEqual(Object.fromEntries(trees), { unified: tree, memory: tree, cpu: tree, pids: tree });
@@ -30,7 +30,7 @@ describe('the control groups of this service', () => {
     ]);
   });
 
-  it('are each where their controller is on a host of the first', () => {
+  it('the control groups of the service are each where their controller is on a host with cgroup v1', () => {
     const trees = findIn({ cgroup: ['5:cpu,cpuacct:/', '4:memory:/jobs/7', '1:name=systemd:/x'], mountinfo: [firstMemory, firstCpu] });
     assert.deepEqual(Object.fromEntries(trees), {
       memory: { version: 1, top: '/sys/fs/cgroup/memory', own: '/sys/fs/cgroup/memory/jobs/7' },
@@ -39,7 +39,7 @@ describe('the control groups of this service', () => {
     assert.deepEqual(groupsAround(trees.get('cpu') ?? assert.fail()), ['/sys/fs/cgroup/cpu,cpuacct']);
   });
 
-  it('are of both generations where a host has both', () => {
+  it('the control groups of the service are of both generations where a host has both', () => {
     const unified = '41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw';
     const trees = findIn({ cgroup: ['4:memory:/jobs/7', '0::/service'], mountinfo: [firstMemory, unified] });
     assert.deepEqual(
@@ -48,7 +48,7 @@ describe('the control groups of this service', () => {
     );
   });
 
-  it('are what a container sees of them', () => {
+  it('the control groups of the service are found in a container, which sees only a part of them', () => {
     const inDocker = findIn({
       cgroup: ['4:memory:/docker/abc/inner'],
       mountinfo: ['35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory'],
@@ -60,13 +60,13 @@ describe('the control groups of this service', () => {
     assert.equal(foreign.get('memory')?.own, '/sys/fs/cgroup');
   });
 
-  it('do not change when the service has moved to its leaf', () => {
+  it('the control groups of the service do not change when it has moved to its leaf', () => {
     const trees = findIn({ cgroup: ['0::/system.slice/berth.service/berth-service'], mountinfo: [second] });
     assert.equal(trees.get('memory')?.own, '/sys/fs/cgroup/system.slice/berth.service');
     assert.equal(findIn({ cgroup: ['0::/berth-service'], mountinfo: [second] }).get('memory')?.own, '/sys/fs/cgroup');
   });
 
-  it('are found below a folder with a blank in its name, and nowhere where there are none', () => {
+  it('control groups are found below a folder with a blank in its name, and nowhere where there are none', () => {
     const trees = findIn({ cgroup: ['0::/a'], mountinfo: ['30 23 0:26 / /mnt/my\\040groups rw - cgroup2 none rw'] });
     assert.equal(trees.get('memory')?.own, '/mnt/my groups/a');
     assert.equal(findIn({ cgroup: ['0::/a'], mountinfo: [] }).size, 0);

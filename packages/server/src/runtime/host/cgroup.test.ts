@@ -62,7 +62,7 @@ describe('a machine in a control group', needs('memory'), () => {
     }
   };
 
-  it('that takes too much memory loses a process, alone, and it is counted', async () => {
+  it('a machine that takes too much memory loses a process, alone, and it is counted', async () => {
     await withGroup('vm_bomb', {}, async (bomb) => {
       await withGroup('vm_neighbour', {}, async (neighbour) => {
         const [one, other] = [
@@ -83,7 +83,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('cannot have more processes than it may', needs('pids'), async () => {
+  it('a machine in a control group cannot have more processes than its limit', needs('pids'), async () => {
     await withGroup('vm_forks', { processes: 8 }, async (group) => {
       const child = startWaiting(
         `my $n = 0; while (defined(my $pid = fork)) { if (!$pid) { sleep 100; exit } last if ++$n == 50 } print "$n\\n"; sleep 100;`,
@@ -96,7 +96,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('gets no more of the processor than it may', needs('cpu'), async () => {
+  it('a machine in a control group gets no more processor time than its limit', needs('cpu'), async () => {
     await withGroup('vm_busy', { cpus: 0.2 }, async (group) => {
       const child = startWaiting('print "now"; 1 while 1;');
       await group.join(child.pid ?? 0);
@@ -111,7 +111,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('in the background yields to one in use, until it is in use itself', needs('cpu'), async () => {
+  it('a machine in the background yields to one in use, until it is in use itself', needs('cpu'), async () => {
     await withGroup('vm_used', {}, async (used) => {
       await withGroup('vm_ahead', {}, async (ahead) => {
         assert.equal(await ahead.setWeight('background'), true);
@@ -135,7 +135,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('includes earlier and later children of its first process', async () => {
+  it('the control group of a machine includes earlier and later children of its first process', async () => {
     await withGroup('vm_family', {}, async (group) => {
       const child = spawn('sh', ['-c', 'sleep 100 & read -r line; sleep 100 & wait'], { stdio: ['pipe', 'ignore', 'ignore'] });
       begun.push(child);
@@ -156,7 +156,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('may have exited before it joins', async () => {
+  it('a machine may have exited before it joins its control group', async () => {
     await withGroup('vm_ended', {}, async (group) => {
       const child = spawn('true');
       await once(child, 'exit');
@@ -164,7 +164,7 @@ describe('a machine in a control group', needs('memory'), () => {
     });
   });
 
-  it('is waited for, not killed, when its group is removed', async () => {
+  it('a machine is waited for, not killed, when its control group is removed', async () => {
     const group = await groups.create('vm_slow', limits);
     const child = startWaiting('sleep 100;');
     await group.join(child.pid ?? 0);
@@ -178,7 +178,7 @@ describe('a machine in a control group', needs('memory'), () => {
     assert.ok(!(await groups.list()).includes('vm_slow'));
   });
 
-  it('does not get the share of idle ones beside a process of the service', needs('cpu'), async () => {
+  it('a machine beside a process of the service does not get the share of idle ones', needs('cpu'), async () => {
     const idle = await Promise.all(Array.from({ length: 8 }, (_, index) => groups.create(`vm_idle${index}`, limits)));
     await withGroup('vm_spins', {}, async (group) => {
       const [inside, outside] = [startWaiting('print "now"; 1 while 1;'), startWaiting('print "now"; 1 while 1;')];
@@ -195,34 +195,38 @@ describe('a machine in a control group', needs('memory'), () => {
     await Promise.all(idle.map((group) => group.remove()));
   });
 
-  it('leaves nothing when its bounds cannot be set', async () => {
+  it('a machine leaves no control group when its limits cannot be set', async () => {
     await assert.rejects(groups.create('vm_wrong', { ...limits, memoryBytes: -5 }), /control group of vm_wrong could not be created/);
     assert.deepEqual(await groups.list(), []);
   });
 });
 
 describe('what a dead worker left', () => {
-  it('is removed at the next start, except groups with running processes, which are listed', needs('memory'), async () => {
-    const mine = `${name}-dead`;
-    const dead = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
-    const other = (await MachineCgroups.open(`${name}-other`, silentLog)) ?? assert.fail();
-    const [alive] = [
-      await dead.create('vm_alive', limits),
-      await dead.create('vm_empty', limits),
-      await other.create('vm_foreign', limits),
-    ];
-    const child = startWaiting('sleep 100;');
-    await alive.join(child.pid ?? 0);
-    const next = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
-    assert.deepEqual(await next.list(), ['vm_alive']);
-    assert.deepEqual(await other.list(), ['vm_foreign']);
-    await end(child);
-    await next.remove('vm_alive');
-    assert.deepEqual(await next.list(), []);
-    await other.remove('vm_foreign');
-    for (const groups of [next, other]) await groups.close();
-    assert.ok(!existsSync(folderOf('memory', mine)));
-  });
+  it(
+    'control groups of a dead worker are removed at the next start, except those with running processes, which are listed',
+    needs('memory'),
+    async () => {
+      const mine = `${name}-dead`;
+      const dead = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
+      const other = (await MachineCgroups.open(`${name}-other`, silentLog)) ?? assert.fail();
+      const [alive] = [
+        await dead.create('vm_alive', limits),
+        await dead.create('vm_empty', limits),
+        await other.create('vm_foreign', limits),
+      ];
+      const child = startWaiting('sleep 100;');
+      await alive.join(child.pid ?? 0);
+      const next = (await MachineCgroups.open(mine, silentLog)) ?? assert.fail();
+      assert.deepEqual(await next.list(), ['vm_alive']);
+      assert.deepEqual(await other.list(), ['vm_foreign']);
+      await end(child);
+      await next.remove('vm_alive');
+      assert.deepEqual(await next.list(), []);
+      await other.remove('vm_foreign');
+      for (const groups of [next, other]) await groups.close();
+      assert.ok(!existsSync(folderOf('memory', mine)));
+    },
+  );
 });
 
 describe('a host with control groups of the second generation', () => {
@@ -241,7 +245,7 @@ describe('a host with control groups of the second generation', () => {
       memoryBytesMax: 4096 * megabyte,
     });
 
-  it('has a machine’s bounds in the files that its kernel reads', async () => {
+  it('a machine’s limits are in the files that a kernel with cgroup v2 reads', async () => {
     put(join(own, 'cgroup.controllers'), 'cpuset cpu io memory pids\n');
     put(join(own, 'cgroup.subtree_control'), 'cpu\n');
     put(join(own, 'berth-1', 'cgroup.subtree_control'), '\n');
@@ -269,7 +273,7 @@ describe('a host with control groups of the second generation', () => {
     assert.deepEqual(await groups.list(), ['vm_a']);
   });
 
-  it('that lends this service no controllers runs machines without bounds', async () => {
+  it('machines run without limits on a host with cgroup v2 that lends the service no controllers', async () => {
     put(join(own, 'cgroup.controllers'), 'hugetlb\n');
     assert.equal(await open(), null);
     assert.equal(await MachineCgroups.open('berth-1', silentLog, { trees: new Map() }), null);

@@ -17,7 +17,7 @@ describe('the folders that a machine shares with its browser', () => {
   const root = mkdtempSync(join(tmpdir(), 'berth-folders-'));
   after(() => rmSync(root, { recursive: true }));
 
-  it('belong to the machine’s user and are closed to all others', async () => {
+  it('the folders that a machine shares with its browser belong to the machine’s user and are closed to all others', async () => {
     const { dataDir } = await openMachinesFolder(root);
     const uid = isRoot() ? newUid() : (process.getuid?.() ?? 0);
     const marker = { id: 'vm_1', workerId: 'w', bootId: 'b', uid, pid: null, startTime: null, workPath: null };

@@ -42,7 +42,7 @@ const available = (host: { procPath: string }): number | null => {
 };
 
 describe('memory that is available', () => {
-  it('is what the host has, where nobody bounds this service', () => {
+  it('available memory is that of the host, where nobody limits the service', () => {
     assert.equal(available(makeHost({ meminfo: meminfo(4000) })), 4000);
     assert.equal(
       available(makeHost({ meminfo: meminfo(4000), 'groups/a/memory.max': 'max', 'groups/a/memory.current': bytes(100) }, { own: '/a' })),
@@ -56,7 +56,7 @@ describe('memory that is available', () => {
     assert.equal(available(makeHost(first, { version: 1 })), 4000);
   });
 
-  it('is what the service’s own control group still may take, pages of files that nobody uses not counted', () => {
+  it('available memory is what the service’s own control group still may take, page cache that nobody uses not counted', () => {
     const second = {
       'groups/a/memory.max': bytes(1000),
       'groups/a/memory.current': bytes(700),
@@ -71,7 +71,7 @@ describe('memory that is available', () => {
     assert.equal(available(makeHost({ meminfo: meminfo(4000), ...first }, { version: 1, own: '/a' })), 400);
   });
 
-  it('is that of the tightest group around the service, or of the host, whichever has least', () => {
+  it('available memory is that of the tightest group around the service, or of the host, whichever has least', () => {
     const nested = {
       'groups/a/memory.max': bytes(2000),
       'groups/a/memory.current': bytes(1900),
@@ -84,19 +84,19 @@ describe('memory that is available', () => {
     assert.equal(available(makeHost({ meminfo: meminfo(4000), ...slowed }, { own: '/a' })), 0);
   });
 
-  it('is null where the kernel does not report it', () => {
+  it('available memory is null where the kernel does not report it', () => {
     assert.equal(available({ procPath: join(folder, 'nowhere') }), null);
   });
 });
 
 describe('time that is lost waiting', () => {
-  it('is the host’s, where the kernel does not report it per group', () => {
+  it('pressure is the host’s, where the kernel does not report it per group', () => {
     const { procPath } = makeHost({ 'pressure/memory': stall('3.25'), 'pressure/cpu': stall('81.00') });
     const { memoryStallPercent, cpuStallPercent } = createHostReader({ procPath })();
     assert.deepEqual([memoryStallPercent, cpuStallPercent], [3.25, 81]);
   });
 
-  it('is the service’s own, even if a neighbour stalls within its own limits', () => {
+  it('pressure is the service’s own, even if a neighbour stalls within its own limits', () => {
     const files = {
       'pressure/memory': stall('60.00'),
       'pressure/cpu': stall('90.00'),
@@ -107,14 +107,14 @@ describe('time that is lost waiting', () => {
     assert.deepEqual([memoryStallPercent, cpuStallPercent], [1, 2]);
   });
 
-  it('is not known where the kernel keeps no account of it', () => {
+  it('pressure is unknown where the kernel keeps no account of it', () => {
     const { memoryStallPercent, cpuStallPercent } = createHostReader({ procPath: join(folder, 'nowhere') })();
     assert.deepEqual([memoryStallPercent, cpuStallPercent], [null, null]);
   });
 });
 
 describe('a host that is read again', () => {
-  it('has its current values', () => {
+  it('a host that is read again has its current values', () => {
     const { procPath, put } = makeHost({ meminfo: meminfo(4000) });
     const read = createHostReader({ procPath });
     assert.equal(read().memoryAvailableBytes, 4000 * megabyte);
@@ -122,7 +122,7 @@ describe('a host that is read again', () => {
     assert.equal(read().memoryAvailableBytes, 3000 * megabyte);
   });
 
-  it('has values on this machine', () => {
+  it('memory, pressure and processors have values on this machine', () => {
     const { memoryAvailableBytes } = createHostReader()();
     assert.ok(memoryAvailableBytes !== null && memoryAvailableBytes > 0);
     assert.ok(processorsHere() > 0 && processorsHere() <= availableParallelism());
@@ -130,7 +130,7 @@ describe('a host that is read again', () => {
 });
 
 describe('processors that may be used', () => {
-  it('are no more than the tightest group around the service has time for', () => {
+  it('available processors are no more than the tightest group around the service has time for', () => {
     const second = { 'groups/cpu.max': 'max 100000', 'groups/a/cpu.max': '50000 100000', 'groups/a/b/cpu.max': '80000 100000' };
     assert.equal(processorsHere(makeHost(second, { own: '/a/b' })), 0.5);
     const first = {
@@ -141,7 +141,7 @@ describe('processors that may be used', () => {
     assert.equal(processorsHere(makeHost(first, { version: 1, own: '/a' })), 0.25);
   });
 
-  it('are all that there are, where no group says less', () => {
+  it('available processors are all that there are, where no group has less', () => {
     assert.equal(processorsHere(makeHost({})), availableParallelism());
     assert.equal(
       processorsHere(makeHost({ 'groups/cpu/cpu.cfs_quota_us': '-1', 'groups/cpu/cpu.cfs_period_us': '100000' }, { version: 1 })),

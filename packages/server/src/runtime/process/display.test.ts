@@ -92,7 +92,7 @@ for (const jail of ['auto', 'none'] as const) {
       });
       after(() => vm.destroy());
 
-      it('shows the page that was navigated to, whole and at its place', async () => {
+      it('a display shows the page that was navigated to, whole and at its place', async () => {
         const viewer = await RfbViewer.open(await vm.openVnc());
         const session = await cdp.openPage();
         await cdp.call('Page.navigate', { url: red }, session);
@@ -112,7 +112,7 @@ for (const jail of ['auto', 'none'] as const) {
         viewer.close();
       });
 
-      it('accepts viewers after many that disconnected early', likeInJail, async () => {
+      it('a display accepts viewers after many that disconnected early', likeInJail, async () => {
         for (let left = 0; left < 30; left += 1) {
           const stream = await vm.openVnc();
           await once(stream, 'data');
@@ -122,7 +122,7 @@ for (const jail of ['auto', 'none'] as const) {
         viewer.close();
       });
 
-      it('is not reached through what the machine puts in its place', async () => {
+      it('a display is not reached through a link, a file or a folder that the machine puts in place of its socket', async () => {
         let reached = 0;
         const host = createServer((socket) => void ((reached += 1), socket.destroy()));
         const hostPath = join(dataDir, 'host.sock');
@@ -158,7 +158,7 @@ for (const jail of ['auto', 'none'] as const) {
         host.close();
       });
 
-      it('rejects a resize that an impostor breaks or never answers', likeInJail, async () => {
+      it('a display rejects a resize that an impostor breaks or never answers', likeInJail, async () => {
         const { workPath } = (await readMarker(dataDir, vm.id)) ?? {};
         const socket = join(workPath ? join(workPath, 'display') : hostDisplayPath(dataDir, vm.id), 'vnc');
         renameSync(socket, `${socket}.away`);
@@ -179,9 +179,9 @@ for (const jail of ['auto', 'none'] as const) {
         renameSync(`${socket}.away`, socket);
       });
 
-      it('draws Chinese, Japanese, Korean and emoji', likeInJail, () => assertDrawn(cdp));
+      it('a display draws Chinese, Japanese, Korean and emoji', likeInJail, () => assertDrawn(cdp));
 
-      it('takes the size that a page needs, and the page with it', likeInJail, async () => {
+      it('a display takes the size that a page needs, and the page with it', likeInJail, async () => {
         const session = await cdp.openPage();
         const viewer = await RfbViewer.open(await vm.openVnc());
         for (const [width, height] of [
@@ -201,7 +201,7 @@ for (const jail of ['auto', 'none'] as const) {
       });
     });
 
-    it('takes mouse and keyboard to the page, which is in front when its tab is activated', likeInJail, async () => {
+    it('a display takes mouse and keyboard to the page, which is in front when its tab is activated', likeInJail, async () => {
       await withMachine(async (vm, cdp) => {
         const viewer = await RfbViewer.open(await vm.openVnc());
         const { targetId } = await cdp.call('Target.createTarget', { url: page('<input style="width:100vw;height:100vh">') });
@@ -222,7 +222,7 @@ for (const jail of ['auto', 'none'] as const) {
       });
     });
 
-    it('ends its machine when the display or the window manager ends', likeInJail, async () => {
+    it('a machine ends when its display or its window manager ends', likeInJail, async () => {
       for (const name of ['Xtigervnc', 'openbox']) {
         await withMachine(async (vm) => {
           await until(() => named(vm.id, name) > 0, 30_000);
@@ -233,7 +233,7 @@ for (const jail of ['auto', 'none'] as const) {
       }
     });
 
-    it('dies with a worker that is killed', async () => {
+    it('a display dies with a worker that is killed', async () => {
       const { id, worker } = await bootInAnotherWorker(dataDir, { kind: 'full_browser', jail });
       const exit = once(worker, 'exit');
       worker.kill('SIGKILL');
@@ -245,7 +245,7 @@ for (const jail of ['auto', 'none'] as const) {
       assert.equal(existsSync(machinePath(dataDir, id)), false);
     });
 
-    it('leaves nothing in the shared socket folder', async () => {
+    it('a display leaves nothing in the shared socket folder', async () => {
       const folder = '/tmp/.X11-unix';
       const socketsOf = (uid: number): string[] =>
         readdirSync(folder).filter((name) => statSync(join(folder, name), { throwIfNoEntry: false })?.uid === uid);
@@ -257,14 +257,14 @@ for (const jail of ['auto', 'none'] as const) {
       if (existsSync(folder)) assert.deepEqual(socketsOf(uid), []);
     });
 
-    it('draws Chinese, Japanese, Korean and emoji without windows too', likeInJail, () =>
+    it('a browser without windows draws Chinese, Japanese, Korean and emoji too', likeInJail, () =>
       withMachine((_vm, cdp) => assertDrawn(cdp), 'headless'),
     );
   });
 }
 
 describe('a machine with a display', () => {
-  it('is isolated like one without, and has no port for its display', async () => {
+  it('a machine with a display is isolated like one without, and has no port for its display', async () => {
     const dataDir = newDataDir();
     const runtime = await createProcessRuntime(optionsFor(dataDir));
     const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });
@@ -296,7 +296,7 @@ describe('a machine with a display', () => {
     await rm(dataDir, { recursive: true });
   });
 
-  it('is reached in a data folder whose path is longer than a socket’s may be', async () => {
+  it('a display is reached in a data folder whose path is longer than a socket’s may be', async () => {
     const root = newDataDir();
     const runtime = await createProcessRuntime(optionsFor(join(root, 'x'.repeat(150))));
     const vm = await runtime.boot(newVmSpec({ kind: 'full_browser' }), { signal: bootSignal() });

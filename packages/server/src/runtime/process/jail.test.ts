@@ -11,19 +11,19 @@ describe('what a jail hides', () => {
   const folder = mkdtempSync(join(tmpdir(), 'jail-test-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('covers a folder of the host with an empty one that nobody writes to', () => {
+  it('a jail covers a folder of the host with an empty one that nobody writes to', () => {
     writeFileSync(join(folder, 'ptrace_scope'), '1\n');
     const script = 'ls -A "$1"; touch "$1/new" 2>/dev/null || echo refused';
     const args = ['--dev-bind', '/', '/', ...hiddenFolder(folder), '--', '/bin/sh', '-c', script, 'test', folder];
     assert.equal(execFileSync('bwrap', args, { encoding: 'utf8' }), 'refused\n');
   });
 
-  it('covers nothing where the host has no such folder', () => {
+  it('a jail covers nothing where the host has no such folder', () => {
     assert.deepEqual(hiddenFolder(join(folder, 'missing')), []);
   });
 
   // Without its crash reporter, Chromium ends at its start where it finds Yama.
-  it('hides Yama from the browser, if the kernel has it', () => {
+  it('a jail hides Yama from the browser, if the kernel has it', () => {
     const { program, args, env } = jailCommand(
       {
         id: 'vm_test',

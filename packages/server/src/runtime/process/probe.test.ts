@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { newUid } from '../host/users.ts';
 import { probeHost } from './probe.ts';
 
-test('offers full_browser only where the programs of a display are installed', async () => {
+test('the process runtime offers full_browser only where the programs of a display are installed', async () => {
   const probe = (programs: string[]) =>
     probeHost({ jail: 'none', dataDigest: 'probe', uid: newUid(), chromiumPath: process.execPath, programs });
   const [complete, lacking] = [await probe([process.execPath]), await probe([process.execPath, '/nonexistent/Xtigervnc'])];

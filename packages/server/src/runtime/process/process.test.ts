@@ -91,7 +91,7 @@ describe('a machine of the process runtime', () => {
     );
   };
 
-  it('has no warnings where this host allows full isolation', () => {
+  it('the process runtime has no warnings where the host allows full isolation', () => {
     assert.deepEqual(runtime.warnings, []);
   });
 
@@ -105,7 +105,7 @@ describe('a machine of the process runtime', () => {
     });
     after(() => vm.destroy());
 
-    it('gives a page no access to the host except the connections that are handed over', async () => {
+    it('a page in a machine of the process runtime has no access to the host except the connections that are handed over', async () => {
       let reached = 0;
       const host = createServer((_request, response) => response.end(String((reached += 1)))).listen(0, '127.0.0.1');
       await once(host, 'listening');
@@ -125,7 +125,7 @@ describe('a machine of the process runtime', () => {
       host.close();
     });
 
-    it('shows nothing of the host in its file system', async () => {
+    it('a machine of the process runtime shows nothing of the host in its file system', async () => {
       await cdp.openPage();
       const root = `/proc/${browserProcessOf(vm.id)}/root`;
       assert.ok(existsSync(`${root}/etc/ssl`));
@@ -133,7 +133,7 @@ describe('a machine of the process runtime', () => {
         assert.equal(existsSync(`${root}${path}`), false, path);
     });
 
-    it('opens neither files nor pages of the browser, whoever asks', async () => {
+    it('a machine of the process runtime opens neither files nor pages of the browser, whoever asks', async () => {
       const page = await cdp.openPage();
       for (const url of [
         'file:///etc/ssl',
@@ -145,7 +145,7 @@ describe('a machine of the process runtime', () => {
         assert.match(await loaded(cdp, page, url), /ERR_BLOCKED_BY_ADMINISTRATOR|This page is blocked/, url);
     });
 
-    it('runs as an unprivileged user, with the sandbox of Chromium on', async () => {
+    it('a machine of the process runtime runs as an unprivileged user, with the sandbox of Chromium on', async () => {
       await cdp.openPage();
       const main = browserProcessOf(vm.id);
       const browsers = processesOf(vm.id)
@@ -166,7 +166,7 @@ describe('a machine of the process runtime', () => {
         assert.notEqual(readlinkSync(`/proc/${main}/ns/${kind}`), readlinkSync(`/proc/self/ns/${kind}`), kind);
     });
 
-    it('gives each machine a user of its own', async () => {
+    it('each machine of the process runtime has a user of its own', async () => {
       await withMachine(async (other) => {
         const uidOf = ({ id }: Vm): string =>
           /"uid":(\d+)/.exec(readFileSync(join(machinePath(dataDir, id), 'marker.json'), 'utf8'))?.[1] ?? '';
@@ -174,12 +174,12 @@ describe('a machine of the process runtime', () => {
       });
     });
 
-    it('carries messages of many megabytes over the DevTools pipe', async () => {
+    it('a machine of the process runtime carries messages of many megabytes over the DevTools pipe', async () => {
       const page = await cdp.openPage();
       assert.equal(String(await evaluate(cdp, page, `'x'.repeat(20_000_000)`)).length, 20_000_000);
     });
 
-    it('has limits from its first instruction, and is ended before the service when memory runs out', async () => {
+    it('a machine of the process runtime has limits from its first instruction, and is ended before the service when memory runs out', async () => {
       await cdp.openPage();
       // Without CAP_SYS_RESOURCE of the service, Chromium's main process may lower its own score again.
       const endedOf = (pids: number[]): number[] =>
@@ -202,7 +202,7 @@ describe('a machine of the process runtime', () => {
       }
     });
 
-    it('keeps a browser alive whose page has crashed', async () => {
+    it('a machine of the process runtime keeps its browser alive when a page has crashed', async () => {
       const page = await cdp.openPage();
       await cdp.call('Inspector.enable', {}, page);
       void cdp.send('Page.crash', {}, page);
@@ -211,7 +211,7 @@ describe('a machine of the process runtime', () => {
     });
   });
 
-  it('has a lower priority in the background, and the normal one after', async (t) => {
+  it('a machine of the process runtime has a lower priority in the background, and the normal one after', async (t) => {
     await withMachine(
       async (vm) => {
         const path = `/proc/${vm.pid}/autogroup`;
@@ -224,7 +224,7 @@ describe('a machine of the process runtime', () => {
     );
   });
 
-  it('that takes more memory than it may loses its page or ends, with the reason', async (t) => {
+  it('a machine of the process runtime that takes more memory than its limit loses its page or ends, with the reason', async (t) => {
     const small = await createProcessRuntime(optionsFor(newDataDir(), { memoryMbMax: 300 }));
     try {
       if (!findCgroupTrees().get('memory')) return t.skip('this host has no control groups for memory');
@@ -244,7 +244,7 @@ describe('a machine of the process runtime', () => {
     }
   });
 
-  it('does not kill another process that has reused the pid of a marker', async () => {
+  it('another process that has reused the pid of a marker is not killed', async () => {
     const foreign = spawn('sleep', ['60'], { stdio: 'ignore' });
     const id = newVmSpec().id;
     await mkdir(machinePath(dataDir, id));
@@ -267,7 +267,7 @@ describe('a machine of the process runtime', () => {
     await once(foreign, 'exit');
   });
 
-  it('dies with a worker that is killed, frozen or not, and the next worker clears its folder', async () => {
+  it('a machine of the process runtime dies with a worker that is killed, frozen or not, and the next worker clears its folder', async () => {
     for (const frozen of [false, true]) {
       const { id, worker } = await bootInAnotherWorker(dataDir);
       const exit = once(worker, 'exit');
@@ -282,7 +282,7 @@ describe('a machine of the process runtime', () => {
     }
   });
 
-  it('holds no handle of the worker once it is destroyed', async () => {
+  it('a destroyed machine of the process runtime leaves no handle in the worker', async () => {
     const handles = (): number => process.getActiveResourcesInfo().filter((name) => /TCP|Pipe|Process/.test(name)).length;
     // Pipes of processes that earlier tests ended may still be closing.
     const idle = handles();

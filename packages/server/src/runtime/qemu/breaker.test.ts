@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ManualClock } from '../../lib/clock.ts';
 import { Breaker } from './breaker.ts';
 
-test('three failed clones in a row open the breaker, two do not', () => {
+test('three failed clones in a row open the circuit breaker, two do not', () => {
   const breaker = new Breaker(new ManualClock());
   assert.deepEqual([breaker.cloneFailed(), breaker.cloneFailed()], [false, false]);
   assert.equal(breaker.isOpen, false);
@@ -12,7 +12,7 @@ test('three failed clones in a row open the breaker, two do not', () => {
   assert.equal(breaker.failures, 3);
 });
 
-test('a successful clone resets the failures', () => {
+test('a successful clone resets the failures of the circuit breaker', () => {
   const breaker = new Breaker(new ManualClock());
   for (let round = 0; round < 5; round += 1) {
     breaker.cloneFailed();
@@ -23,13 +23,13 @@ test('a successful clone resets the failures', () => {
   assert.equal(breaker.failures, 0);
 });
 
-test('a failed template build opens the breaker', () => {
+test('a failed template build opens the circuit breaker', () => {
   const breaker = new Breaker(new ManualClock());
   breaker.buildFailed();
   assert.equal(breaker.isOpen, true);
 });
 
-test('pauses double from half a minute to ten minutes, and are reset by a successful clone', () => {
+test('pauses of the circuit breaker double from half a minute to ten minutes, and are reset by a successful clone', () => {
   const clock = new ManualClock();
   const breaker = new Breaker(clock);
   const pauses = Array.from({ length: 7 }, () => {

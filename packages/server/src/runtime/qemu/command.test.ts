@@ -78,7 +78,7 @@ test('disks are read-only, the console is bounded, and a guest that ends is paus
   assert.match(line, /-action reboot=shutdown,shutdown=pause/);
 });
 
-test('a clone copies what it writes to, a template is written to, and a machine of its own has no file', () => {
+test('a clone copies what it writes to, a template is written to, and a machine without a template has no memory file', () => {
   assert.match(inOneLine({ memory: 'clone' }), /memory-backend-file,[^ ]*mem-path=\/proc\/self\/fd\/6,share=off -incoming defer$/);
   assert.match(inOneLine({ memory: 'template' }), /memory-backend-file,[^ ]*mem-path=\/proc\/self\/fd\/6,share=on$/);
   assert.match(inOneLine({ memory: 'own' }), /memory-backend-ram,id=memory,size=1024M$/);
@@ -96,17 +96,17 @@ test('under KVM a machine gets the device and its group, and the processor as it
   if (isRoot()) assert.match(line, /--regid 1900000001 --groups 108/);
 });
 
-test('under emulation the code that QEMU makes is bounded', () => {
+test('under emulation the translated code that QEMU keeps is bounded', () => {
   assert.match(inOneLine(), /-accel tcg,tb-size=\d+/);
 });
 
-test('a probe has the kernel and its first program, and neither disks nor ports', () => {
+test('a machine that probes KVM has the kernel and its first program, and neither disks nor ports', () => {
   const line = probeCommand({ shape: emulated, uid: 1_900_000_001 }).args.join(' ');
   assert.match(line, /berth[.]probe/);
   assert.doesNotMatch(line, /virtio|mode=control/);
   assert.match(line, /-chardev socket,id=serial,fd=4 -serial chardev:serial/);
 });
 
-test('the outermost process has the given environment, and nothing of the service’s', () => {
+test('the outermost process of QEMU has the given environment, and nothing of the service’s', () => {
   assert.deepEqual(Object.keys(machineCommand(options()).env).toSorted(), ['BERTH_VM', 'LANG', 'PATH']);
 });

@@ -44,29 +44,29 @@ function imagesWith(t: TestContext, content: object | string = manifest()): { im
 const refusal = (says: RegExp) => (error: unknown) =>
   error instanceof ImageUnusable && says.test(error.message) && error.message.endsWith('npm run image');
 
-test('finds the image that `current` leads to', async (t) => {
+test('the image that `current` leads to is found', async (t) => {
   const { imagesDir, folder } = imagesWith(t);
   const image = await findImage(imagesDir);
   assert.deepEqual([image.id, image.folder, image.chromiumVersion, image.paths.root], ['one', folder, '156.0', join(folder, 'root.erofs')]);
 });
 
-test('says how to build an image where there is none', async (t) => {
+test('a missing image is refused with how to build one', async (t) => {
   const { imagesDir } = imagesWith(t);
   await assert.rejects(findImage(join(imagesDir, 'nowhere')), refusal(/There is no image for virtual machines/));
 });
 
-test('refuses an image whose description is not one', async (t) => {
+test('an image with an invalid description is refused', async (t) => {
   await assert.rejects(findImage(imagesWith(t, 'half of a').imagesDir), refusal(/image[.]json is not one/));
   await assert.rejects(findImage(imagesWith(t, manifest({ bytes: { kernel: '10' } })).imagesDir), refusal(/image[.]json is not one/));
   await assert.rejects(findImage(imagesWith(t, manifest({ id: 'two' })).imagesDir), refusal(/it calls itself two/));
 });
 
-test('refuses an image whose agent speaks another protocol, or that is for other processors', async (t) => {
+test('an image whose agent speaks another protocol, or that is for other processors, is refused', async (t) => {
   await assert.rejects(findImage(imagesWith(t, manifest({ protocol: guestProtocol + 1 })).imagesDir), refusal(/version 2 of the protocol/));
   await assert.rejects(findImage(imagesWith(t, manifest({ architecture: 'riscv64' })).imagesDir), refusal(/it is for riscv64/));
 });
 
-test('refuses an image of which something is missing, cut off or closed to the machines', async (t) => {
+test('an image of which something is missing, cut off or closed to the machines is refused', async (t) => {
   const missing = imagesWith(t);
   rmSync(join(missing.folder, 'agent.erofs'));
   await assert.rejects(findImage(missing.imagesDir), refusal(/agent[.]erofs is missing/));

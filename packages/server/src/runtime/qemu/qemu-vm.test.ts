@@ -53,14 +53,14 @@ describe('a machine behind an agent', () => {
     }
   };
 
-  it('carries messages of many megabytes over the DevTools pipe', async () => {
+  it('a machine with an agent carries messages of many megabytes over the DevTools pipe', async () => {
     await withMachine(async (_vm, cdp) => {
       const page = await cdp.openPage();
       assert.equal(String(await evaluate(cdp, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
     });
   });
 
-  it('hands over each connection of its browser, and has no other egress', async () => {
+  it('a machine with an agent hands over each connection of its browser, and has no other egress', async () => {
     const asked: string[] = [];
     const acceptEgress = recordRequests(asked);
     await withMachine(
@@ -74,7 +74,7 @@ describe('a machine behind an agent', () => {
     );
   });
 
-  it('stores uploads, and serves downloads until they are removed', async () => {
+  it('a machine with an agent stores uploads, and serves downloads until they are removed', async () => {
     await withMachine(async (vm, cdp) => {
       // The agent's folders lie elsewhere here than in a machine, and a link takes no other path for an answer.
       await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('what is put in')), /stored at another path/);
@@ -104,7 +104,7 @@ describe('a machine behind an agent', () => {
     });
   });
 
-  it('ends within seconds when its browser is killed, and reports how', async () => {
+  it('a machine with an agent ends within seconds when its browser is killed, and reports how', async () => {
     await withMachine(async (vm) => {
       const killedMs = performance.now();
       sendSignal(browserOf(vm), 'SIGKILL');
@@ -118,7 +118,7 @@ describe('a machine behind an agent', () => {
     });
   });
 
-  it('is found by the process runtime, and destroyed as an orphan', async () => {
+  it('a machine with an agent is found by the process runtime, and destroyed as an orphan', async () => {
     await withMachine(async (vm) => {
       const other = await createProcessRuntime(optionsFor(dataDir));
       const artifact = (await other.list()).find(({ id }) => id === vm.id);
@@ -131,7 +131,7 @@ describe('a machine behind an agent', () => {
     });
   });
 
-  it('ends when it is killed from outside', async () => {
+  it('a machine with an agent ends when it is killed from outside', async () => {
     await withMachine(async (vm) => {
       sendSignal(vm.pid ?? 0, 'SIGKILL');
       assert.deepEqual(await vm.exited, { reason: 'exited', detail: 'the machine ended' });
@@ -219,7 +219,7 @@ describe('a machine whose agent', () => {
     },
   };
   for (const [what, { handle, act, outOfMemoryKills, exit }] of Object.entries(endings)) {
-    it(`${what} has ended, and so has its process`, async () => {
+    it(`a machine whose agent ${what} has ended, and so has its process`, async () => {
       const { vm, guest } = await machineWith(handle ?? (() => {}), outOfMemoryKills);
       act?.(guest, vm);
       const { reason, detail } = await vm.exited;

@@ -28,7 +28,7 @@ function monitor(answer: (command: Command) => object | string | null): { qmp: Q
   return { qmp: new Qmp(ours), qemu };
 }
 
-test('responses are matched by id, in any order', async () => {
+test('QMP responses are matched by id, in any order', async () => {
   const held: object[] = [];
   const { qmp, qemu } = monitor(({ execute, id }) => (held.push({ return: execute, id }), null));
   const answers = Promise.all([qmp.call('one'), qmp.call('two')]);
@@ -37,17 +37,17 @@ test('responses are matched by id, in any order', async () => {
   assert.deepEqual(await answers, ['one', 'two']);
 });
 
-test('a command goes out with what it is given, and what it returns comes back', async () => {
+test('a QMP command is sent with its arguments, and returns its result', async () => {
   const { qmp } = monitor(({ execute, arguments: given, id }) => ({ return: { execute, given }, id }));
   assert.deepEqual(await qmp.call('migrate', { uri: 'fd:7' }), { execute: 'migrate', given: { uri: 'fd:7' } });
 });
 
-test('a refusal has the text of QEMU', async () => {
+test('a refused QMP command has the error text of QEMU', async () => {
   const { qmp } = monitor(({ id }) => ({ error: { class: 'GenericError', desc: 'no such buffer' }, id }));
   await assert.rejects(qmp.call('ringbuf-read'), (error) => error instanceof QmpFailed && error.message === 'ringbuf-read: no such buffer');
 });
 
-test('events between responses are emitted once, also to a late listener', async () => {
+test('QMP events between responses are emitted once, also to a late listener', async () => {
   const { qmp, qemu } = monitor(({ id }) => ({ return: {}, id }));
   let heard = 0;
   qmp.onEvent('SHUTDOWN', () => (heard += 1));
@@ -58,7 +58,7 @@ test('events between responses are emitted once, also to a late listener', async
   assert.equal(heard, 2);
 });
 
-test('a command can be aborted, and the monitor stays open', async () => {
+test('a QMP command can be aborted, and the monitor stays open', async () => {
   const { qmp } = monitor(({ execute, id }) => (execute === 'slow' ? null : { return: 'quick', id }));
   const reason = new Error('enough');
   const abort = new AbortController();
@@ -69,7 +69,7 @@ test('a command can be aborted, and the monitor stays open', async () => {
   assert.equal(await qmp.call('quick'), 'quick');
 });
 
-test('pending and later commands fail when QEMU has exited', async () => {
+test('pending and later QMP commands fail when QEMU has exited', async () => {
   const { qmp, qemu } = monitor(() => null);
   const waiting = qmp.call('query-status');
   qemu.destroy();
@@ -77,14 +77,14 @@ test('pending and later commands fail when QEMU has exited', async () => {
   await assert.rejects(qmp.call('query-status'), QmpFailed);
 });
 
-test('a monitor that talks nonsense, or without end, is closed', async () => {
+test('a QMP monitor that talks nonsense, or without end, is closed', async () => {
   for (const nonsense of ['this is no JSON\n', '[1]\n', '{"id": "one"}\n', 'x'.repeat(600_000), `${'y'.repeat(600_000)}\n`]) {
     const { qmp } = monitor(() => nonsense);
     await assert.rejects(qmp.call('query-status'), QmpFailed);
   }
 });
 
-test('answers that nobody asked for change nothing', async () => {
+test('QMP answers that nobody asked for change nothing', async () => {
   const { qmp, qemu } = monitor(({ id }) => ({ return: 'mine', id }));
   qemu.write('{"return": "stray", "id": 77}\n{"return": "stray"}\n{"error": {"class": "x", "desc": "stray"}}\n');
   assert.equal(await qmp.call('query-status'), 'mine');

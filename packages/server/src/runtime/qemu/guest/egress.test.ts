@@ -44,7 +44,7 @@ const rawSite = (t: TestContext, handle: (socket: Socket) => void): ReturnType<t
   listen(t, createTcpServer({ allowHalfOpen: true }, handle));
 
 describe('connections out of a virtual machine', () => {
-  it('go through the gate, one after the other on one connection, and in tunnels', async (t) => {
+  it('connections of a virtual machine go through the gate, one after the other on one connection, and in tunnels', async (t) => {
     const from = await browserInside(t);
     const { port } = await site(t, (request, response) => response.end(`asked for ${request.url}`));
     const socket = await from.connect();
@@ -58,7 +58,7 @@ describe('connections out of a virtual machine', () => {
     assert.equal(from.connections.length, 2);
   });
 
-  it('are refused with the gate’s own words', async (t) => {
+  it('connections of a virtual machine are refused with the gate’s own words', async (t) => {
     const from = await browserInside(t);
     const refused = await fetchPlain(from, 'http://169.254.169.254/latest/meta-data/');
     assert.equal(refused.status, 403);
@@ -69,7 +69,7 @@ describe('connections out of a virtual machine', () => {
     await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of them is left');
   });
 
-  it('end with the site, and have all that it said', async (t) => {
+  it('connections of a virtual machine end with the site, and have all that it said', async (t) => {
     const from = await browserInside(t);
     const cuts = await rawSite(t, (socket) => socket.once('data', () => socket.write('half of it', () => socket.resetAndDestroy())));
     const ends = await rawSite(t, (socket) => socket.once('data', () => socket.end('all of it')));
@@ -85,7 +85,7 @@ describe('connections out of a virtual machine', () => {
     await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of them is left');
   });
 
-  it('disconnect from the site when the browser does', async (t) => {
+  it('connections of a virtual machine disconnect from the site when the browser does', async (t) => {
     const from = await browserInside(t);
     const silent = await rawSite(t, (socket) => void socket.resume().once('end', () => socket.end()));
     const { socket } = await openTunnel(from, `127.0.0.1:${silent.port}`);
@@ -95,7 +95,7 @@ describe('connections out of a virtual machine', () => {
     await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of it is left');
   });
 
-  it('carry megabytes both ways, no faster than they are read', async (t) => {
+  it('connections of a virtual machine carry megabytes both ways, no faster than they are read', async (t) => {
     const from = await browserInside(t);
     const bytes = 48 * 1024 ** 2;
     const block = randomBytes(64 * 1024);

@@ -72,7 +72,7 @@ describe('a compromised machine', () => {
   }
 
   for (const name of Object.keys(attacks)) {
-    it(`is disconnected without effect on others when it ${name}`, async (t) => {
+    it(`a compromised machine is disconnected without effect on others when it ${name}`, async (t) => {
       let received = 0;
       const count = (units: number): void => void (received += units);
       const { link, close } = await attackedLink(name, {
@@ -100,7 +100,7 @@ describe('a compromised machine', () => {
     });
   }
 
-  it('leaves nothing of itself in our memory', async () => {
+  it("a compromised machine leaves nothing of itself in the service's memory", async () => {
     await until(() => heapBytes() - bytesAtFirst < leftBytesMax, 20_000);
   });
 });

@@ -36,13 +36,13 @@ const json = async (stream: ServerHttp2Stream): Promise<Record<string, unknown>>
   JSON.parse((await buffer(stream)).toString()) as Record<string, unknown>;
 
 describe('a link to a machine', () => {
-  it('takes an agent of the same protocol and no other', async () => {
+  it('a link to a machine takes an agent of the same protocol and no other', async () => {
     const link = await linkTo(saying(hello));
     assert.deepEqual(await link.hello({ signal }), { protocol: 1, browser: 'Chrome/1' });
     await assert.rejects((await linkTo(saying({ protocol: 2, browser: '' }))).hello({ signal }), GuestError);
   });
 
-  it('reports the agent’s error message, and stays open', async () => {
+  it('a link to a machine reports the agent’s error message, and stays open', async () => {
     const link = await linkTo((stream, headers) =>
       (headers[':path'] === '/hello' ? saying(hello) : saying({ error: 'no such program' }, 500))(stream, headers),
     );
@@ -62,7 +62,7 @@ describe('a link to a machine', () => {
     'a prototype': '{"__proto__":{"protocol":1,"browser":""}}',
   };
   for (const [what, body] of Object.entries(nonsense)) {
-    it(`closes when the agent answers with ${what}`, async () => {
+    it(`a link to a machine closes when the agent answers with ${what}`, async () => {
       const link = await linkTo(saying(body));
       await assert.rejects(link.hello({ signal }), GuestError);
       assert.match(await link.closed, /^\/hello: /);
@@ -70,7 +70,7 @@ describe('a link to a machine', () => {
     });
   }
 
-  it('closes when the agent does not answer in time, and stays open when a caller aborts', async () => {
+  it('a link to a machine closes when the agent does not answer in time, and stays open when a caller aborts', async () => {
     const patient = await linkTo((stream, headers) => headers[':path'] === '/hello' && saying(hello)(stream, headers));
     const impatience = new AbortController();
     const settled = patient.waitForQuiet({ signal: impatience.signal });
@@ -84,7 +84,7 @@ describe('a link to a machine', () => {
     assert.match(await link.closed, /no answer within 200 ms/);
   });
 
-  it('rejects every call after it is closed', async () => {
+  it('a link to a machine rejects every call after it is closed', async () => {
     const link = await linkTo(saying(hello));
     const unanswered = assert.rejects(link.hello({ signal }), GuestError);
     link.close();
@@ -96,7 +96,7 @@ describe('a link to a machine', () => {
     await assert.rejects(link.files.openDownload('a'), GuestError);
   });
 
-  it('closes with either port', async () => {
+  it('a link to a machine closes with either port', async () => {
     for (const port of ['control', 'egress'] as const) {
       const under = await newLink();
       under[port].destroy();
@@ -105,7 +105,7 @@ describe('a link to a machine', () => {
     }
   });
 
-  it('is closed from the start when the machine has already ended', async () => {
+  it('a link to a machine is closed from the start when the machine has already ended', async () => {
     for (const dead of ['control', 'egress'] as const) {
       const [[control, far], [egress, farEgress]] = await Promise.all([socketPair(), socketPair()]);
       const port = { control, egress }[dead];
@@ -119,7 +119,7 @@ describe('a link to a machine', () => {
     }
   });
 
-  it('gives each machine its own identity, and rejects one that does not apply it', async () => {
+  it('a link gives each machine its own identity, and rejects one that does not apply it', async () => {
     const identities: Record<string, unknown>[] = [];
     const taking =
       (change: object): StreamHandler =>
@@ -140,7 +140,7 @@ describe('a link to a machine', () => {
       await assert.rejects((await linkTo(taking(change))).identify({ signal }), GuestError);
   });
 
-  it('sends the time again to a machine whose answer is late', async () => {
+  it('a link sends the time again to a machine whose answer is late', async () => {
     let asked = 0;
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] !== '/identity') return;
@@ -153,7 +153,7 @@ describe('a link to a machine', () => {
     assert.equal(asked, 2);
   });
 
-  it('reports how the browser exited', async () => {
+  it('a link to a machine reports how the browser exited', async () => {
     const asked = Promise.withResolvers<ServerHttp2Stream>();
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] === '/exit') asked.resolve(stream);
@@ -165,7 +165,7 @@ describe('a link to a machine', () => {
     assert.deepEqual(await link.browserExit, exit);
   });
 
-  it('has no display where the agent has none', async () => {
+  it('a link to a machine has no display where the agent has none', async () => {
     const none = await linkTo(saying({ error: 'no display' }, 409));
     await assert.rejects(none.openVnc(), NoDisplay);
     await assert.rejects(none.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
@@ -173,7 +173,7 @@ describe('a link to a machine', () => {
     await one.resizeDisplay({ width: 800, height: 600 });
   });
 
-  it('ends a stream that the agent ends, and cuts one that the agent cuts', async () => {
+  it('a link ends a stream that the agent ends, and cuts one that the agent cuts', async () => {
     for (const how of ['end', 'cut', 'lost'] as const) {
       const under = await newLink();
       links.push(under);
@@ -191,7 +191,7 @@ describe('a link to a machine', () => {
     }
   });
 
-  it('carries a message of 20 MB each way in a moment', async () => {
+  it('a link carries a message of 20 MB each way in a moment', async () => {
     const message = randomBytes(20_000_000);
     const link = await linkTo((stream) => {
       stream.respond({ ':status': 200 });
@@ -222,7 +222,7 @@ describe('files of a machine behind a link', () => {
       body(stream);
     };
 
-  it('go in under the name that was asked for', async () => {
+  it('files go into a machine under the name that was asked for', async () => {
     const received: { path: string; bytes: Buffer }[] = [];
     const link = await linkTo(async (stream, headers) => {
       const path = String(headers[':path']);
@@ -243,7 +243,7 @@ describe('files of a machine behind a link', () => {
       await assert.rejects(link.files.put(id, name, data), NoSuchFile);
   });
 
-  it('come out whole, and not at all where there is none', async () => {
+  it('files come out of a machine whole, and not at all where there is none', async () => {
     const data = randomBytes(50_000_000);
     const link = await linkTo((stream, headers) => {
       if (headers[':path'] === '/downloads/a')
@@ -262,7 +262,7 @@ describe('files of a machine behind a link', () => {
     await assert.rejects(link.files.openDownload('../a'), NoSuchFile);
   });
 
-  it('come out whole to a reader that is slower than the agent', async () => {
+  it('files come out of a machine whole to a reader that is slower than the agent', async () => {
     const data = randomBytes(1_000_000);
     const link = await linkTo(serving((out) => out.end(data), { 'content-length': String(data.length) }));
     const file = await link.files.openDownload('a');
@@ -275,7 +275,7 @@ describe('files of a machine behind a link', () => {
     assert.ok(Buffer.concat(received).equals(data));
   });
 
-  it('apply backpressure, and are released when nobody reads them', async () => {
+  it('files of a machine apply backpressure, and are released when nobody reads them', async () => {
     const block = Buffer.alloc(64 * 1024);
     let sent = 0;
     const streams: ServerHttp2Stream[] = [];
@@ -315,7 +315,7 @@ describe('files of a machine behind a link', () => {
     'stands still': serving((stream) => stream.write('some'), { 'content-length': '100' }),
   };
   for (const [how, handle] of Object.entries(lies)) {
-    it(`are no files when one ${how}`, async () => {
+    it(`a file that an agent sends is refused when it ${how}`, async () => {
       // Only a file that stands still takes its whole time; to open it must not.
       const link = await linkTo(handle, { slowdown: how === 'stands still' ? 0.05 : 1 });
       const file = await link.files.openDownload('a');
@@ -323,7 +323,7 @@ describe('files of a machine behind a link', () => {
     });
   }
 
-  it('are no files without a length', async () => {
+  it('files of a machine without a length are refused', async () => {
     for (const headers of [{}, { 'content-length': '99999999999999999999' }]) {
       const link = await linkTo(serving((stream) => stream.end('some'), headers));
       await assert.rejects(link.files.openDownload('a'), GuestError);

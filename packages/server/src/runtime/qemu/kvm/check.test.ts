@@ -26,7 +26,7 @@ describe('whether KVM works', () => {
       { permissions: async () => closed, boot: async () => ((boots += 1), hangs) },
     );
 
-  it('is not tried again for an hour where a guest hung', async () => {
+  it('KVM is not tried again for an hour where a guest hung', async () => {
     assert.equal(await ask({ hangs: 'it hangs' }), 'it hangs');
     clock.advance(3_599_000);
     assert.equal(await ask({}), 'it hangs');
@@ -35,18 +35,18 @@ describe('whether KVM works', () => {
     assert.equal(await ask({}), null);
   });
 
-  it('is tried at once with another QEMU', async () => {
+  it('KVM is tried at once with another QEMU', async () => {
     await ask({ hangs: 'it hangs' });
     assert.equal(await ask({}, '/opt/qemu'), null);
   });
 
-  it('is tried at once when its device has been opened to machines', async () => {
+  it('KVM is tried at once when its device has been opened to machines', async () => {
     assert.equal(await ask({ closed: 'it can be opened by root alone' }), 'it can be opened by root alone');
     assert.equal(boots, 0);
     assert.equal(await ask({}), null);
   });
 
-  it('is tried at each start where it does', async () => {
+  it('KVM is tried at each start where it works', async () => {
     assert.equal(await ask({}), null);
     assert.equal(await ask({ hangs: 'no more' }), 'no more');
   });

@@ -67,7 +67,7 @@ test('memory that is not sealed yet takes pages only as it is written to', async
   await memory.close();
 });
 
-test('each who opens sealed memory again reads from its start', async () => {
+test('each reader that opens sealed memory again reads from its start', async () => {
   const sealed = await sealBytes(Buffer.from('state'));
   for (let turn = 0; turn < 3; turn += 1) {
     const file = await sealed.openAgain();
@@ -77,7 +77,7 @@ test('each who opens sealed memory again reads from its start', async () => {
   await sealed.close();
 });
 
-test('no helper process is left, sealed or not', async () => {
+test('sealing memory leaves no helper process, whether it succeeds or not', async () => {
   const helpers = (): number => readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').split(' ').filter(Boolean).length;
   const before = helpers();
   const [one, two] = await Promise.all([createMemory(4096), createMemory(4096)]);
@@ -88,6 +88,6 @@ test('no helper process is left, sealed or not', async () => {
   await sealed.close();
 });
 
-test('an impossible size is refused with a message', async () => {
+test('sealed memory of an impossible size is refused with a message', async () => {
   await assert.rejects(createMemory(-1), ({ cause }: Error) => /ftruncate/.test(String(cause)));
 });

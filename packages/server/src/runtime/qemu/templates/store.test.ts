@@ -65,7 +65,7 @@ async function storeWithOne(t: TestContext): Promise<{ store: TemplateStore; fol
   return { store, folder, templateFolder: join(folder, templateKey(info)), content };
 }
 
-test('what is loaded is to the byte what was saved, and sealed', async (t) => {
+test('a loaded template is to the byte what was saved, and sealed', async (t) => {
   const { store, content } = await storeWithOne(t);
   const loaded = await store.load(info, bytes);
   assert.ok(loaded);
@@ -75,7 +75,7 @@ test('what is loaded is to the byte what was saved, and sealed', async (t) => {
   await closeTemplate(loaded);
 });
 
-test('zeros take no disk and, once loaded, no memory', async (t) => {
+test('zeros of a template take no disk and, once loaded, no memory', async (t) => {
   const { store, templateFolder } = await storeWithOne(t);
   assert.equal(statSync(join(templateFolder, 'memory')).size, bytes);
   assert.ok(statSync(join(templateFolder, 'memory')).blocks * 512 < 10_000_000);
@@ -85,7 +85,7 @@ test('zeros take no disk and, once loaded, no memory', async (t) => {
   await closeTemplate(loaded);
 });
 
-test('there is no template of a machine that none was saved of', async (t) => {
+test('loading a template that was never saved returns none', async (t) => {
   const { store } = await storeWithOne(t);
   assert.equal(await store.load({ ...info, kind: 'full_browser' }, bytes), undefined);
   assert.equal(await new TemplateStore('/nowhere').load(info, bytes), undefined);
@@ -135,7 +135,7 @@ test('a template takes the place of a damaged one', async (t) => {
   await closeTemplate(loaded);
 });
 
-test('old templates go as new ones come, and what a worker left half written', async (t) => {
+test('old templates are removed as new ones come, and so is what a worker left half written', async (t) => {
   const { store, folder } = await storeWithOne(t);
   mkdirSync(join(folder, 'left.new'));
   utimesSync(join(folder, 'left.new'), 0, 0);

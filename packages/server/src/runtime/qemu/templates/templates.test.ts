@@ -77,7 +77,7 @@ test('a template is built once per kind, for all callers', async (t) => {
   for (const lease of [...leases, headed]) lease?.worked();
 });
 
-test('the next start loads what this one has built', async (t) => {
+test('a template that this start has built is loaded by the next start', async (t) => {
   const first = openTemplates(t);
   await first.templates.prepareAll();
   assert.deepEqual(first.builds, ['headless', 'full_browser']);
@@ -113,7 +113,7 @@ test('a caller that waits for a template can abort', async (t) => {
   assert.equal(stateOf(templates, 'headless')?.note, 'a template is being made');
 });
 
-test('a failed build is retried once, and machines then boot cold', async (t) => {
+test('a failed template build is retried once, and machines then boot cold', async (t) => {
   const { templates, builds, buildBy } = openTemplates(t);
   buildBy(() => Promise.reject(new Error('the guest panics')));
   assert.equal(await leaseHeadless(templates), null);
@@ -122,7 +122,7 @@ test('a failed build is retried once, and machines then boot cold', async (t) =>
   assert.match(stateOf(templates, 'headless')?.note ?? '', /no template could be made/);
 });
 
-test('two failed clones change nothing, a third opens the breaker and discards the template', async (t) => {
+test('two failed clones change nothing, a third opens the circuit breaker and discards the template', async (t) => {
   const { templates, builds, folder } = openTemplates(t);
   for (let clone = 0; clone < 2; clone += 1) (await leaseHeadless(templates))?.failed();
   assert.equal(stateOf(templates, 'headless')?.method, 'clone');
@@ -196,7 +196,7 @@ test('a template is closed after its last lease', async (t) => {
   while ((lease?.template.memory.handle.fd ?? -1) > 0) await new Promise(setImmediate);
 });
 
-test('a build is aborted when the service stops', async (t) => {
+test('a template build is aborted when the service stops', async (t) => {
   const { templates, buildBy } = openTemplates(t);
   buildBy((_info, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))));
   const making = templates.prepareAll();
