@@ -46,7 +46,7 @@ function neighbour(address: string, step: 1 | -1): string {
   return ipaddr.fromByteArray(bytes.map((_byte, index) => Number((value >> (bits - 8n * BigInt(index + 1))) & 255n))).toString();
 }
 
-test('distinguishes public from internal addresses at both edges of every range', () => {
+test('the address check distinguishes public from internal addresses at both edges of every range', () => {
   for (const [first, last, before, after] of deniedRanges) {
     assert.equal(isPublicAddress(first), false, first);
     assert.equal(isPublicAddress(last), false, last);
@@ -59,7 +59,7 @@ test('distinguishes public from internal addresses at both edges of every range'
     assert.equal(isPublicAddress(text), false, text);
 });
 
-test('gives each host one spelling', () => {
+test('the address check gives each host one spelling', () => {
   const table: [string, string | null][] = [
     ['EXAMPLE.com.', 'example.com'],
     ['2130706433', '127.0.0.1'],
@@ -80,7 +80,7 @@ test('gives each host one spelling', () => {
   assert.equal(parseAuthority('example.com'), null);
 });
 
-test('lets web ports through and keeps mail, shells and databases out', () => {
+test('the port check lets web ports through and keeps mail, shells and databases out', () => {
   assert.deepEqual(
     [80, 443, 1024, 3000, 8080, 8443, 65_535].filter((port) => !isWebPort(port)),
     [],
@@ -88,7 +88,7 @@ test('lets web ports through and keeps mail, shells and databases out', () => {
   assert.deepEqual([0, 21, 22, 25, 465, 587, 993, 2375, 3306, 5432, 6379, 6667, 11_211, 27_017, 65_536].filter(isWebPort), []);
 });
 
-test('allows what an entry of the allow list names and nothing else', () => {
+test('an entry of the allow list allows what it names and nothing else', () => {
   const list = parseAllowList(' 10.0.0.0/8, fd00::/8 ,127.0.0.1:3000,[::1]:3001,intranet.example, wiki:8080 ,192.168.1.1, ');
   const allowed: [string, string, number][] = [
     ['x', '10.1.2.3', 22],
@@ -116,7 +116,7 @@ test('allows what an entry of the allow list names and nothing else', () => {
   );
 });
 
-test('refuses an allow list entry that could never match, and says which', () => {
+test('an allow list entry that could never match is refused, and named', () => {
   for (const entry of ['10.0.0.0/33', 'x/8', '10.0.0.0/', 'http://a', 'a:0', 'a:70000', '*.example.com', 'a b', '[::1', 'fd00::/129'])
     assert.throws(
       () => parseAllowList(`10.0.0.0/8,${entry}`),
@@ -125,7 +125,7 @@ test('refuses an allow list entry that could never match, and says which', () =>
     );
 });
 
-test('matches a wildcard with what is under a name and not with the name', () => {
+test('a wildcard matches the names under a name and not the name itself', () => {
   const matches = domainMatcher(['example.com', '*.example.org']);
   assert.deepEqual(
     ['example.com', 'a.example.org', 'a.b.example.org', 'a.example.com', 'example.org', 'badexample.org', 'org'].map(matches),

@@ -32,7 +32,7 @@ const encodings: [name: string, body: Buffer][] = [
   ['gzip', Buffer.concat([gzipSync(words.slice(0, 1000)), gzipSync(words.slice(1000))])],
 ];
 
-test('decodes what sites send, in one and in more layers', async (t) => {
+test('the HTTP client decodes what sites send, in one and in more layers', async (t) => {
   for (const [encoding, body] of encodings) {
     const { fetch, url } = await answered(t, encoded(encoding, body));
     const reply = await fetch(url);
@@ -40,7 +40,7 @@ test('decodes what sites send, in one and in more layers', async (t) => {
   }
 });
 
-test('gives the bytes as they are when they are not what the header says', async (t) => {
+test('the HTTP client returns the bytes as they are when they are not what Content-Encoding says', async (t) => {
   for (const encoding of ['gzip', 'br', 'zstd', 'deflate', 'gzip, br']) {
     const { fetch, url } = await answered(t, encoded(encoding, `<html>${words}`));
     const reply = await fetch(url);
@@ -58,7 +58,7 @@ test('gives the bytes as they are when they are not what the header says', async
   }
 });
 
-test('decodes gzip that is followed by other bytes, or has a wrong checksum', async (t) => {
+test('the HTTP client decodes gzip that is followed by other bytes, or has a wrong checksum', async (t) => {
   const large = Array.from({ length: 60_000 }, (_, at) => (at * 7919) % 10_007).join(' ');
   for (const text of [words, large]) {
     const wrong = gzipSync(text);
@@ -79,7 +79,7 @@ test('decodes gzip that is followed by other bytes, or has a wrong checksum', as
   }
 });
 
-test('keeps what was decoded before the rest turns out broken', async (t) => {
+test('the HTTP client keeps what was decoded before the rest turns out broken', async (t) => {
   const whole = gzipSync(Buffer.from(Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 251)));
   const { fetch, url } = await answered(t, encoded('gzip', whole.fill(0xff, whole.length - 200, whole.length - 100)));
   const reply = await fetch(url);
@@ -87,7 +87,7 @@ test('keeps what was decoded before the rest turns out broken', async (t) => {
   assert.deepEqual([reply.truncated, reply.warnings], [true, ['content_decoding_failed']]);
 });
 
-test('gives what there is of a packed body that ends early, and says so', async (t) => {
+test('the HTTP client returns what there is of a packed body that ends early, and says so', async (t) => {
   for (const [encoding, packed] of encodings) {
     const { fetch, url } = await answered(t, encoded(encoding, packed.subarray(0, packed.length - 20)));
     const { body, truncated, warnings, unreadable } = await fetch(url);
@@ -96,7 +96,7 @@ test('gives what there is of a packed body that ends early, and says so', async 
   }
 });
 
-test('says the error for which browsers show nothing of a body', async (t) => {
+test('the HTTP client reports an error for a body of which browsers show nothing', async (t) => {
   const nothing = 'Content-Encoding: gzip\r\n';
   const cases: [error: string | null, head: string, body: string][] = [
     ['net::ERR_CONTENT_LENGTH_MISMATCH', 'Content-Length: 100', ''],
@@ -120,7 +120,7 @@ const bombs: [name: string, body: Buffer][] = [
   ['gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))],
 ];
 
-test('cuts a bomb at the bytes that are wanted and closes the connection', async (t) => {
+test('the HTTP client cuts a decompression bomb at the bytes that are wanted and closes the connection', async (t) => {
   for (const [encoding, body] of bombs) {
     const { fetch, url, open } = await answered(t, encoded(encoding, body));
     const reply = await fetch(url, { bodyBytesMax: 100_000 });
@@ -129,13 +129,13 @@ test('cuts a bomb at the bytes that are wanted and closes the connection', async
   }
 });
 
-test('refuses a zstd window that no browser would give', async (t) => {
+test('the HTTP client refuses a zstd window that no browser would accept', async (t) => {
   const params = { [constants.ZSTD_c_windowLog]: 27, [constants.ZSTD_c_compressionLevel]: 1 };
   const { fetch, url } = await answered(t, encoded('zstd', zstdCompressSync(Buffer.alloc(20_000_000), { params })));
   assert.deepEqual((await fetch(url)).warnings, ['content_encoding_mismatch']);
 });
 
-test('keeps a body of exactly the bytes that are wanted whole', async (t) => {
+test('the HTTP client keeps a body of exactly the bytes that are wanted whole', async (t) => {
   const { fetch, url } = await answered(t, (_request, response) => response.end('12345'));
   const exact = await fetch(url, { bodyBytesMax: 5, wireBytesMax: 5 });
   assert.deepEqual([exact.body.toString(), exact.truncated], ['12345', false]);
@@ -143,7 +143,7 @@ test('keeps a body of exactly the bytes that are wanted whole', async (t) => {
   assert.deepEqual([less.body.toString(), less.truncated], ['1234', true]);
 });
 
-test('cuts an endless body by what was sent, and by what was decoded', async (t) => {
+test('the HTTP client cuts an endless body by what was sent, and by what was decoded', async (t) => {
   const { fetch, url, open } = await answered(t, (_request, response) => {
     const pour = (): void => {
       while (!response.destroyed && response.write(Buffer.alloc(65_536)));
@@ -158,7 +158,7 @@ test('cuts an endless body by what was sent, and by what was decoded', async (t)
   await eventually(() => open() === 0, 'the site is closed');
 });
 
-test('gives what came of a body when time runs out, packed or not', async (t) => {
+test('the HTTP client returns what came of a body when time runs out, packed or not', async (t) => {
   for (const encoding of ['identity', 'gzip']) {
     const part = encoding === 'gzip' ? gzipSync(words).subarray(0, -30) : 'the first half';
     const { fetch, url, open } = await answered(t, (_request, response) =>
@@ -171,7 +171,7 @@ test('gives what came of a body when time runs out, packed or not', async (t) =>
   }
 });
 
-test('cuts a body that is dribbled for ever by time', async (t) => {
+test('the HTTP client cuts a body that is dribbled for ever by time', async (t) => {
   const { fetch, url } = await answered(t, (_request, response) => {
     const dribble = setInterval(() => response.write('.'), 5);
     response.once('close', () => clearInterval(dribble));
@@ -188,7 +188,7 @@ const broken: [what: string, head: string, end: (socket: Socket) => void][] = [
   ['a chunk that is none', 'Transfer-Encoding: chunked', (socket) => socket.end('nonsense\r\n')],
 ];
 
-test('gives what came before the connection broke', async (t) => {
+test('the HTTP client returns what came before the connection broke', async (t) => {
   for (const [what, head, end] of broken) {
     const held: Socket[] = [];
     const half = `HTTP/1.1 200 OK\r\n${head}\r\n\r\n${head.includes('chunked') ? '4\r\nhalf\r\n' : 'half'}`;
@@ -205,7 +205,7 @@ test('gives what came before the connection broke', async (t) => {
   }
 });
 
-test('takes no more than a length that is too short, and a length beside chunks for a lie', async (t) => {
+test('the HTTP client reads no more than Content-Length says, and ignores it beside chunks', async (t) => {
   const short = await bareSite(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal and more'));
   const both = await bareSite(t, (socket) =>
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n'),
@@ -217,7 +217,7 @@ test('takes no more than a length that is too short, and a length beside chunks 
   }
 });
 
-test('waits for no body where there is none', async (t) => {
+test('the HTTP client waits for no body where there is none', async (t) => {
   const { fetch, url } = await answered(t, (request, response) => {
     const status = Number(request.url?.slice(1)) || 200;
     response.writeHead(status, { 'content-encoding': 'gzip', ...(status === 200 ? { 'content-length': '1000' } : {}) }).end();
@@ -233,7 +233,7 @@ test('waits for no body where there is none', async (t) => {
   }
 });
 
-test('throws the caller’s reason when it leaves while a body is read', async (t) => {
+test('the HTTP client throws the caller’s reason when it aborts while a body is read', async (t) => {
   const { http, url, open } = await answered(t, (_request, response) => response.writeHead(200).write('x'));
   const caller = new AbortController();
   const request = {

@@ -31,7 +31,7 @@ async function redirecting(t: TestContext): Promise<TestServer & { seen: Seen[] 
 const names = { resolver: async () => ['127.0.0.1'] };
 const toward = (status: number, to: string): string => `/${status}?${encodeURIComponent(to)}`;
 
-test('follows relative, absolute and bare fragments, and reports each redirect', async (t) => {
+test('a redirect is followed to relative, absolute and bare fragment locations, and reported', async (t) => {
   const { port } = await redirecting(t);
   const { fetch } = client(t, names);
   const home = `http://127.0.0.1:${port}`;
@@ -46,7 +46,7 @@ test('follows relative, absolute and bare fragments, and reports each redirect',
   assert.equal((await fetch(`${home}${toward(301, '/end')}#old`)).url, `${home}/end#old`);
 });
 
-test('returns a redirect without a location, and a status that is not a redirect, as the response', async (t) => {
+test('a redirect without a location, or with a status that is not a redirect, is returned as the response', async (t) => {
   const { port } = await site(t, (request, response) =>
     response
       .writeHead(
@@ -74,7 +74,7 @@ const rules = [
   [303, 'HEAD', 'HEAD /end', ''],
 ] as const;
 
-test('keeps or changes the method and the body as browsers do', async (t) => {
+test('a redirect keeps or changes the method and the body as browsers do', async (t) => {
   const { port, seen } = await redirecting(t);
   const { fetch } = client(t);
   for (const [status, method, line, body] of rules) {
@@ -87,7 +87,7 @@ test('keeps or changes the method and the body as browsers do', async (t) => {
   }
 });
 
-test('keeps the caller’s credentials and cookies from another origin, also when it redirects back', async (t) => {
+test('a redirect to another origin drops the caller’s credentials and cookies, also when it leads back', async (t) => {
   const { port, seen } = await redirecting(t);
   const { fetch } = client(t, names);
   const secrets = { authorization: 'Bearer hush', cookie: 'own=hush', 'x-api-key': 'hush', 'x-auth-token': 'hush' };
@@ -104,7 +104,7 @@ test('keeps the caller’s credentials and cookies from another origin, also whe
   ]);
 });
 
-test('keeps the credentials of an address within its origin', async (t) => {
+test('a redirect keeps the credentials of an address within its origin', async (t) => {
   const { port, seen } = await redirecting(t);
   const { fetch } = client(t, names);
   const mine = `mine.example:${port}`;
@@ -116,7 +116,7 @@ test('keeps the credentials of an address within its origin', async (t) => {
   assert.doesNotMatch(JSON.stringify([reply.url, reply.redirects]), /hush/);
 });
 
-test('sends cookies that a redirect sets to the hosts that they are for', async (t) => {
+test('cookies that a redirect sets are sent to the hosts that they are for', async (t) => {
   const cookies: (string | undefined)[] = [];
   const { port } = await site(t, (request, response) => {
     cookies.push(request.headers.cookie);
@@ -141,7 +141,7 @@ test('sends cookies that a redirect sets to the hosts that they are for', async 
   assert.equal(cookies.at(-1), undefined, 'requests share no cookies');
 });
 
-test('sends the caller’s cookies where they are for, and refuses those for a public suffix and broken ones', async (t) => {
+test('the caller’s cookies are sent where they are for, and those for a public suffix and broken ones are refused', async (t) => {
   const { port, seen } = await redirecting(t);
   const { fetch } = client(t, names);
   const cookies = [
@@ -164,7 +164,7 @@ test('sends the caller’s cookies where they are for, and refuses those for a p
     assert.deepEqual((await fetch(`http://a.shop.example:${port}/`, { cookies: [bad] })).warnings, ['cookie_refused'], JSON.stringify(bad));
 });
 
-test('ends a loop, and follows as many as it may', async (t) => {
+test('a loop of redirects is ended, and as many redirects as allowed are followed', async (t) => {
   const { port } = await redirecting(t);
   let left = 20;
   const chain = await site(t, (_request, response) =>
@@ -183,7 +183,7 @@ test('ends a loop, and follows as many as it may', async (t) => {
   assert.equal((await failure(`http://127.0.0.1:${port}${toward(302, '/end')}`, { redirectsMax: 0 })).reason, 'too_many_redirects');
 });
 
-test('refuses a redirect to an internal address, another scheme, an unsafe port or nowhere, and reports those before it', async (t) => {
+test('a redirect to an internal address, another scheme, an unsafe port or nowhere is refused, and those before it are reported', async (t) => {
   const secret = await site(t, (_request, response) => response.end('secret'));
   const { port } = await redirecting(t);
   const { failure } = client(t, { allowText: `127.0.0.1:${port}`, resolver: async () => ['10.0.0.1'] });
@@ -206,7 +206,7 @@ test('refuses a redirect to an internal address, another scheme, an unsafe port 
   assert.equal(secret.accepted(), 0);
 });
 
-test('waits for no body of a redirect', async (t) => {
+test("a redirect's body is not waited for", async (t) => {
   const { port } = await site(t, (_request, response) => response.end('here'));
   const endless = await listen(
     t,

@@ -55,7 +55,7 @@ const secureSite = (t: TestContext, { key, cert }: Certificate, listener: Reques
 
 const resolver = async () => ['127.0.0.1'];
 
-test('sends the requested name in the TLS handshake, and reuses the connection', async (t) => {
+test('the HTTP client sends the requested name in the TLS handshake, and reuses the connection', async (t) => {
   const made = certificate(['secure.example']);
   const names: unknown[] = [];
   const target = await secureSite(t, made, (request, response) => {
@@ -75,7 +75,7 @@ test('sends the requested name in the TLS handshake, and reuses the connection',
   assert.deepEqual(sum, [route.stats().bytesIn, route.stats().bytesOut]);
 });
 
-test('reports what is wrong with a certificate, unless HTTPS errors are ignored', async (t) => {
+test('the HTTP client reports what is wrong with a certificate, unless HTTPS errors are ignored', async (t) => {
   const good = certificate();
   const { port } = await secureSite(t, good, (_request, response) => response.end('x'));
   const plain = await bareSite(t, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'));
@@ -105,7 +105,7 @@ test('reports what is wrong with a certificate, unless HTTPS errors are ignored'
   await eventually(() => silent.open() === 0, 'a handshake that hangs is aborted');
 });
 
-test('drops secrets from https to http of the same host', async (t) => {
+test('the HTTP client drops secrets on a redirect from https to http of the same host', async (t) => {
   const made = certificate();
   const seen: unknown[] = [];
   const plain = await site(t, (request, response) => {
@@ -169,7 +169,7 @@ const proxyPolicy = (...urls: string[]): EgressPolicy => ({
   upstreams: urls.map((url) => ({ url, ip: null, country: null, isTrusted: true })),
 });
 
-test('goes through proxies of each kind, plain and encrypted, and counts what passes them', async (t) => {
+test('the HTTP client goes through proxies of each kind, plain and encrypted, and counts what passes them', async (t) => {
   const made = certificate();
   const plain = await site(t, (request, response) => response.end(String(request.headers['proxy-authorization'])));
   const secure = await secureSite(t, made, (request, response) => response.end(String(request.headers['proxy-authorization'])));
@@ -207,7 +207,7 @@ test('goes through proxies of each kind, plain and encrypted, and counts what pa
   );
 });
 
-test('never goes direct when a proxy is down or refuses, and reports a proxy error', async (t) => {
+test('the HTTP client never goes direct when a proxy is down or refuses, and reports a proxy error', async (t) => {
   const canary = await site(t, (_request, response) => response.end('leaked'));
   const proxy = await httpProxy(t, 'me:right');
   const closing = createServer();
@@ -232,7 +232,7 @@ test('never goes direct when a proxy is down or refuses, and reports a proxy err
   assert.equal(canary.accepted(), 0);
 });
 
-test('refuses inside addresses through a proxy as well', async (t) => {
+test('the HTTP client refuses internal addresses through a proxy as well', async (t) => {
   const proxy = await httpProxy(t, 'me:right');
   const { failure } = client(t, {
     policy: proxyPolicy(`http://me:right@127.0.0.1:${proxy.port}`),
@@ -244,7 +244,7 @@ test('refuses inside addresses through a proxy as well', async (t) => {
   assert.deepEqual(proxy.requests, []);
 });
 
-test('uses the next proxy after a rotation, not an idle connection through the previous one', async (t) => {
+test('the HTTP client uses the next proxy after a rotation, not an idle connection through the previous one', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxies = [await httpProxy(t, 'me:one'), await httpProxy(t, 'me:two')];
   const policy = proxyPolicy(...proxies.map(({ port }, at) => `http://me:${at === 0 ? 'one' : 'two'}@127.0.0.1:${port}`));
@@ -260,7 +260,7 @@ test('uses the next proxy after a rotation, not an idle connection through the p
   assert.deepEqual([requests(), target.accepted()], [[1, 1], 3]);
 });
 
-test('is held to a policy that is applied while it keeps connections', async (t) => {
+test('the HTTP client keeps to a policy that is applied while it keeps connections', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const { fetch, failure, route } = client(t);
   await fetch(`http://127.0.0.1:${target.port}/`);
@@ -268,7 +268,7 @@ test('is held to a policy that is applied while it keeps connections', async (t)
   assert.equal((await failure(`http://127.0.0.1:${target.port}/`)).reason, 'blocked_by_policy');
 });
 
-test('distinguishes a name that does not exist from a server that fails or is silent', async (t) => {
+test('the HTTP client distinguishes a name that does not exist from a server that fails or is silent', async (t) => {
   const dns = await dnsServer(t, {});
   const { resolve } = new SystemNames({ servers: [dns.address], hostsPath: '/dev/null' });
   const { failure } = client(t, { resolver: resolve, limits: { resolveTimeoutMs: 500 } });

@@ -9,7 +9,7 @@ import { createHttpClient } from './egress.ts';
 import type { HttpResult } from './egress.ts';
 import { direct, eventually, listen, site } from './testing.ts';
 
-test('returns status, headers, cookie names, body and times of a response', async (t) => {
+test('the HTTP client returns status, headers, cookie names, body and times of a response', async (t) => {
   const { port } = await site(t, (_request, response) =>
     response
       .writeHead(418, 'Teapot', [
@@ -33,7 +33,7 @@ test('returns status, headers, cookie names, body and times of a response', asyn
   assert.ok(reply.ttfbMs > 0 && reply.bytesIn > 0 && reply.bytesOut > 0);
 });
 
-test('sends the caller’s headers, default ones where there are none, and no hop-by-hop headers', async (t) => {
+test('the HTTP client sends the caller’s headers, default ones where there are none, and no hop-by-hop headers', async (t) => {
   const seen: IncomingMessage[] = [];
   const { port } = await site(t, (request, response) => {
     seen.push(request);
@@ -65,7 +65,7 @@ test('sends the caller’s headers, default ones where there are none, and no ho
   );
 });
 
-test('sends a body with its length, and credentials of an address to its site alone', async (t) => {
+test('the HTTP client sends a body with its length, and credentials of an address to its site alone', async (t) => {
   const seen: unknown[] = [];
   const { port } = await site(t, (request, response) => {
     const { 'content-length': length, authorization } = request.headers;
@@ -81,7 +81,7 @@ test('sends a body with its length, and credentials of an address to its site al
   assert.equal(reply.url, `http://127.0.0.1:${port}/`);
 });
 
-test('reuses connections, and closes all of them when it closes', async (t) => {
+test('the HTTP client reuses connections, and closes all of them when it closes', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const { fetch, http } = client(t);
   for (let turn = 0; turn < 5; turn += 1) await fetch(`http://127.0.0.1:${target.port}/`);
@@ -93,7 +93,7 @@ test('reuses connections, and closes all of them when it closes', async (t) => {
   await eventually(() => target.open() === 0, 'all are closed');
 });
 
-test('retries when the site closes a reused connection, but never sends a body twice', async (t) => {
+test('the HTTP client retries when the site closes a reused connection, but never sends a body twice', async (t) => {
   const served = new WeakSet<object>();
   const target = await bareSite(t, (socket) => {
     if (served.has(socket)) socket.resetAndDestroy();
@@ -107,7 +107,7 @@ test('retries when the site closes a reused connection, but never sends a body t
   assert.equal(target.accepted(), 3);
 });
 
-test('counts the same bytes as the route', async (t) => {
+test('the HTTP client counts the same bytes as the route', async (t) => {
   const { port } = await site(t, (request, response) => {
     if (request.url === '/hop') response.writeHead(302, { location: '/' }).end('gone');
     else response.end('x'.repeat(50_000));
@@ -122,7 +122,7 @@ test('counts the same bytes as the route', async (t) => {
   assert.ok(bytesIn > 150_000 && bytesOut > 3000);
 });
 
-test('distinguishes an unknown name, a closed port, a reset, silence and nonsense', async (t) => {
+test('the HTTP client distinguishes an unknown name, a closed port, a reset, silence and nonsense', async (t) => {
   const closing = createServer();
   const closed = await listen(t, closing);
   closing.close();
@@ -148,7 +148,7 @@ test('distinguishes an unknown name, a closed port, a reset, silence and nonsens
   await eventually(() => [resets, leaves, silent, nonsense, bomb, informs].every(({ open }) => open() === 0), 'nothing is left open');
 });
 
-test('passes over replies that only inform', async (t) => {
+test('the HTTP client passes over informational replies', async (t) => {
   const { port } = await bareSite(t, (socket) =>
     socket.write(
       'HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nreal',
@@ -157,7 +157,7 @@ test('passes over replies that only inform', async (t) => {
   assert.equal((await client(t).fetch(`http://127.0.0.1:${port}/`)).body.toString(), 'real');
 });
 
-test('ends at once when its caller leaves or it is closed', async (t) => {
+test('the HTTP client ends a request at once when its caller aborts or the client is closed', async (t) => {
   const target = await bareSite(t, () => {});
   const { http, failure } = client(t);
   const caller = new AbortController();
@@ -183,7 +183,7 @@ test('ends at once when its caller leaves or it is closed', async (t) => {
   assert.deepEqual([(await closed).reason, (await failure(request.url)).reason], ['aborted', 'aborted']);
 });
 
-test('ends with its route', async (t) => {
+test('the HTTP client ends with its route', async (t) => {
   const target = await bareSite(t, () => {});
   const { route, failure } = client(t);
   const running = failure(`http://127.0.0.1:${target.port}/`);
@@ -196,7 +196,7 @@ test('ends with its route', async (t) => {
 
 const refused = ['blocked_by_policy', 'net::ERR_BLOCKED_BY_CLIENT'];
 
-test('refuses every spelling of an address inside, and anything before there is a policy', async (t) => {
+test('the HTTP client refuses every spelling of an internal address, and any address before there is a policy', async (t) => {
   const { failure, route } = client(t, { allowText: '', resolver: async () => ['93.184.216.34', '10.1.2.3'] });
   const hosts = [
     '2852039166',
@@ -220,7 +220,7 @@ test('refuses every spelling of an address inside, and anything before there is 
   assert.equal((await client(t, { policy: null }).failure('http://127.0.0.1/')).reason, 'blocked_by_policy');
 });
 
-test('keeps to allowed domains and refuses advertising hosts when asked to', async (t) => {
+test('the HTTP client keeps to allowed domains and refuses advertising hosts when asked to', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'));
   const policy = { ...direct, allowedDomains: ['*.shop.example', 'x.doubleclick.net'], blockAds: true };
   const { failure, fetch } = client(t, { policy, resolver: async () => ['127.0.0.1'] });
@@ -229,7 +229,7 @@ test('keeps to allowed domains and refuses advertising hosts when asked to', asy
   assert.equal((await failure(`http://x.doubleclick.net:${port}/`)).reason, 'blocked_by_policy');
 });
 
-test('refuses the ports that browsers refuse even where the operator allows all, and schemes that are not the web’s', async (t) => {
+test('the HTTP client refuses the ports that browsers refuse even where the operator allows all, and schemes that are not the web’s', async (t) => {
   const { failure, route } = client(t);
   for (const port of [0, 1, 7, 9, 22, 25, 6000, 6566, 6679, 6697, 10_080]) {
     const { reason, netError } = await failure(`http://127.0.0.1:${port}/`);
@@ -240,14 +240,14 @@ test('refuses the ports that browsers refuse even where the operator allows all,
   assert.equal(route.stats().bytesOut, 0);
 });
 
-test('dials the checked address when the name resolves to another one the next time', async (t) => {
+test('the HTTP client dials the checked address when the name resolves to another one the next time', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('good'));
   const answers = [['127.0.0.1'], ['127.9.9.9']];
   const { fetch } = client(t, { allowText: `127.0.0.1:${port}`, resolver: async () => answers.shift() ?? ['127.9.9.9'] });
   assert.equal((await fetch(`http://rebind.example:${port}/`)).body.toString(), 'good');
 });
 
-test('lets no header, body, cookie, path or credential into the log or a failure', async (t) => {
+test('the HTTP client lets no header, body, cookie, path or credential into the log or a failure', async (t) => {
   const lines: string[] = [];
   const write = (fields: object, message: string): void => void lines.push(JSON.stringify(fields) + message);
   const log: Log = { ...silentLog, debug: write, info: write, warn: write, error: write, child: () => log };
@@ -267,11 +267,11 @@ test('lets no header, body, cookie, path or credential into the log or a failure
   assert.doesNotMatch(lines.join() + failures.map((each) => JSON.stringify(each) + each.stack).join(), /hush/);
 });
 
-test('accepts only routes of a gate', () => {
+test('the HTTP client accepts only routes of a gate', () => {
   assert.throws(() => createHttpClient({} as never, { userAgent: 'x' }), TypeError);
 });
 
-test('queues a flood of requests instead of opening a connection for each', async (t) => {
+test('the HTTP client queues a flood of requests instead of opening a connection for each', async (t) => {
   const held: (() => void)[] = [];
   const target = await site(t, (_request, response) => void held.push(() => response.end('x')));
   const { fetch } = client(t);
@@ -283,7 +283,7 @@ test('queues a flood of requests instead of opening a connection for each', asyn
   assert.equal((await Promise.all(all)).length, 80);
 });
 
-test('speaks to a site that closes its connection after each reply', async (t) => {
+test('the HTTP client works with a site that closes its connection after each reply', async (t) => {
   const target = await bareSite(t, (socket) => socket.end('HTTP/1.0 200 OK\r\n\r\nto the end'));
   const { fetch } = client(t);
   for (let turn = 0; turn < 2; turn += 1) {
@@ -293,7 +293,7 @@ test('speaks to a site that closes its connection after each reply', async (t) =
   assert.equal(target.accepted(), 2);
 });
 
-test('stops waiting for a connection when the request times out', async (t) => {
+test('the HTTP client stops waiting for a connection when the request times out', async (t) => {
   const { failure, route } = client(t, { resolver: () => new Promise(() => {}) });
   assert.equal((await failure('http://slow.example/', { timeoutMs: 40 })).reason, 'timeout');
   assert.equal(route.lastRefusal('slow.example', 80), null);

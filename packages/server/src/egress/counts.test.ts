@@ -23,7 +23,7 @@ const bytesOf = ({ bytesIn, bytesOut }: Pick<EgressStats, 'bytesIn' | 'bytesOut'
 /** Long enough for data on loopback to arrive. */
 const aMoment = (): Promise<void> => sleep(50);
 
-test('sums up the stats of all routes, closed ones included', async (t) => {
+test('egress stats are the sum of all routes, closed ones included', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'.repeat(1000)));
   const gate = createEgressGate({ allowList: parseAllowList('127.0.0.1'), log: silentLog });
   t.after(() => gate.close());
@@ -49,7 +49,7 @@ test('sums up the stats of all routes, closed ones included', async (t) => {
   assert.deepEqual(bytesOf(gate.stats()), sum());
 });
 
-test('counts nothing more once a route is closed during traffic in both directions', async (t) => {
+test('egress stats count nothing more once a route is closed during traffic in both directions', async (t) => {
   let sent = 0;
   const target = await listen(
     t,
@@ -83,7 +83,7 @@ test('counts nothing more once a route is closed during traffic in both directio
   assert.deepEqual(bytesOf(from.gate.stats()), bytesOf(closed));
 });
 
-test('does not dial for requests that were waiting when the route was closed', async (t) => {
+test('requests that wait when their route is closed are not dialled', async (t) => {
   const proxy = await listen(t, createServer());
   const answers = Promise.withResolvers<string[]>();
   const upstream = (host: string) => ({ url: `http://${host}:${proxy.port}`, ip: null, country: null, isTrusted: true });
@@ -100,7 +100,7 @@ test('does not dial for requests that were waiting when the route was closed', a
   assert.deepEqual([proxy.accepted(), bytesOf(from.route.stats())], [0, [0, 0]]);
 });
 
-test('does not count what waits for a site that takes nothing more', async (t) => {
+test('egress stats do not count what waits for a site that reads nothing more', async (t) => {
   const target = await listen(
     t,
     createServer((socket) => void socket.pause()),
@@ -121,7 +121,7 @@ test('does not count what waits for a site that takes nothing more', async (t) =
   assert.ok(from.route.stats().bytesOut >= last && from.route.stats().bytesOut < offered);
 });
 
-test('counts traffic through the operator’s proxies separately', async (t) => {
+test('egress stats count traffic through the operator’s proxies separately', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'.repeat(1000)));
   const proxy = new ProxyServer({ port: 0, host: '127.0.0.1' });
   await proxy.listen();

@@ -10,7 +10,7 @@ import { silentLog } from '../lib/log.ts';
 import type { Log } from '../lib/log.ts';
 import { browser, direct, eventually, exchange, fetchPlain, get, listen, openTunnel, site } from './testing.ts';
 
-test('passes a plain request and its reply, and says who answered', async (t) => {
+test('the egress gate passes a plain request and its reply, and says who answered', async (t) => {
   const heard: { url?: string | undefined; host?: string | undefined; cookie?: string | undefined; proxy?: string | undefined }[] = [];
   const { port } = await site(t, (request, response) => {
     heard.push({
@@ -28,7 +28,7 @@ test('passes a plain request and its reply, and says who answered', async (t) =>
   assert.deepEqual(heard, [{ url: '/a?b=c', host: `127.0.0.1:${port}`, cookie: 'x=y', proxy: undefined }]);
 });
 
-test('gives a reply whole to a connection that takes its time', async (t) => {
+test('the egress gate gives a reply whole to a connection that takes its time', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('hello'));
   const from = await browser(t);
   const taken: string[] = [];
@@ -45,7 +45,7 @@ test('gives a reply whole to a connection that takes its time', async (t) => {
   assert.equal(slow.destroyed, false);
 });
 
-test('keeps headers that come more than once, and takes a length beside chunks for a lie', async (t) => {
+test('the egress gate keeps headers that come more than once, and ignores a Content-Length beside chunks', async (t) => {
   const raw =
     'HTTP/1.1 200 OK\r\nSet-Cookie: a=1\r\nX-Hop: 1\r\nset-cookie: b=2\r\nConnection: x-hop\r\n' +
     'Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n';
@@ -67,7 +67,7 @@ test('keeps headers that come more than once, and takes a length beside chunks f
   );
 });
 
-test('passes a request body with a length and one in chunks unchanged', async (t) => {
+test('the egress gate passes a request body with a length and one in chunks unchanged', async (t) => {
   const bodies: string[] = [];
   const { port } = await site(t, (request, response) => {
     let body = '';
@@ -82,7 +82,7 @@ test('passes a request body with a length and one in chunks unchanged', async (t
   assert.deepEqual(bodies, ['first', 'second']);
 });
 
-test('refuses everything until a policy is applied', async (t) => {
+test('the egress gate refuses everything until a policy is applied', async (t) => {
   const target = await site(t, (_request, response) => response.end('no'));
   const from = await browser(t, { policy: null });
   const plain = await fetchPlain(from, `http://127.0.0.1:${target.port}/`);
@@ -98,7 +98,7 @@ const spellings = [
   '192.168.1.1', '172.16.0.1', '224.0.0.251', '0177.0.0.1', '0x7f.1',
 ]; // prettier-ignore
 
-test('refuses every spelling of an internal address, by plain requests and by CONNECT', async (t) => {
+test('the egress gate refuses every spelling of an internal address, by plain requests and by CONNECT', async (t) => {
   const from = await browser(t, { allowText: '' });
   for (const host of spellings) {
     const plain = await fetchPlain(from, `http://${Buffer.from(host).toString('latin1')}/`);
@@ -109,7 +109,7 @@ test('refuses every spelling of an internal address, by plain requests and by CO
   assert.equal(from.route.stats().bytesOut, 0);
 });
 
-test('refuses credentials, fragments and targets that are not hosts', async (t) => {
+test('the egress gate refuses credentials, fragments and targets that are not hosts', async (t) => {
   const target = await site(t, (_request, response) => response.end('no'));
   const from = await browser(t, { allowText: '', resolver: async () => ['93.184.216.34'] });
   for (const url of [`http://ok@127.0.0.1:${target.port}/`, `http://127.0.0.1:${target.port}#@ok/`, `HTTP://127.0.0.1:${target.port}/`])
@@ -121,7 +121,7 @@ test('refuses credentials, fragments and targets that are not hosts', async (t) 
   assert.equal(target.accepted(), 0);
 });
 
-test('refuses a name of which one answer is inside', async (t) => {
+test('the egress gate refuses a name of which one address is internal', async (t) => {
   const target = await site(t, (_request, response) => response.end('no'));
   const from = await browser(t, { allowText: '', resolver: async () => ['93.184.216.34', '127.0.0.1'] });
   assert.equal((await openTunnel(from, `mixed.example:${target.port}`)).reply.status, 403);
@@ -129,14 +129,14 @@ test('refuses a name of which one answer is inside', async (t) => {
   assert.equal(from.route.lastRefusal('MIXED.example.', target.port)?.reason, 'blocked_by_policy');
 });
 
-test('dials the checked address when the name resolves to another one the next time', async (t) => {
+test('the egress gate dials the checked address when the name resolves to another one the next time', async (t) => {
   const good = await site(t, (_request, response) => response.end('good'));
   const answers = [['127.0.0.1'], ['127.9.9.9']];
   const from = await browser(t, { allowText: `127.0.0.1:${good.port}`, resolver: async () => answers.shift() ?? ['127.9.9.9'] });
   assert.equal((await fetchPlain(from, `http://rebind.example:${good.port}/`)).body, 'good');
 });
 
-test('checks each request of a keep-alive connection on its own', async (t) => {
+test('the egress gate checks each request of a keep-alive connection on its own', async (t) => {
   const open = await site(t, (_request, response) => response.end('open'));
   const secret = await site(t, (_request, response) => response.end('secret'));
   const from = await browser(t, { allowText: `127.0.0.1:${open.port}` });
@@ -147,7 +147,7 @@ test('checks each request of a keep-alive connection on its own', async (t) => {
   assert.deepEqual([open.accepted(), secret.accepted()], [1, 0]);
 });
 
-test('sends the host that was checked, not the one in the Host header', async (t) => {
+test('the egress gate sends the host that was checked, not the one in the Host header', async (t) => {
   const hosts: (string | undefined)[] = [];
   const target = await site(t, (request, response) => {
     hosts.push(request.headers.host);
@@ -158,7 +158,7 @@ test('sends the host that was checked, not the one in the Host header', async (t
   assert.deepEqual(hosts, [`127.0.0.1:${target.port}`]);
 });
 
-test('refuses the hop of a redirect that leads inside', async (t) => {
+test('the egress gate refuses a redirect that leads to an internal address', async (t) => {
   const secret = await site(t, (_request, response) => response.end('secret'));
   const hop = await site(t, (_request, response) => response.writeHead(302, { location: `http://127.0.0.1:${secret.port}/` }).end());
   const from = await browser(t, { allowText: `127.0.0.1:${hop.port}` });
@@ -168,13 +168,13 @@ test('refuses the hop of a redirect that leads inside', async (t) => {
   assert.equal(secret.accepted(), 0);
 });
 
-test('takes its own header off what a plain site sends', async (t) => {
+test('the egress gate removes its own header from what a plain site sends', async (t) => {
   const { port } = await site(t, (_request, response) => response.writeHead(200, { 'X-Berth-Egress': 'timeout' }).end('x'));
   const from = await browser(t);
   assert.equal((await fetchPlain(from, `http://127.0.0.1:${port}/`)).headers['x-berth-egress'], undefined);
 });
 
-test('distinguishes an unknown name, a closed port, a reset and a silent site', async (t) => {
+test('the egress gate distinguishes an unknown name, a closed port, a reset and a silent site', async (t) => {
   const closing = createServer();
   const closed = await listen(t, closing);
   closing.close();
@@ -199,7 +199,7 @@ test('distinguishes an unknown name, a closed port, a reset and a silent site', 
   assert.deepEqual([reasonOf('slow.example'), reasonOf('other.example')], ['dns_failed', undefined]);
 });
 
-test('forgets a refusal once the host is reached', async (t) => {
+test('the egress gate forgets a refusal once the host is reached', async (t) => {
   let up = false;
   const { port } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, {
@@ -214,7 +214,7 @@ test('forgets a refusal once the host is reached', async (t) => {
   assert.equal(from.route.lastRefusal('flaky.example', port), null);
 });
 
-test('lets only allowed domains through, for sub-resources as for pages', async (t) => {
+test('the egress gate lets only allowed domains through, for sub-resources as for pages', async (t) => {
   const { port, accepted } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, {
     resolver: async () => ['127.0.0.1'],
@@ -229,7 +229,7 @@ test('lets only allowed domains through, for sub-resources as for pages', async 
   await eventually(() => accepted() === 3, 'three connections at the site');
 });
 
-test('refuses advertising hosts only when the policy blocks ads', async (t) => {
+test('the egress gate refuses advertising hosts only when the policy blocks ads', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, { resolver: async () => ['127.0.0.1'] });
   assert.equal((await openTunnel(from, `x.doubleclick.net:${port}`)).reply.status, 200);
@@ -238,7 +238,7 @@ test('refuses advertising hosts only when the policy blocks ads', async (t) => {
   assert.equal((await openTunnel(from, `notdoubleclick.net:${port}`)).reply.status, 200);
 });
 
-test('keeps the service itself out of reach inside an allowed network, unless its port is named', async (t) => {
+test('the egress gate keeps the service itself out of reach inside an allowed network, unless its port is named', async (t) => {
   const self = await site(t, (_request, response) => response.end('admin'));
   const ownAddresses = () => [
     { host: '0.0.0.0', port: self.port },
@@ -254,7 +254,7 @@ test('keeps the service itself out of reach inside an allowed network, unless it
   assert.equal((await openTunnel(named, `127.0.0.1:${self.port}`)).reply.status, 200);
 });
 
-test('serves connections that are streams and no sockets', async (t) => {
+test('the egress gate serves connections that are streams and no sockets', async (t) => {
   const { port } = await site(t, (_request, response) => response.end('over a stream'));
   const gate = createEgressGate({ allowList: parseAllowList('127.0.0.1'), log: silentLog });
   t.after(() => gate.close());
@@ -269,7 +269,7 @@ test('serves connections that are streams and no sockets', async (t) => {
   assert.ok(stream.destroyed);
 });
 
-test('keeps the routes of two machines separate', async (t) => {
+test('the egress gate keeps the routes of two machines separate', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const gate = createEgressGate({ allowList: parseAllowList('127.0.0.1'), log: silentLog });
   t.after(() => gate.close());
@@ -292,7 +292,7 @@ test('keeps the routes of two machines separate', async (t) => {
   assert.equal(shut.stats().bytesIn, 0);
 });
 
-test('logs the details that the browser does not get', async (t) => {
+test('the egress gate logs the details that the browser does not get', async (t) => {
   const lines: string[] = [];
   const log: Log = { ...silentLog, info: (fields) => lines.push(JSON.stringify(fields)), child: () => log };
   const from = await browser(t, { log, allowText: '', resolver: async () => ['10.1.2.3'] });
@@ -307,7 +307,7 @@ test('logs the details that the browser does not get', async (t) => {
   assert.ok(lines.length <= 60, 'a flood of refusals does not fill the log');
 });
 
-test('reuses the connection to a site', async (t) => {
+test('the egress gate reuses the connection to a site', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t);
   const socket = await from.connect();
@@ -315,7 +315,7 @@ test('reuses the connection to a site', async (t) => {
   assert.equal(target.accepted(), 1);
 });
 
-test('retries when the site closes a reused connection', async (t) => {
+test('the egress gate retries when the site closes a reused connection', async (t) => {
   const target = await listen(
     t,
     createServer((socket) => {
@@ -331,7 +331,7 @@ test('retries when the site closes a reused connection', async (t) => {
   assert.equal(target.accepted(), 3);
 });
 
-test('lets the browser see that a body was truncated', async (t) => {
+test('the egress gate lets the browser see that a body was truncated', async (t) => {
   const target = await listen(
     t,
     createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf'))),

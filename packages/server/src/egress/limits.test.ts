@@ -6,7 +6,7 @@ import { test } from 'node:test';
 import { assertPrompt } from '../../../../tests/yardstick.ts';
 import { browser, direct, eventually, get, listen, openTunnel, site } from './testing.ts';
 
-test('counts the bytes of a transfer exactly, while it runs', async (t) => {
+test('the egress gate counts the bytes of a transfer exactly, while it runs', async (t) => {
   const body = Buffer.alloc(3_000_000, 7);
   const held: Socket[] = [];
   const { port } = await listen(
@@ -25,7 +25,7 @@ test('counts the bytes of a transfer exactly, while it runs', async (t) => {
   assert.deepEqual([from.route.stats().bytesIn, from.route.stats().bytesOut], [body.length, 10]);
 });
 
-test('cuts an endless body when the route closes, and leaves nothing open', async (t) => {
+test('the egress gate cuts an endless body when the route closes, and leaves nothing open', async (t) => {
   const chunk = Buffer.alloc(65_536);
   const target = await listen(
     t,
@@ -51,7 +51,7 @@ test('cuts an endless body when the route closes, and leaves nothing open', asyn
   assert.equal(from.route.stats().connectionsOpen, 0);
 });
 
-test('does not buffer a body that the browser does not read', async (t) => {
+test('the egress gate does not buffer a body that the browser does not read', async (t) => {
   let poured = 0;
   const target = await site(t, (_request, response) => {
     response.writeHead(200);
@@ -71,7 +71,7 @@ test('does not buffer a body that the browser does not read', async (t) => {
   assert.ok(poured < 100_000_000, `${poured} bytes were taken`);
 });
 
-test('drops a browser that dribbles its request', async (t) => {
+test('the egress gate disconnects a browser that dribbles its request', async (t) => {
   const from = await browser(t, { limits: { headTimeoutMs: 60 } });
   const socket = await from.connect();
   const dribble = setInterval(() => socket.write('G'), 10);
@@ -81,7 +81,7 @@ test('drops a browser that dribbles its request', async (t) => {
   await eventually(() => from.route.stats().connectionsOpen === 0, 'dropped');
 });
 
-test('stops connecting to a site after the timeout', async (t) => {
+test('the egress gate stops connecting to a site after the timeout', async (t) => {
   const from = await browser(t, { limits: { connectTimeoutMs: 40 }, policy: { ...direct, upstreams: [await silentProxy(t)] } });
   const started = performance.now();
   const { reply } = await openTunnel(from, '127.0.0.1:9');
@@ -96,14 +96,14 @@ async function silentProxy(t: Parameters<typeof listen>[0]) {
   return { url: `http://127.0.0.1:${port}`, ip: null, country: null, isTrusted: true };
 }
 
-test('bounds the connections of one browser', async (t) => {
+test('the egress gate limits the connections of one browser', async (t) => {
   const from = await browser(t);
   const sockets = await Promise.all(Array.from({ length: 600 }, () => from.connect()));
   await eventually(() => sockets.filter((socket) => socket.resume().closed).length === 88, '88 are dropped');
   assert.equal(from.route.stats().connectionsOpen, 512);
 });
 
-test('drops a tunnel on which nothing moves', async (t) => {
+test('the egress gate closes a tunnel on which nothing moves', async (t) => {
   const target = await listen(t, createServer());
   const from = await browser(t, { limits: { idleTimeoutMs: 300 } });
   const { socket } = await openTunnel(from, `127.0.0.1:${target.port}`);
@@ -111,7 +111,7 @@ test('drops a tunnel on which nothing moves', async (t) => {
   await eventually(() => target.open() === 0, 'the site is closed');
 });
 
-test('closes the connection to a site when the browser disconnects before the response', async (t) => {
+test('the egress gate closes the connection to a site when the browser disconnects before the response', async (t) => {
   const target = await site(t, () => {});
   const from = await browser(t);
   const socket = await from.connect();

@@ -30,7 +30,7 @@ const outcome = (work: Promise<readonly string[]>): Promise<string> =>
     (error: unknown) => (error instanceof EgressFailure ? error.reason : String(error)),
   );
 
-test('a machine that asks for names which nobody answers holds up no other, and no thread', async (t) => {
+test('a machine that asks for names which nobody answers holds up no other machine, and no thread', async (t) => {
   const records = Object.fromEntries(Array.from({ length: 50 }, (_, n) => [`good-${n}.test`, ['93.184.216.34']]));
   const { dns, shared } = await start(t, records, { lookupsWaitingMax: 40, resolveTimeoutMs: 60_000 });
   const [hostile, other] = [new MachineNames(shared), new MachineNames(shared)];
@@ -66,7 +66,7 @@ test('a lookup whose caller has left keeps its place until it ends', async (t) =
   assert.equal(await next, 'dns_failed');
 });
 
-test('a name that failed is not asked for again for a moment', async (t) => {
+test('a name that failed to resolve is not asked for again for a moment', async (t) => {
   const { dns, shared } = await start(t, {}, { resolveTimeoutMs: 50, failedNameTtlMs: 60_000 });
   for (const name of ['x.none.test', 'silent.test']) {
     assert.equal(await outcome(shared.resolve(name, never)), 'dns_failed');
@@ -76,7 +76,7 @@ test('a name that failed is not asked for again for a moment', async (t) => {
   }
 });
 
-test('every address of a name counts, and a name without one is refused', async (t) => {
+test('every address of a name is checked, and a name without one is refused', async (t) => {
   const { system } = await start(t, { 'two.test': ['93.184.216.34', '10.0.0.1'], 'empty.test': [] });
   assert.deepEqual(await system.resolve('two.test'), ['93.184.216.34', '10.0.0.1']);
   await assert.rejects(system.resolve('empty.test'), { code: 'ENODATA' });
@@ -85,7 +85,7 @@ test('every address of a name counts, and a name without one is refused', async 
   assert.equal((await fetchPlain(from, 'http://two.test/')).headers['x-berth-egress'], 'blocked_by_policy');
 });
 
-test('the hosts file comes first, and a change of it counts', async (t) => {
+test('the hosts file is read before DNS, and a change of it takes effect', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'berth-hosts-'));
   t.after(() => rm(folder, { recursive: true }));
   const hostsPath = join(folder, 'hosts');

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { client } from './client.fixture.ts';
 import { direct, fetchPlain, browser, listen, site } from './testing.ts';
 
-test('says which rule refused a host, and how an operator allows it', async (t) => {
+test('a refusal says which rule refused a host, and how an operator allows it', async (t) => {
   const { failure } = client(t, {
     allowText: '',
     policy: {
@@ -31,7 +31,7 @@ test('says which rule refused a host, and how an operator allows it', async (t) 
   }
 });
 
-test('does not say which internal address is the service’s own, nor what a name resolved to', async (t) => {
+test('a refusal does not say which internal address is the service’s own, nor what a name resolved to', async (t) => {
   const self = await site(t, (_request, response) => response.end('no'));
   const own = client(t, { ownAddresses: () => [{ host: '127.0.0.1', port: self.port }] });
   assert.deepEqual((await own.failure(`http://127.0.0.1:${self.port}/`)).details, { rule: 'not_public' });
@@ -39,7 +39,7 @@ test('does not say which internal address is the service’s own, nor what a nam
   assert.doesNotMatch((await failure('http://db.example/')).message, /10\.11/);
 });
 
-test('names the host that cannot be resolved or reached', async (t) => {
+test('a refusal names the host that cannot be resolved or reached', async (t) => {
   // Below the ports that systems give to clients and tests.
   const closedPort = 28_642;
   const { failure } = client(t, { resolver: () => Promise.reject(new Error('ENOTFOUND ns1.internal')) });
@@ -49,7 +49,7 @@ test('names the host that cannot be resolved or reached', async (t) => {
   assert.ok((await messageOf(`http://${'a'.repeat(60)}.${'b'.repeat(3000)}/`)).length < 300);
 });
 
-test('names a caller’s proxy and what it did, and nothing of the operator’s', async (t) => {
+test('a refusal names a caller’s proxy and what it did, and nothing of the operator’s', async (t) => {
   const refusing = await listen(
     t,
     createServer((socket) => socket.once('data', () => socket.end('HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n'))),
@@ -70,7 +70,7 @@ test('names a caller’s proxy and what it did, and nothing of the operator’s'
     assert.equal(await messageOf(url, true), 'the proxy refused or failed.');
 });
 
-test('remembers for the browser what it says', async (t) => {
+test('a refusal is remembered with its reason, rule, message and network error', async (t) => {
   const from = await browser(t, { allowText: '' });
   await fetchPlain(from, 'http://localhost:3000/');
   assert.deepEqual(from.route.lastRefusal('localhost', 3000), {
@@ -81,7 +81,7 @@ test('remembers for the browser what it says', async (t) => {
   });
 });
 
-test('distinguishes a connection that the site ends from one that it resets', async (t) => {
+test('a refusal distinguishes a connection that the site ends from one that it resets', async (t) => {
   const from = await browser(t, { allowText: '127.0.0.0/8' });
   for (const [leave, netError] of [
     [(socket: Socket) => socket.end(), 'net::ERR_EMPTY_RESPONSE'],

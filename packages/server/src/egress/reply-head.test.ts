@@ -13,12 +13,12 @@ const written = (...lines: string[]): string => {
   return typeof head === 'string' ? head : head.text;
 };
 
-test('a head of the standard is written as it came', () => {
+test('a reply head that keeps to the standard is written as it came', () => {
   const head = 'HTTP/1.1 200 Quite OK\r\nX-One: a, b\r\nx-two:\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 3\r\n\r\n';
   assert.equal(written(...head.trimEnd().split('\r\n')), head.replace('x-two:', 'x-two: '));
 });
 
-test('what frames a body is written once, or refused where two readers could differ', () => {
+test('headers that frame a body are written once, or refused where two readers could differ', () => {
   const framing = (...headers: string[]): string => written('HTTP/1.1 200 OK', ...headers).slice('HTTP/1.1 200 OK\r\n'.length);
   assert.equal(framing('Content-Length: 7', 'content-length:7'), 'Content-Length: 7\r\n\r\n');
   assert.equal(framing('Content-Length: 7, 7', 'Transfer-Encoding: gzip'), 'Content-Length: 7\r\n\r\n');
@@ -32,7 +32,7 @@ test('what frames a body is written once, or refused where two readers could dif
   );
 });
 
-test('whatever a head is, what is written of it frames the body in one way', () => {
+test('whatever a reply head is, what is written of it frames the body in one way', () => {
   const piece = fc.constantFrom(
     ...[
       'HTTP/1.1 200 OK',
@@ -64,7 +64,7 @@ test('whatever a head is, what is written of it frames the body in one way', () 
   );
 });
 
-test('a head ends at its first empty line, however that is written, and wherever its bytes are cut', () => {
+test('a reply head ends at its first empty line, however that is written, and wherever its bytes are cut', () => {
   for (const end of ['\r\n\r\n', '\n\n', '\n\r\n', '\r\n\n']) {
     const bytes = bytesOf(`HTTP/1.1 200 OK\r\nX: 1${end}body\n\nmore`);
     for (let cut = 0; cut <= bytes.length; cut += 1) {
@@ -75,7 +75,7 @@ test('a head ends at its first empty line, however that is written, and wherever
   assert.equal(endOfHead(bytesOf('HTTP/1.1 200 OK\r\r\nX: 1\r\r\n\r\r\n'), 0), null);
 });
 
-test('a hostile head costs no more than a page of ordinary ones', async () => {
+test('a hostile reply head costs no more than a page of ordinary ones', async () => {
   const units = [
     'a:\n',
     'a:b\n',
@@ -94,7 +94,7 @@ test('a hostile head costs no more than a page of ordinary ones', async () => {
   }
 });
 
-test('a head is read byte by byte, after others on the same connection, and after a flood of those that only inform', async (t) => {
+test('a reply head is read byte by byte, after others on the same connection, and after a flood of informational ones', async (t) => {
   const inform = 'HTTP/1.1 103 Early Hints\nContent-Length: 4\nContent-Length: 4\n\n';
   const head = 'HTTP/1.1 200 OK\nContent-Length: 4\nContent-Length: 4\nX-Long: ' + 'x'.repeat(3000) + '\n\n';
   const target = await bareSite(t, (socket) => {

@@ -37,7 +37,7 @@ async function untilWritten(count: number, sources: readonly Readable[], written
   for (const source of sources) source.destroy();
 }
 
-test('passes on no more in a turn of the event loop than its share, however many pages download', async () => {
+test('a turn of the event loop passes on no more than its share, however many pages download', async () => {
   const turns = new GateTurns();
   let turn = 0;
   let isCounting = true;
@@ -63,7 +63,7 @@ test('passes on no more in a turn of the event loop than its share, however many
   assert.ok([...writesByTurn.values()].every((writes) => writes.length === 1));
 });
 
-test('gives machines turns, whatever one of them downloads', async () => {
+test('machines get turns, whatever one of them downloads', async () => {
   const turns = new GateTurns();
   const [greedy, modest] = [turns.machine(), turns.machine()];
   const order: string[] = [];
@@ -84,7 +84,7 @@ test('gives machines turns, whatever one of them downloads', async () => {
   assert.ok(share > 0.4 && share < 0.6, `share of the modest one: ${share}`);
 });
 
-test('reads a source only when it is its turn', async () => {
+test('a source is read only when it is its turn', async () => {
   const turns = new GateTurns();
   const machine = turns.machine();
   const all = Array.from({ length: 20 }, endless);
@@ -103,7 +103,7 @@ test('reads a source only when it is its turn', async () => {
   assert.ok(produced <= written + 2 * all.length, `${produced} chunks were read for ${written} that were passed on`);
 });
 
-test('passes small pieces on together, and the end after them', async () => {
+test('small pieces are passed on together, and the end after them', async () => {
   const writes: Buffer[] = [];
   const pieces = Array.from({ length: 1000 }, (_, i) => Buffer.from(String(i % 10)));
   const source = new Readable({ read() {} });
@@ -116,7 +116,7 @@ test('passes small pieces on together, and the end after them', async () => {
   assert.ok(writes.length <= 2, `${writes.length} writes`);
 });
 
-test('waits for a full sink without keeping others waiting', async () => {
+test('a full sink is waited for without keeping others waiting', async () => {
   const machine = new GateTurns().machine();
   const [stuck, other] = [endless(), endless()];
   let written = 0;
@@ -129,7 +129,7 @@ test('waits for a full sink without keeping others waiting', async () => {
   assert.ok(stuck.produced() <= 3, `${stuck.produced()} chunks for a sink that takes none`);
 });
 
-test('breaks the sink with its source, and the source with its sink', async () => {
+test('a sink fails with its source, and a source with its sink', async () => {
   const machine = new GateTurns().machine();
   const [cut, target] = [endless().source, sink(() => {})];
   const brokenSource = machine.pipeline(cut, target);

@@ -78,7 +78,7 @@ async function both(from: Browser, port: number): Promise<[number, number]> {
   return [plain.status, reply.status];
 }
 
-test('goes through an HTTP proxy with credentials, plain and by CONNECT', async (t) => {
+test('the gate goes through an HTTP proxy with credentials, plain and by CONNECT', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxy = await httpProxy(t);
   const from = await browser(t, { policy: proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`) });
@@ -86,7 +86,7 @@ test('goes through an HTTP proxy with credentials, plain and by CONNECT', async 
   assert.equal(proxy.requests.length, 2);
 });
 
-test('asks a proxy outside for the whole URL by name, and one inside for the address that was checked', async (t) => {
+test('the gate asks an external proxy for the whole URL by name, and an internal one for the address that was checked', async (t) => {
   const seen: (string | undefined)[] = [];
   const target = await site(
     t,
@@ -112,7 +112,7 @@ test('asks a proxy outside for the whole URL by name, and one inside for the add
   assert.deepEqual(seen, [undefined, undefined], 'the proxy’s password never reaches the site');
 });
 
-test('goes through a SOCKS5 proxy with credentials and sends it the address', async (t) => {
+test('the gate goes through a SOCKS5 proxy with credentials and sends it the address', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxy = await socksProxy(t);
   const from = await browser(t, { policy: proxyPolicy(`socks5://me:secret@127.0.0.1:${proxy.port}`), resolver: async () => ['127.0.0.1'] });
@@ -122,7 +122,7 @@ test('goes through a SOCKS5 proxy with credentials and sends it the address', as
   assert.deepEqual(new Set(proxy.requests), new Set([`address 127.0.0.1:${target.port}`]));
 });
 
-test('goes through an HTTPS proxy and refuses one whose certificate is not trusted', async (t) => {
+test('the gate goes through an HTTPS proxy and refuses one whose certificate is not trusted', async (t) => {
   const [key, cert] = selfSigned();
   const inner = await httpProxy(t);
   const { port } = await listen(
@@ -172,7 +172,7 @@ function selfSigned(): [key: string, cert: string] {
   return [made.slice(0, cut), made.slice(cut)];
 }
 
-test('never goes direct when the proxy is down, refuses the password or answers nonsense', async (t) => {
+test('the gate never goes direct when the proxy is down, refuses the password or answers nonsense', async (t) => {
   const canary = await site(t, (_request, response) => response.end('leaked'));
   const proxy = await httpProxy(t);
   const socks = await socksProxy(t);
@@ -202,7 +202,7 @@ test('never goes direct when the proxy is down, refuses the password or answers 
   assert.equal(canary.accepted(), 0);
 });
 
-test('refuses inside addresses through a proxy as well', async (t) => {
+test('the gate refuses internal addresses through a proxy as well', async (t) => {
   const proxy = await httpProxy(t);
   const policy = proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`);
   const from = await browser(t, { policy, allowText: '', resolver: async () => ['10.1.2.3'] });
@@ -213,7 +213,7 @@ test('refuses inside addresses through a proxy as well', async (t) => {
   assert.deepEqual(proxy.requests, []);
 });
 
-test('does not dial a caller’s proxy at an inside address, and the operator’s it does', async (t) => {
+test('the gate does not dial a caller’s proxy at an internal address, and does dial the operator’s', async (t) => {
   const proxy = await httpProxy(t);
   const [upstream] = proxyPolicy(`http://me:p%40ss%3Aword@127.0.0.1:${proxy.port}`).upstreams;
   assert.ok(upstream);
@@ -225,7 +225,7 @@ test('does not dial a caller’s proxy at an inside address, and the operator’
   assert.deepEqual(await both(operators, target.port), [200, 200]);
 });
 
-test('reaches a bypassed host directly and no other', async (t) => {
+test('the gate reaches a bypassed host directly and no other', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, {
     resolver: async () => ['127.0.0.1'],
@@ -235,7 +235,7 @@ test('reaches a bypassed host directly and no other', async (t) => {
   assert.equal((await openTunnel(from, `far.example:${target.port}`)).reply.status, 502);
 });
 
-test('knows where it reached a host directly, and not through a proxy', async (t) => {
+test('the gate reports that it reached a host directly, and not where it used a proxy', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const from = await browser(t, { resolver: async () => ['127.0.0.1'] });
   const known = (host: string): unknown => from.route.remoteAddress(host, target.port);
@@ -249,7 +249,7 @@ test('knows where it reached a host directly, and not through a proxy', async (t
   assert.deepEqual([known('site.example'), known('near.example')], [null, { ip: '127.0.0.1', port: target.port }]);
 });
 
-test('rotates to the next proxy that answers, drops what went through the one before, and keeps what is direct', async (t) => {
+test('a rotation goes to the next proxy that answers, closes connections through the one before, and keeps direct ones', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const [first, third] = [await httpProxy(t), await httpProxy(t)];
   const address = (port: number): string => `http://me:p%40ss%3Aword@127.0.0.1:${port}`;
@@ -267,7 +267,7 @@ test('rotates to the next proxy that answers, drops what went through the one be
   assert.deepEqual([ip, rotations, rotatedAt instanceof Date], ['198.51.100.2', 1, true]);
 });
 
-test('says in words why it did not rotate', async (t) => {
+test('a rotation that fails says in words why', async (t) => {
   const from = await browser(t);
   assert.match(JSON.stringify(await from.route.rotate(never)), /"rotated":false.*no proxy/);
   from.route.apply(proxyPolicy('http://127.0.0.1:3128'));
@@ -277,12 +277,12 @@ test('says in words why it did not rotate', async (t) => {
   assert.equal(from.route.stats().rotations, 0);
 });
 
-test('stops a rotation when the caller aborts', async (t) => {
+test('a rotation stops when the caller aborts', async (t) => {
   const from = await browser(t, { policy: proxyPolicy('http://127.0.0.1:3128', 'http://127.0.0.1:3129') });
   await assert.rejects(from.route.rotate(AbortSignal.abort(new Error('caller left'))), /caller left/);
 });
 
-test('takes the next proxy for each connection when the policy says so', async (t) => {
+test('the gate takes the next proxy for each connection when the policy says so', async (t) => {
   const target = await site(t, (_request, response) => response.end('x'));
   const proxies = [await httpProxy(t), await httpProxy(t)];
   const from = await browser(t, {
@@ -296,7 +296,7 @@ test('takes the next proxy for each connection when the policy says so', async (
   assert.equal(from.route.stats().ip, null);
 });
 
-test('refuses an upstream that is not a proxy address without repeating its password', async (t) => {
+test('an upstream that is not a proxy address is refused without repeating its password', async (t) => {
   const from = await browser(t);
   assert.throws(
     () => from.route.apply(proxyPolicy('ftp://me:hush@proxy.example')),

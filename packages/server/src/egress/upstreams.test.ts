@@ -26,7 +26,7 @@ const policyOf = (request: object | null, options: Partial<PolicyOptions> = {}):
   );
 const urls = (request: object | null, pick = 0): string[] => policyOf(request, { pick: () => pick }).upstreams.map(({ url }) => url);
 
-test('makes the upstreams of each type of proxy', () => {
+test('upstreams are created for each type of proxy', () => {
   assert.deepEqual(urls(null), []);
   assert.deepEqual(urls({ type: 'none' }), []);
   assert.deepEqual(urls({ type: 'managed' }, 1), ['http://op:p%20w@m2:1/']);
@@ -39,7 +39,7 @@ test('makes the upstreams of each type of proxy', () => {
   ]);
 });
 
-test('trusts the operator’s proxies and not a caller’s', () => {
+test('the operator’s proxies are trusted and a caller’s are not', () => {
   const trusted = (request: object): boolean[] => policyOf(request).upstreams.map((each) => each.isTrusted);
   assert.deepEqual(
     [
@@ -51,7 +51,7 @@ test('trusts the operator’s proxies and not a caller’s', () => {
   );
 });
 
-test('points at the field when the region has no such proxy', () => {
+test("a region without the requested proxy is refused with the field's name", () => {
   assert.throws(
     () => urls({ type: 'managed', country: 'US' }),
     (error) => error instanceof ValidationError && error.detail[0]?.loc.join('.') === 'body.proxy.country',
@@ -60,7 +60,7 @@ test('points at the field when the region has no such proxy', () => {
   assert.throws(() => policyOf({ type: 'rotating' }, { region: bare }), /no rotating proxies/);
 });
 
-test('leaves a region directly only where the worker is in it, else by a managed proxy', () => {
+test('egress in a region is direct only where the worker is in it, else by a managed proxy', () => {
   const far = { ...region, isOwn: false };
   const { type, country, upstreams } = policyOf(null);
   assert.deepEqual([type, country, upstreams], ['direct', 'BE', []]);
@@ -91,7 +91,7 @@ test('leaves a region directly only where the worker is in it, else by a managed
     );
 });
 
-test('reports of the egress what is known', () => {
+test('the egress is reported as far as it is known', () => {
   const [one, other] = region.proxies.managed.map(({ ip, country }) => ({ ip, country }));
   assert.ok(one && other);
   const policy = { type: 'rotating', country: 'BE', rotate: 'on_request', upstreams: [one, other] } as const;
@@ -106,7 +106,7 @@ test('reports of the egress what is known', () => {
   assert.deepEqual(describeEgress(null, 0), { type: null, ip: null, country: null });
 });
 
-test('reads advertising hosts from a hosts file beside the built-in ones', (t) => {
+test('advertising hosts are read from a hosts file beside the built-in ones', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ads-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const file = join(folder, 'hosts');
