@@ -44,25 +44,25 @@ describe('conversions', () => {
   };
   after(() => Promise.all(opened.map((content) => content.close())));
 
-  it('run in a thread', async () => {
+  it('conversions run in a thread', async () => {
     const { markdown, text, title, page } = await open().convert(options('<title>t</title><h1>Hello</h1>'), { owner, signal });
     assert.deepEqual([markdown, text, title, page?.title], ['# Hello', 'Hello', 't', 't']);
   });
 
-  it('run Readability there as well', async () => {
+  it('conversions run Readability in a thread', async () => {
     const html = `<nav>n</nav><article>${'<p>At length, with commas, and so on, and on, until nobody doubts it.</p>'.repeat(20)}</article>`;
     const { markdown, warnings } = await open().convert(options(html, { onlyMainContent: true, formats: ['markdown'] }), { owner, signal });
     assert.match(markdown ?? '', /^At length/);
     assert.deepEqual(warnings, []);
   });
 
-  it('that take too long end, and the next one works', async () => {
+  it('conversions that take too long end, and the next one works', async () => {
     const content = open({ convertMsMax: 4000 });
     await assert.rejects(content.convert(options(attributeBomb), { owner, signal }), failure('timeout'));
     assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
-  it('have all their time after the thread has started', async () => {
+  it('conversions have all their time after the thread has started', async () => {
     const content = open({ convertMsMax: 3000 });
     const result = content.convert(options('<p>x'), { owner, signal });
     await nextTurn();
@@ -71,7 +71,7 @@ describe('conversions', () => {
     assert.equal((await result).text, 'x');
   });
 
-  it('that take too much memory end, and the next one works', async () => {
+  it('conversions that take too much memory end, and the next one works', async () => {
     const content = open({ heapMbMax: 64, convertMsMax: 60_000 });
     await assert.rejects(
       content.convert(options('<b><i>'.repeat(1_500) + '<p>x'.repeat(600_000)), { owner, signal }),
@@ -80,12 +80,12 @@ describe('conversions', () => {
     assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
-  it('of too large pages are refused before they start', async () => {
+  it('conversions of pages that are too large are refused before they start', async () => {
     const content = open({ htmlCharsMax: 1000 });
     await assert.rejects(content.convert(options('x'.repeat(1001)), { owner, signal }), failure('too_large'));
   });
 
-  it('survive input built to exhaust a parser', async () => {
+  it('conversions survive input built to exhaust a parser', async () => {
     const content = open({ convertMsMax: 60_000 });
     const inputs = {
       deep: '<div>'.repeat(5000),
@@ -104,7 +104,7 @@ describe('conversions', () => {
     }
   });
 
-  it('find main content in such input, too', async () => {
+  it('conversions find main content in input built to exhaust a parser', async () => {
     const content = open({ convertMsMax: 60_000 });
     const inputs = {
       shares: '<p class="share">x, y, z and all that a paragraph needs</p>'.repeat(3_000),
@@ -122,7 +122,7 @@ describe('conversions', () => {
     }
   });
 
-  it('queue for a thread, and are refused when the queue is full', async () => {
+  it('conversions queue for a thread, and are refused when the queue is full', async () => {
     const content = open({ waitingMax: 1 });
     const first = content.convert(options('<p>1'), { owner, signal });
     const second = content.convert(options('<p>2'), { owner, signal });
@@ -130,7 +130,7 @@ describe('conversions', () => {
     assert.deepEqual([(await first).text, (await second).text], ['1', '2']);
   });
 
-  it('of one owner neither keep another waiting nor fill the queue', async () => {
+  it('conversions of one owner neither keep another waiting nor fill the queue', async () => {
     const content = open({ threadsMax: 2, waitingMax: 16 });
     const stop = new AbortController();
     const hostile = Array.from({ length: 40 }, () =>
@@ -143,14 +143,14 @@ describe('conversions', () => {
     assert.equal(busy.length, 40 - 1 - 8, 'one runs, and half of the places are left to others');
   });
 
-  it('wait only as long as their pages fit into memory together', async () => {
+  it('conversions beyond the memory for waiting pages are refused as busy', async () => {
     const content = open({ waitingCharsMax: 1000 });
     const first = content.convert(options('<p>1'), { owner, signal });
     await assert.rejects(content.convert(options('x'.repeat(1001)), { owner, signal }), failure('busy'));
     assert.equal((await first).text, '1');
   });
 
-  it('end with the reason of their signal, waiting or running', async () => {
+  it('conversions end with the reason of their signal, waiting or running', async () => {
     const content = open();
     const [running, waiting] = [new AbortController(), new AbortController()];
     const both = [
@@ -165,20 +165,20 @@ describe('conversions', () => {
     assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
-  it('fail for an invalid selector, and the next one works', async () => {
+  it('conversions fail for an invalid selector, and the next one works', async () => {
     const content = open();
     await assert.rejects(content.convert(options('<p>x', { excludeSelectors: ['a['] }), { owner, signal }), failure('failed'));
     assert.equal((await content.convert(options('<p>x'), { owner, signal })).text, 'x');
   });
 
-  it('end when the threads are closed, and no more start', async () => {
+  it('conversions end when the threads are closed, and no more start', async () => {
     const content = open();
     const running = content.convert(options(attributeBomb), { owner, signal });
     await Promise.all([assert.rejects(running, failure('failed')), content.close(), content.close()]);
     await assert.rejects(content.convert(options('<p>x'), { owner, signal }), failure('failed'));
   });
 
-  it('have a lower priority than the thread that answers requests', async () => {
+  it('conversions have a lower priority than the thread that answers requests', async () => {
     const content = open();
     await content.convert(options('<p>x'), { owner, signal });
     const nices = readdirSync('/proc/self/task').map((id) => niceOf(`/proc/self/task/${id}/stat`));
@@ -186,7 +186,7 @@ describe('conversions', () => {
     assert.ok(Math.max(...nices) > own, `${own} of ${nices.join()}`);
   });
 
-  it('keep no process alive when done', () => {
+  it('conversions keep no process alive when done', () => {
     const source = `
       import { Content } from ${JSON.stringify(new URL('./content.ts', import.meta.url).href)};
       const content = new Content({ threadsMax: 2, log: { warn() {} } });

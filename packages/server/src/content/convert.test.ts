@@ -22,7 +22,7 @@ const article = `<div class="top"><a href="/">Home</a></div><article><h1>The art
 describe('frames', () => {
   const srcdoc = (html: string): string => `<iframe srcdoc="${html.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}"></iframe>`;
 
-  it('have the document that stands in the page, in the place of the frame, for each format', async () => {
+  it('frames have the document that stands in the page in their place, for each format', async () => {
     const inner = '<h2>Tasks</h2><p class=b>Write. <a href="x">Apply</a></p><table><tr><th>Tea<tr><td>Mint</table>';
     const { markdown, text, links, tables, json, framesLeftOut } = await page(`<p>One ${srcdoc(inner)} two</p><p>Three</p>`, {
       formats: ['markdown', 'text', 'links', 'tables'],
@@ -38,7 +38,7 @@ describe('frames', () => {
     assert.match(String(json?.['first']), /^One\s+Tasks\s+Write\. Apply\s+Tea\s+Mint\s+two$/);
   });
 
-  it('are read in frames, and counted where they are deeper, more, or only an address', async () => {
+  it('frames within frames are read, and counted where they are deeper, more, or only an address', async () => {
     const nested = (depth: number): string => (depth === 0 ? '<p>deep</p>' : `<p>${depth}</p>${srcdoc(nested(depth - 1))}`);
     const of = async (html: string) => {
       const { text, framesLeftOut } = await page(html, { formats: ['text'] });
@@ -52,7 +52,7 @@ describe('frames', () => {
     assert.deepEqual(await of('<frameset><frame src=y><frame src="/z"></frameset>'), ['', 2]);
   });
 
-  it('that nobody sees are left out in silence', async () => {
+  it('frames that are not visible are left out without a warning', async () => {
     const unseen = [
       '<iframe src="/x" width=1 height=1></iframe>',
       '<iframe src="/x" style="display:none"></iframe>',
@@ -67,7 +67,7 @@ describe('frames', () => {
     }
   });
 
-  it('leave HTML and metadata to the document alone', async () => {
+  it("frames are not in HTML and metadata, which are the document's alone", async () => {
     const { html, page: meta } = await page(
       `<title>t</title><div><p>a</p>${srcdoc('<title>u</title><meta name=description content=d>')}</div>`,
       {
@@ -83,7 +83,7 @@ describe('frames', () => {
 describe('markdown', () => {
   const markdown = async (html: string): Promise<string | undefined> => (await page(html, { formats: ['markdown'] })).markdown;
 
-  it('has headings, lists, tables, code and absolute links', async () => {
+  it('markdown has headings, lists, tables, code and absolute links', async () => {
     assert.equal(
       await markdown(
         '<title>t</title><h1>A</h1><p>b <a href="../c">c</a> <img src=i.png alt=i></p><ul><li>x<ul><li>y</ul></ul><table><tr>' +
@@ -94,12 +94,12 @@ describe('markdown', () => {
     );
   });
 
-  it('resolves links against the base of the page', async () => {
+  it('markdown resolves links against the base of the page', async () => {
     assert.equal(await markdown('<head><base href="//cdn.example/b/"></head><a href=x>x</a>'), '[x](https://cdn.example/b/x)');
     assert.equal(await markdown('<head></head><body><p><base href="https://late.example/"><a href=x>x</a>'), '[x](https://late.example/x)');
   });
 
-  it('omits what is not displayed', async () => {
+  it('markdown omits what is not displayed', async () => {
     const hidden =
       '<script>s</script><style>c</style><template>t</template><noscript>n</noscript><p hidden>h</p>' +
       '<div style="color:red;display: none">d</div>';
@@ -113,7 +113,7 @@ describe('markdown', () => {
 });
 
 describe('a long address of the page', () => {
-  it('is not prepended to a million links', async () => {
+  it('a long address of a page is not prepended to a million links', async () => {
     const { markdown, links, warnings } = await page(
       `<head><base href="https://a.example/${'x'.repeat(8000)}/"></head>${'<a href=y>z</a>'.repeat(10_000)}` +
         Array.from({ length: 1000 }, (_, index) => `<a href=${index}>n</a>`).join(''),
@@ -130,21 +130,21 @@ describe('a long address of the page', () => {
 describe('text', () => {
   const text = async (html: string): Promise<string | undefined> => (await page(html, { formats: ['text'] })).text;
 
-  it('has one line per block, a blank line between paragraphs, tabs between cells', async () => {
+  it('text has one line per block, a blank line between paragraphs, tabs between cells', async () => {
     const html =
       '<title>no</title><h1>A\n  b</h1><p>c <b>d</b>e<br>f<br><br><br>g</p><div>h</div><div>i&nbsp;j</div><ul><li>k<ul><li>l' +
       '</ul><li>m</ul><table><tr><td>1<td>2<tr><td><td>4</table><pre> x\n  y</pre>z';
     assert.equal(await text(html), 'A b\n\nc de\nf\n\ng\n\nh\ni j\n\nk\nl\nm\n\n1\t2\n\t4\n\n x\n  y\n\nz');
   });
 
-  it('keeps the cells of a row on its line, the empty ones before the last word too', async () => {
+  it('text keeps the cells of a row on its line, the empty ones before the last word too', async () => {
     assert.equal(
       await text('<table><tr><td><p>1</p></td><td></td><td><div>3</div></td><td></td></tr><tr><td>4</td></tr></table><p>5</p>'),
       '1\t\t3\n4\n\n5',
     );
   });
 
-  it('keeps numbers and names what they are where they have superscripts and subscripts', async () => {
+  it('text keeps numbers and names what they are where they have superscripts and subscripts', async () => {
     assert.equal(await text('<p>10<sup>6</sup> cells, CO<sub>2</sub>, x<sup>n+1</sup>, 5 m<sup>−2</sup>'), '10⁶ cells, CO₂, xⁿ⁺¹, 5 m⁻²');
     assert.equal(
       await text('a claim.<sup>12</sup> the 1<sup>st</sup>, Acme<sup>TM</sup>, it<sup><a href="#c">[3]</a></sup>'),
@@ -153,7 +153,7 @@ describe('text', () => {
     assert.equal(await text('2<span style="vertical-align: super">8</span> = 256, x<sub>i</sub>'), '2⁸ = 256, x_i');
   });
 
-  it('keeps apart what inline styles display apart', async () => {
+  it('text keeps apart what inline styles display apart', async () => {
     assert.equal(await text('<div style="display:flex"><span>Price</span><b>49 EUR</b></div>'), 'Price\n49 EUR');
     assert.equal(
       await text('<p><span style="display: block">Street 1</span><span style="display:block">10115 Berlin</span>'),
@@ -162,7 +162,7 @@ describe('text', () => {
     assert.equal(await text('<p>Total<span style="float:right">7</span>, <b style="display:inline-block">bo</b>ld'), 'Total 7, bold');
   });
 
-  it('keeps the lines of preformatted text, however they are marked up', async () => {
+  it('text keeps the lines of preformatted text, however they are marked up', async () => {
     assert.equal(
       await text('<p style="white-space: pre-line">a  b\n  c</p><p style="white-space:pre-wrap">d\n  e</p>'),
       'a b\nc\n\nd\n  e',
@@ -174,7 +174,7 @@ describe('text', () => {
     );
   });
 
-  it('omits what is not displayed', async () => {
+  it('text omits what is not displayed', async () => {
     assert.equal(
       await text('a<script>b</script><p hidden>c</p><p style="display:none">d</p><svg><title>e</title></svg><!-- f --><iframe>g</iframe>'),
       'a',
@@ -183,7 +183,7 @@ describe('text', () => {
 });
 
 describe('links', () => {
-  it('are absolute, each once with its first text, and marked internal or not', async () => {
+  it('links are absolute, each once with its first text, and marked internal or not', async () => {
     const { links } = await page(
       '<a href="a#x"></a><a href="a#x" rel="nofollow me"> Two\n words </a><a href="https://other.shop.example/">o</a>' +
         '<a href="https://shop.example.org">e</a><a href="mailto:a@b">m</a><a href="javascript:1">j</a><a href="http://[">bad</a><map>' +
@@ -200,7 +200,7 @@ describe('links', () => {
     ]);
   });
 
-  it('compare hosts without a registrable domain and hosts under a private suffix as a whole', async () => {
+  it('links compare hosts without a registrable domain and hosts under a private suffix as a whole', async () => {
     const internal = async (url: string, href: string): Promise<boolean | undefined> =>
       (await page(`<a href="${href}">x</a>`, { url, formats: ['links'] })).links?.[0]?.internal;
     assert.equal(await internal('http://127.0.0.1:1/', 'http://127.0.0.1:2/'), true);
@@ -210,7 +210,7 @@ describe('links', () => {
     assert.equal(await internal('http://a.b.co.uk/', 'https://c.b.co.uk/'), true);
   });
 
-  it('are cut, with a warning', async () => {
+  it('links are cut, with a warning', async () => {
     const { links, warnings } = await page(
       Array.from({ length: 10_050 }, (_, index) => `<a href="/${index}">${'x'.repeat(600)}</a>`).join(''),
       {
@@ -226,7 +226,7 @@ describe('links', () => {
 describe('metadata', () => {
   const metadataOf = async (html: string) => page(html, { formats: ['metadata'] });
 
-  it('reads what a page declares', async () => {
+  it('metadata has what a page declares', async () => {
     const {
       page: result,
       title,
@@ -251,7 +251,7 @@ describe('metadata', () => {
     assert.deepEqual(warnings, ['json_ld_invalid']);
   });
 
-  it('is null for what a page does not declare', async () => {
+  it('metadata is null for what a page does not declare', async () => {
     assert.deepEqual(await metadataOf('<svg><title>drawing</title></svg><p>x'), {
       title: '',
       framesLeftOut: 0,
@@ -268,12 +268,12 @@ describe('metadata', () => {
     });
   });
 
-  it('finds the title anywhere', async () => {
+  it('metadata has the title wherever it stands', async () => {
     assert.equal((await page('<p>x</p><title>late</title>')).title, 'late');
     assert.equal((await page('<head><script>"<body>"</script><title>after</title></head><body>')).title, 'after');
   });
 
-  it('reads JSON-LD in comments and CDATA sections, and with what browsers forgive', async () => {
+  it('metadata has JSON-LD in comments and CDATA sections, and with errors that browsers forgive', async () => {
     const blocks = [
       '<!-- {"a":1} -->',
       '<!--\n{"a":1}\n//-->',
@@ -298,7 +298,7 @@ describe('metadata', () => {
     assert.deepEqual(warnings, ['json_ld_invalid']);
   });
 
-  it('has absolute addresses in what the page says to social networks', async () => {
+  it('metadata has absolute addresses for social networks', async () => {
     const metas =
       '<base href="/shop/"><meta property="og:image" content="i.png"><meta property="og:url" content="/a"><meta name="twitter:image:src" content="//cdn.example/t.png">' +
       '<meta property="og:video:secure_url" content="https://v.example/v"><meta property="og:image:alt" content="i.png"><meta property="og:title" content="/a">';
@@ -312,7 +312,7 @@ describe('metadata', () => {
     });
   });
 
-  it('skips JSON that is nested too deep', async () => {
+  it('metadata skips JSON that is nested too deep', async () => {
     const { page: result, warnings } = await metadataOf(
       `<script type="application/ld+json">${'['.repeat(5000)}${']'.repeat(5000)}</script>`,
     );
@@ -323,7 +323,7 @@ describe('metadata', () => {
 describe('tables', () => {
   const tables = async (html: string) => page(html, { formats: ['tables'] });
 
-  it('repeat a cell over all that it spans', async () => {
+  it('tables repeat a cell over all that it spans', async () => {
     const { tables: result } = await tables(
       '<table><caption>C</caption><thead><tr><th rowspan=2>N<th colspan=2>Y<tr><th>a<th>b<tbody><tr><td rowspan=0>x' +
         '<td colspan=2>1<tr><td>2<td>3<tfoot><tr><td>s</table>',
@@ -331,14 +331,14 @@ describe('tables', () => {
     assert.deepEqual(result, [{ caption: 'C', headers: ['N', 'Y a', 'Y b'], rows: [['x', '1', '1'], ['x', '2', '3'], ['s']] }]);
   });
 
-  it('use a first row of header cells as the headers', async () => {
+  it('tables use a first row of header cells as the headers', async () => {
     assert.deepEqual((await tables('<table><tr><th>a<th>b<tr><th>1<td>2</table>')).tables, [
       { caption: null, headers: ['a', 'b'], rows: [['1', '2']] },
     ]);
     assert.deepEqual((await tables('<table><tr><th>a<td>b</table>')).tables, [{ caption: null, headers: [], rows: [['a', 'b']] }]);
   });
 
-  it('are separate when nested', async () => {
+  it('nested tables are separate', async () => {
     const { tables: result } = await tables('<table><tr><td>o<table><tr><td>i</table><td>p</table><table><tr><td>l</table>');
     assert.deepEqual(
       result?.map(({ rows }) => rows),
@@ -346,7 +346,7 @@ describe('tables', () => {
     );
   });
 
-  it('are cut, with a warning', async () => {
+  it('tables are cut, with a warning', async () => {
     const many = await tables('<table><tr><td>x</table>'.repeat(201));
     assert.deepEqual([many.tables?.length, many.warnings], [200, ['tables_cut']]);
     const long = await tables(`<table>${'<tr><td>x'.repeat(10_001)}</table>`);
@@ -360,12 +360,12 @@ describe('tables', () => {
 describe('the selection', () => {
   const formats = ['html', 'markdown', 'text', 'links'] as const;
 
-  it('is the unchanged page by default', async () => {
+  it('the selection is the unchanged page by default', async () => {
     const html = '<!doctype html><p CLASS=a>x<script>1</script>';
     assert.equal((await page(html, { formats: ['html', 'text'] })).html, html);
   });
 
-  it('is the outermost matches, in the order of the page', async () => {
+  it('the selection of an include selector is the outermost matches, in the order of the page', async () => {
     const html = '<div id=a>1<p>2</p></div><i>3</i><p>4 <b>5</b></p>';
     const result = await page(html, { formats, includeSelectors: ['p', '#a', 'b'] });
     assert.equal(result.html, '<div id="a">1<p>2</p></div><p>4 <b>5</b></p>');
@@ -377,13 +377,13 @@ describe('the selection', () => {
     );
   });
 
-  it('omits what is excluded', async () => {
+  it('the selection omits what is excluded', async () => {
     const { html, text } = await page('<p>a <b class=x>b</b></p><nav>n</nav>', { formats, excludeSelectors: ['.x', 'nav'] });
     assert.equal(html, '<html><head></head><body><p>a </p></body></html>');
     assert.equal(text, 'a');
   });
 
-  it('is the main content', async () => {
+  it('the selection of the main content is the main content', async () => {
     const own = await page(`<!doctype html><title>x</title><style>p{}</style>${article}`, {
       formats,
       onlyMainContent: true,
@@ -395,12 +395,12 @@ describe('the selection', () => {
     assert.deepEqual(own.warnings, []);
   });
 
-  it('is the whole page, with a warning, where there is no main content', async () => {
+  it('the selection of the main content is the whole page, with a warning, where there is no main content', async () => {
     const { text, warnings } = await page('<title>t</title>', { formats, onlyMainContent: true });
     assert.deepEqual([text, warnings], ['', ['main_content_not_found']]);
   });
 
-  it('does not affect metadata and extraction', async () => {
+  it('the selection does not affect metadata and extraction', async () => {
     const { page: metadata, json } = await page('<title>t</title><h1>h</h1><p>x</p>', {
       formats: ['metadata', 'html'],
       includeSelectors: ['p'],
@@ -443,7 +443,7 @@ describe('any input', () => {
     'é',
   ];
 
-  it('returns a result', async () => {
+  it('a conversion of any input returns a result', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...fragmentPool), { maxLength: 40 }),
@@ -458,7 +458,7 @@ describe('any input', () => {
     );
   });
 
-  it('may be nested deeper than any stack', async () => {
+  it('the input of a conversion may be nested deeper than any stack', async () => {
     const { text, markdown, html } = await page(`<title>t</title>${'<i>a'.repeat(3000)}`, { formats, excludeSelectors: ['u'] });
     assert.equal(text?.length, 3000);
     assert.equal(markdown?.replace(/[^a]/g, '').length, 3000);

@@ -31,14 +31,14 @@ const undeclared: [string, Buffer, string][] = [
 const latin1 = (text: string): Buffer => Buffer.from(text, 'latin1');
 
 describe('the text of a body', () => {
-  it('uses the encoding of the byte order mark before any declaration', async () => {
+  it('a body is decoded with the encoding of the byte order mark before any declaration', async () => {
     const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('<p>é€', 'utf16le')]);
     assert.deepEqual(await decodeBody(utf16, 'text/html; charset=utf-8'), { text: '<p>é€', encoding: 'utf-16le' });
     assert.deepEqual(await decodeBody(Buffer.from(utf16).swap16(), html), { text: '<p>é€', encoding: 'utf-16be' });
     assert.deepEqual(await decodeBody(Buffer.from('\ufeffé'), 'text/html; charset=iso-8859-1'), { text: 'é', encoding: 'utf-8' });
   });
 
-  it('uses the encoding of the Content-Type before that of the page', async () => {
+  it('a body is decoded with the encoding of the Content-Type before that of the page', async () => {
     const body = Buffer.concat([Buffer.from('<meta charset=utf-8><p>'), Buffer.from([0xc1, 0xe0])]);
     assert.deepEqual(await decodeBody(body, 'text/html; Charset="windows-1251"'), {
       text: '<meta charset=utf-8><p>Ба',
@@ -46,21 +46,21 @@ describe('the text of a body', () => {
     });
   });
 
-  it('uses the encoding that the page declares', async () => {
+  it('a body is decoded with the encoding that the page declares', async () => {
     const body = Buffer.concat([Buffer.from('<meta charset="shift_jis"><p>'), Buffer.from([0x93, 0xfa, 0x96, 0x7b])]);
     assert.equal((await decodeBody(body, html)).text, '<meta charset="shift_jis"><p>日本');
     const xml = Buffer.concat([Buffer.from('<?xml version="1.0" encoding="koi8-r"?><a>'), Buffer.from([0xc2])]);
     assert.equal((await decodeBody(xml, 'application/xml')).text.at(-1), 'б');
   });
 
-  it('is UTF-8 without a declaration if valid, else windows-1252', async () => {
+  it('a body without a declaration is UTF-8 if valid, else windows-1252', async () => {
     assert.deepEqual(await decodeBody(Buffer.from('naïve'), html), { text: 'naïve', encoding: 'utf-8' });
     assert.deepEqual(await decodeBody(latin1('na\xefve \x80'), null), { text: 'naïve €', encoding: 'windows-1252' });
     assert.equal((await decodeBody(latin1('\xa9 2020, \xa35'), html)).text, '© 2020, £5');
     assert.deepEqual(await decodeBody(Buffer.alloc(0), null), { text: '', encoding: 'utf-8' });
   });
 
-  it('corrects a wrong declaration', async () => {
+  it('a body with a wrong declaration is decoded with the right encoding', async () => {
     assert.deepEqual(await decodeBody(latin1('caf\xe9 \xfcber'), 'text/html; charset=utf-8'), {
       text: 'café über',
       encoding: 'windows-1252',
@@ -68,12 +68,12 @@ describe('the text of a body', () => {
     assert.deepEqual(await decodeBody(Buffer.from('café €'), 'text/html; charset=iso-8859-1'), { text: 'café €', encoding: 'utf-8' });
   });
 
-  it('decodes UTF-8 with an invalid byte as UTF-8', async () => {
+  it('a body in UTF-8 with an invalid byte is decoded as UTF-8', async () => {
     const body = Buffer.concat([Buffer.from('größte '), Buffer.from([0xff]), Buffer.from(' Öfen')]);
     assert.deepEqual(await decodeBody(body, 'text/html; charset=utf-8'), { text: 'größte \ufffd Öfen', encoding: 'utf-8' });
   });
 
-  it('detects what is not declared, in short texts of many languages', async () => {
+  it('an undeclared encoding is detected in short texts of many languages', async () => {
     for (const [encoding, bytes, text] of undeclared) {
       const page = Buffer.concat([Buffer.from('<!doctype html><title>T</title><p>'), bytes]);
       for (const [body, type] of [
@@ -92,7 +92,7 @@ describe('the text of a body', () => {
     assert.deepEqual(JSON.parse((await decodeBody(json, 'application/json')).text), { a: russianText });
   });
 
-  it('detects text that begins after much ASCII, and after one stray byte', async () => {
+  it('an undeclared encoding is detected in text that begins after much ASCII, and after one stray byte', async () => {
     const script = Buffer.from(`<script>${'x = 1;\n'.repeat(100_000)}</script>`);
     for (const body of [
       [script, russian],
@@ -114,7 +114,7 @@ describe('the text of a body', () => {
     }
   });
 
-  it('uses a declaration anywhere in the head, and none after it', async () => {
+  it('the encoding of a body is read from a declaration anywhere in the head, and from none after it', async () => {
     const meta = '<meta http-equiv="Content-Type" content="text/html; charset=windows-1251">';
     const long = [`<!--${'x'.repeat(1500)}<p>-->`, `<script>${'"<body>";'.repeat(300)}</script>`, `<style>${'p{} '.repeat(3000)}</style>`];
     for (const before of long) {
@@ -130,7 +130,7 @@ describe('the text of a body', () => {
     }
   });
 
-  it('reads declarations of XML, and none in text that only contains markup', async () => {
+  it('the encoding of a body is read from declarations of XML, and not from text that only contains markup', async () => {
     const xhtml = Buffer.concat([Buffer.from('<?xml version="1.0" encoding="windows-1251"?><p>'), Buffer.from([0xc1, 0xe0])]);
     for (const type of ['application/xhtml+xml', 'text/xml', 'application/rss+xml', html])
       assert.equal((await decodeBody(xhtml, type)).encoding, 'windows-1251', type);
@@ -138,14 +138,14 @@ describe('the text of a body', () => {
     assert.equal((await decodeBody(source, 'text/plain')).text.at(-1), 'é');
   });
 
-  it('takes a document’s utf-16 for UTF-8 and its x-user-defined for windows-1252, and shows nothing of unsafe encodings', async () => {
+  it('a document declared as utf-16 is read as UTF-8 and x-user-defined as windows-1252, and nothing is shown of unsafe encodings', async () => {
     assert.equal((await decodeBody(Buffer.from('<meta charset=utf-16>é'), html)).text.at(-1), 'é');
     assert.equal((await decodeBody(latin1('<meta charset=x-user-defined>\xe9'), html)).text.at(-1), 'é');
     for (const label of ['iso-2022-kr', 'hz-gb-2312', 'iso-2022-cn'])
       assert.equal((await decodeBody(Buffer.from('<script>'), `text/html; charset=${label}`)).text, '\ufffd', label);
   });
 
-  it('never throws for an unknown or unsafe label', async () => {
+  it('decoding never throws for an unknown or unsafe label', async () => {
     for (const label of [
       'klingon',
       '',
@@ -162,7 +162,7 @@ describe('the text of a body', () => {
     assert.equal((await decodeBody(Buffer.from('é'), 'text/html; charset=klingon')).text, 'é');
   });
 
-  it('decodes every encoding of the standard that the runtime supports', async () => {
+  it('decoding supports every encoding of the standard that the runtime supports', async () => {
     for (const label of [
       'big5',
       'euc-jp',

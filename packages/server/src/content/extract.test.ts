@@ -39,7 +39,7 @@ async function read(type: NonNullable<ExtractField['type']>, text: string, langu
 }
 
 describe('extraction', () => {
-  it('reads text, markup, attributes and URLs of the first match', async () => {
+  it('extraction reads text, markup, attributes and URLs of the first match', async () => {
     const { json, warnings } = await extract({
       title: { selector: 'h1' },
       markup: { selector: 'h1', type: 'html' },
@@ -61,7 +61,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('returns null for a missing element, false for a missing boolean attribute', async () => {
+  it('extraction returns null for a missing element, false for a missing boolean attribute', async () => {
     const { json, warnings } = await extract({
       none: { selector: 'h6' },
       nothing: { selector: 'h6', list: true },
@@ -73,7 +73,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, []);
   });
 
-  it('returns null and a warning for a match that is not of the type, alone or in a list', async () => {
+  it('extraction returns null and a warning for a match that is not of the type, alone or in a list', async () => {
     const { json, warnings } = await extract({
       numbers: { selector: 'li', type: 'number', list: true },
       flag: { selector: 'h1', type: 'boolean' },
@@ -83,7 +83,7 @@ describe('extraction', () => {
     assert.deepEqual(warnings, ['extract_failed:numbers', 'extract_failed:flag']);
   });
 
-  it('reads powers of ten, and leaves out notes and units that are raised', async () => {
+  it('extraction reads powers of ten, and leaves out notes and units that are raised', async () => {
     const numbers: [string, number | null][] = [
       ['10⁶', 1e6],
       ['10⁻³ g', 1e-3],
@@ -105,7 +105,7 @@ describe('extraction', () => {
     for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
   });
 
-  it('reads numbers in the formats of any country', async () => {
+  it('extraction reads numbers in the formats of any country', async () => {
     const numbers: [string, number | null][] = [
       ['1.234,56 €', 1234.56],
       ['$1,234.56', 1234.56],
@@ -128,7 +128,7 @@ describe('extraction', () => {
     for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
   });
 
-  it('reads a separator before three digits as the language of the page writes it', async () => {
+  it('extraction reads a separator before three digits as the language of the page writes it', async () => {
     const numbers: [string, string, number | null][] = [
       ['en', '1,600', 1600],
       ['en-GB', '1.600', 1.6],
@@ -146,13 +146,13 @@ describe('extraction', () => {
     for (const [language, text, value] of numbers) assert.equal(await read('number', text, language), value, `${language} ${text}`);
   });
 
-  it('reads a number in the language of the closest element that declares one', async () => {
+  it('extraction reads a number in the language of the closest element that declares one', async () => {
     const source = '<html lang="en"><p>1.600</p><div lang="de"><div><p>1.600</p></div><p lang="en">1.600</p></div>';
     const { json } = await extract({ each: { selector: 'p', type: 'number', list: true } }, source);
     assert.deepEqual(json, { each: [1.6, 1600, 1.6] });
   });
 
-  it('reads an amount of money with thousands, wherever its currency stands', async () => {
+  it('extraction reads an amount of money with thousands, wherever its currency stands', async () => {
     const amounts: [string, string, number | null][] = [
       ['en', '1.299 €', 1299],
       ['de', '1.299 €', 1299],
@@ -175,7 +175,7 @@ describe('extraction', () => {
     for (const [language, text, value] of amounts) assert.equal(await read('number', text, language), value, `${language} ${text}`);
   });
 
-  it('reads numbers with blanks of any width and with the digits of any script', async () => {
+  it('extraction reads numbers with blanks of any width and with the digits of any script', async () => {
     const numbers: [string, number | null][] = [
       ['1\u00a0299,00', 1299],
       ['1\u202f222\u202f333,50', 1_222_333.5],
@@ -192,7 +192,7 @@ describe('extraction', () => {
     for (const [text, value] of numbers) assert.equal(await read('number', text), value, text);
   });
 
-  it('reads dates independently of the time zone, and no ambiguous ones', async () => {
+  it('extraction reads dates independently of the time zone, and no ambiguous ones', async () => {
     const dates: [string, string | null][] = [
       ['2024-03-05', '2024-03-05'],
       ['2024-03-05T10:00:00+0200', '2024-03-05T08:00:00.000Z'],
@@ -215,7 +215,7 @@ describe('extraction', () => {
 });
 
 describe('selectors', () => {
-  it('are reported when invalid', () => {
+  it('invalid selectors are reported', () => {
     assert.deepEqual(invalidSelectors(['h1', 'a[href^="x"] > b:not(.c, :nth-child(2n+1))', ':has(> img)', '*']), []);
     const invalid = ['', ' ', 'a[', 'p:nope', '<b>x</b>', 'a:not(', 'x'.repeat(3000), '##', ':not('.repeat(300), 'a,,b'];
     assert.deepEqual(invalidSelectors(['ok', ...invalid]), invalid);

@@ -5,7 +5,7 @@ import { kindOf } from './content.ts';
 const nothing = Buffer.alloc(0);
 
 describe('the kind of a body', () => {
-  it('is the declared one', () => {
+  it('the kind of a body is the declared one', () => {
     const kinds = {
       'text/html; charset=utf-8': 'html',
       'application/xhtml+xml': 'html',
@@ -23,7 +23,7 @@ describe('the kind of a body', () => {
     for (const [type, kind] of Object.entries(kinds)) assert.equal(kindOf(type, Buffer.from('<html>')), kind, type);
   });
 
-  it('is sniffed when the type is missing, generic or invalid', () => {
+  it('the kind of a body is sniffed when the type is missing, generic or invalid', () => {
     const kinds: [string | Buffer, string][] = [
       ['  \n<!DOCTYPE html><p>', 'html'],
       ['\ufeff<html>', 'html'],

@@ -24,7 +24,7 @@ describe('the main content of pages with ground truth', () => {
 
   // The halves have no template in common; rules were made on the tuned one only. The score is that of `npm run bench -- content`.
   for (const half of ['tuned', 'unseen'] as const) {
-    it(`scores at least 0.966 on the ${half} half`, (t) => {
+    it(`the main content of pages with ground truth scores at least 0.966 on the ${half} half`, (t) => {
       const own = results.filter(({ page }) => page.half === half);
       assert.ok(own.length >= 30, `${own.length} pages`);
       const { precision, recall, f1 } = meanScore(own.map(({ page, text }) => scorePage(text, page)));
@@ -33,14 +33,14 @@ describe('the main content of pages with ground truth', () => {
     });
   }
 
-  it('has the heading of every page', () => {
+  it('the main content has the heading of every page with ground truth', () => {
     assert.deepEqual(
       results.filter(({ page, text }) => !text.startsWith(page.heading)).map(({ page }) => page.name),
       [],
     );
   });
 
-  it('has no navigation on short pages', () => {
+  it('the main content of short pages with ground truth has no navigation', () => {
     for (const { page, text } of results.filter(({ page: { kind } }) => kind === 'short')) {
       assert.deepEqual(scorePage(text, page), { precision: 1, recall: 1 }, page.name);
     }
@@ -48,14 +48,14 @@ describe('the main content of pages with ground truth', () => {
 });
 
 describe('the main content', () => {
-  it('of a short page is all but its navigation, with its heading', () => {
+  it('the main content of a short page is all but its navigation, with its heading', () => {
     const { markdown, warnings } = mainOf(
       '<title>Opening hours</title><nav><a href="/">Home</a> <a href="/c">Contact</a></nav><main><h1>Opening hours</h1><p>Open daily.</p><p>Closed on Monday.</p></main>',
     );
     assert.deepEqual([markdown, warnings], ['# Opening hours\n\nOpen daily.\n\nClosed on Monday.', []]);
   });
 
-  it('keeps the heading of the first level, also when it is the title', () => {
+  it('the main content keeps the heading of the first level, also when it is the title', () => {
     const long = (head: string): string => mainOf(`<title>The harbour opens</title>${head}${paragraphs}</article>`).markdown ?? '';
     assert.match(long('<article><h1>The harbour opens</h1>'), /^# The harbour opens\n\nIt says/);
     assert.match(long('<header><h1>The harbour opens</h1></header><article>'), /^# The harbour opens\n\nIt says/);
@@ -64,7 +64,7 @@ describe('the main content', () => {
     assert.match(long('<article><h1>The harbour opens<a href="#top">¶</a></h1>'), /^# The harbour opens\n\nIt says/);
   });
 
-  it('keeps headings, notes, code and check boxes as they are', () => {
+  it('the main content keeps headings, notes, code and check boxes as they are', () => {
     const { markdown = '' } = mainOf(
       `<main><article><h1>A</h1>${paragraphs}<h1>B</h1><aside class="admonition note"><p>Mind the gap between the quay and the boat.</p></aside>` +
         `<pre><code>x = 1</code></pre><ul><li><input type="checkbox" checked> rope, coiled and dry</ul>${paragraphs}</article></main>`,
@@ -72,7 +72,7 @@ describe('the main content', () => {
     for (const part of [/^# A$/m, /^# B$/m, /Mind the gap/, /```\nx = 1\n```/, /^- \[x\] rope, coiled/m]) assert.match(markdown, part);
   });
 
-  it('omits what accompanies an article', () => {
+  it('the main content omits what accompanies an article', () => {
     const { text = '' } = mainOf(
       `<div id="wrap"><div class="header"><nav><a href="/">Home</a></nav></div><div class="post"><h1>A title of the page</h1><p class="byline">By Ann</p>${paragraphs}` +
         `<figure><img src="/i.jpg" alt="i"><figcaption>A caption of the picture</figcaption></figure>${paragraphs}` +
@@ -84,19 +84,19 @@ describe('the main content', () => {
     assert.doesNotMatch(text, /Home|By Ann|caption|Another story|more stor|Read on|More|rights/);
   });
 
-  it('keeps what is named like an accompaniment, but is most of the page', () => {
+  it('the main content keeps what is named like an accompaniment, but is most of the page', () => {
     const comments = Array.from({ length: 8 }, (_, at) => `<div class="comment"><p>Answer ${at}. ${sentence.repeat(2)}</p></div>`).join('');
     const { text = '' } = mainOf(`<nav><a href="/">Home</a></nav><main><h1>How do I tie this knot?</h1>${comments}</main>`);
     for (let at = 0; at < 8; at += 1) assert.match(text, new RegExp(`Answer ${at}\\.`));
     assert.doesNotMatch(text, /Home/);
   });
 
-  it('has absolute addresses, and the page is not changed', () => {
+  it('the main content has absolute addresses, and the page is not changed', () => {
     const { html = '' } = mainOf(`<article><h1>A</h1><p><a href="../x">x</a> <img src="i.png"></p>${paragraphs}</article>`);
     assert.match(html, /href="https:\/\/a.example\/x".*src="https:\/\/a.example\/dir\/i.png"/s);
   });
 
-  it('is found in any markup', () => {
+  it('the main content is found in any markup', () => {
     for (const html of [
       '<o:p>x</o:p><a<b>y',
       '<svg><title/>a</svg>b',

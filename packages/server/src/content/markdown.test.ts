@@ -24,7 +24,7 @@ function assertMarkdown(cases: readonly (readonly [html: string, markdown: strin
 }
 
 describe('text', () => {
-  it('gets no blank before links or inside words', () => {
+  it('text in Markdown gets no blank before links or inside words', () => {
     assertMarkdown([
       ['<p>(<a href="/x">here</a>), and “<a href="/x">there</a>”.', '([here](https://a.example/x)), and “[there](https://a.example/x)”.'],
       ['<p>un<b>believ</b>able<sup>2</sup>, H<sub>2</sub>O', 'un**believ**able<sup>2</sup>, H<sub>2</sub>O'],
@@ -33,7 +33,7 @@ describe('text', () => {
     ]);
   });
 
-  it('keeps the blanks that a page has, outside of the marks', () => {
+  it('text in Markdown keeps the blanks that a page has, outside of the marks', () => {
     assertMarkdown([
       ['<p>a <b> b </b> c<i> d</i>', 'a **b** c *d*'],
       ['<p>a<b> </b>b <i></i> c', 'a b c'],
@@ -42,7 +42,7 @@ describe('text', () => {
     ]);
   });
 
-  it('is escaped where it would be read as Markdown, and nowhere else', () => {
+  it('text in Markdown is escaped where it would be read as Markdown, and nowhere else', () => {
     assertMarkdown([
       ['<p>1 * 2 * 3, snake_case_name, a < b, A&B, [1], C#', '1 * 2 * 3, snake_case_name, a < b, A&B, [1], C#'],
       ['<p>*not* _this_ `or` this', '\\*not\\* \\_this\\_ \\`or\\` this'],
@@ -54,7 +54,7 @@ describe('text', () => {
 });
 
 describe('punctuation of the page', () => {
-  it('begins no block', () => {
+  it('punctuation of the page begins no block in Markdown', () => {
     assertMarkdown([
       ['<p>1) first<br>+ plus<br>- minus<br>* star<br>2. dot', '1\\) first  \n\\+ plus  \n\\- minus  \n\\* star  \n2. dot'],
       ['<p>===<p>a<br>===<p>b<br>-<p>- - -<p>_ _ _', '===\n\na  \n\\===\n\nb  \n\\-\n\n\\- - -\n\n\\_ _ _'],
@@ -65,7 +65,7 @@ describe('punctuation of the page', () => {
     ]);
   });
 
-  it('is escaped in pairs only', () => {
+  it('punctuation of the page is escaped in pairs only', () => {
     assertMarkdown([
       ['<p>* * ** aims*', '\\* * ** aims*'],
       ['<p>5*3 and ~20 and a_ and `', '5*3 and ~20 and a_ and `'],
@@ -78,7 +78,7 @@ describe('punctuation of the page', () => {
 });
 
 describe('what stands side by side', () => {
-  it('stays apart: code, brackets in a link, emphasis and lines of a cell', () => {
+  it('neighbours in the page stay apart in Markdown: code, brackets in a link, emphasis and lines of a cell', () => {
     assertMarkdown([
       ['<p><kbd>Ctrl</kbd><kbd>C</kbd> <span><code>a</code></span><code>b</code>', '`Ctrl`<wbr>`C` `a`<wbr>`b`'],
       ['<p><a href="/x">see [a](b)</a>', '[see \\[a\\](b)](https://a.example/x)'],
@@ -87,7 +87,7 @@ describe('what stands side by side', () => {
     ]);
   });
 
-  it('ends a paragraph before a list that does not begin with 1', () => {
+  it('a paragraph ends before a list that does not begin with 1', () => {
     assertMarkdown([
       ['<p>a</p><ol start=7><li><br></li><li>b</ol>', 'a\n\n8. b'],
       ['<ul><li>a<ol start=7><li><ul><li>b</ul></ol></ul>', '- a\n\n  7. - b'],
@@ -99,7 +99,7 @@ describe('what stands side by side', () => {
 });
 
 describe('emphasis', () => {
-  it('beside punctuation is read as emphasis', () => {
+  it('emphasis beside punctuation is read as emphasis', () => {
     assertMarkdown([
       ['<p><b>注意：</b>正文', '**注意**：正文'],
       ['<p>前文<strong>「台湾」</strong>主題', '前文<strong>「台湾」</strong>主題'],
@@ -108,7 +108,7 @@ describe('emphasis', () => {
     ]);
   });
 
-  it('that touches other emphasis, or ends a paragraph, stays what it is', () => {
+  it('emphasis that touches other emphasis, or ends a paragraph, stays what it is', () => {
     assertMarkdown([
       ['<p><i>a</i><i>b</i> <b>c</b><i>d</i>', '*ab* **c**<em>d</em>'],
       ['<p><b>a<br><br>b</b> c', '**a**\n\n**b** c'],
@@ -121,7 +121,7 @@ describe('formulas', () => {
   const mathml =
     '<math><mfrac><mn>1</mn><mi>x</mi></mfrac><mo>+</mo><msubsup><mi>a</mi><mi>i</mi><mn>2</mn></msubsup><msqrt><mi>n</mi></msqrt></math>';
 
-  it('are in the text once, as TeX', () => {
+  it('formulas are in Markdown once, as TeX', () => {
     assertMarkdown([
       [`<p>A ${mathml} b`, 'A $`\\frac{1}{x}+a_i^2\\sqrt{n}`$ b'],
       [
@@ -144,7 +144,7 @@ describe('formulas', () => {
     ]);
   });
 
-  it('that are displayed have a block of their own', () => {
+  it('displayed formulas have a block of their own', () => {
     assertMarkdown([
       ['<p>A <math display="block"><mi>x</mi></math> b', 'A\n\n```math\nx\n```\n\nb'],
       [
@@ -156,7 +156,7 @@ describe('formulas', () => {
 });
 
 describe('headings', () => {
-  it('are on one line, whatever they hold', () => {
+  it('headings are on one line, whatever they hold', () => {
     assertMarkdown([
       ['<h1>One<br>two</h1>', '# One two'],
       ['<h2><div>A</div><div>b <em>c</em></div></h2>', '## A b *c*'],
@@ -164,7 +164,7 @@ describe('headings', () => {
     ]);
   });
 
-  it('within a link link themselves', () => {
+  it('headings within a link become links themselves', () => {
     assertMarkdown([
       ['<a href="/n"><h3>News</h3><p>Summary</p></a>', '### [News](https://a.example/n)\n\nSummary'],
       ['<a href="/n"><div><img src="/i.png" alt="i"></div><p>S</p></a>', '[![i](https://a.example/i.png)](https://a.example/n)\n\nS'],
@@ -173,14 +173,14 @@ describe('headings', () => {
 });
 
 describe('code', () => {
-  it('has fences longer than what it holds', () => {
+  it('code in Markdown has fences longer than the backticks in it', () => {
     assertMarkdown([
       ['<pre><code>```\nx\n```</code></pre>', '````\n```\nx\n```\n````'],
       ['<p><code>a`b</code> and <code>`c</code>', '``a`b`` and `` `c ``'],
     ]);
   });
 
-  it('keeps its lines and its language', () => {
+  it('code in Markdown keeps its lines and its language', () => {
     assertMarkdown([
       ['<pre><code class="language-ts">a\n\n  b\n</code></pre>', '```ts\na\n\n  b\n```'],
       ['<div class="highlight-python"><div class="highlight"><pre>x</pre></div></div>', '```python\nx\n```'],
@@ -193,7 +193,7 @@ describe('code', () => {
 describe('code as the known highlighters show it', () => {
   const code = (language: string): string => `\`\`\`${language}\ngit fetch\n\ngit status\n\`\`\``;
 
-  it('has neither line numbers nor buttons', () => {
+  it('code of the known highlighters has neither line numbers nor buttons', () => {
     assertMarkdown([
       // Chroma, with numbers in the line and in a column.
       [
@@ -246,7 +246,7 @@ describe('code as the known highlighters show it', () => {
     ]);
   });
 
-  it('keeps numbers and buttons that are the content', () => {
+  it('code keeps numbers and buttons that are its content', () => {
     assertMarkdown([
       ['<pre><span class="line">1</span>\n<span class="line">2</span></pre>', '```\n1\n2\n```'],
       ['<pre>a</pre><p>b <button>Send</button></p>', '```\na\n```\n\nb Send'],
@@ -256,7 +256,7 @@ describe('code as the known highlighters show it', () => {
 });
 
 describe('lines of code', () => {
-  it('are those that are displayed', () => {
+  it('lines of code are those that are displayed', () => {
     assertMarkdown([
       ['<p>Run <code>cd app<br>npm test</code> now', 'Run `cd app`  \n`npm test` now'],
       [
@@ -271,7 +271,7 @@ describe('lines of code', () => {
 });
 
 describe('links and images', () => {
-  it('that show an icon have its name and their address', () => {
+  it('links and images that show an icon have its name and their address', () => {
     assertMarkdown([
       ['<a href="/g" aria-label="GitHub"><svg></svg></a>', '[GitHub](https://a.example/g)'],
       ['<a href="/g"><svg><title>GitHub</title></svg></a>', '[GitHub](https://a.example/g)'],
@@ -281,7 +281,7 @@ describe('links and images', () => {
     ]);
   });
 
-  it('have their real address', () => {
+  it('links and images have their real address', () => {
     assertMarkdown([
       ['<img src="data:image/gif;base64,R0l" data-src="/real.jpg" alt="a">', '![a](https://a.example/real.jpg)'],
       ['<img src="/img/placeholder.png" data-original="/real.jpg">', '![](https://a.example/real.jpg)'],
@@ -301,7 +301,7 @@ describe('links and images', () => {
 });
 
 describe('lists', () => {
-  it('nest, count and hold blocks', () => {
+  it('lists nest, count and hold blocks', () => {
     assertMarkdown([
       ['<ol start="3"><li>a<li><p>b</p><p>c</p></ol>', '3. a\n4. b\n\n   c'],
       ['<ul><li>a<ol><li>b<ul><li>c</ul></ol><li>d</ul>', '- a\n  1. b\n     - c\n- d'],
@@ -310,7 +310,7 @@ describe('lists', () => {
     ]);
   });
 
-  it('have the numbers of the page, also where they are not in turn', () => {
+  it('lists have the numbers of the page, also where they are not in turn', () => {
     assertMarkdown([
       ['<ol reversed><li>a<li>b<li>c</ol>', '3. a\n2) b\n1. c'],
       ['<ol><li>a<li value="7">b<li>c</ol>', '1. a\n7) b\n8) c'],
@@ -320,7 +320,7 @@ describe('lists', () => {
     ]);
   });
 
-  it('of tasks show what is done', () => {
+  it('lists of tasks show what is done', () => {
     assertMarkdown([
       ['<ul><li><input type="checkbox" checked disabled> done<li><label><input type=checkbox>open</label></ul>', '- [x] done\n- [ ] open'],
       ['<ul><li>text <input type=checkbox></ul>', '- text'],
@@ -329,7 +329,7 @@ describe('lists', () => {
 });
 
 describe('tables', () => {
-  it('hold lists, paragraphs and breaks in one line', () => {
+  it('tables in Markdown hold lists, paragraphs and breaks in one line', () => {
     assertMarkdown([
       [
         '<table><tr><th>a<th>b<tr><td><ul><li>x<li>y</ul><td>1<br>2<p>3|4</p></table>',
@@ -342,7 +342,7 @@ describe('tables', () => {
     ]);
   });
 
-  it('may be nested, and may only arrange the page', () => {
+  it('tables may be nested, and layout tables are recognized', () => {
     assertMarkdown([
       ['<table><tr><td>x<table><tr><th>a<th>b<tr><td>1<td>2</table></table>', 'x\n\n| a | b |\n| --- | --- |\n| 1 | 2 |'],
       [
@@ -356,7 +356,7 @@ describe('tables', () => {
 });
 
 describe('what inline styles display apart', () => {
-  it('is apart', () => {
+  it('what inline styles display apart is apart in Markdown', () => {
     assertMarkdown([
       [
         '<div style="display:flex"><span>Price</span><a href="/b">Buy</a><button>Later</button></div>',
@@ -376,7 +376,7 @@ describe('what inline styles display apart', () => {
 });
 
 describe('details', () => {
-  it('follow their summary', () => {
+  it('the content of details follows their summary', () => {
     assertMarkdown([['<details><summary>More</summary><p>a<ul><li>b</ul></details>', '**More**\n\na\n\n- b']]);
   });
 });
@@ -410,7 +410,7 @@ describe('any page', () => {
     '<summary>',
   ];
 
-  it('keeps all its words', () => {
+  it('the Markdown of any page keeps all its words', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...pieces), { maxLength: 40 }), (html) => {
         const words = html.filter((piece) => piece === 'w' || piece === '*x*').length;
@@ -420,7 +420,7 @@ describe('any page', () => {
     );
   });
 
-  it('takes no more than linear time and space', () => {
+  it('the conversion of any page to Markdown takes no more than linear time and space', () => {
     const deep = markdownOf(`${'<ul><li>'.repeat(250)}${'x<p>'.repeat(20_000)}`);
     assert.ok(deep.length < 2_000_000, `${deep.length}`);
     const emphasis = markdownOf(`${'<b><i><s><q>'.repeat(100)}${'x '.repeat(100_000)}`);

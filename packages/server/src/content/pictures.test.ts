@@ -15,7 +15,7 @@ function markdownOf(html: string, onlyMainContent = false): string {
 const at = (path: string): string => `https://www.site.example${path}`;
 
 describe('a picture that is loaded late', () => {
-  it('has the address that its loader will use, in any attribute of loaders', () => {
+  it('a picture that is loaded late has the address that its loader will use, in any attribute of loaders', () => {
     const attributes =
       'data-src data-original data-lazy-src data-lazyload data-actualsrc data-srv data-img-src data-echo data-hi-res-src data-orig-file';
     for (const name of attributes.split(' ')) assert.equal(markdownOf(`<img ${name}="/a?id=1" alt=a>`), `![a](${at('/a?id=1')})`, name);
@@ -23,19 +23,19 @@ describe('a picture that is loaded late', () => {
     assert.equal(markdownOf('<img data-fallback="/no.jpg" data-src-thumb="/small.jpg" alt=a>'), 'a');
   });
 
-  it('is no placeholder', () => {
+  it('a placeholder of a picture that is loaded late is not used', () => {
     for (const src of ['data:image/gif;base64,R0lGOD', '#', '', 'about:blank', '/img/blank.gif', '/lazy-placeholder.svg'])
       assert.equal(markdownOf(`<img src="${src}" data-src="/a.jpg" alt=a>`), `![a](${at('/a.jpg')})`, src);
     assert.equal(markdownOf('<img src="/real.jpg" data-src="/other.jpg" alt=a>'), `![a](${at('/real.jpg')})`);
   });
 
-  it('has the largest address of a set, its own or of the sources around it', () => {
+  it('a picture that is loaded late has the largest address of a set, its own or of the sources around it', () => {
     assert.equal(markdownOf('<img data-lazy-srcset="/s.jpg 1x, /l.jpg 2x" alt=a>'), `![a](${at('/l.jpg')})`);
     assert.equal(markdownOf('<picture><source data-srcset="/w.avif 900w, /n.avif 300w"><img alt=a></picture>'), `![a](${at('/w.avif')})`);
     assert.equal(markdownOf('<img src="data:," srcset="/a.jpg 320w, /b.jpg 640w" alt=a>'), `![a](${at('/b.jpg')})`);
   });
 
-  it('has the address that readers without scripts get', () => {
+  it('a picture that is loaded late has the address that readers without scripts get', () => {
     const twin = '<noscript><img src="/n.jpg" alt="n"></noscript>';
     assert.equal(markdownOf(`<div><img alt=n src="data:image/svg+xml,x">${twin}</div>`), `![n](${at('/n.jpg')})`);
     assert.equal(markdownOf(`<div>${twin}<img alt=n></div>`), `![n](${at('/n.jpg')})`);
@@ -46,7 +46,7 @@ describe('a picture that is loaded late', () => {
     assert.equal(markdownOf(`<body>text${twin}`), 'text');
   });
 
-  it('stays in the main content', () => {
+  it('a picture that is loaded late stays in the main content', () => {
     const text = `<p>${'The harbour office keeps a ledger, for every quay, and for every ship. '.repeat(20)}</p>`;
     const html = `<nav>Menu</nav><article><h1>Quays</h1>${text}<p><img alt=n><noscript><img src="/n.jpg" alt=n></noscript></p>${text}</article>`;
     assert.match(markdownOf(html, true), /!\[n\]\(https:\/\/www\.site\.example\/n\.jpg\)/);
@@ -54,7 +54,7 @@ describe('a picture that is loaded late', () => {
 });
 
 describe('what a page embeds', () => {
-  it('becomes a link, under its title or the name of its file', () => {
+  it('what a page embeds becomes a link, with its title or the name of its file', () => {
     const embeds: [string, string][] = [
       ['<iframe src="https://video.example/embed/abc" title="Intro film"></iframe>', '[Intro film](https://video.example/embed/abc)'],
       ['<iframe src="about:blank" data-src="https://video.example/e/1"></iframe>', '[1](https://video.example/e/1)'],
@@ -80,7 +80,7 @@ describe('what a page embeds', () => {
     );
   });
 
-  it('is left out where nobody sees it or nothing can be opened', () => {
+  it('what a page embeds is left out where nobody sees it or nothing can be opened', () => {
     const hidden = [
       '<iframe src="https://count.example/" width="0" height="0"></iframe>',
       '<iframe src="https://count.example/" style="display: none"></iframe>',
@@ -93,7 +93,7 @@ describe('what a page embeds', () => {
     for (const html of hidden) assert.equal(markdownOf(`<p>x</p>${html}`), 'x', html);
   });
 
-  it('stays in the main content', () => {
+  it('what a page embeds stays in the main content', () => {
     const text = `<p>${'The harbour office keeps a ledger, for every quay, and for every ship. '.repeat(20)}</p>`;
     const film = '<figure><div class="wrapper"><iframe src="https://video.example/embed/abc" title="Intro film"></iframe></div></figure>';
     const html = `<nav>Menu</nav><article><h1>Quays</h1>${text}${film}${text}</article>`;

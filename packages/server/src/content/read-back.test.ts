@@ -88,7 +88,7 @@ describe('Markdown read back', { timeout: 300_000 }, () => {
     assert.equal(wrong.length, 0, `${wrong.length} of ${of} pages are read otherwise (seed ${seed}):\n\n${examples.join('\n\n')}`);
   }
 
-  it('has the text of written pages of every kind', async () => {
+  it('Markdown read back has the text of written pages of every kind', async () => {
     const pages = await readBack(writtenPages.map(([html]) => html));
     const wrong = pages.flatMap((each, at) => {
       const shown = normalized(writtenPages[at]?.[1] ?? each.shown);
@@ -97,7 +97,7 @@ describe('Markdown read back', { timeout: 300_000 }, () => {
     assertNone(wrong, pages.length);
   });
 
-  it(`has the text of ${generatedCount} generated pages (seed ${seed})`, async () => {
+  it(`Markdown read back has the text of ${generatedCount} generated pages (seed ${seed})`, async () => {
     const pages = await readBack(generatedPages(seed, generatedCount));
     assertNone(
       pages.filter(({ shown, read }) => shown !== read),
@@ -105,7 +105,7 @@ describe('Markdown read back', { timeout: 300_000 }, () => {
     );
   });
 
-  it('would notice that escapes are missing', async () => {
+  it('reading Markdown back would notice that escapes are missing', async () => {
     const withoutEscapes = (markdown: string): string => markdown.replace(/\\(?=[!-/:-@[-`{-~])/g, '');
     const written = await readBack(
       writtenPages.map(([html]) => html),

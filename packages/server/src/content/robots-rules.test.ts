@@ -13,14 +13,14 @@ async function allows(lines: readonly string[], path: string): Promise<boolean> 
 const forAll = (...rules: string[]): string[] => ['User-agent: *', ...rules];
 
 describe('a pattern', () => {
-  it('matches the beginning of a path, with its query', async () => {
+  it('a robots.txt pattern matches the beginning of a path, with its query', async () => {
     const rules = forAll('Disallow: /fish', 'Disallow: /a?b=');
     for (const path of ['/fish', '/fish.html', '/fish/salmon', '/fishheads', '/fish?id=1', '/a?b=c'])
       assert.equal(await allows(rules, path), false, path);
     for (const path of ['/Fish', '/catfish', '/?fish', '/a', '/']) assert.equal(await allows(rules, path), true, path);
   });
 
-  it('has `*` for any characters and a final `$` for the end', async () => {
+  it('a robots.txt pattern has `*` for any characters and a final `$` for the end', async () => {
     const cases: [pattern: string, matching: string[], others: string[]][] = [
       ['/*.php', ['/index.php', '/folder/file.php?a=b', '/a.php/', '/.php'], ['/', '/windows.PHP']],
       ['/*.php$', ['/file.php', '/a/file.php', '/.php.php'], ['/file.php?a=b', '/file.php/', '/file.php5']],
@@ -41,7 +41,7 @@ describe('a pattern', () => {
     }
   });
 
-  it('is the same in every spelling of its characters', async () => {
+  it('a robots.txt pattern is the same in every spelling of its characters', async () => {
     const cases: [pattern: string, path: string][] = [
       ['/foo/bar?baz=http://foo.bar', '/foo/bar?baz=http://foo.bar'],
       ['/foo/bar/ツ', '/foo/bar/%E3%83%84'],
@@ -58,7 +58,7 @@ describe('a pattern', () => {
 });
 
 describe('the rules', () => {
-  it('are decided by the longest match, and of equal ones by the one that allows', async () => {
+  it('robots.txt rules are decided by the longest match, and of equal ones by the one that allows', async () => {
     assert.equal(await allows(forAll('Disallow: /shop', 'Allow: /shop/open'), '/shop/open/now'), true);
     assert.equal(await allows(forAll('Allow: /shop', 'Disallow: /shop/open'), '/shop/open/now'), false);
     assert.equal(await allows(forAll('Disallow: /page', 'Allow: /page'), '/page'), true);
@@ -67,30 +67,30 @@ describe('the rules', () => {
     assert.equal(await allows(forAll('Allow: /$', 'Disallow: /'), '/page'), false);
   });
 
-  it('never forbid robots.txt itself', async () => assert.equal(await allows(forAll('Disallow: /'), '/robots.txt'), true));
+  it('robots.txt rules never forbid robots.txt itself', async () => assert.equal(await allows(forAll('Disallow: /'), '/robots.txt'), true));
 
-  it('of several groups for one agent count together, whoever else these name', async () => {
+  it('robots.txt rules of several groups for one agent are combined, whatever other agents these name', async () => {
     const rules = ['User-agent: a', 'user-agent : BERTH/2.0 # us', 'disallow:/x', 'Sitemap: /map', 'Disallow: /y', '', 'User-agent: *'];
     const more = [...rules, 'Disallow: /z', 'User-agent: berth', 'Disallow: /w'];
     for (const [path, expected] of Object.entries({ '/x': false, '/y': false, '/w': false, '/z': true }))
       assert.equal(await allows(more, path), expected, path);
   });
 
-  it('of a group that is empty allow everything', async () => {
+  it('robots.txt rules of an empty group allow everything', async () => {
     assert.equal(await allows(['User-agent: Berth', 'Disallow:', '', ...forAll('Disallow: /')], '/x'), true);
     assert.equal(await allows([...forAll('Disallow: /'), 'User-agent: Berth'], '/x'), true);
   });
 
-  it('that belong to no group, and lines that are no rule, count for nothing', async () => {
+  it('robots.txt rules that belong to no group, and lines that are no rule, are ignored', async () => {
     assert.equal(await allows(['Disallow: /', 'User-agent: *', 'nonsense', ':', 'Disallow /', '<html>'], '/x'), true);
   });
 
-  it('are read with any line ends, and without a comment', async () => {
+  it('robots.txt rules are read with any line ends, and without a comment', async () => {
     for (const end of ['\n', '\r', '\r\n', '\n\n'])
       assert.equal(await allows([['User-agent: *', 'Disallow: /x # not /y', ''].join(end)], '/x'), false, JSON.stringify(end));
   });
 
-  it('hold no more memory than their patterns', async () => {
+  it('robots.txt rules hold no more memory than their patterns', async () => {
     const { bytes } = await parseRobots(
       [...forAll('Disallow: /x'), '#'.repeat(500_000), 'User-agent: other', ...Array<string>(10_000).fill('Disallow: /')].join('\n'),
       'Berth',
@@ -98,7 +98,7 @@ describe('the rules', () => {
     assert.ok(bytes < 1000, `${bytes}`);
   });
 
-  it('beyond their bounds are ignored', async () => {
+  it('robots.txt rules beyond their limits are ignored', async () => {
     const { rulesMax, wildcardRulesMax, patternCharsMax, pathCharsMax } = robotsLimits;
     const many = (count: number, rule: (i: number) => string): string[] => Array.from({ length: count }, (_, i) => rule(i));
     assert.equal(await allows(forAll(...many(rulesMax, (i) => `Allow: /${i}`), 'Disallow: /x'), '/x'), true);
@@ -113,7 +113,7 @@ describe('the rules', () => {
 
 describe('a hostile robots.txt', () => {
   // Also seen: 6 s for each page with the first, 17 minutes and 4.6 GB with the second.
-  it('is read, applied to a hostile path and forgotten', async () => {
+  it('a hostile robots.txt is read, applied to a hostile path and forgotten', async () => {
     for (const [name, text] of Object.entries(hostileRobots.texts)) {
       const rules = await parseRobots(text, 'Berth');
       assert.ok(rules.bytes < 3 * 1024 * 1024, name);
