@@ -110,7 +110,7 @@ describe('the snapshot of a page', () => {
     return inPage(snapshotScript, options);
   }
 
-  it('is the document as HTML, with its title', async () => {
+  it('the snapshot of a page is the document as HTML, with its title', async () => {
     const { html, title, truncated } = await snapshot('/plain', { visibleOnly: false });
     assert.equal(html, (pages['/plain']?.body ?? '').replace('<!doctype', '<!DOCTYPE'));
     assert.deepEqual({ title, truncated }, { title: 'Plain & simple', truncated: false });
@@ -123,7 +123,7 @@ describe('the snapshot of a page', () => {
     return Object.fromEntries([...html.matchAll(/ id="(\w+)"[^>]* data-berth-layout="([^"]+)"/g)].map(([, id, marks]) => [id, marks]));
   }
 
-  it('marks what the styles display otherwise than the tags say, and nothing else', async () => {
+  it('the snapshot of a page marks what the styles display otherwise than the tags say, and nothing else', async () => {
     const marks = await marksOf(
       `<style>.f{display:flex}.i{display:inline-flex}.b{display:block}.n{display:inline}</style>
        <div id=a class=f><span id=b>1</span><b id=c>2</b><div id=d>3</div></div>
@@ -134,7 +134,7 @@ describe('the snapshot of a page', () => {
     assert.deepEqual(marks, { b: 'block', c: 'block', g: 'gap', h: 'block', j: 'inline', n: 'gap', q: 'gap-before' });
   });
 
-  it('marks where white space is kept, and raised and lowered text', async () => {
+  it('the snapshot of a page marks where white space is kept, and raised and lowered text', async () => {
     const marks = await marksOf(
       `<div id=a style="white-space:pre-line"><p id=b>1</p><p id=c style="white-space:normal">2</p></div>
        <pre id=d>3</pre><pre id=e style="white-space:normal">4</pre><div id=f style="white-space:pre;font-family:monospace">5</div>
@@ -152,11 +152,11 @@ describe('the snapshot of a page', () => {
     });
   });
 
-  it('has no marks of the page itself', async () => {
+  it('the snapshot of a page has no marks of the page itself', async () => {
     assert.deepEqual(await marksOf('<p id=a data-berth-layout="sup">1</p><span id=b data-berth-layout="block">2</span>'), {});
   });
 
-  it('parses back to the same document', async () => {
+  it('the snapshot of a page parses back to the same document', async () => {
     await page.setContent(
       '<!doctype html><title>t</title><table><tr><td>x</table><pre>\n\na</pre><svg viewBox="0 0 1 1"><foreignObject><p>f</p>' +
         '</foreignObject></svg><math><mi>x</mi></math><template><p>t</p></template>',
@@ -173,29 +173,29 @@ describe('the snapshot of a page', () => {
     assert.match(html, /<template><p>t<\/p><\/template>/);
   });
 
-  it('omits what the styles hide, and keeps what is visible inside of it', async () => {
+  it('the snapshot of a page omits what the styles hide, and keeps what is visible inside of it', async () => {
     const { html } = await snapshot('/hidden');
     assert.doesNotMatch(html, /<p class="gone"|gone too|ghost<|attribute/);
     assert.match(html, /shown.*<b class="back">back<\/b>.*unspoken.*ld\+json">\{"a":1\}/s);
   });
 
-  it('keeps a page whose body is hidden until a script has run', async () => {
+  it('the snapshot of a page whose body is hidden until a script has run has its content', async () => {
     await page.setContent('<body style="display:none"><p>shown later</p></body>');
     assert.match((await inPage(snapshotScript)).html, /<p>shown later<\/p>/);
   });
 
-  it('keeps hidden elements with visibleOnly off', async () => {
+  it('the snapshot of a page keeps hidden elements with visibleOnly off', async () => {
     const { html } = await snapshot('/hidden', { visibleOnly: false });
     assert.match(html, /gone too.*ghost.*attribute/s);
   });
 
-  it('inlines open shadow roots and fills their slots', async () => {
+  it('the snapshot of a page inlines open shadow roots and fills their slots', async () => {
     const { html } = await snapshot('/shadow');
     assert.match(html, /<x-card id="card"><p>Hello <b slot="name">Name<\/b>, restfallback<\/p><x-in><u>deep<\/u><\/x-in><\/x-card>/);
     assert.match((await inPage(snapshotScript, { visibleOnly: false })).html, /<i slot="nowhere">lost<\/i><\/x-card>/);
   });
 
-  it('keeps typed and selected values, but no password', async () => {
+  it('the snapshot of a page keeps typed and selected values, but no password', async () => {
     const { html } = await snapshot('/form');
     assert.match(html, /<input id="t" value="new &quot;1&quot;">/);
     assert.match(html, /<input id="c" type="checkbox"><input id="d" type="checkbox" checked="">/);
@@ -204,7 +204,7 @@ describe('the snapshot of a page', () => {
     assert.match(html, /<input id="p" type="password" value="">/);
   });
 
-  it('resists DOM clobbering', async () => {
+  it('the snapshot of a page resists DOM clobbering', async () => {
     const { html, title } = await snapshot('/clobbered');
     assert.match(
       html,
@@ -213,14 +213,14 @@ describe('the snapshot of a page', () => {
     assert.equal(title, 'c');
   });
 
-  it('serializes SVG and XML documents', async () => {
+  it('the snapshot of a page serializes SVG and XML documents', async () => {
     const drawing = await snapshot('/svg');
     assert.match(drawing.html, /<linearGradient id="g"><\/linearGradient><text x="1">words<\/text><\/svg>$/);
     assert.equal(drawing.title, 'Drawing');
     assert.match((await snapshot('/xml', { visibleOnly: false })).html, /one.*&amp; two/s);
   });
 
-  it('accepts documents without a body, a head or any element', async () => {
+  it('the snapshot of a page accepts documents without a body, a head or any element', async () => {
     await page.goto(`${site}/plain`);
     await page.evaluate(() => document.body.remove());
     assert.match((await inPage(snapshotScript)).html, /<html lang="en"[^>]*><head>.*<\/head><\/html>$/s);
@@ -238,11 +238,11 @@ describe('the snapshot of a page', () => {
     assert.equal((await inPage(snapshotScript)).html, '<!DOCTYPE html><div></div>');
   });
 
-  it('leaves frames of the document unchanged', async () => {
+  it('the snapshot of a page leaves frames of the document unchanged', async () => {
     assert.match((await snapshot('/frames', { visibleOnly: false })).html, /<iframe src="\/plain"><\/iframe>/);
   });
 
-  it('has what frames of the same site show in their place, with absolute addresses', async () => {
+  it('the snapshot of a page has what frames of the same site show in their place, with absolute addresses', async () => {
     await page.goto(`${site}/plain`);
     await page.setContent(
       `<p>before</p><iframe srcdoc="<p style='display:none'>gone</p><p>one</p><iframe srcdoc='<p>inner</p>'></iframe>"></iframe><p>between</p>` +
@@ -254,12 +254,12 @@ describe('the snapshot of a page', () => {
     assert.equal(framesLeftOut, 0);
   });
 
-  it('has what a set of frames shows', async () => {
+  it('the snapshot of a page has what a set of frames shows', async () => {
     const { html } = await snapshot('/frameset');
     assert.match(html, /1 &lt; 2.*Linked/s);
   });
 
-  it('counts the visible frames that it does not have, and names them', async () => {
+  it('the snapshot of a page counts the visible frames that it does not have, and names them', async () => {
     await page.goto(`${site}/plain`);
     const other = site.replace('127.0.0.1', 'localhost');
     await page.setContent(
@@ -275,7 +275,7 @@ describe('the snapshot of a page', () => {
     assert.deepEqual([many.framesLeftOut, many.html.split('word</p></div>').length - 1], [10, 50]);
   });
 
-  it('has all documents of frames for a reader by selectors, and the frames as they are', async () => {
+  it('the snapshot of a page has all documents of frames for a reader by selectors, and the frames unchanged', async () => {
     await page.goto(`${site}/plain`);
     await page.setContent(
       `<p>before<iframe id=a srcdoc="<p>one</p>" hidden></iframe>after</p><iframe id=b src="${site.replace('127.0.0.1', 'localhost')}/plain"></iframe>`,
@@ -302,7 +302,7 @@ describe('the snapshot of a page', () => {
       .join(' ');
   }
 
-  it('omits what is transparent, without size or cut off', async () => {
+  it('the snapshot of a page omits what is transparent, without size or cut off', async () => {
     const words = 'transparent zero reader clipped path away collapsed shown auto raised';
     const shown = await shownOf(
       `<p style="opacity:0">transparent</p><div style="height:0;overflow:hidden"><p>zero</p></div>
@@ -316,7 +316,7 @@ describe('the snapshot of a page', () => {
     assert.equal(shown, 'shown auto raised');
   });
 
-  it('keeps what a visitor sees by scrolling or by opening it', async () => {
+  it('the snapshot of a page keeps what a visitor sees by scrolling or by opening it', async () => {
     const words = 'faded moved tall answer later menu';
     const shown = await shownOf(
       `<p style="opacity:0;transition:opacity 1s">faded</p><p style="opacity:0;transform:translateY(20px)">moved</p>
@@ -327,7 +327,7 @@ describe('the snapshot of a page', () => {
     assert.equal(shown, 'faded moved tall answer later');
   });
 
-  it('says that a page hides itself, and has what it would show', async () => {
+  it('the snapshot of a page that hides itself says so, and has what the page would show', async () => {
     for (const style of ['display:none', 'visibility:hidden', 'opacity:0'])
       for (const [open, close] of [
         [`<body style="${style}">`, ''],
@@ -344,7 +344,7 @@ describe('the snapshot of a page', () => {
     assert.equal((await inPage(snapshotScript)).isHidden, false);
   });
 
-  it('serializes deeper nesting than a parser allows', async () => {
+  it('the snapshot of a page serializes deeper nesting than a parser allows', async () => {
     await page.goto(`${site}/plain`);
     await page.evaluate(() => {
       let at: Element = document.body;
@@ -355,7 +355,7 @@ describe('the snapshot of a page', () => {
     assert.equal(html.split('<b>').length, 2001);
   });
 
-  it('stops at its limit with every element closed', async () => {
+  it('the snapshot of a page stops at its limit with every element closed', async () => {
     await page.goto(`${site}/article`);
     for (const maxBytes of [0, 40, 333, 1000, 2001]) {
       const { html, truncated } = await inPage(snapshotScript, { maxBytes });
@@ -371,14 +371,14 @@ describe('the snapshot of a page', () => {
     }
   });
 
-  it('changes nothing in the page', async () => {
+  it('the snapshot of a page changes nothing in the page', async () => {
     await page.goto(`${site}/article`);
     const before = await page.content();
     await inPage(snapshotScript);
     assert.equal(await page.content(), before);
   });
 
-  it('works under the strictest content security policy', async () => {
+  it('the snapshot of a page works under the strictest content security policy', async () => {
     assert.match((await snapshot('/strict')).html, /It says this at length/);
   });
 });

@@ -22,7 +22,7 @@ it('links that sign out, delete or change something are unsafe, however they are
     assert.equal(isUnsafeLink(`https://shop.test${path}`), true, path);
 });
 
-it('words that only begin or end so are safe', () => {
+it('links whose words only resemble those of unsafe links are safe', () => {
   for (const path of [
     '/',
     '/login',
