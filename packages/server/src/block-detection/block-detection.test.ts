@@ -36,22 +36,22 @@ const nothing = { blocked: false, block: null, warnings: [], selfClearing: false
 const noCaptcha = { present: false, vendor: null, visible: null };
 
 describe('confidence', () => {
-  it('is high for one strong signal, which is a block with any status', () => {
+  it('confidence is high for one strong signal, which is a block with any status', () => {
     for (const status of [200, 202, 403, 500, 503])
       assert.deepEqual(summaryOf(classifyPage({ ...challenge, status })), [true, 'challenge', 'cloudflare', 'high']);
   });
 
-  it('is medium for a weak signal with an error status, which is a block with a refusal', () => {
+  it('confidence is medium for a weak signal with a refusal, which is a block', () => {
     for (const status of [401, 403, 405, 503])
       assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status })), [true, 'challenge', 'cloudflare', 'medium']);
   });
 
-  it('is a warning and no block for a weak signal with another error status', () => {
+  it('a weak signal with an error status that is no refusal is a warning and no block', () => {
     for (const status of [400, 410, 500, 502])
       assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status })), [false, null, null, null, 'possible_block:challenge:cloudflare']);
   });
 
-  it('is a warning and no block for a weak signal on a small successful page', () => {
+  it('a weak signal on a small successful page is a warning and no block', () => {
     assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, html: '<p>Wait.</p>' })), [
       false,
       null,
@@ -61,11 +61,11 @@ describe('confidence', () => {
     ]);
   });
 
-  it('is a warning and no block for the shape alone, also with a refusal', () => {
+  it('the shape of a block page without a signal is a warning and no block, also with a refusal', () => {
     assert.deepEqual(summaryOf(classifyPage(bare403)), [false, null, null, null, 'possible_block:access_denied:generic']);
   });
 
-  it('ignores a weak signal on a page with content', () => {
+  it('a weak signal on a page with content is ignored', () => {
     assert.deepEqual(classifyPage({ ...weakTitle, html: longText }), { ...nothing, captcha: noCaptcha });
     assert.deepEqual(classifyPage({ ...weakTitle, html: `<!--${'x'.repeat(6000)}--><p>Short.</p>` }), { ...nothing, captcha: noCaptcha });
   });
@@ -75,51 +75,51 @@ describe('an empty shell', () => {
   const script = '<script src="/app.js"></script>';
   const article = `<title>Boats</title>${script}<article>${longText}</article>`;
 
-  it('is a warning for a page of scripts', () => {
+  it('an empty page of scripts is a warning', () => {
     const shell = { html: `<title>Boats</title><div id="root"></div>${script}` };
     assert.deepEqual(classifyPage(shell).warnings, ['possible_block:empty_shell:generic']);
     assert.deepEqual(classifyPage({ ...shell, visibleTextLength: 0 }).warnings, ['possible_block:empty_shell:generic']);
   });
 
-  it('is no article that fades in when a script has run', () => {
+  it('an article that fades in when a script has run is not an empty shell', () => {
     assert.deepEqual(classifyPage({ html: article, visibleTextLength: 0 }), { ...nothing, captcha: noCaptcha });
     assert.deepEqual(classifyPage({ html: article.replace(longText, longText.repeat(20)), visibleTextLength: 12 }).warnings, []);
   });
 
-  it('is no page whose text comes after what was read', () => {
+  it('a page whose text comes after the part that was read is not an empty shell', () => {
     const html = `<title>Boats</title><script>${'let boats = 1;'.repeat(20_000)}</script><article>${longText}</article>`;
     assert.deepEqual(classifyPage({ html }), { ...nothing, captcha: noCaptcha });
   });
 });
 
 describe('a successful page with more than 500 visible characters', () => {
-  it('is never blocked, and a strong signal becomes a warning', () => {
+  it('a successful page with more than 500 visible characters is never blocked, and a strong signal becomes a warning', () => {
     for (const strictness of ['default', 'strict'] as const) {
       const classification = classifyPage({ html: `<div id="px-captcha"></div>${longText}` }, strictness);
       assert.deepEqual(summaryOf(classification), [false, null, null, null, 'possible_block:captcha:human']);
     }
   });
 
-  it('is measured by the browser when there is one', () => {
+  it('the visible characters of a page are counted by the browser when there is one', () => {
     const html = '<div id="px-captcha"></div>';
     assert.equal(classifyPage({ html, visibleTextLength: 501 }).blocked, false);
     assert.equal(classifyPage({ html, visibleTextLength: 500 }).blocked, true);
     assert.equal(classifyPage({ html: html + longText, visibleTextLength: 20 }).blocked, true);
   });
 
-  it('is blocked with an error status', () =>
+  it('a page with more than 500 visible characters and an error status is blocked by a strong signal', () =>
     assert.equal(classifyPage({ status: 403, html: `<div id="px-captcha"></div>${longText}` }).blocked, true));
 });
 
 describe('statuses', () => {
-  it('404 is never a block, in any strictness', () => {
+  it('status 404 is never a block, in any strictness', () => {
     for (const strictness of ['default', 'strict'] as const) {
       assert.deepEqual(summaryOf(classifyPage({ ...weakTitle, status: 404, html: 'x'.repeat(42) }, strictness)), [false, null, null, null]);
       assert.equal(classifyPage({ ...challenge, status: 404 }, strictness).blocked, false);
     }
   });
 
-  it('429 is rate limiting whatever the page says, and the vendor is the detected one', () => {
+  it('status 429 is rate limiting whatever the page says, and the vendor is the detected one', () => {
     assert.deepEqual(summaryOf(classifyPage({ status: 429 })), [true, 'rate_limited', 'generic', 'high']);
     assert.deepEqual(summaryOf(classifyPage({ ...challenge, status: 429 })), [true, 'rate_limited', 'cloudflare', 'high']);
     assert.deepEqual(summaryOf(classifyPage({ status: 429, contentType: 'application/json', html: '{}' })), [
@@ -130,16 +130,16 @@ describe('statuses', () => {
     ]);
   });
 
-  it('451 is a geographic block', () =>
+  it('status 451 is a geographic block', () =>
     assert.deepEqual(summaryOf(classifyPage({ status: 451 })), [true, 'geo_blocked', 'generic', 'high']));
 
-  it('407 and a failed egress are no block, and no warning', () => {
+  it('status 407 and a failed egress are no block, and no warning', () => {
     assert.deepEqual(summaryOf(classifyPage({ ...challenge, status: 407 }, 'strict')), [false, null, null, null]);
     for (const netError of ['net::ERR_TUNNEL_CONNECTION_FAILED', 'net::ERR_PROXY_CONNECTION_FAILED'])
       assert.deepEqual(summaryOf(classifyPage({ ...bare403, netError }, 'strict')), [false, null, null, null]);
   });
 
-  it('an error page of the browser is not the site’s', () => {
+  it('an error page of the browser is not classified as the site’s', () => {
     const info = {
       status: 403,
       netError: 'net::ERR_HTTP_RESPONSE_CODE_FAILURE',
@@ -157,14 +157,14 @@ describe('statuses', () => {
 });
 
 describe('strictness', () => {
-  it('strict blocks on a weak signal or a shape with any error status', () => {
+  it('strictness strict blocks on a weak signal or a shape with any error status', () => {
     assert.equal(classifyPage({ ...weakTitle, status: 500 }, 'strict').blocked, true);
     assert.equal(classifyPage(bare403, 'strict').blocked, true);
     assert.deepEqual(classifyPage(bare403, 'strict').warnings, []);
     assert.equal(classifyPage({ ...weakTitle, html: '<p>Wait.</p>' }, 'strict').blocked, false);
   });
 
-  it('off reports captchas and no blocks', () => {
+  it('strictness off reports captchas and no blocks', () => {
     assert.deepEqual(classifyPage({ ...challenge, status: 403, html: '<div class="g-recaptcha"></div>' }, 'off'), {
       ...nothing,
       captcha: { present: true, vendor: 'recaptcha', visible: null },
@@ -173,24 +173,24 @@ describe('strictness', () => {
 });
 
 describe('captchas', () => {
-  it('on a successful page are reported apart from the block', () => {
+  it('captchas on a successful page are reported apart from the block', () => {
     const html = '<form><input type="password"><div class="g-recaptcha"></div></form>';
     assert.deepEqual(classifyPage({ html }), { ...nothing, captcha: { present: true, vendor: 'recaptcha', visible: null } });
   });
 
-  it('on display on a nearly empty successful page are a warning', () => {
+  it('a captcha on display on a nearly empty successful page is a warning', () => {
     const dom = toDomProbe({ visibleCaptcha: 'hcaptcha', presentCaptcha: 'hcaptcha' });
     const classification = classifyPage({ html: '<p>One moment</p>', visibleTextLength: 10, dom });
     assert.deepEqual(summaryOf(classification), [false, null, null, null, 'possible_block:captcha:hcaptcha']);
     assert.deepEqual(classification.captcha, { present: true, vendor: 'hcaptcha', visible: true });
   });
 
-  it('on display on a refusal are a block', () => {
+  it('a captcha on display on a refusal is a block', () => {
     const dom = toDomProbe({ visibleCaptcha: 'recaptcha', presentCaptcha: 'recaptcha' });
     assert.deepEqual(summaryOf(classifyPage({ status: 403, html: longText, dom })), [true, 'captcha', 'recaptcha', 'high']);
   });
 
-  it('are detected by the browser when there is one', () => {
+  it('captchas are detected by the browser when there is one', () => {
     assert.deepEqual(classifyPage({ html: '<div class="g-recaptcha"></div>', dom: toDomProbe({}) }).captcha, {
       present: false,
       vendor: null,
@@ -198,7 +198,7 @@ describe('captchas', () => {
     });
   });
 
-  it('are present whenever a captcha is the block', () => {
+  it('a block by a captcha reports the captcha as present', () => {
     assert.deepEqual(classifyPage({ status: 405, headers: { 'x-amzn-waf-action': 'captcha' } }).captcha, {
       present: true,
       vendor: 'aws_waf',
@@ -209,35 +209,36 @@ describe('captchas', () => {
 
 describe('a response that is no page', () => {
   const html = '<div id="px-captcha"></div><script>window._cf_chl_opt = {}</script>';
-  it('is classified by its headers alone', () => {
+  it('a response that is no page is classified by its headers alone', () => {
     for (const contentType of ['application/json', 'image/png', 'application/pdf', 'text/csv', 'application/octet-stream']) {
       assert.deepEqual(summaryOf(classifyPage({ contentType, html, status: 403, cookieNames: ['datadome'] })), [false, null, null, null]);
       assert.equal(classifyPage({ contentType, html, status: 403, ...challenge }).blocked, true);
     }
   });
 
-  it('may be an HTML attachment', () => {
+  it('an HTML attachment is classified by its headers alone', () => {
     assert.equal(classifyPage({ html, headers: { 'content-disposition': 'Attachment; filename=a.html' } }).blocked, false);
   });
 
-  it('is not one without a content type', () => assert.equal(classifyPage({ html, contentType: null }).blocked, true));
+  it('a response without a content type is classified as a page', () =>
+    assert.equal(classifyPage({ html, contentType: null }).blocked, true));
 });
 
 describe('challenges', () => {
-  it('that a browser passes by waiting are marked, captchas and denials are not', () => {
+  it('challenges that a browser passes by waiting are marked, captchas and denials are not', () => {
     assert.equal(classifyPage(challenge).selfClearing, true);
     assert.equal(classifyPage({ status: 202, headers: { 'x-amzn-waf-action': 'challenge' } }).selfClearing, true);
     assert.equal(classifyPage({ status: 405, headers: { 'x-amzn-waf-action': 'captcha' } }).selfClearing, false);
     assert.equal(classifyPage({ status: 403, headers: { server: 'AkamaiGHost' } }).selfClearing, false);
   });
 
-  it('are detected in the page when the markup does not show them', () => {
+  it('challenges are detected in the page when the markup does not show them', () => {
     const dom = toDomProbe({ selectors: ['cloudflare.challenge_stage'] });
     assert.deepEqual(summaryOf(classifyPage({ status: 403, dom })), [true, 'challenge', 'cloudflare', 'high']);
     assert.deepEqual(summaryOf(classifyPage({ status: 200, html: '<p>A form.</p>', dom })), [false, null, null, null]);
   });
 
-  it('are detected by the final address', () => {
+  it('challenges are detected by the final address', () => {
     assert.deepEqual(summaryOf(classifyPage({ url: 'https://www.google.com/sorry/index?continue=x&q=secret' })), [
       true,
       'captcha',
@@ -259,13 +260,13 @@ describe('challenges', () => {
 describe('evidence', () => {
   const all = (classification: Classification): string => JSON.stringify(classification);
 
-  it('is of the contract’s shape', () => {
+  it('the evidence of a block has the contract’s shape', () => {
     const { block } = classifyPage({ headers: { ...challenge.headers, 'retry-after': '7' }, status: 403 });
     assert.deepEqual(Block.parse(block), block);
     assert.deepEqual([block?.signatures_version, block?.challenge_waited_ms, block?.retry_after_seconds], [signaturesVersion, 0, 7]);
   });
 
-  it('holds no queries, no values of headers that may be tokens, and no user names', () => {
+  it('the evidence of a block holds no queries, no values of headers that may be tokens, and no user names', () => {
     const classification = classifyPage({
       status: 403,
       headers: { 'x-kpsdk-ct': 'SECRET0001', 'x-iinfo': 'SECRET0002', 'x-dd-b': 'SECRET0003', 'set-cookie': 'datadome=SECRET0004' },
@@ -280,7 +281,7 @@ describe('evidence', () => {
     assert.doesNotMatch(all(classification), /SECRET/);
   });
 
-  it('is cut to 80 characters and one line', () => {
+  it('the evidence of a block is cut to 80 characters and one line', () => {
     const { block } = classifyPage({ html: `<form action="/\n${'a b '.repeat(200)}?__cf_chl_f_tk=1"></form>` });
     for (const { value_redacted: value } of block?.evidence ?? assert.fail('no block')) {
       assert.ok(value.length <= 80, value);
@@ -289,7 +290,7 @@ describe('evidence', () => {
     }
   });
 
-  it('puts what names the block first', () => {
+  it('the evidence of a block begins with what names the block', () => {
     const { block } = classifyPage({ ...challenge, ...weakTitle, status: 403 });
     assert.deepEqual(
       block?.evidence.map(({ kind, id }) => [kind, id]),
@@ -303,7 +304,7 @@ describe('evidence', () => {
 });
 
 describe('any input', () => {
-  it('is classified without an error, the same twice, and blocked only with a reason', () => {
+  it('any input is classified without an error, the same twice, and blocked only with a reason', () => {
     const marks = fc.constantFrom(
       '<',
       '>',

@@ -81,7 +81,7 @@ describe('the classification of a page in a browser', () => {
     'short page whose description names a captcha frame',
   ];
   for (const name of pages) {
-    it(`matches the corpus on ${name}`, async () => {
+    it(`the classification of a page in a browser matches the corpus on ${name}`, async () => {
       const { expected } = exchanges.find((exchange) => exchange.name === name) ?? assert.fail('no such exchange');
       const { blocked, block, captcha } = classify(await visit(served.urlOf(name)));
       assert.deepEqual(
@@ -93,7 +93,7 @@ describe('the classification of a page in a browser', () => {
 });
 
 describe('the probe script', () => {
-  it('distinguishes a challenge on display from a hidden one', async () => {
+  it('the block probe distinguishes a challenge on display from a hidden one', async () => {
     const frame = (style: string): string =>
       `<iframe src="https://www.google.com/recaptcha/api2/bframe?k=x" style="width:400px;height:500px;${style}"></iframe>`;
     assert.equal((await show(frame(''))).visibleCaptcha, 'recaptcha');
@@ -104,7 +104,7 @@ describe('the probe script', () => {
     assert.equal((await show(`<div style="visibility:hidden">${frame('')}</div>`)).visibleCaptcha, null);
   });
 
-  it('counts what a visitor sees, and nothing else', async () => {
+  it('the block probe counts what a visitor sees, and nothing else', async () => {
     const { visibleTextLength, title } = await show(
       `<title>A title</title><style>p { color: red }</style><p>Twelve chars</p><p style="display:none">hidden</p>` +
         `<script>var hidden;</script><template>hidden</template><noscript>hidden</noscript>`,
@@ -112,12 +112,12 @@ describe('the probe script', () => {
     assert.deepEqual({ visibleTextLength, title }, { visibleTextLength: 13, title: 'A title' });
   });
 
-  it('does bounded work on a page without end', async () => {
+  it('the block probe does bounded work on a page without end', async () => {
     const { visibleTextLength } = await show(`<p>${'word '.repeat(400_000)}</p>${'<i>x</i>'.repeat(20_000)}`);
     assert.equal(visibleTextLength, 5000);
   });
 
-  it('resists DOM clobbering', async () => {
+  it('the block probe resists DOM clobbering', async () => {
     const { visibleTextLength, selectors, visibleCaptcha } = await show(
       `<img name="querySelectorAll"><img name="title"><img name="createTreeWalker"><img name="documentElement"><img name="body">
        <form id="px-captcha" style="width:300px;height:100px"><input name="getBoundingClientRect"><input name="checkVisibility">` +
@@ -131,7 +131,7 @@ describe('the probe script', () => {
     );
   });
 
-  it('answers on a page that is no HTML, and on an empty one', async (t) => {
+  it('the block probe answers on a page that is no HTML, and on an empty one', async (t) => {
     const server = createServer(
       (request, response) =>
         void response
@@ -150,7 +150,7 @@ describe('the probe script', () => {
     assert.deepEqual(await probe(), { selectors: [], visibleCaptcha: null, presentCaptcha: null, visibleTextLength: 0, title: '' });
   });
 
-  it('changes nothing in the page', async () => {
+  it('the block probe changes nothing in the page', async () => {
     await show('<p>Before</p><div class="g-recaptcha"></div>');
     const before = await page.content();
     await probe();

@@ -27,12 +27,12 @@ const page = (html: string, status: number): PageInfo =>
   toPageInfo({ status, headers: { 'content-type': 'text/html' }, body: html, path: '/' });
 
 describe('rules', () => {
-  it('have unique ids with the name of the vendor', () => {
+  it('block rules have unique ids with the name of the vendor', () => {
     assert.equal(new Set(rules.map(({ id }) => id)).size, rules.length);
     for (const { id, vendor } of rules) assert.ok(id.startsWith(`${vendor}.`), id);
   });
 
-  it('are each covered by the corpus, except those that need a browser or a certain host', () => {
+  it('each block rule is covered by the corpus, except those that need a browser or a certain host', () => {
     const matchedIds = new Set(exchanges.flatMap((exchange) => classify(toPageInfo(exchange)).block?.evidence.map(({ id }) => id) ?? []));
     const shown = rules.filter(
       ({ source }) => source.kind !== 'selector' && source.kind !== 'url' && !(source.kind === 'captcha' && source.displayed),
@@ -43,14 +43,14 @@ describe('rules', () => {
     );
   });
 
-  it('have no pattern with state between two pages', () => {
+  it('block rules have no pattern with state between two pages', () => {
     const patterns = rules.flatMap(({ source }) => ('value' in source && source.value ? [source.value] : []));
     for (const pattern of patterns) assert.ok(!pattern.global && !pattern.sticky, pattern.source);
   });
 });
 
 describe('a page of the corpus', () => {
-  it('is classified the same with 200 KiB of markup before its end, when it is refused', () => {
+  it('a refused page of the corpus is classified the same with 200 KiB of markup before its end', () => {
     const rows = '<div class="row"><img src="/a.png" alt="a"></div>\n'.repeat(4000);
     for (const exchange of exchanges.filter(({ expected, status }) => expected.blocked && status !== 200)) {
       const before = classify(toPageInfo(exchange));
@@ -106,16 +106,16 @@ describe('hostile pages', () => {
     assert.ok(yardsticks < yardsticksMax, `${yardsticks} yardsticks: ${html.slice(0, 80)}`);
   };
 
-  it('of broken markup are read in linear time', async () => {
+  it('hostile pages of broken markup are read in linear time', async () => {
     for (const unit of units) await assertInTime(fill(unit), 403);
     for (const unit of units) await assertInTime(fill(unit, '<p>x'), 200);
   });
 
-  it('of half a mark over and over are read in linear time', async () => {
+  it('hostile pages that repeat half a mark are read in linear time', async () => {
     for (const word of words) await assertInTime(fill(word, '<p>'), 403);
   });
 
-  it('of marks in tags and scripts are read in linear time', async () => {
+  it('hostile pages of marks in tags and scripts are read in linear time', async () => {
     await assertInTime(fill(needles.map((needle) => `<div id="${needle}" class="${needle}" src="${needle}">`).join('')), 403);
     await assertInTime(fill(needles.map((needle) => `<script>${needle} =</script>`).join('')), 403);
     for (const needle of needles) {
@@ -126,7 +126,7 @@ describe('hostile pages', () => {
     }
   });
 
-  it('are cut at 256 KiB', () => {
+  it('pages are cut at 256 KiB before they are classified', () => {
     const mark = '<div id="px-captcha"></div>';
     assert.equal(classify(page(fill(' ', '<p>', mark), 403)).block?.vendor, 'human');
     assert.equal(classify(page(fill(' ', '<p>') + mark, 403)).block, null);
