@@ -8,7 +8,7 @@ import { auth, serve } from './server.fixture.ts';
 
 const Position = z.tuple([z.string(), z.number()]);
 
-test('comes back as the place it was made of', () => {
+test('a cursor decodes to the position that it was encoded from', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), fc.integer(), (text, number) => {
       assert.deepEqual(decodeCursor(encodeCursor([text, number]), Position), [text, number]);
@@ -16,7 +16,7 @@ test('comes back as the place it was made of', () => {
   );
 });
 
-test('is a fault of the query when it is none of ours', () => {
+test('an invalid cursor is reported as an issue of the query', () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -36,7 +36,7 @@ test('is a fault of the query when it is none of ours', () => {
   );
 });
 
-test('leads through a list without a gap and keeps the other filters', async (t) => {
+test('a cursor leads through a list without a gap and keeps the other filters', async (t) => {
   const list = endpoint({
     id: 'list',
     method: 'GET',

@@ -11,7 +11,7 @@ const signalsOf = ({ headers, body }: HttpResponse) => ({
 
 describe('the signals of an error by which clients retry', () => {
   for (const code of Object.keys(errors) as ErrorCode[])
-    it(`agree for ${code}`, () => {
+    it(`the retry signals of the error ${code} agree`, () => {
       const { status, retryable } = errors[code];
       const plain = signalsOf(toErrorResponse(new ServiceError(code, 'No.'), 'req_1'));
       const isWaiting = retryable && (status === 429 || status === 503);
@@ -27,7 +27,7 @@ describe('the signals of an error by which clients retry', () => {
       }
     });
 
-  it('say no for a request that breaks its schema, and yes for an unexpected error', () => {
+  it('the retry signals say no for a request that breaks its schema, and yes for an unexpected error', () => {
     assert.deepEqual(toErrorResponse(new ValidationError([]), 'req_1').headers, { 'x-should-retry': 'false' });
     assert.equal(signalsOf(toErrorResponse(new Error('secret'), 'req_1')).shouldRetry, 'true');
   });

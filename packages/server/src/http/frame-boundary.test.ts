@@ -17,7 +17,7 @@ const frame = (data: Buffer, { opcode = 2, mask = false } = {}): Buffer =>
   );
 
 describe('the boundary of frames', () => {
-  it('is found in any parts of the stream', () => {
+  it('a frame boundary is found in any parts of the stream', () => {
     const payload = fc.record({ size: fc.constantFrom(0, 1, 125, 126, 300, 65_535, 65_536, 70_000), mask: fc.boolean() });
     fc.assert(
       fc.property(fc.array(payload, { minLength: 1, maxLength: 4 }), fc.array(fc.nat(200_000), { maxLength: 5 }), (payloads, cuts) => {
@@ -39,7 +39,7 @@ describe('the boundary of frames', () => {
     );
   });
 
-  it('says that a close frame has passed, which is written as the library does', () => {
+  it('a frame boundary says that a close frame has passed, which is written as the library does', () => {
     const boundary = new FrameBoundary();
     const written = closeFrame(1012, 'service_restart');
     assert.deepEqual(written, frame(Buffer.concat([Buffer.from([0x03, 0xf4]), Buffer.from('service_restart')]), { opcode: 8 }));

@@ -93,7 +93,7 @@ const post = (origin: string, key: string, how: string, path = '/make'): Promise
     ...(how === '' ? {} : { body: JSON.stringify({ how }) }),
   });
 
-test('answers a repetition without doing it again, and keeps no secret', async (t) => {
+test('a repeated idempotency key returns the stored response without doing the work again, and stores no secret', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   const first = await post(origin, 'k1', 'well');
@@ -109,7 +109,7 @@ test('answers a repetition without doing it again, and keeps no secret', async (
   assert.doesNotMatch(JSON.stringify(rows), /raw-secret/);
 });
 
-test('repeats a long response as it was, and says of one that is too long to be stored that it was done', async (t) => {
+test('a repeated idempotency key returns a long response as it was, and says of one too long to be stored that it was done', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   const first = await (await post(origin, 'long', 'long', '/long')).text();
@@ -122,7 +122,7 @@ test('repeats a long response as it was, and says of one that is too long to be 
   assert.equal(done(), 2);
 });
 
-test('distinguishes another request under the same key from the first', async (t) => {
+test('another request under the same idempotency key is a conflict', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   await post(origin, 'k2', 'well');
@@ -135,7 +135,7 @@ test('distinguishes another request under the same key from the first', async (t
   assert.equal(done(), 3);
 });
 
-test('lets one of many equal requests at once do the work', async (t) => {
+test('one of many equal requests at once with one idempotency key does the work', async (t) => {
   const { mount, done, gate, entered } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   const all = Array.from({ length: 10 }, () => post(origin, 'k3', 'wait'));
@@ -151,7 +151,7 @@ test('lets one of many equal requests at once do the work', async (t) => {
   assert.equal(done(), 1);
 });
 
-test('keeps a refusal that stays, and does again what may turn out better', async (t) => {
+test('a permanent refusal is stored under its idempotency key, and a temporary one is tried again', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   const first = await post(origin, 'k4', 'conflict');
@@ -171,7 +171,7 @@ test('keeps a refusal that stays, and does again what may turn out better', asyn
   }
 });
 
-test('takes over what a dead worker has left, and forgets after a day', async (t) => {
+test('an idempotency key of a dead worker is taken over, and forgotten after a day', async (t) => {
   const clock = new ManualClock();
   const { mount, done, gate, entered } = counting();
   const { origin } = await serve(t, mount, { store: database.store, clock });
@@ -190,7 +190,7 @@ test('takes over what a dead worker has left, and forgets after a day', async (t
   assert.equal((await post(origin, 'k5', 'well')).headers.get('idempotent-replayed'), null);
 });
 
-test('leaves nothing of a process that is gone but what it had done', async (t) => {
+test('a process that is gone leaves no idempotency keys except those of completed effects', async (t) => {
   const clock = new ManualClock();
   const { mount, done, gate, entered } = counting();
   const options = { store: database.store, clock };
@@ -224,7 +224,7 @@ test('leaves nothing of a process that is gone but what it had done', async (t) 
   assert.equal(((await (await post(origin, 'k6', 'wait')).json()) as { n: number }).n, 3);
 });
 
-test('does nothing for a process whose claim was taken over, and does not repeat what it had done', async (t) => {
+test('a process whose idempotency claim was taken over does nothing, and completed effects are not repeated', async (t) => {
   const clock = new ManualClock();
   const begun: (boolean | null)[] = [];
   const claimed = Promise.withResolvers<void>();
@@ -258,7 +258,7 @@ test('does nothing for a process whose claim was taken over, and does not repeat
   void silent;
 });
 
-test('is 1 to 255 visible ASCII characters', async (t) => {
+test('an idempotency key is 1 to 255 visible ASCII characters', async (t) => {
   const { mount, done } = counting();
   const { origin } = await serve(t, mount, { store: database.store });
   for (const key of ['', 'a b', 'x'.repeat(256), 'ü']) {
@@ -270,7 +270,7 @@ test('is 1 to 255 visible ASCII characters', async (t) => {
   assert.equal(done(), 0);
 });
 
-test('makes room for new responses of an owner by dropping the oldest', async () => {
+test('stored responses of an owner make room for new ones by dropping the oldest', async () => {
   const { store } = database;
   const dates = { staleBefore: new Date(0), expiredBefore: new Date(0) };
   const claimOf = (scope: string, key: string, atMs: number): KeyClaim => ({
@@ -290,7 +290,7 @@ test('makes room for new responses of an owner by dropping the oldest', async ()
   assert.deepEqual(left, [false, true, true, true, true]);
 });
 
-test('stores nothing for a process whose claim another one has, also one of the same millisecond', async () => {
+test('a process whose idempotency claim another one has stores nothing, also with a claim of the same millisecond', async () => {
   const { store } = database;
   const at = new Date(0);
   const dates = { staleBefore: at, expiredBefore: at };

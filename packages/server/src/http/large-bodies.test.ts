@@ -53,7 +53,7 @@ const countOf = async (statuses: Promise<number>[], status: number): Promise<num
   return now.filter((each) => each === status).length;
 };
 
-test('one caller’s are read four at a time, and nobody else’s wait for them', async (t) => {
+test('large bodies of one caller are read four at a time, and nobody else’s wait for them', async (t) => {
   const { port } = await start(t);
   const own = Array.from({ length: readAtOnce + 3 }, () => announce(t, port));
   const other = announce(t, port, { key: 'other' });
@@ -71,7 +71,7 @@ test('one caller’s are read four at a time, and nobody else’s wait for them'
   assert.equal(await own[5]?.status, 100, 'the next is read when one has left');
 });
 
-test('more than a hundred of one caller that wait are refused, and others’ are not', async (t) => {
+test('more than a hundred waiting large bodies of one caller are refused, and others’ are not', async (t) => {
   const { port } = await start(t);
   const own = Array.from({ length: readAtOnce + waitingMax + 1 }, () => announce(t, port));
   assert.equal(await Promise.any(own.map(({ status }) => status.then((each) => (each === 429 ? each : Promise.reject(new Error()))))), 429);
@@ -85,7 +85,7 @@ test('more than a hundred of one caller that wait are refused, and others’ are
   );
 });
 
-test('what the head already shows is refused at once', async (t) => {
+test('a large body whose head is already wrong is refused at once', async (t) => {
   const { port } = await start(t);
   const own = Array.from({ length: readAtOnce + 1 }, () => announce(t, port));
   await Promise.all(own.slice(0, readAtOnce).map(({ status }) => status));
@@ -97,7 +97,7 @@ const url = 'https://example.com/';
 const items = Array.from({ length: 5000 }, (_, i) => ({ name: `name ${i}`, value: 'é'.repeat(50) }));
 const manyKeys = `{${Array.from({ length: 9999 }, (_, i) => `"k${i}":1`).join(',')}}`;
 
-test('a valid one reaches its handler like a small one', async (t) => {
+test('a valid large body reaches its handler like a small one', async (t) => {
   const { post, bodies } = await start(t);
   const storage_state = { cookies: [], origins: [{ origin: 'https://example.com', localStorage: items }] };
   assert.equal((await post('/v1/session', JSON.stringify({ kind: 'headless', storage_state, metadata: null }))).status, 201);
@@ -108,7 +108,7 @@ test('a valid one reaches its handler like a small one', async (t) => {
   assert.deepEqual({ ...taken, storage_state: null }, { ...(bodies[1] as object), storage_state: null }, 'with the same defaults');
 });
 
-test('a refused one gets the reply of a small one', async (t) => {
+test('a refused large body gets the reply of a small one', async (t) => {
   const { post } = await start(t);
   const faultsOf = async (body: string): Promise<unknown> => {
     const response = await post('/v1/fetch', body);
@@ -126,7 +126,7 @@ test('a refused one gets the reply of a small one', async (t) => {
   assert.deepEqual(await faultsOf(`${'['.repeat(70)}${' '.repeat(smallBodyBytesMax)}`), await faultsOf('['.repeat(70)));
 });
 
-test('the event loop runs while some are parsed', async (t) => {
+test('the event loop runs while large bodies are parsed', async (t) => {
   const { post } = await start(t);
   const body = `{"url":"${url}","headers":[${Array(20).fill(manyKeys).join(',')}]}`;
   const parsed = await yardsticksOf(() => parseJsonBody(fetchPage, Buffer.from(body)));
@@ -137,7 +137,7 @@ test('the event loop runs while some are parsed', async (t) => {
   assert.ok(main < parsed / 2);
 });
 
-test('the event loop runs while forms with files are taken apart', async (t) => {
+test('the event loop runs while large forms with files are parsed', async (t) => {
   const { origin, bodies } = await start(t);
   const data = Buffer.alloc(12 * 1024 * 1024, 'a file');
   const type = 'multipart/form-data; boundary=b';

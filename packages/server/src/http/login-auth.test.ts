@@ -87,13 +87,13 @@ const summarize = async (response: Response): Promise<string> =>
   `${response.status} ${((await response.json()) as { code?: string }).code ?? ''}`;
 
 describe('a login token', () => {
-  test('opens what is for people who sign in, in the name of their organisation', async (t) => {
+  test('a login token opens endpoints for people who sign in, in the name of their organisation', async (t) => {
     const { origin } = await start(t);
     const reply = await fetch(`${origin}/mine`, { headers: login });
     assert.deepEqual([reply.status, await reply.json()], [200, { owner: 'acme', actor: 'login:ada' }]);
   });
 
-  test('is one bearer credential in the header, and 401 says so where it is missing', async (t) => {
+  test('a login token is one bearer credential in the header, and 401 says so where it is missing', async (t) => {
     const { origin, port } = await start(t);
     const without: Record<string, string>[] = [
       {},
@@ -115,7 +115,7 @@ describe('a login token', () => {
     assert.match(twice.body, /missing_login_token/);
   });
 
-  test('that is bad is 401 with the word of the standard, and neither key opens what is for people', async (t) => {
+  test('an invalid login token is 401 with the word of the standard, and API and admin keys do not replace it', async (t) => {
     const { origin } = await start(t);
     const bad: Record<string, string>[] = [auth, { authorization: 'Bearer bad' }, { authorization: `Bearer ${goodAdminKey}` }];
     for (const headers of bad) {
@@ -127,7 +127,7 @@ describe('a login token', () => {
     assert.equal(await summarize(await fetch(`${origin}/keyed`, { headers: login })), '403 invalid_api_key');
   });
 
-  test('decides whose things are changed, whatever owner the request names', async (t) => {
+  test('the owner of a change is that of the login token, whatever owner the request names', async (t) => {
     const { origin } = await start(t);
     const send = (path: string, body: object): Promise<Response> =>
       fetch(origin + path, { method: 'POST', headers: { ...login, 'content-type': 'application/json' }, body: JSON.stringify(body) });
@@ -136,7 +136,7 @@ describe('a login token', () => {
     assert.equal((await send('/mine', { name: 'a', owner: 'victim' })).status, 422);
   });
 
-  test('has the rate of its organisation, and bad ones are counted for their address', async (t) => {
+  test('a login token has the rate of its organisation, and invalid ones are counted for their address', async (t) => {
     const limited = {
       ...guards,
       login: (credentials: Credentials): Principal => ({ ...(guards.login(credentials) as Principal), requestsPerMinute: 2 }),
@@ -156,7 +156,7 @@ describe('a login token', () => {
 });
 
 describe('the credential of the metrics', () => {
-  test('is handed to its guard whichever of the two it is, and is never in the address', async (t) => {
+  test('the metrics guard gets either credential, and never one in the address', async (t) => {
     const seen: Pick<Credentials, 'authorization' | 'adminKey' | 'token'>[] = [];
     const metrics = ({ authorization, adminKey, token }: Credentials): Principal => {
       seen.push({ authorization, adminKey, token });
@@ -175,7 +175,7 @@ describe('the credential of the metrics', () => {
     assert.deepEqual(seen, [{ ...none, authorization: 'Bearer m' }, { ...none, adminKey: 'a' }, none, none, none]);
   });
 
-  test('opens numbers as plain text, and nothing else is answered without it', async (t) => {
+  test('the metrics credential opens metrics as plain text, and nothing is answered without it', async (t) => {
     const { origin } = await start(t);
     const reply = await fetch(`${origin}/numbers`, { headers: { 'x-admin-key': goodAdminKey } });
     assert.deepEqual([reply.status, reply.headers.get('content-type'), await reply.text()], [200, 'text/plain; charset=utf-8', 'up 1\n']);
@@ -185,7 +185,7 @@ describe('the credential of the metrics', () => {
 });
 
 describe('an answer of text', () => {
-  test('may be of another type of text', async (t) => {
+  test('a text response may have another text type', async (t) => {
     const { origin } = await start(t);
     const reply = await fetch(`${origin}/sheet`);
     assert.deepEqual([reply.headers.get('content-type'), await reply.text()], ['text/css; charset=utf-8', 'a{}\n']);
@@ -200,7 +200,7 @@ describe('a body whose bytes matter', () => {
     headers: Record<string, string> = {},
   ): Promise<Response> => fetch(url, { method: 'POST', headers: { 'content-type': type, ...headers }, body });
 
-  test('arrives byte for byte, well-formed or not', async (t) => {
+  test('a raw body arrives byte for byte, well-formed or not', async (t) => {
     const { origin } = await start(t);
     for (const bytes of [
       Buffer.from('{ "b":1,\n"a" : 1.0 }'),
@@ -215,7 +215,7 @@ describe('a body whose bytes matter', () => {
     }
   });
 
-  test('is refused where it is too long, missing, compressed, or of another type', async (t) => {
+  test('a raw body is refused where it is too long, missing, compressed, or of another type', async (t) => {
     const { origin } = await start(t);
     assert.equal(await summarize(await post(`${origin}/event`, 'application/json', 'x'.repeat(101))), '413 body_too_large');
     assert.equal(await summarize(await post(`${origin}/event`, 'text/plain', '{}')), '415 unsupported_media_type');
@@ -232,7 +232,7 @@ describe('a body whose bytes matter', () => {
     );
   });
 
-  test('may be a form', async (t) => {
+  test('a raw body may be a form', async (t) => {
     const { origin } = await start(t);
     for (const type of ['application/x-www-form-urlencoded', 'Application/X-WWW-Form-Urlencoded;charset=UTF-8'])
       assert.deepEqual(await (await post(`${origin}/form`, type, 'a=1&b=%C3%A9')).json(), { text: 'a=1&b=%C3%A9' });
@@ -242,13 +242,13 @@ describe('a body whose bytes matter', () => {
 });
 
 describe('the idempotency key', () => {
-  test('can be read by a handler', async (t) => {
+  test('a handler can read the idempotency key', async (t) => {
     const { origin } = await start(t);
     const reply = await fetch(`${origin}/keyed`, { headers: { ...auth, 'idempotency-key': 'k-1' } });
     assert.deepEqual(await reply.json(), { key: 'k-1', bytes: 0 });
   });
 
-  test('of a stranger is kept for nobody: there is no caller whose it is', async (t) => {
+  test('an idempotency key without a caller is not stored', async (t) => {
     // The server of this test has no store, so that keeping anything would fail.
     const { origin } = await start(t);
     for (const body of ['{}', '{"other":1}']) {

@@ -30,7 +30,7 @@ function startService(): Http {
 }
 
 describe('before the service is ready', () => {
-  test('every request is answered with 503 starting, what is being done, and when to try again', async (t) => {
+  test('every request before the service is ready is answered with 503 starting, what is being done, and when to try again', async (t) => {
     const bound = await BoundPort.open({ ...loopback, note: () => 'opening the database' });
     t.after(() => bound.close());
     const origin = `http://127.0.0.1:${bound.port}`;
@@ -48,7 +48,7 @@ describe('before the service is ready', () => {
     }
   });
 
-  test('/health says starting, and /livez is well', async (t) => {
+  test('before the service is ready, /health says starting, and /livez is well', async (t) => {
     const bound = await BoundPort.open({ ...loopback, note: () => 'opening the database' });
     t.after(() => bound.close());
     const response = await fetch(`http://127.0.0.1:${bound.port}/health`);
@@ -58,7 +58,7 @@ describe('before the service is ready', () => {
     assert.equal((await fetch(`http://127.0.0.1:${bound.port}/livez`)).status, 200);
   });
 
-  test('a browser gets a page that loads again by itself', async (t) => {
+  test('before the service is ready, a browser gets a page that loads again by itself', async (t) => {
     const bound = await BoundPort.open({ ...loopback, note: () => 'opening <it>' });
     t.after(() => bound.close());
     const response = await fetch(`http://127.0.0.1:${bound.port}/`, { headers: { accept: 'text/html,*/*' } });
@@ -71,7 +71,7 @@ describe('before the service is ready', () => {
 });
 
 describe('when the service is ready', () => {
-  test('the same port serves it, on new connections and on those that were open before', async (t) => {
+  test('when the service is ready, the same port serves it, on new connections and on those that were open before', async (t) => {
     const bound = await BoundPort.open(loopback);
     const { port } = bound;
     const early = connect(port, '127.0.0.1');
@@ -139,7 +139,7 @@ describe('when the service is ready', () => {
 });
 
 describe('a port that cannot be bound', () => {
-  test('names BERTH_PORT where it is taken', async (t) => {
+  test('a port that is taken is reported with BERTH_PORT', async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     t.after(() => void other.close());
@@ -151,7 +151,7 @@ describe('a port that cannot be bound', () => {
     });
   });
 
-  test('names BERTH_HOST where the address is none of this machine', async () => {
+  test('an address that this machine does not have is reported with BERTH_HOST', async () => {
     await assert.rejects(
       BoundPort.open({ host: '192.0.2.1', port: 0 }),
       /^Error: BERTH_HOST: 192\.0\.2\.1 is not an address of this machine\.$/,

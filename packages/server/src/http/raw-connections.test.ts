@@ -66,7 +66,7 @@ describe('replies leave in order before the connection closes', () => {
     'an upgrade': [upgrade(), ['HTTP/1.1 101']],
   };
   for (const [name, [ending, expected]] of Object.entries(endings))
-    test(`when requests are followed by ${name}`, async (t) => {
+    test(`replies leave in order before the connection closes when requests are followed by ${name}`, async (t) => {
       const { port } = await serve(t, mount);
       const connection = connect(port, '127.0.0.1');
       connection.write(making('first') + making('second') + ending);
@@ -80,7 +80,7 @@ describe('replies leave in order before the connection closes', () => {
       assert.deepEqual(replies(text), ['HTTP/1.1 200', '"made":"first"', 'HTTP/1.1 200', '"made":"second"', ...expected]);
     });
 
-  test('when garbage keeps coming', async (t) => {
+  test('replies leave in order before the connection closes when garbage keeps coming', async (t) => {
     const { port } = await serve(t, mount);
     const connection = connect(port, '127.0.0.1');
     connection.write(making('first'));
@@ -92,7 +92,7 @@ describe('replies leave in order before the connection closes', () => {
   });
 });
 
-test('a handshake that the WebSocket library refuses gets an error in our form', async (t) => {
+test('a handshake that the WebSocket library refuses gets an error in the form of the API', async (t) => {
   const { port } = await serve(t, mount);
   for (const protocol of [',', 'a,,b', 'a, a', 'a b', '"a"']) {
     const reply = await sendRaw(port, upgrade(`Sec-WebSocket-Protocol: ${protocol}`));

@@ -50,7 +50,7 @@ async function serveCounted(t: TestContext) {
 }
 
 describe('completed requests are reported', () => {
-  test('with its endpoint, its status and the code of its error', async (t) => {
+  test('a completed request is reported with its endpoint, its status and the code of its error', async (t) => {
     const { origin, completed, next } = await serveCounted(t);
     await fetch(`${origin}/things`, { headers: auth });
     assert.deepEqual(await next(), { endpointId: 'thing', status: 200, code: null });
@@ -63,7 +63,7 @@ describe('completed requests are reported', () => {
     assert.deepEqual(completed, [], 'each is reported once');
   });
 
-  test('without an endpoint where there is none', async (t) => {
+  test('a completed request to an unknown path is reported without an endpoint', async (t) => {
     const { origin, port, next } = await serveCounted(t);
     await fetch(`${origin}/nowhere`);
     assert.deepEqual(await next(), { endpointId: '', status: 404, code: 'route_not_found' });
@@ -73,7 +73,7 @@ describe('completed requests are reported', () => {
     assert.deepEqual(await next(), { endpointId: '', status: 400, code: 'bad_request' });
   });
 
-  test('as 499 where the caller did not wait', async (t) => {
+  test('a request whose caller did not wait is reported as 499', async (t) => {
     const { origin, next, slowCalled } = await serveCounted(t);
     const caller = new AbortController();
     const left = assert.rejects(fetch(`${origin}/slow`, { signal: caller.signal }));
@@ -83,7 +83,7 @@ describe('completed requests are reported', () => {
     assert.deepEqual(await next(), { endpointId: 'slow', status: 499, code: null });
   });
 
-  test('of a socket when it is opened or refused, and not again at its end', async (t) => {
+  test('a WebSocket is reported when it is opened or refused, and not again at its end', async (t) => {
     const { origin, completed, next } = await serveCounted(t);
     const url = `${origin.replace('http', 'ws')}/socket`;
     const opened = new WebSocket(url, { headers: auth });
@@ -102,7 +102,7 @@ describe('completed requests are reported', () => {
 });
 
 describe('each request', () => {
-  test('is reported before anything of it is handled, and so is a socket', async (t) => {
+  test('each request and socket is reported before anything of it is handled', async (t) => {
     const seen: string[] = [];
     const mountSeen = (http: Http): void => {
       http.on(full, () => {

@@ -89,7 +89,7 @@ const bodyOf = async (response: Response): Promise<Body> => (await response.json
 const json = { ...auth, 'content-type': 'application/json' };
 
 describe('a request', () => {
-  test('reaches its handler with what the schemas made of it', async (t) => {
+  test('a request reaches its handler with what the schemas made of it', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/things/a%20b?limit=7`, { headers: auth });
     assert.equal(response.status, 200);
@@ -101,7 +101,7 @@ describe('a request', () => {
     assert.match(response.headers.get('x-request-id') ?? '', /^req_[0-9a-z]{24}$/);
   });
 
-  test('is answered in the form of its endpoint, whatever it accepts', async (t) => {
+  test('a request is answered in the form of its endpoint, whatever it accepts', async (t) => {
     const { origin } = await serve(t, mountAll);
     for (const accept of ['application/xml', 'text/event-stream', 'image/*', 'application/json;q=0', 'text/html', 'no/such, ;;']) {
       const answers = await Promise.all(
@@ -115,7 +115,7 @@ describe('a request', () => {
     }
   });
 
-  test('keeps a valid id of its caller and loses an invalid one', async (t) => {
+  test('a request keeps a valid id of its caller and loses an invalid one', async (t) => {
     const { origin } = await serve(t, mountAll);
     const sent = async (id: string): Promise<string | null> =>
       (await fetch(`${origin}/things/a`, { headers: { ...auth, 'x-request-id': id } })).headers.get('x-request-id');
@@ -124,7 +124,7 @@ describe('a request', () => {
     assert.match((await sent('x'.repeat(129))) ?? '', /^req_/);
   });
 
-  test('finds its path with a slash at the end, and by HEAD', async (t) => {
+  test('a request finds its path with a slash at the end, and by HEAD', async (t) => {
     const { origin } = await serve(t, mountAll);
     assert.equal((await fetch(`${origin}/tool/json/version/`, { headers: auth })).status, 200);
     const head = await fetch(`${origin}/things/a`, { method: 'HEAD', headers: auth });
@@ -132,7 +132,7 @@ describe('a request', () => {
     assert.equal(await head.text(), '');
   });
 
-  test('is answered 204 without a body where there is nothing to say', async (t) => {
+  test('a request is answered 204 without a body where there is nothing to say', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/things/a/touch`, { method: 'POST', headers: auth });
     assert.equal(response.status, 204);
@@ -142,7 +142,7 @@ describe('a request', () => {
     assert.equal(extra.status, 422);
   });
 
-  test('is logged without what its address may hold', async (t) => {
+  test('a request is logged without what its address may hold', async (t) => {
     const lines: object[] = [];
     const note = (fields: object): void => void lines.push(fields);
     const log = { debug: note, info: note, warn: note, error: note, child: () => log };
@@ -154,12 +154,12 @@ describe('a request', () => {
     );
   });
 
-  test('is asked to find another worker while this one drains', async (t) => {
+  test('a request to a worker that drains is asked to find another worker', async (t) => {
     const { origin } = await serve(t, mountAll, { isDraining: () => true });
     assert.equal((await fetch(`${origin}/things/a`, { headers: auth })).headers.get('connection'), 'close');
   });
 
-  test('takes its origin only from a proxy that is trusted', async (t) => {
+  test('a request takes its origin only from a proxy that is trusted', async (t) => {
     const trusting = await serve(t, mountAll, { trustedProxies: ['127.0.0.0/8'] });
     const wary = await serve(t, mountAll);
     const headers = { ...auth, 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example' };
@@ -171,7 +171,7 @@ describe('a request', () => {
 });
 
 describe('an error', () => {
-  test('has one form, with the retry advice of its status', async (t) => {
+  test('every error has one form, with the retry advice of its status', async (t) => {
     const { origin } = await serve(t, mountAll);
     const conflict = await fetch(`${origin}/fail/conflict`, { headers: { 'x-request-id': 'r1' } });
     assert.equal(conflict.status, 409);
@@ -188,7 +188,7 @@ describe('an error', () => {
     assert.doesNotMatch(await full.text(), /secret/);
   });
 
-  test('that we did not foresee says nothing of itself to the caller and all to the log', async (t) => {
+  test('an unexpected error tells the caller nothing of itself and the log everything', async (t) => {
     const logged: { fields: object; message: string }[] = [];
     const note = (fields: object, message: string): void => void logged.push({ fields, message });
     const log = { debug: () => {}, info: () => {}, warn: note, error: note, child: () => log };
@@ -202,7 +202,7 @@ describe('an error', () => {
     assert.equal(logged[0]?.fields && 'request_id' in logged[0].fields ? logged[0].fields.request_id : '', 'r2');
   });
 
-  test('answers an unknown address 404 and a wrong method 405 with what is allowed', async (t) => {
+  test('an unknown address is 404 and a wrong method 405 with what is allowed', async (t) => {
     const { origin } = await serve(t, mountAll);
     const nowhere = await fetch(`${origin}/nowhere`, { method: 'POST', headers: { 'content-type': 'x/\ty' } });
     assert.equal(nowhere.status, 404);
@@ -217,7 +217,7 @@ describe('an error', () => {
     assert.equal((await bodyOf(malformed)).code, 'bad_request');
   });
 
-  test('says what the most exact path allows, however it is written, with every method', async (t) => {
+  test('405 says what the most exact path allows, however the path is written, with every method', async (t) => {
     const { port } = await serve(t, (http) => {
       mountAll(http);
       http.asset('/things/latest', { contentType: 'text/plain', headers: {}, load: () => 'the latest' });
@@ -242,7 +242,7 @@ describe('an error', () => {
     assert.equal(await ask('TRACE', '/things/late'), '404');
   });
 
-  test('comes at the deadline when the handler does not', async (t) => {
+  test('a handler that passes its deadline is answered with an error', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/slow`);
     assert.equal(response.status, 504);
@@ -251,7 +251,7 @@ describe('an error', () => {
 });
 
 describe('a credential', () => {
-  test('that is missing is answered 401 with a challenge', async (t) => {
+  test('a missing credential is answered 401 with a challenge', async (t) => {
     const { origin } = await serve(t, mountAll);
     for (const headers of [{}, { authorization: '' }, { authorization: 'Bearer ' }, { cookie: 'token=good' }] as Record<string, string>[]) {
       const response = await fetch(`${origin}/things/a?token=good&api_key=good`, { headers });
@@ -261,7 +261,7 @@ describe('a credential', () => {
     }
   });
 
-  test('that is no single bearer key is answered 403, with the form that it should have', async (t) => {
+  test('a credential that is no single bearer key is answered 403, with the form that it should have', async (t) => {
     const { origin, port } = await serve(t, mountAll);
     for (const authorization of ['Basic eDp5', 'good', 'Bearer good good', 'Bearer, good']) {
       const response = await fetch(`${origin}/things/a`, { headers: { authorization } });
@@ -278,7 +278,7 @@ describe('a credential', () => {
     assert.equal(twice.status, 403);
   });
 
-  test('of the operator is 401 when missing and 403 when wrong, doubled or long', async (t) => {
+  test("the operator's credential is 401 when missing and 403 when wrong, doubled or long", async (t) => {
     const { origin, port } = await serve(t, mountAll);
     const status = async (headers: Record<string, string>): Promise<number> => (await fetch(`${origin}/admin/rule`, { headers })).status;
     assert.equal(await status({ 'x-admin-key': goodAdminKey }), 200);
@@ -294,14 +294,14 @@ describe('a credential', () => {
     assert.equal(twice.status, 403);
   });
 
-  test('may be a token in the address only where a session is connected to', async (t) => {
+  test('a token in the address is accepted only where a session is connected to', async (t) => {
     const { origin } = await serve(t, mountAll);
     assert.equal((await fetch(`${origin}/tool/json/version?token=good`)).status, 200);
     assert.equal((await fetch(`${origin}/tool/json/version?token=bad`)).status, 403);
     assert.equal((await fetch(`${origin}/things/a?token=good`)).status, 401);
   });
 
-  test('is asked for before the body is looked at', async (t) => {
+  test('a credential is asked for before the body is looked at', async (t) => {
     const { port } = await serve(t, mountAll);
     const reply = await sendRaw(
       port,
@@ -310,7 +310,7 @@ describe('a credential', () => {
     assert.equal(reply.status, 401);
   });
 
-  test('that fails too often is refused early, and a right one is not', async (t) => {
+  test('a credential that fails too often is refused early, and a right one is not', async (t) => {
     const { origin } = await serve(t, mountAll, { authFailuresPerMinuteMax: 3 });
     const status = async (key: string): Promise<Response> => fetch(`${origin}/things/a`, { headers: { authorization: `Bearer ${key}` } });
     const seen: number[] = [];
@@ -320,7 +320,7 @@ describe('a credential', () => {
     assert.equal((await status('brt_live_good')).status, 200);
   });
 
-  test('with a rate gets headers with what is left of it, and 429 when nothing is', async (t) => {
+  test('a credential with a rate gets headers with what is left of it, and 429 when nothing is', async (t) => {
     const { origin } = await serve(t, mountAll);
     const ask = (): Promise<Response> => fetch(`${origin}/things/a`, { headers: { authorization: 'Bearer limited' } });
     const first = await ask();
@@ -341,7 +341,7 @@ describe('a body', () => {
   const post = (origin: string, body: string, headers: Record<string, string> = json): Promise<Response> =>
     fetch(`${origin}/things`, { method: 'POST', headers, body });
 
-  test('is taken as JSON in UTF-8 and as nothing else', async (t) => {
+  test('a body is taken as JSON in UTF-8 and as nothing else', async (t) => {
     const { origin, port } = await serve(t, mountAll);
     const good = '{"name":"a","size":1}';
     for (const type of ['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])
@@ -363,7 +363,7 @@ describe('a body', () => {
     assert.match(tab.body, /unsupported_media_type/);
   });
 
-  test('and query and path report all their issues in one response', async (t) => {
+  test('body, query and path report all their issues in one response', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/things?wait=1&wait=2&also=3`, {
       method: 'POST',
@@ -385,7 +385,7 @@ describe('a body', () => {
     );
   });
 
-  test('that is missing or broken is 422', async (t) => {
+  test('a missing or broken body is 422', async (t) => {
     const { origin } = await serve(t, mountAll);
     const first = async (body: string): Promise<string> => {
       const response = await post(origin, body);
@@ -405,7 +405,7 @@ describe('a body', () => {
     assert.equal(await first('{"name":"\\u0000","size":1}'), 'body json_invalid');
   });
 
-  test('over the limit is 413, announced or not, and costs no memory', async (t) => {
+  test('a body over the limit is 413, announced or not, and costs no memory', async (t) => {
     const { origin } = await serve(t, mountAll);
     assert.equal((await post(origin, `"${'x'.repeat(defaultLimits.bodyBytesMax)}"`)).status, 413);
     const before = process.memoryUsage.rss();
@@ -419,7 +419,7 @@ describe('a body', () => {
     assert.ok(process.memoryUsage.rss() - before < 50 * 1024 * 1024);
   });
 
-  test('that is refused does not cost a client the reply that asked for the connection to be closed', async (t) => {
+  test('a client whose body is refused gets the reply although it asked for the connection to be closed', async (t) => {
     const { port } = await serve(t, mountAll);
     const left = 2 * defaultLimits.bodyBytesMax;
     const socket = connect(port, '127.0.0.1');
@@ -436,7 +436,7 @@ describe('a body', () => {
     assert.equal(socket.bytesWritten > left, true);
   });
 
-  test('that drips in is 408', async (t) => {
+  test('a body that drips in is 408', async (t) => {
     const { port } = await serve(t, mountAll, { limits: { ...defaultLimits, requestTimeoutMs: 200 } });
     const reply = await sendRaw(
       port,
@@ -446,7 +446,7 @@ describe('a body', () => {
     assert.match(reply.body, /request_timeout/);
   });
 
-  test('is waited for with 100 Continue only after the guard', async (t) => {
+  test('a body is waited for with 100 Continue only after the guard', async (t) => {
     const { port } = await serve(t, mountAll);
     const head =
       'POST /things HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: 21\r\nExpect: 100-continue\r\n';
@@ -481,7 +481,7 @@ describe('rude HTTP', () => {
     'an endless address': [`GET /${'x'.repeat(40_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 414],
   };
   for (const [name, [text, status]] of Object.entries(cases))
-    test(`is refused with an error in our form: ${name}`, async (t) => {
+    test(`rude HTTP is refused with an error in the form of the API: ${name}`, async (t) => {
       const { port } = await serve(t, mountAll);
       const reply = await sendRaw(port, text);
       assert.equal(reply.status, status, reply.headers);
@@ -501,7 +501,7 @@ describe('rude HTTP', () => {
 describe('closing', () => {
   const waiting = endpoint({ ...common, id: 'wait', method: 'GET', path: '/wait', auth: 'none', reply: z.object({ done: z.boolean() }) });
 
-  test('lets requests under way finish', async (t) => {
+  test('closing the server lets requests under way finish', async (t) => {
     const begun = Promise.withResolvers<void>();
     const finish = Promise.withResolvers<void>();
     const { http, origin } = await serve(t, (routes) =>
@@ -520,7 +520,7 @@ describe('closing', () => {
     await assert.rejects(fetch(`${origin}/wait`));
   });
 
-  test('aborts what takes longer than the grace, and answers it', async (t) => {
+  test('closing the server aborts a request that takes longer than the grace, and answers it', async (t) => {
     const begun = Promise.withResolvers<AbortSignal>();
     const { http, origin } = await serve(t, (routes) =>
       routes.on(waiting, ({ signal }) => {
@@ -536,7 +536,7 @@ describe('closing', () => {
     assert.equal((await bodyOf(await response)).code, 'draining');
   });
 
-  test('by the caller aborts the work', async (t) => {
+  test('a caller that closes its connection aborts the work', async (t) => {
     const begun = Promise.withResolvers<AbortSignal>();
     const { origin } = await serve(t, (routes) =>
       routes.on(waiting, ({ signal }) => {

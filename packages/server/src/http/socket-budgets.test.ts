@@ -91,14 +91,14 @@ async function open(t: TestContext, url: string, session: string): Promise<{ web
   return { webSocket, echo };
 }
 
-test('a message over 64 MiB is refused at its head', async (t) => {
+test('a WebSocket message over 64 MiB is refused at its head', async (t) => {
   const { port } = await start(t);
   const connection = await raw(t, port);
   connection.write(headOf(64 * mebibyte + 1));
   assert.equal(await closeOf(connection), '1009 ');
 });
 
-test('unfinished messages of a session are bounded together: its largest socket is closed', async (t) => {
+test('unfinished messages of a session have one limit: its largest socket is closed', async (t) => {
   const { port, url } = await start(t);
   const bystander = await open(t, url, 'a');
   const [first, second] = [await raw(t, port), await raw(t, port)];
@@ -110,7 +110,7 @@ test('unfinished messages of a session are bounded together: its largest socket 
   assert.equal(second.closed, false);
 });
 
-test('unfinished messages of the worker are bounded together, and finished ones do not count', async (t) => {
+test('unfinished messages of the worker have one limit, and finished ones do not count', async (t) => {
   const { port } = await start(t);
   const fine = await raw(t, port, 'z');
   for (let n = 0; n < 10; n += 1) {
@@ -126,7 +126,7 @@ test('unfinished messages of the worker are bounded together, and finished ones 
   assert.equal(fine.closed, false);
 });
 
-test('what a client leaves unread is bounded, and its session’s others stay', async (t) => {
+test('what a WebSocket client leaves unread is bounded, and its session’s other sockets stay', async (t) => {
   const { url } = await start(t);
   const [lazy, other] = [await open(t, url, 'a'), await open(t, url, 'a')];
   lazy.webSocket.pause();
@@ -156,7 +156,7 @@ test('what sessions leave unread is bounded for the worker: the largest is close
   await small.echo();
 });
 
-test('pings are answered, but a flood of them with one pong a turn', async (t) => {
+test('WebSocket pings are answered, but a flood of them with one pong a turn', async (t) => {
   const { port } = await start(t);
   const connection = await raw(t, port);
   const pings = 20_000;
@@ -171,7 +171,7 @@ test('pings are answered, but a flood of them with one pong a turn', async (t) =
   assert.ok(received.length / 3 < pings / 50, `${received.length / 3} pongs`);
 });
 
-test('sockets that flood take turns with everybody else', async (t) => {
+test('WebSockets that flood take turns with everybody else', async (t) => {
   const { port, url } = await start(t);
   const victim = await open(t, url, 'b');
   // Pongs cost the client least. Writers are in threads, so that only the service shares this one.
@@ -195,7 +195,7 @@ test('sockets that flood take turns with everybody else', async (t) => {
   assert.ok(longest < 50, `a message took ${longest} yardsticks`);
 });
 
-test('large messages of an owner are read at a rate, small ones as they come', async () => {
+test('large messages of an owner are read at a limited rate, small ones as they come', async () => {
   const share = new ReadingShare();
   const read = (messageBytes: number, bytes = 65_536): Promise<void> | null => {
     share.begin();

@@ -76,7 +76,7 @@ async function eventually(what: string, holds: () => boolean): Promise<void> {
 }
 
 describe('a file', () => {
-  test('comes whole, with its length, and is to be saved and not shown', async (t) => {
+  test('a file response is whole, with its length, and is to be saved and not shown', async (t) => {
     const { origin } = await serveFile(t);
     const response = await fetch(`${origin}/file`, { headers: auth });
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), content);
@@ -96,14 +96,14 @@ describe('a file', () => {
     ['a"b\\c.txt', /^attachment; filename="(?:a\\"b\\\\)?c\.txt"$/],
     ['half \ud800 a pair', /^attachment; filename="half \? a pair"; filename\*=UTF-8''half%20%EF%BF%BD%20a%20pair$/],
   ] as const)
-    test(`may be called ${JSON.stringify(name)}`, async (t) => {
+    test(`a file response may have the name ${JSON.stringify(name)}`, async (t) => {
       const { origin } = await serveFile(t, { filename: name });
       const response = await fetch(`${origin}/file`, { headers: auth });
       assert.match(response.headers.get('content-disposition') ?? '', header);
       await response.arrayBuffer();
     });
 
-  test('is described and not sent for HEAD', async (t) => {
+  test('a file response is described and not sent for HEAD', async (t) => {
     let closed = 0;
     const { origin } = await serveFile(t, { close: async () => void (closed += 1) });
     const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: auth });
@@ -112,7 +112,7 @@ describe('a file', () => {
     await eventually('it is closed', () => closed === 1);
   });
 
-  test('that cannot be opened is answered like any other error', async (t) => {
+  test('a file that cannot be opened is answered like any other error', async (t) => {
     const { origin } = await serve(t, (http) =>
       http.onFile(file, () => {
         throw new ServiceError('download_not_found', 'There is no such download.');
@@ -123,7 +123,7 @@ describe('a file', () => {
     assert.equal(((await response.json()) as { code: string }).code, 'download_not_found');
   });
 
-  test('is not sent to who has no key', async (t) => {
+  test('a file is not sent to a caller without a key', async (t) => {
     const { origin } = await serveFile(t);
     assert.equal((await fetch(`${origin}/file`)).status, 401);
   });
@@ -132,13 +132,13 @@ describe('a file', () => {
     ['shorter', content.length + 1],
     ['longer', content.length - 1],
   ] as const)
-    test(`that is ${how} than declared is cut off, so that nobody takes it for whole`, async (t) => {
+    test(`a file that is ${how} than declared is cut off, so that nobody takes it for whole`, async (t) => {
       const { port } = await serveFile(t, { bytes });
       const reply = await sendRaw(port, `GET /file HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
       assert.ok(reply.body.length < bytes);
     });
 
-  test('whose source breaks is cut off', async (t) => {
+  test('a file response whose source breaks is cut off', async (t) => {
     const { origin } = await serveFile(t, {
       stream: () =>
         Readable.from(
@@ -153,7 +153,7 @@ describe('a file', () => {
     await assert.rejects(response.arrayBuffer());
   });
 
-  test('is read no faster than the caller takes it, and closed when the caller goes away', async (t) => {
+  test('a file is read no faster than the caller takes it, and closed when the caller goes away', async (t) => {
     let read = 0;
     let closed = 0;
     const chunk = Buffer.alloc(64 * 1024);
@@ -201,7 +201,7 @@ describe('a file of which parts may be asked for', () => {
     ['bytes=-99999', 0, 9999],
     ['Bytes=5-6', 5, 6],
   ] as const)
-    test(`is answered ${range} with bytes ${start} to ${end} and not one more`, async (t) => {
+    test(`a file asked for ${range} returns bytes ${start} to ${end} and not one more`, async (t) => {
       const { origin } = await open(t);
       const { status, headers, body } = await ask(origin, { range });
       assert.equal(status, 206);
@@ -212,7 +212,7 @@ describe('a file of which parts may be asked for', () => {
     });
 
   for (const range of ['bytes=10000-', 'bytes=10000-10001', 'bytes=-0', 'bytes=20-10'])
-    test(`has nothing at ${range}, and says how long it is`, async (t) => {
+    test(`a file asked for ${range} is not satisfiable, and its length is reported`, async (t) => {
       let closed = 0;
       const { origin } = await open(t, { close: async () => void (closed += 1) });
       const { status, headers, body } = await ask(origin, { range });
@@ -234,25 +234,25 @@ describe('a file of which parts may be asked for', () => {
     'items=0-1',
     '0-1',
   ])
-    test(`comes whole where the range is ${range}`, async (t) => {
+    test(`a file asked for the range ${range} is returned whole`, async (t) => {
       const { origin } = await open(t);
       const { status, headers, body } = await ask(origin, { range });
       assert.deepEqual([status, headers.get('content-range'), headers.get('accept-ranges')], [200, null, 'bytes']);
       assert.deepEqual(body, content);
     });
 
-  test('comes whole where the part depends on a version, which files here do not have', async (t) => {
+  test('a range that depends on a version returns the file whole', async (t) => {
     const { origin } = await open(t);
     assert.equal((await ask(origin, { range: 'bytes=0-1', 'if-range': '"one"' })).status, 200);
   });
 
-  test('has no part where it is empty', async (t) => {
+  test('an empty file has no ranges', async (t) => {
     const { origin } = await open(t, { bytes: 0, stream: () => Readable.from([]) });
     for (const range of ['bytes=0-', 'bytes=-1', 'bytes=0-0']) assert.equal((await ask(origin, { range })).status, 416, range);
     assert.equal((await ask(origin, {})).status, 200);
   });
 
-  test('is described as a whole for HEAD, with accept-ranges', async (t) => {
+  test('HEAD describes a file as a whole, with accept-ranges', async (t) => {
     const { origin } = await open(t);
     const response = await fetch(`${origin}/file`, { method: 'HEAD', headers: { ...auth, range: 'bytes=0-1' } });
     assert.deepEqual(
@@ -261,12 +261,12 @@ describe('a file of which parts may be asked for', () => {
     );
   });
 
-  test('is cut off where its source gives other than the part', async (t) => {
+  test('a range is cut off where its source gives other bytes than the part', async (t) => {
     const { origin } = await open(t, { stream: () => Readable.from([content]) });
     await assert.rejects(ask(origin, { range: 'bytes=0-1' }));
   });
 
-  test('ignores ranges where its handler does not offer them', async (t) => {
+  test('ranges are ignored where the handler does not offer them', async (t) => {
     const { origin } = await serveFile(t);
     const { status, headers } = await ask(origin, { range: 'bytes=0-1' });
     assert.deepEqual([status, headers.get('accept-ranges')], [200, null]);
@@ -274,7 +274,7 @@ describe('a file of which parts may be asked for', () => {
 });
 
 describe('a file that is shown', () => {
-  test('says so, with the policy of its page and how long it may be kept', async (t) => {
+  test('a file that is shown says so, with the policy of its page and how long it may be cached', async (t) => {
     const { origin } = await serveFile(t, {
       inline: true,
       policy: "default-src 'self'",
@@ -291,7 +291,7 @@ describe('a file that is shown', () => {
     );
   });
 
-  test('can do nothing where it has no policy, and is not kept', async (t) => {
+  test('a file that is shown without a policy can do nothing, and is not cached', async (t) => {
     const { origin } = await serveFile(t, { inline: true });
     const response = await fetch(`${origin}/file`, { headers: auth });
     await response.arrayBuffer();
@@ -309,7 +309,7 @@ describe('a stream of events', () => {
     return { source, ...served };
   };
 
-  test('sends each event as it comes, and ends with its source', async (t) => {
+  test('an event stream sends each event as it comes, and ends with its source', async (t) => {
     const { source, origin } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
     assert.equal(response.headers.get('content-type'), 'text/event-stream');
@@ -325,7 +325,7 @@ describe('a stream of events', () => {
     assert.equal(source.closed, 1);
   });
 
-  test('says now and then that it is alive', async (t) => {
+  test('an event stream sends a keep-alive now and then', async (t) => {
     const { origin, source } = await open(t, { keepAliveMs: 20 });
     const response = await fetch(`${origin}/events`, { headers: auth });
     const reader = (response.body ?? assert.fail()).pipeThrough(new TextDecoderStream()).getReader();
@@ -335,7 +335,7 @@ describe('a stream of events', () => {
     await reader.cancel();
   });
 
-  test('is closed when the caller goes away', async (t) => {
+  test('an event stream is closed when the caller goes away', async (t) => {
     const { origin, source } = await open(t);
     const controller = new AbortController();
     await fetch(`${origin}/events`, { headers: auth, signal: controller.signal });
@@ -344,7 +344,7 @@ describe('a stream of events', () => {
     await eventually('it is closed', () => source.closed === 1);
   });
 
-  test('ends when the service stops, which does not wait for it', async (t) => {
+  test('an event stream ends when the service stops, which does not wait for it', async (t) => {
     const { origin, http, source } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
     const startMs = performance.now();
@@ -355,7 +355,7 @@ describe('a stream of events', () => {
     assert.equal(source.closed, 1);
   });
 
-  test('is cut when the caller reads nothing of it, before it fills the memory', async (t) => {
+  test('an event stream is cut when the caller reads nothing of it, before it fills the memory', async (t) => {
     const { port, source } = await open(t);
     const socket = connect(port, '127.0.0.1');
     socket.write(`GET /events HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n\r\n`);
@@ -367,7 +367,7 @@ describe('a stream of events', () => {
     socket.destroy();
   });
 
-  test('loses nothing for a caller that reads slowly', async (t) => {
+  test('an event stream loses nothing for a caller that reads slowly', async (t) => {
     const { origin, source } = await open(t);
     const response = await fetch(`${origin}/events`, { headers: auth });
     for (let id = 1; id <= 50; id += 1) source.emit(id, 'x'.repeat(10_000));
@@ -380,7 +380,7 @@ describe('a stream of events', () => {
     );
   });
 
-  test('can resume where the caller was', async (t) => {
+  test('an event stream can resume where the caller was', async (t) => {
     const seen: (string | undefined)[] = [];
     const { origin } = await serve(t, (http) =>
       http.onEvents(events, (call) => {
@@ -393,7 +393,7 @@ describe('a stream of events', () => {
     assert.deepEqual(seen, ['41', undefined]);
   });
 
-  test('is not begun where its handler refuses, nor sent for HEAD', async (t) => {
+  test('an event stream is not begun where its handler refuses, nor sent for HEAD', async (t) => {
     const source = new Source();
     let refuse = true;
     const { origin } = await serve(t, (http) =>

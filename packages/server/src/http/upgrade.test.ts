@@ -56,7 +56,7 @@ const refusal = async (
   return { status: response.statusCode, code: body.code ?? '', type: Array.isArray(body.detail) ? body.detail[0]?.type : undefined };
 };
 
-test('opens for a key or a token, and carries messages both ways', async (t) => {
+test('a WebSocket opens for a key or a token, and carries messages both ways', async (t) => {
   const { origin } = await serve(t, mount);
   const url = `${origin.replace('http', 'ws')}/s/a%20b/cdp`;
   for (const [address, headers] of [
@@ -75,7 +75,7 @@ test('opens for a key or a token, and carries messages both ways', async (t) => 
   }
 });
 
-test('is refused before the handshake with an ordinary answer', async (t) => {
+test('a WebSocket is refused before the handshake with an ordinary answer', async (t) => {
   const { origin } = await serve(t, mount);
   const base = origin.replace('http', 'ws');
   const short = async (path: string, headers: Record<string, string> = auth): Promise<string> => {
@@ -96,7 +96,7 @@ test('is refused before the handshake with an ordinary answer', async (t) => {
   assert.equal(plain.status, 400);
 });
 
-test('leaves an offer of HTTP/2 unanswered and serves the request', async (t) => {
+test('an offer to upgrade to HTTP/2 is ignored and the request served', async (t) => {
   const { port } = await serve(t, mount);
   const reply = await sendRaw(port, `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`);
   assert.equal(reply.status, 404);
@@ -107,7 +107,7 @@ test('leaves an offer of HTTP/2 unanswered and serves the request', async (t) =>
   assert.equal(versionless.status, 400);
 });
 
-test('closes with 1011 when its handler breaks, without a reason', async (t) => {
+test('a WebSocket closes with 1011 when its handler breaks, without a reason', async (t) => {
   const { origin } = await serve(t, mount);
   const { webSocket } = await opened(`${origin.replace('http', 'ws')}/s/broken/cdp`, auth);
   const [code, reason] = (await once(webSocket, 'close')) as [number, Buffer];
@@ -115,7 +115,7 @@ test('closes with 1011 when its handler breaks, without a reason', async (t) => 
   assert.equal(reason.toString(), 'internal_error');
 });
 
-test('is closed with a code when the service stops', async (t) => {
+test('a WebSocket is closed with a code when the service stops', async (t) => {
   const { http, origin } = await serve(t, mount);
   const { webSocket } = await opened(`${origin.replace('http', 'ws')}/s/a/cdp`, auth);
   const closed = once(webSocket, 'close') as Promise<[number, Buffer]>;
@@ -124,7 +124,7 @@ test('is closed with a code when the service stops', async (t) => {
   assert.equal(code, 1012);
 });
 
-test('a handler does not wait for a client that has left before the handshake', async (t) => {
+test('a WebSocket handler does not wait for a client that has left before the handshake', async (t) => {
   const outcome = Promise.withResolvers<unknown>();
   const { port } = await serve(t, (http) =>
     http.onSocket(socket, async (_call, { accept, socket: connection }) => {
@@ -139,7 +139,7 @@ test('a handler does not wait for a client that has left before the handshake', 
   assert.equal(((await outcome.promise) as Error).name, 'ClientDisconnected');
 });
 
-test('a query may contain further question marks', async (t) => {
+test('the query of a WebSocket may contain further question marks', async (t) => {
   const { origin } = await serve(t, mount);
   const { webSocket, first } = await opened(`${origin.replace('http', 'ws')}/s/a/cdp?x=?&token=good`);
   assert.equal(first, 'a');

@@ -27,7 +27,7 @@ const only = (schema: z.ZodType, value: unknown): ValidationIssue => {
   return fault;
 };
 
-test('names each fault as pydantic does', () => {
+test('validation issues are named as pydantic names them', () => {
   const cases: [z.ZodType, unknown, string, object][] = [
     [z.string(), 1, 'string_type', {}],
     [z.string(), null, 'string_type', {}],
@@ -62,14 +62,14 @@ test('names each fault as pydantic does', () => {
   assert.equal(faultsOf(z.strictObject({ f: z.int() }), { f: 1e300 })[0]?.type, 'less_than_equal');
 });
 
-test('shows what a missing field is missing from', () => {
+test('the issue of a missing field shows the object that it is missing from', () => {
   assert.deepEqual(faultsOf(NavigateRequest, { tab_id: 'a' }), [
     { loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: { tab_id: 'a' }, ctx: {} },
   ]);
   assert.deepEqual(faultsOf(z.object({ e: z.enum(['a']) }), {})[0]?.type, 'missing');
 });
 
-test('reports unknown keys beside other issues, one for each key and at any depth', () => {
+test('unknown keys are reported beside other issues, one for each key and at any depth', () => {
   const faults = faultsOf(CreateSessionRequest, {
     timeout: 1,
     ttl: 2,
@@ -95,7 +95,7 @@ test('reports unknown keys beside other issues, one for each key and at any dept
   );
 });
 
-test('reports a bound between two fields together with an unknown key', () => {
+test('an issue between two fields is reported together with an unknown key', () => {
   const faults = faultsOf(CreateSessionRequest, { timeout_seconds: 60, idle_timeout_seconds: 61, oops: 1 });
   assert.deepEqual(
     faults.map(({ type, ctx }) => [type, ctx]),
@@ -106,7 +106,7 @@ test('reports a bound between two fields together with an unknown key', () => {
   );
 });
 
-test('hints at the field that is meant and at a missing scheme, and otherwise gives no hint', () => {
+test('issues hint at the field that is meant and at a missing scheme, and otherwise give no hint', () => {
   const hints = (schema: z.ZodType, value: unknown): (string | undefined)[] => faultsOf(schema, value).map(({ hint }) => hint);
   assert.deepEqual(hints(CreateSessionRequest, { timeout: 30, viewport: { width: 800, height: 600, scale_factor: 2 }, colour: 1 }), [
     'Did you mean `device_scale_factor`?',
@@ -128,7 +128,7 @@ test('hints at the field that is meant and at a missing scheme, and otherwise gi
     assert.deepEqual(hints(NavigateRequest, { url }), [hint], url);
 });
 
-test('hints at the words of other tools, and writes a value in the type that its field has', () => {
+test('issues hint at the words of other tools, and write a value in the type that its field has', () => {
   const hintsOf = (schema: z.ZodType, value: unknown): string[] => faultsOf(schema, value).flatMap(({ hint }) => hint ?? []);
   const url = 'https://example.com/';
   const cases: [z.ZodType, object, string][] = [
@@ -237,7 +237,7 @@ test('malformed JSON is reported with its place and what was expected there, and
   }
 });
 
-test('gives no secret back and no more input than helps', () => {
+test('issues give no secret back and no more input than helps', () => {
   const proxy = {
     type: 'external',
     server: 'ftp://user:hunter2@proxy',
@@ -257,7 +257,7 @@ test('gives no secret back and no more input than helps', () => {
   assert.equal(String(faults.find(({ loc }) => loc[1] === 'name')?.input).length, 200);
 });
 
-test('answers any JSON whatever with well-formed faults and never throws', () => {
+test('any JSON gets well-formed issues, and validation never throws', () => {
   const schemas = endpoints.flatMap(({ params, query, body }) => [params, query, body]).filter((schema) => schema !== undefined);
   const names = Object.keys(CreateSessionRequest.shape);
   const value = fc.oneof(
@@ -277,7 +277,7 @@ test('answers any JSON whatever with well-formed faults and never throws', () =>
   );
 });
 
-test('reads every JSON that has no doubled key as JSON.parse does', () => {
+test('every JSON without a duplicate key is parsed as JSON.parse does', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom(0, 2), (value, indent) => {
       const text = JSON.stringify(value, null, indent);
@@ -288,14 +288,14 @@ test('reads every JSON that has no doubled key as JSON.parse does', () => {
   );
 });
 
-test('finds a doubled key wherever it stands and however it is spelt', () => {
+test('a duplicate key is found wherever it stands and however it is spelt', () => {
   for (const text of ['{"a":1,"a":2}', '[{"a":{"b":[],"c":0,"b":1}}]', '{"a":1,"\\u0061":2}', '{"x":"{\\"","a":[1,{"a":1}],"a":0}'])
     assert.equal(parseJson(text).ok, false, text);
   for (const text of ['{"a":{"a":1},"b":{"a":1}}', '{"a":"a","b":"a"}', '["a","a"]', '{"a":["a",{"a":"a"}],"b":"\\\\"}'])
     assert.equal(parseJson(text).ok, true, text);
 });
 
-test('takes metadata filters as they are and refuses other unknown names', () => {
+test('metadata filters are accepted as they are and other unknown names are refused', () => {
   assert.deepEqual(faultsOf(ListSessionsQuery, { 'metadata.job': 'x' }), []);
   assert.deepEqual(
     faultsOf(ListSessionsQuery, { job: 'x', limit: 'abc' })
@@ -313,21 +313,21 @@ test('a text of megabytes is refused as fast as a short one', async () => {
   assert.ok(yardsticks < 100, `${yardsticks} yardsticks`);
 });
 
-test('lists a hundred issues and counts the others', () => {
+test('a hundred issues are listed and the others counted', () => {
   const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`field${index}`, index]));
   const parsed = parsePart('body', CreateSessionRequest, { ...unknown, kind: 'tall', timeout_seconds: 'x' });
   assert.ok(!parsed.ok);
   assert.deepEqual([parsed.issues.length, parsed.issues.length + parsed.omitted], [100, 5002]);
 });
 
-test('shows no more of a name or a value than a few hundred characters', () => {
+test('an issue shows no more of a name or a value than a few hundred characters', () => {
   const [issue] = faultsOf(CreateSessionRequest, { ['n'.repeat(1_000_000)]: { ['m'.repeat(1_000_000)]: 'v'.repeat(1_000_000) } });
   assert.ok(JSON.stringify(issue).length < 1500);
   const wide = Array.from({ length: 200 }, () => Array.from({ length: 200 }, () => Array(200).fill('http://user:pass@host/'.repeat(40))));
   assert.ok(JSON.stringify(faultsOf(CreateSessionRequest, { name: wide })).length < 1500);
 });
 
-test('takes a long name for a secret one, because its end is not seen', () => {
+test('a long name is treated as secret, because its end is not seen', () => {
   const [issue] = faultsOf(CreateSessionRequest, { viewport: 3, [`${'n'.repeat(300)}_password`]: 'hunter2' });
   assert.doesNotMatch(JSON.stringify([issue, faultsOf(CreateSessionRequest, { [`${'n'.repeat(300)}_password`]: 'hunter2' })]), /hunter2/);
 });

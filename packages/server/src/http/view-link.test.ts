@@ -62,7 +62,7 @@ const missing: ErrorSummary = { status: 401, code: 'missing_view_token' };
 const invalid: ErrorSummary = { status: 403, code: 'invalid_view_token' };
 
 describe('a link', () => {
-  test('opens by its token, and from then on by the cookie', async (t) => {
+  test('a view link opens by its token, and from then on by the cookie', async (t) => {
     const { origin } = await serve(t, mount);
     for (const [path, headers] of [
       ['/s/a/view?token=good', {}],
@@ -77,7 +77,7 @@ describe('a link', () => {
     }
   });
 
-  test('is missing where nothing is one', async (t) => {
+  test('a request without a valid form of view token is 401 missing', async (t) => {
     const { origin } = await serve(t, mount);
     for (const [path, headers] of [
       ['/s/a/view', {}],
@@ -97,7 +97,7 @@ describe('a link', () => {
     }
   });
 
-  test('is missing and the key malformed where a header that may have a key has another form', async (t) => {
+  test('a header that may hold a key in another form is malformed where the view link is missing', async (t) => {
     const { origin } = await serve(t, mount);
     for (const authorization of ['Basic good', goodKey, `Bearer ${goodKey} ${goodKey}`]) {
       const response = await fetch(`${origin}/s/a/recording`, { headers: { authorization } });
@@ -108,7 +108,7 @@ describe('a link', () => {
     }
   });
 
-  test('is not valid where its token is not, whatever cookie or key comes with it', async (t) => {
+  test('a view link with a wrong token is invalid, whatever cookie or key comes with it', async (t) => {
     const { origin } = await serve(t, mount);
     for (const [path, headers] of [
       ['/s/a/view?token=wrong', { cookie: 'berth-view=good' }],
@@ -122,14 +122,14 @@ describe('a link', () => {
     }
   });
 
-  test('of a service behind TLS has the cookie that only TLS can set', async (t) => {
+  test('a view link of a service behind TLS has the cookie that only TLS can set', async (t) => {
     const { origin } = await serve(t, mount, { publicUrl: 'https://berth.example' });
     const by = async (cookie: string): Promise<number> => (await fetch(`${origin}/s/a/view`, { headers: { cookie } })).status;
     assert.equal(await by('__Secure-berth-view=good'), 200);
     assert.equal(await by('berth-view=good'), 401);
   });
 
-  test('hands a key and a cookie to the guard of recordings, and a key to no other', async (t) => {
+  test('only the guard of recordings gets a key beside the cookie', async (t) => {
     const seen: Credentials[] = [];
     const noting = (guard: Guards['view']) => (credentials: Credentials) => {
       seen.push(credentials);
@@ -149,12 +149,12 @@ describe('a link', () => {
 });
 
 describe('a cookie header', () => {
-  test('gives all values of the one name', () => {
+  test('a cookie header gives all values of the one name', () => {
     assert.deepEqual(viewCookiesOf('a=1; n=x ;n=y;  n=z=;n=;nn=1;n', 'n'), ['x', 'y', 'z=']);
     assert.deepEqual(viewCookiesOf(undefined, 'n'), []);
   });
 
-  test('is asked for the name that belongs to the address', () => {
+  test('a cookie header is read for the name that belongs to the address', () => {
     assert.equal(viewCookieName('http://a.example'), 'berth-view');
     assert.equal(viewCookieName('https://a.example'), '__Secure-berth-view');
   });
@@ -172,7 +172,7 @@ const statusOf = async (url: string, headers: Record<string, string>): Promise<n
 };
 
 describe('a socket', () => {
-  test('that comes by a cookie must come from a page of ours', async (t) => {
+  test('a WebSocket with a cookie must come from a page of the service', async (t) => {
     const { origin } = await serve(t, mount);
     const url = `${origin.replace('http', 'ws')}/s/a/view/socket`;
     const cookie = 'berth-view=good';
@@ -189,14 +189,14 @@ describe('a socket', () => {
     assert.equal(await statusOf(url, { ...auth, origin }), 401);
   });
 
-  test('takes the origin of a public address that has a path and the usual port', async (t) => {
+  test('a WebSocket takes the origin of a public address that has a path and the default port', async (t) => {
     const { origin } = await serve(t, mount, { publicUrl: 'https://Berth.example:443/browsers' });
     const url = `${origin.replace('http', 'ws')}/s/a/view/socket`;
     assert.equal(await statusOf(url, { cookie: '__Secure-berth-view=good', origin: 'https://berth.example' }), 101);
     assert.equal(await statusOf(url, { cookie: '__Secure-berth-view=good', origin }), 403);
   });
 
-  test('is closed when a message is larger than its handler takes, which is another handler’s small one', async (t) => {
+  test('a WebSocket is closed when a message is larger than its handler takes, which is another handler’s small one', async (t) => {
     const { origin } = await serve(t, mount);
     const base = origin.replace('http', 'ws');
     const small = new WebSocket(`${base}/s/a/view/socket?token=good`);
@@ -220,7 +220,7 @@ describe('a socket as a stream', () => {
     return webSocket;
   };
 
-  test('carries bytes both ways, in order', async (t) => {
+  test('a WebSocket as a stream carries bytes both ways, in order', async (t) => {
     const { origin } = await serve(t, mount);
     const webSocket = await open(origin, 'echo');
     const sent = Array.from({ length: 200 }, (_, n) => Buffer.alloc(1 + n * 13, n));
@@ -241,7 +241,7 @@ describe('a socket as a stream', () => {
     await once(webSocket, 'close');
   });
 
-  test('is closed with 1003 by a text, which never reaches the bytes', async (t) => {
+  test('a WebSocket as a stream is closed with 1003 by a text, which never reaches the bytes', async (t) => {
     const { origin } = await serve(t, mount);
     const webSocket = await open(origin, 'echo');
     const received: Buffer[] = [];
@@ -253,7 +253,7 @@ describe('a socket as a stream', () => {
     assert.ok(!Buffer.concat(received).includes('text'));
   });
 
-  test('takes no more from its sender than its reader reads', async (t) => {
+  test('a WebSocket as a stream takes no more from its sender than its reader reads', async (t) => {
     const { origin } = await serve(t, mount);
     const webSocket = await open(origin, 'unread');
     const sent = 64 * 1024 * 1024;
@@ -271,7 +271,7 @@ describe('a socket as a stream', () => {
 describe('a person whose link opens nothing', () => {
   const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' };
 
-  test('reads a page with the same status, in which nothing is markup', async (t) => {
+  test('a person with an invalid view link gets a page with the same status, in which nothing is markup', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     for (const [path, status, text] of [
       ['/s/ended/view?token=good', 409, 'It is &quot;over&quot; &amp; &lt;b&gt;gone&lt;/b&gt;.'],
@@ -297,21 +297,21 @@ describe('a person whose link opens nothing', () => {
     }
   });
 
-  test('is challenged like a program where there is no link at all', async (t) => {
+  test('a person without a view link gets a page and the challenge that a program gets', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     const response = await fetch(`${origin}/s/a/view`, { headers: html });
     assert.deepEqual([response.status, response.headers.has('www-authenticate')], [401, true]);
     assert.match(await response.text(), /^<!doctype html>/);
   });
 
-  test('gets no details of an internal error', async (t) => {
+  test('the error page of a view link has no details of an internal error', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     const response = await fetch(`${origin}/s/broken/view?token=good`, { headers: html });
     assert.equal(response.status, 500);
     assert.ok(!(await response.text()).includes('secret'));
   });
 
-  test('is distinguished from programs, which read JSON', async (t) => {
+  test('programs with an invalid view link get JSON', async (t) => {
     const { origin } = await serve(t, mount, { errorPage });
     for (const headers of [{}, { accept: '*/*' }, { accept: 'application/json' }] as Record<string, string>[])
       assert.deepEqual(await summarize(await fetch(`${origin}/s/a/view?token=wrong`, { headers })), invalid);
@@ -321,14 +321,14 @@ describe('a person whose link opens nothing', () => {
     });
   });
 
-  test('reads JSON where the service has no page for it', async (t) => {
+  test('a person with an invalid view link gets JSON where the service has no page for it', async (t) => {
     const { origin } = await serve(t, mount);
     assert.deepEqual(await summarize(await fetch(`${origin}/s/a/view?token=wrong`, { headers: html })), invalid);
   });
 });
 
 describe('a token', () => {
-  test('is in no line of the log, wherever in the address it stands', async (t) => {
+  test('a view token is in no line of the log, wherever in the address it stands', async (t) => {
     const lines: string[] = [];
     const write = (fields: object, message: string): void => void lines.push(`${JSON.stringify(fields)} ${message}`);
     const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log };
@@ -343,7 +343,7 @@ describe('a token', () => {
 });
 
 describe('a static file', () => {
-  test('may be kept for as long as its mount says', async (t) => {
+  test('a static file is cached for as long as its mount says', async (t) => {
     const headers = { 'cache-control': 'public, max-age=31536000, immutable' };
     const { origin } = await serve(t, (http) =>
       http.asset('/static/page-1a2b.js', { contentType: 'text/javascript; charset=utf-8', headers, load: () => Buffer.from('1;') }),
@@ -358,7 +358,7 @@ describe('a static file', () => {
     assert.equal(response.headers.get('vary'), null);
   });
 
-  test('is sent in an encoding that the client accepts', async (t) => {
+  test('a static file is sent in an encoding that the client accepts', async (t) => {
     const text = 'let a;'.repeat(100);
     const encodings = new Map([
       ['br', brotliCompressSync(text)],
@@ -390,7 +390,7 @@ describe('a static file', () => {
 
 const seen: Call['principal'][] = [];
 describe('a handler', () => {
-  test('learns whether it is the first load', async (t) => {
+  test('a view handler learns whether it is the first load', async (t) => {
     const { origin } = await serve(t, (http) =>
       http.on(page, ({ principal }) => {
         seen.push(principal);
