@@ -6,7 +6,7 @@ import { MemoryBudget } from './memory.ts';
 const megabytes = 1024 ** 2;
 const isFull = (error: unknown): boolean => error instanceof ServiceError && error.code === 'no_capacity';
 
-it('an owner holds at most half of the memory, and all owners together no more than all', () => {
+it("an owner's inspections hold at most half of the memory, and all owners' no more than all", () => {
   const budget = new MemoryBudget();
   const release = budget.reserve('one', 256 * megabytes);
   assert.throws(() => budget.reserve('one', 1), isFull);
@@ -18,7 +18,7 @@ it('an owner holds at most half of the memory, and all owners together no more t
   budget.reserve('third', 256 * megabytes);
 });
 
-it('what holds nothing is always accepted', () => {
+it('an inspection that holds nothing is always accepted', () => {
   const budget = new MemoryBudget();
   budget.reserve('one', 256 * megabytes);
   budget.reserve('one', 0)();

@@ -43,7 +43,7 @@ const entryOf = (more: Partial<NetworkEntry> = {}): NetworkEntry => ({
 });
 const convert = async (entry: NetworkEntry) => (await toCapturedHar([entry], [page], () => 'page_1')).log.entries[0] ?? assert.fail();
 
-it('an entry has its bodies, initiator and values, which the redaction has to know', async () => {
+it('a captured HAR entry has its bodies, initiator and values, which the redaction has to know', async () => {
   const entry = await convert(entryOf());
   assert.deepEqual(entry.request.postData, { mimeType: 'application/json', text: '{"a":1}' });
   assert.equal(entry.response.content.text, '{"b":2}');
@@ -52,12 +52,12 @@ it('an entry has its bodies, initiator and values, which the redaction has to kn
   assert.ok(entry.request.url.endsWith('t0k3n'));
 });
 
-it('headers are those that the site gets', async () => {
+it('captured headers are those that the site gets', async () => {
   const names = (await convert(entryOf())).request.headers.map(({ name }) => name);
   assert.deepEqual(names, ['Content-Type', 'Authorization']);
 });
 
-it('a body in base64 is text or nothing', async () => {
+it('a captured body in base64 is text or left out', async () => {
   const bodyOf = async (bytes: Buffer) =>
     (await convert(entryOf({ details: { ...details, responseBody: { text: bytes.toString('base64'), isBase64: true } } }))).response.content
       .text;

@@ -21,7 +21,7 @@ function read(har: unknown) {
 const entriesOf = (har: unknown) => read(har).har.log.entries;
 
 describe('a HAR', () => {
-  it('of Chrome has its initiators, types and messages', () => {
+  it('a HAR of Chrome has its initiators, types and messages', () => {
     const [entry] = entriesOf(
       harOf(
         entryOf({
@@ -39,7 +39,7 @@ describe('a HAR', () => {
     assert.deepEqual(entry?._webSocketMessages, [{ type: 'send', time: 1.5, opcode: 1, data: 'ping' }]);
   });
 
-  it('of Firefox has bodies in base64, and pages without titles', () => {
+  it('a HAR of Firefox has bodies in base64, and pages without titles', () => {
     const text = Buffer.from('{"ä":1}').toString('base64');
     const content = { size: 7, mimeType: 'application/json', text, encoding: 'base64' };
     const har = harOf(entryOf({ pageref: 'page_0', response: { status: 200, headers: [], content }, _securityState: 'secure' }));
@@ -52,7 +52,7 @@ describe('a HAR', () => {
     assert.deepEqual(read1.log.pages?.[0]?.pageTimings, { onContentLoad: -1, onLoad: 9 });
   });
 
-  it('has the fields of uploads, without their files', () => {
+  it('a HAR has the fields of uploads, without their files', () => {
     const part = (head: string, text: string): string => `--b\r\nContent-Disposition: form-data; name=${head}\r\n\r\n${text}\r\n`;
     const postTextOf = (text: string): string | undefined =>
       entriesOf(harOf(entryOf({ request: { method: 'POST', url, postData: { mimeType: 'multipart/form-data; boundary=b', text } } })))[0]
@@ -63,7 +63,7 @@ describe('a HAR', () => {
     assert.equal(postTextOf(part('"file"; filename="a.txt"', 'x'.repeat(2000)))?.includes('x\r\n'), false);
   });
 
-  it('of Playwright has bodies in other files, and no cookies', () => {
+  it('a HAR of Playwright has bodies in other files, and no cookies', () => {
     const [entry] = entriesOf(
       harOf(entryOf({ response: { status: 200, headers: [], content: { size: 9, mimeType: 'text/html', _file: 'a.html' } } })),
     );
@@ -71,13 +71,13 @@ describe('a HAR', () => {
     assert.deepEqual(entry?.response.cookies, []);
   });
 
-  it('has its forms as the text that was sent', () => {
+  it('a HAR has its forms as the text that was sent', () => {
     const postData = { mimeType: 'application/x-www-form-urlencoded', params: [{ name: 'q', value: 'a b' }] };
     const [entry] = entriesOf(harOf(entryOf({ request: { method: 'post', url, headers: [], postData } })));
     assert.deepEqual([entry?.request.method, entry?.request.postData?.text], ['POST', 'q=a+b']);
   });
 
-  it('has a page where it states none, to which all requests belong', () => {
+  it('a HAR without a page gets one to which all requests belong', () => {
     const { har } = read(harOf(entryOf({ pageref: 'nowhere' }), entryOf()));
     assert.deepEqual(
       har.log.pages?.map(({ id, startedDateTime }) => [id, startedDateTime]),
@@ -89,7 +89,7 @@ describe('a HAR', () => {
     );
   });
 
-  it('is sorted by time, and its URL is that of its first document', () => {
+  it('a HAR is sorted by time, and its URL is that of its first document', () => {
     const later = entryOf({ startedDateTime: '2026-01-02T03:04:06.000Z' });
     const document = entryOf({ response: { status: 200, content: { mimeType: 'text/html' } }, request: { url: 'https://shop.test/page' } });
     const capture = read(harOf(later, document));
@@ -102,19 +102,19 @@ describe('a HAR', () => {
 });
 
 describe('a hostile HAR', () => {
-  it('has at most 5000 entries, and says how many were left out', () => {
+  it('a HAR has at most 5000 entries, and says how many were left out', () => {
     const { har, loss } = read(harOf(...Array.from({ length: 100_000 }, () => entryOf())));
     assert.deepEqual([har.log.entries.length, loss.droppedRequests, loss.reasons], [5000, 95_000, ['requests']]);
   });
 
-  it('has no body beyond the limit, whatever sizes it states', () => {
+  it('a HAR has no body beyond the limit, whatever sizes it states', () => {
     const content = { size: 2 ** 31, mimeType: 'text/html', text: 'x'.repeat(1001) };
     const { har, loss } = read(harOf(entryOf({ response: { status: 200, content } })));
     assert.equal(har.log.entries[0]?.response.content.text, undefined);
     assert.deepEqual([loss.droppedBytes, loss.reasons], [1001, ['bodies']]);
   });
 
-  it('is read where each value has another type', () => {
+  it('a HAR is read where each value has another type', () => {
     const wrong = [
       null,
       'text',
@@ -146,7 +146,7 @@ describe('a hostile HAR', () => {
     assert.deepEqual([entries[1]?.time, entries[1]?.response.status, entries[1]?.response.headers], [0, 0, [{ name: 'a', value: '' }]]);
   });
 
-  it('changes no prototype, and nothing of its own fields is taken', () => {
+  it('a HAR changes no prototype, and unknown fields are not taken', () => {
     const text = `{"log":{"__proto__":{"polluted":1},"entries":[{"__proto__":{"time":9},"constructor":{"prototype":{"polluted":1}},${JSON.stringify(entryOf()).slice(1)}]}}`;
     const [entry] = entriesOf(text);
     assert.equal(({} as Record<string, unknown>)['polluted'], undefined);
@@ -158,7 +158,7 @@ describe('a hostile HAR', () => {
     );
   });
 
-  it('has a problem that says what to do, where it is none', () => {
+  it('a file that is no HAR is refused with what to do', () => {
     const cases: [unknown, RegExp][] = [
       ['{', /no JSON/],
       ['['.repeat(200), /nested deeper than 100/],
@@ -173,7 +173,7 @@ describe('a hostile HAR', () => {
     }
   });
 
-  it('has texts that can be stored', () => {
+  it('a HAR has only texts that can be stored', () => {
     const [entry] = entriesOf(
       harOf(entryOf({ request: { url, headers: [{ name: 'x', value: 'a\u0000b\ud800' }] }, response: { content: { text: '\u0000' } } })),
     );

@@ -42,7 +42,7 @@ const capture = (entries: Entry[]): Capture => ({
 const redactions = { headers: 0, bodyKeys: 0, bodyValues: 0 };
 
 describe('toExchangeUrl', () => {
-  it('reads a URL with placeholders in every part', () => {
+  it('toExchangeUrl reads a URL with placeholders in every part', () => {
     const url = toExchangeUrl(
       'https://{{username_1}}:{{password_1}}@API.shop.test:8443/u/{{token_1}}?key={{api_key_1}}&q=a+b#t={{token_2}}',
     );
@@ -56,19 +56,19 @@ describe('toExchangeUrl', () => {
     assert.equal(url.fragment, 't={{token_2}}');
   });
 
-  it('reads what is no URL without throwing', () => {
+  it('toExchangeUrl reads what is no URL without throwing', () => {
     for (const href of ['', 'data:text/plain,x', 'about:blank', 'https://', 'http://[', '//x', 'blob:https://a/b'])
       assert.equal(toExchangeUrl(href).path.startsWith('/'), true);
   });
 
-  it('has the host where there is no registrable domain', () => {
+  it('toExchangeUrl has the host where there is no registrable domain', () => {
     assert.equal(toExchangeUrl('http://127.0.0.1:8080/a').site, '127.0.0.1');
     assert.equal(toExchangeUrl('http://localhost/a').site, 'localhost');
   });
 });
 
 describe('createReportInput', () => {
-  it('parses a body once, and joins repeated headers', () => {
+  it('createReportInput parses a body once, and joins repeated headers', () => {
     const { exchanges } = createReportInput({ capture: capture([entry('https://api.shop.test/a')]), secrets: [], redactions });
     const [first] = exchanges;
     assert.equal(first?.id, 'r0');
@@ -79,7 +79,7 @@ describe('createReportInput', () => {
     assert.equal(first.responseHeaders.get('set-cookie'), 'a=1\nb=2');
   });
 
-  it("counts a host that receives the site's token to the first party, and no other", () => {
+  it("createReportInput counts a host that receives the site's token to the first party, and no other", () => {
     const urls = ['https://shop.test/login', 'https://shop-api.example/a', 'https://tracker.example.net/t'];
     const secret: Secret = {
       placeholder: '{{token_1}}',
@@ -101,7 +101,7 @@ describe('createReportInput', () => {
 });
 
 describe('parseJson', () => {
-  it('reads objects and arrays only, also behind a guard', () => {
+  it('parseJson reads objects and arrays only, also behind a guard', () => {
     assert.deepEqual(parseJson(")]}',\n[1]"), [1]);
     assert.equal(parseJson('1'), undefined);
     assert.equal(parseJson('{"a":'), undefined);

@@ -10,14 +10,14 @@ const entriesOf = ({ har }: Report): ReturnType<typeof entry>[] =>
   (har ?? assert.fail('no HAR')).log['entries'] as ReturnType<typeof entry>[];
 
 describe('a report that is too large', () => {
-  it('is one with a usual HAR not: it stays as it is', () => {
+  it('a report with a usual HAR is not cut', () => {
     const report = reportOf(
       Array.from({ length: 300 }, (_, index) => entry(`https://shop.test/${index}`, { type: 'fetch', reply: '{"a":1}' })),
     );
     assert.equal(fitReport(report), report);
   });
 
-  it('loses bodies from the end of its HAR first, and says so', () => {
+  it('a report that is too large loses bodies from the end of its HAR first, and says so', () => {
     const report = reportOf(
       Array.from({ length: 20 }, (_, index) => entry(`https://shop.test/${index}`, { type: 'fetch', reply: 'x'.repeat(2_000_000) })),
     );
@@ -30,7 +30,7 @@ describe('a report that is too large', () => {
     assert.ok(dropped_bytes >= bodies.filter((chars) => chars === 0).length * 2_000_000);
   });
 
-  it('then loses requests', () => {
+  it('a report that is too large without bodies loses requests', () => {
     const headers = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`x-${index}`, 'y']));
     const fitted = fitReport(
       reportOf(Array.from({ length: 600 }, (_, index) => entry(`https://shop.test/${index}`, { headers, replyHeaders: headers }))),

@@ -31,7 +31,7 @@ const sectionsOf = (input: ReportInput) => ({
 const goldenPath = join(import.meta.dirname, 'sections.golden.json');
 
 describe('the sections of a small capture', () => {
-  it('are those of the golden file, which BERTH_TEST_UPDATE=1 writes, and the same bytes in every run', () => {
+  it('the sections of a small capture match the golden file, which BERTH_TEST_UPDATE=1 writes, in every run', () => {
     const text = JSON.stringify(sectionsOf(inputOf(smallCapture())), null, 2);
     assert.equal(JSON.stringify(sectionsOf(inputOf(smallCapture())), null, 2), text);
     if (process.env['BERTH_TEST_UPDATE'] === '1') writeFileSync(goldenPath, `${text}\n`);
@@ -72,10 +72,10 @@ function manyEntries(count: number): Entry[] {
 describe('a hostile capture is reported in bounded time', () => {
   const secrets = [secret('{{token_1}}'), secret('{{api_key_1}}', { kind: 'api_key' }), secret('{{csrf_1}}', { kind: 'csrf_token' })];
 
-  it('of 2,000 requests', (t) =>
+  it('a hostile capture of 2,000 requests is reported in bounded time', (t) =>
     assertQuick(t, '2,000 requests', { entries: [entry('https://shop.test/'), ...manyEntries(1999)], secrets, pages: [page()] }));
 
-  it('of a page with 100,000 elements, or a deep one', async (t) => {
+  it('a hostile capture of a page with 100,000 elements, or a deep one, is reported in bounded time', async (t) => {
     const pages: Record<string, string> = {
       items: `<main>${'<div class="item"><a href="/a?page=2">Bread and butter</a></div>'.repeat(50_000)}</main>`,
       deep: `${'<div id="a" class="cookie-banner">'.repeat(100_000)}x`,
@@ -91,7 +91,7 @@ describe('a hostile capture is reported in bounded time', () => {
       await assertQuick(t, name, { entries: [entry('https://shop.test/', { reply: html })], pages: [page({ html, textChars: 1000 })] });
   });
 
-  it('of headers, URLs and files without end', async (t) => {
+  it('a hostile capture of headers, URLs and files without end is reported in bounded time', async (t) => {
     const long = 'a'.repeat(1_000_000);
     const hostile = [
       entry('https://shop.test/', {

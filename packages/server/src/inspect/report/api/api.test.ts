@@ -22,7 +22,7 @@ const names = (entries: Entry[]): string[] => section(entries).endpoints.map(({ 
 const uuid = '7c9e6679-7425-40de-944b-e07fc1f90ae7';
 
 describe('path templates', () => {
-  it('have a parameter for each id, named after its collection', () => {
+  it('path templates have a parameter for each id, named after its collection', () => {
     assert.deepEqual(
       names([call('/v1/customers/4711/orders'), call(`/v1/customers/4712/orders/${uuid}/lines`), call('/stock-levels/QS-0003')]),
       [
@@ -34,7 +34,7 @@ describe('path templates', () => {
     assert.deepEqual(names([call('/tiles/10/531/330')]), ['GET /tiles/{tile_id}/{tile_id_2}/{tile_id_3}']);
   });
 
-  it('take words for values where three and more of a collection have the same reply, and nowhere else', () => {
+  it('path templates have a parameter for words where three and more of a collection have the same reply, and nowhere else', () => {
     const product = { reply: reply({ sku: 'a', price: 1 }) };
     assert.deepEqual(names(['blue-shirt', 'red-hat', 'sock'].map((slug) => call(`/products/${slug}`, product))), [
       'GET /products/{product_id}',
@@ -43,7 +43,7 @@ describe('path templates', () => {
     assert.equal(names(['blue-shirt', 'red-hat'].map((slug) => call(`/products/${slug}`, product))).length, 2);
   });
 
-  it('distinguish ids from words and versions', () => {
+  it('path templates distinguish ids from words and versions', () => {
     for (const value of ['42', uuid, '{{token_1}}', '507f1f77bcf86cd799439011', 'prod_8812ab', '2026-01-01', '01HV6Z3J8K9QW2E4R5T6Y7U8I9'])
       assert.equal(isValue(value, 'things'), true, value);
     for (const word of ['orders', 'v2', '2.1', 'oauth2', 'openid-configuration', 'sha256', 'add', 'facade', 'deadbeef'])
@@ -52,7 +52,7 @@ describe('path templates', () => {
 });
 
 describe('parameters', () => {
-  it('have types, formats, and lists of values only where there are samples enough', () => {
+  it('API parameters have types, formats, and lists of values only where there are samples enough', () => {
     const statuses = ['open', 'paid', 'open', 'paid', 'open', 'paid', 'open', 'paid'];
     const { params } = endpoint(
       statuses.map((status, i) => call(`/orders?status=${status}&page=${i}&since=2026-01-0${i + 1}${i > 3 ? '&deep=true' : ''}`)),
@@ -69,7 +69,7 @@ describe('parameters', () => {
     assert.equal(endpoint([call('/orders?status=open'), call('/orders?status=open')]).params.query[0]?.enum, null);
   });
 
-  it('have the headers of the API, and none that browsers and networks write', () => {
+  it('API parameters have the headers of the API, and none that browsers and networks write', () => {
     const headers = {
       'X-Api-Key': '{{api_key_1}}',
       'user-agent': 'x',
@@ -93,7 +93,7 @@ describe('schemas', () => {
     return builder.toSchema();
   };
 
-  it('have types, required fields, formats, nulls and mixed numbers', () => {
+  it('API schemas have types, required fields, formats, nulls and mixed numbers', () => {
     assert.deepEqual(schemaOf({ id: uuid, n: 1, at: null, mail: '{{email_1}}' }, { id: uuid, n: 1.5, at: '2026-01-01', tags: ['a'] }), {
       type: 'object',
       properties: {
@@ -107,7 +107,7 @@ describe('schemas', () => {
     });
   });
 
-  it('have lists of values only of words that repeat', () => {
+  it('API schemas have lists of values only of words that repeat', () => {
     const many = (values: unknown[]) => (schemaOf(values) as { items: { enum?: string[] } }).items.enum;
     assert.deepEqual(many(['a', 'b', 'a', 'b', 'a', 'b', 'a', 'b']), ['a', 'b']);
     assert.equal(many(['a', 'b', 'a', 'b']), undefined);
@@ -115,7 +115,7 @@ describe('schemas', () => {
     assert.equal(many(['red shoe', 'hat', 'red shoe', 'hat', 'hat', 'hat', 'hat', 'hat']), undefined);
   });
 
-  it('have a map where keys are ids, and keys named __proto__', () => {
+  it('API schemas have a map where keys are ids, and keys named __proto__', () => {
     assert.deepEqual(schemaOf({ '1': { n: 1 }, '2': { n: 2 } }), {
       type: 'object',
       additionalProperties: { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] },
@@ -125,7 +125,7 @@ describe('schemas', () => {
     assert.equal(({} as { x?: number }).x, undefined);
   });
 
-  it('are bounded for deep and wide values', () => {
+  it('API schemas are bounded for deep and wide values', () => {
     const deep = JSON.parse('['.repeat(5000) + ']'.repeat(5000)) as unknown;
     const wide = Object.fromEntries(Array.from({ length: 100_000 }, (_, i) => [`key${i}a`, i]));
     assert.equal(JSON.stringify(schemaOf(deep, wide)).length < 100_000, true);
@@ -138,7 +138,7 @@ describe('pagination', () => {
     return pagination && [pagination.style, pagination.params, pagination.next];
   };
 
-  it('is of pages, offsets, cursors and links', () => {
+  it('pagination by pages, offsets, cursors and links is recognized', () => {
     assert.deepEqual(style([call('/o?page=1&per_page=5'), call('/o?page=2&per_page=5')]), ['page', ['page', 'per_page'], null]);
     assert.deepEqual(style([call('/o?offset=0&limit=5'), call('/o?offset=5&limit=5')]), ['offset', ['offset', 'limit'], null]);
     const next = { reply: reply({ items: [], next_cursor: 'YQ' }) };
@@ -151,7 +151,7 @@ describe('pagination', () => {
     assert.deepEqual(style([call('/o', link), call('/o?after=3', link)]), ['link', ['after'], 'header link']);
   });
 
-  it('is not seen in what only has such a word', () => {
+  it('pagination is not seen in a field that only has such a name', () => {
     assert.equal(style([call('/o?page=/home'), call('/o?page=/cart')]), null);
     assert.equal(style([call('/o?from=paris')]), null);
   });
@@ -169,7 +169,7 @@ describe('dependencies', () => {
     call('/notes', { method: 'POST', body: reply({ order_id: uuid, text: 'hello there' }) }),
   ];
 
-  it('are of the field of the earlier reply that has the value', () => {
+  it('dependencies between endpoints name the field of the earlier reply that has the value', () => {
     const edges = section(entries).endpoints.flatMap(({ id, depends_on: list }) =>
       list.map((one) => `${id} ${one.in} ${one.field} < ${one.endpoint_id} ${one.json_path} ${one.evidence.join(' ')}`),
     );
@@ -182,7 +182,7 @@ describe('dependencies', () => {
     ]);
   });
 
-  it('are of no value that is equal by chance', () => {
+  it('dependencies between endpoints are not inferred from values that are equal by chance', () => {
     const chance = [
       call('/a', { reply: reply({ total: 100, flag: true, mail: '{{email_1}}' }) }),
       call('/b?limit=100&x=true&mail={{email_1}}'),
@@ -192,7 +192,7 @@ describe('dependencies', () => {
 });
 
 describe('authentication of an endpoint', () => {
-  it('is required where calls without were refused, and not where one succeeded', () => {
+  it('authentication of an endpoint is required where calls without were refused, and not where one succeeded', () => {
     const bearer = { headers: { authorization: 'Bearer {{jwt_1}}' } };
     assert.equal(endpoint([call('/me', { status: 401 }), call('/me', bearer)]).auth_required, 'yes');
     assert.equal(endpoint([call('/me', bearer), call('/me')]).auth_required, 'no');
@@ -202,7 +202,7 @@ describe('authentication of an endpoint', () => {
     assert.equal(endpoint([call('/me', bearer)]).replayable, 'needs_token');
   });
 
-  it('names the token against cross-site requests and its source', () => {
+  it('authentication of an endpoint names the CSRF token and its source', () => {
     const calls = [call('/n', { method: 'POST', headers: { 'x-csrf-token': '{{csrf_token_1}}' } })];
     const csrfIn = (html: string, ...at: string[]) =>
       endpoint(calls, { secrets: [secret('{{csrf_token_1}}', { kind: 'csrf_token', at })], pages: [page({ html })] });
@@ -220,7 +220,7 @@ describe('authentication of an endpoint', () => {
 describe('the kind of an endpoint', () => {
   const kindOf = (path: string) => endpoint([call(path, { method: 'POST', body: '{"a":1}' })]).kind;
 
-  it('is rpc where the path names a procedure', () => {
+  it('an endpoint is rpc where the path names a procedure', () => {
     for (const path of ['/rpc/search', '/rest/v1/rpc/nearest_shop', '/shop.v1.Orders/List', '/twirp/shop.Orders/ListOpen'])
       assert.equal(kindOf(path), 'rpc', path);
     for (const path of ['/orders', '/rpc', '/v1.2/Orders', '/files/a.txt', '/Orders/List']) assert.equal(kindOf(path), 'rest', path);
@@ -228,7 +228,7 @@ describe('the kind of an endpoint', () => {
 });
 
 describe('GraphQL, WebSockets and event streams', () => {
-  it('have their operations, plain and persisted, once', () => {
+  it('GraphQL operations are reported, plain and persisted, once each', () => {
     const query = 'query One($id: ID!) { product(id: $id) { name } }';
     const { graphql, endpoints } = section([
       call('/graphql', { method: 'POST', body: reply({ query, variables: { id: '1' } }) }),
@@ -246,7 +246,7 @@ describe('GraphQL, WebSockets and event streams', () => {
     ]);
   });
 
-  it('have a protocol, as sure as what shows it', () => {
+  it('WebSockets have a protocol, with the confidence of the evidence', () => {
     const guessed = (url: string, ...data: string[]) => {
       const messages = data.map((each) => ({ type: 'receive', time: 1, opcode: 1, data: each }));
       const [socket] = section([entry(url, { type: 'websocket', status: 101, fields: { _webSocketMessages: messages } })]).websockets;
@@ -261,7 +261,7 @@ describe('GraphQL, WebSockets and event streams', () => {
     assert.deepEqual(guessed('wss://shop.test/ws'), ['raw', 'low', ['r0']]);
   });
 
-  it('read no bomb: a document of a million fields is counted and left', () => {
+  it('a GraphQL document of a million fields is counted and left out', () => {
     const query = `query A { ${'a{'.repeat(200_000)}${'}'.repeat(200_000)} }`;
     const { graphql } = section([call('/graphql', { method: 'POST', body: reply({ query }) })]);
     assert.deepEqual(
@@ -270,7 +270,7 @@ describe('GraphQL, WebSockets and event streams', () => {
     );
   });
 
-  it('have messages by type and direction', () => {
+  it('messages of WebSockets and event streams are reported by type and direction', () => {
     const messages = [
       ['send', '{"type":"sub","id":1}'],
       ['receive', '{"type":"price","n":1}'],
@@ -322,14 +322,14 @@ describe('the section', () => {
     call('/v1/none', { status: 0 }),
   ];
 
-  it('is as the contract has it, and each request knows its endpoint', () => {
+  it('the API section matches the contract, and each request knows its endpoint', () => {
     const input = inputOf({ entries });
     const { section: made, endpointOf } = createApi(input, { openapi: true, client: true, samples: true });
     assert.deepEqual(InspectApi.parse(made), made);
     assert.deepEqual(input.exchanges.map(endpointOf), ['E1', 'E2', 'E3', 'E4', 'E5', 'E6', 'E7']);
   });
 
-  it('has an OpenAPI document that a public validator accepts', async () => {
+  it('the API section has an OpenAPI document that a public validator accepts', async () => {
     const { openapi } = section(entries);
     assert.equal(openapi?.['openapi'], '3.1.0');
     const { valid, errors } = await new Validator().validate(structuredClone(openapi ?? {}));
@@ -337,16 +337,16 @@ describe('the section', () => {
     assert.equal(valid, true);
   });
 
-  it('has the same bytes for the same capture', () => {
+  it('the API section has the same bytes for the same capture', () => {
     assert.equal(JSON.stringify(section(entries)), JSON.stringify(section(structuredClone(entries))));
   });
 
-  it('has the bytes of the golden file', () => {
+  it('the API section has the bytes of the golden file', () => {
     const golden = readFileSync(join(import.meta.dirname, 'api.golden.json'), 'utf8');
     assert.equal(JSON.stringify(section(entries)), JSON.stringify(JSON.parse(golden)));
   });
 
-  it('takes linear time for many words of one collection', async () => {
+  it('the API section takes linear time for many words of one collection', async () => {
     const many = Array.from({ length: 5000 }, (_, i) =>
       call(
         `/things/items/${'abcdefghij'[i % 10]}${'klmnopqrst'[Math.floor(i / 10) % 10]}word-${String.fromCharCode(97 + (i % 26))}${'x'.repeat(i % 190)}`,
@@ -357,11 +357,11 @@ describe('the section', () => {
     assert.ok(yardsticks < 500, `${yardsticks} yardsticks`);
   });
 
-  it('has a command that repeats a call', () => {
+  it('the API section has a command that repeats a call', () => {
     assert.equal(section(entries).endpoints[1]?.curl, `curl -X PATCH https://api.shop.test/v1/orders/1 --data-raw '{"text":"it'\\''s"}'`);
   });
 
-  it('is empty without calls', () => {
+  it('the API section is empty without calls', () => {
     const { endpoints, openapi, client } = section([entry('https://shop.test/')]);
     assert.deepEqual([endpoints, typeof openapi, typeof client], [[], 'object', 'string']);
   });

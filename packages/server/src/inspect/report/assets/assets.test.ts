@@ -17,7 +17,7 @@ const file = (path: string, type: string, options: EntryOptions = {}) => entry(n
 const ids = (items: readonly { request_id: string | null }[]): (string | null)[] => items.map(({ request_id: id }) => id);
 
 describe('the summary of assets', () => {
-  it('has totals by type, protocol and party', () => {
+  it('the summary of assets has totals by type, protocol and party', () => {
     const { summary } = assetsOf({
       entries: [
         entry(shop, { transferBytes: 1000, bytes: 4000, replyHeaders: { 'content-encoding': 'br' } }),
@@ -37,7 +37,7 @@ describe('the summary of assets', () => {
     assert.deepEqual(summary.by_protocol, { h2: 5, h3: 1 });
   });
 
-  it('has the timings of the first page, rated by the thresholds of web-vitals', () => {
+  it('the summary of assets has the timings of the first page, rated by the thresholds of web-vitals', () => {
     const vitals = {
       ttfbMs: 800,
       domContentLoadedMs: 1000,
@@ -62,16 +62,16 @@ describe('render-blocking resources', () => {
   const styles = ['all.css', 'print.css'].map((name) => file(name, 'stylesheet'));
   const entries = [entry(shop, { reply: head }), ...files, ...styles];
 
-  it('are scripts of the head and style sheets of the screen', () => {
+  it('render-blocking resources are scripts of the head and style sheets of the screen', () => {
     assert.deepEqual(ids(assetsOf({ entries, pages: [page({ html: head })] }).render_blocking), ['r1', 'r5']);
   });
 
-  it('are by the markup that the server sent, not by what scripts added', () => {
+  it('render-blocking resources are found in the markup that the server sent, not in what scripts added', () => {
     const added = [entry(shop, { reply: '<head></head>' }), ...files];
     assert.deepEqual(assetsOf({ entries: added, pages: [page({ html: head })] }).render_blocking, []);
   });
 
-  it('are what the browser states, where it does', () => {
+  it('render-blocking resources are what the browser states, where it does', () => {
     const stated = [
       entry(shop),
       file('/a.js', 'script', { fields: { _renderBlocking: 'blocking' } }),
@@ -82,7 +82,7 @@ describe('render-blocking resources', () => {
 });
 
 describe('the critical chain', () => {
-  it('leads from the document to the last request that the page needed', () => {
+  it('the critical chain leads from the document to the last request that the page needed', () => {
     const by = (url: string) => ({ fields: { _initiator: { type: 'script', stack: { callFrames: [{ url: new URL(url, shop).href }] } } } });
     const entries = [
       entry(`${shop}/`),
@@ -94,7 +94,7 @@ describe('the critical chain', () => {
     assert.deepEqual(ids(assetsOf({ entries }).critical_chain), ['r0', 'r1', 'r2']);
   });
 
-  it('ends where requests start each other in a circle', () => {
+  it('the critical chain ends where requests start each other in a circle', () => {
     const by = (url: string) => ({ startMs: 10, fields: { _initiator: { type: 'script', url: new URL(url, shop).href } } });
     const entries = [entry(`${shop}/`), file('/a.js', 'script', by('/b.js')), file('/b.js', 'script', by('/a.js'))];
     assert.equal(assetsOf({ entries }).critical_chain.length, 3);
@@ -102,7 +102,7 @@ describe('the critical chain', () => {
 });
 
 describe('what a site could save', () => {
-  it('is compression of text, measured', () => {
+  it('savings of a site include compression of text, measured', () => {
     const text = 'the same words again and again, '.repeat(100);
     const entries = [
       entry(shop),
@@ -118,7 +118,7 @@ describe('what a site could save', () => {
     assert.ok((uncompressed[1]?.saving_bytes ?? 0) > 2900);
   });
 
-  it('is a longer life in caches', () => {
+  it('savings of a site include a longer life in caches', () => {
     const cached = (control?: string) => ({ replyHeaders: control === undefined ? {} : { 'cache-control': control }, transferBytes: 10 });
     const entries = [
       entry(shop, cached()),
@@ -136,7 +136,7 @@ describe('what a site could save', () => {
     );
   });
 
-  it('is what is loaded twice, by URL or by content', () => {
+  it('savings of a site include what is loaded twice, by URL or by content', () => {
     const body = 'x'.repeat(1200);
     const entries = [
       file('/a.js', 'script', { reply: body }),
@@ -152,7 +152,7 @@ describe('what a site could save', () => {
     );
   });
 
-  it('is code that no page used, and pixels that no page shows', () => {
+  it('savings of a site include code that no page used, and pixels that no page shows', () => {
     const coverage = (usedBytes: number) => [{ url: `${shop}/a.js`, type: 'js' as const, totalBytes: 100_000, usedBytes, scriptMs: null }];
     const image = { url: `${shop}/p.jpg`, naturalWidth: 2000, naturalHeight: 1000, width: 200, height: 100 };
     const shown = { ...image, width: 1000, height: 500 };
@@ -172,7 +172,7 @@ describe('what a site could save', () => {
 });
 
 describe('references', () => {
-  it('are hints of pages and headers, fonts, source maps and messages', () => {
+  it('asset references are hints of pages and headers, fonts, source maps and messages', () => {
     const html = `<link rel="preload" as="font" href="/f.woff2"><link rel="preconnect" href="${cdn}"><link rel="prefetch" href="/next">`;
     const error = { text: 'x is not defined', url: `${shop}/a.js`, line: 3 };
     const assets = assetsOf({

@@ -23,7 +23,7 @@ const mechanismsOf = (fields: Fields): string[] =>
 const call = (headers: Record<string, string>, url = `${api}/me`) => entry(url, { type: 'fetch', headers, reply: '{}' });
 
 describe('mechanisms', () => {
-  it('are recognized in every place of a request', () => {
+  it('authentication mechanisms are recognized in every place of a request', () => {
     const secrets = [
       secret('{{jwt_1}}', { kind: 'jwt', jwt: { alg: 'RS256' } }),
       secret('{{token_1}}'),
@@ -64,7 +64,7 @@ describe('mechanisms', () => {
     for (const [expected, request] of cases) assert.deepEqual(mechanismsOf({ entries: [entry(shop), request], secrets }), [expected]);
   });
 
-  it('are not what merely resembles a credential', () => {
+  it('values that merely resemble a credential are no authentication mechanism', () => {
     const entries = [
       entry(shop, { headers: { cookie: '_ga=1; theme=dark; cookieconsent=1; cart=2', 'if-none-match': '{{token_1}}' } }),
       call({ 'x-request-id': '{{token_1}}', accept: 'application/json' }),
@@ -85,7 +85,7 @@ describe('mechanisms', () => {
     assert.deepEqual(mechanismsOf({ entries, secrets }), ['none - - -']);
   });
 
-  it('have hosts, endpoints, storage, issuer, JWT claims by name, and evidence', () => {
+  it('authentication mechanisms have hosts, endpoints, storage, issuer, JWT claims by name, and evidence', () => {
     const token = secret('{{jwt_1}}', {
       kind: 'jwt',
       jwt: { alg: 'HS256', iss: shop, aud: ['desk'], claimNames: ['exp', 'sub'], expiresAt: startTime / 1000 + 960 },
@@ -112,7 +112,7 @@ describe('mechanisms', () => {
 });
 
 describe('a session cookie', () => {
-  it('is known by its name, and has its attributes but no value', () => {
+  it('a session cookie is known by its name, and has its attributes but no value', () => {
     const { mechanisms } = authOf({
       entries: [entry(shop, { headers: { cookie: 'sid={{cookie_3}}; theme=dark' } })],
       cookies: [cookie('sid', { expires: startTime / 1000 + 3600 })],
@@ -124,7 +124,7 @@ describe('a session cookie', () => {
     assert.deepEqual(mechanisms[0].cookie_flags, { http_only: true, secure: true, same_site: 'lax', expires_in: 3600 });
   });
 
-  it('is one of any name that the response to a sign-in sets for the server alone', () => {
+  it('a session cookie is one of any name that the response to a sign-in sets for the server alone', () => {
     const login = entry(`${shop}/login`, {
       method: 'POST',
       body: 'password={{password_1}}',
@@ -139,7 +139,7 @@ describe('a session cookie', () => {
     );
   });
 
-  it('is not the cookie of another site', () => {
+  it('a cookie of another site is no session cookie', () => {
     assert.deepEqual(mechanismsOf({ entries: [entry(shop), call({ cookie: 'sid=1' }, 'https://ads.example/pixel')] }), ['none - - -']);
   });
 });
@@ -160,7 +160,7 @@ describe('sign-in flows', () => {
     token_endpoint: 'https://id.shop.test/token',
   };
 
-  it('are one mechanism: the code flow with PKCE of OpenID Connect', () => {
+  it('the code flow with PKCE of OpenID Connect is one mechanism', () => {
     const wellKnown = entry('https://id.shop.test/.well-known/openid-configuration', {
       type: 'fetch',
       reply: JSON.stringify({ ...discovery, scopes_supported: ['openid'], code_challenge_methods_supported: ['S256'] }),
@@ -177,7 +177,7 @@ describe('sign-in flows', () => {
     assert.equal(seconds, 3600);
   });
 
-  it('are OAuth where nobody asks for an identity, and the provider is known by its probe', () => {
+  it('sign-in flows are OAuth where nobody asks for an identity, and the provider is known by its probe', () => {
     const plain = entry('https://id.shop.test/authorize?response_type=code&client_id=desk&scope=orders', { status: 302 });
     assert.deepEqual(mechanismsOf({ entries: [plain] }), ['oauth2 - - authorization_code']);
     const probes = [
@@ -186,7 +186,7 @@ describe('sign-in flows', () => {
     assert.equal(authOf({ entries: [entry(shop)], probes }).oidc?.issuer, 'https://id.shop.test');
   });
 
-  it('renew tokens at an interval', () => {
+  it('sign-in flows that renew tokens have the interval', () => {
     const renew = (startMs: number) =>
       entry(`${api}/auth/refresh`, {
         method: 'POST',
@@ -213,7 +213,7 @@ describe('CSRF tokens', () => {
     return [csrf[0]?.source, csrf[0]?.source_name];
   };
 
-  it('have the source from which the page reads them', () => {
+  it('CSRF tokens have the source from which the page reads them', () => {
     assert.deepEqual(sourceOf('<meta name="csrf-token" content="{{csrf_1}}">'), ['meta', 'csrf-token']);
     assert.deepEqual(sourceOf('<form><input type=hidden name="_csrf" value="{{csrf_1}}"></form>'), ['hidden', '_csrf']);
     assert.deepEqual(sourceOf('', ['set_cookie 0 XSRF-TOKEN'], 'x-xsrf-token'), ['cookie', 'XSRF-TOKEN']);
@@ -227,7 +227,7 @@ describe('CSRF tokens', () => {
 describe('sign-in forms', () => {
   const formsOf = (html: string, url = `${shop}/login`) => authOf({ entries: [entry(url)], pages: [page({ url, html })] }).login_forms;
 
-  it('have fields, selectors, the CSRF field and the captcha', () => {
+  it('sign-in forms have fields, selectors, the CSRF field and the captcha', () => {
     const [form, ...others] = formsOf(`<form method="post" action="/session" id="login"><input type="hidden" name="csrf" value="{{csrf_1}}">
       <input id="email" name="email" type="email" autocomplete="username"><input name="password" type="password" autocomplete="current-password">
       <div class="g-recaptcha"></div><button class="primary">Log in</button></form>`);
@@ -248,7 +248,7 @@ describe('sign-in forms', () => {
     });
   });
 
-  it('are recognized without a form element, in the first of two steps, and for one-time codes', () => {
+  it('sign-in forms are recognized without a form element, in the first of two steps, and for one-time codes', () => {
     assert.equal(formsOf('<div><div><input type=email></div><div><input type=password></div><button>Go</button></div>').length, 1);
     assert.equal(
       formsOf('<form><input name=email type=email><button>Next</button></form>', `${shop}/login/steps`)[0]?.password_field,
@@ -260,7 +260,7 @@ describe('sign-in forms', () => {
     );
   });
 
-  it('are not those of registration, search and newsletters', () => {
+  it('forms of registration, search and newsletters are no sign-in forms', () => {
     assert.deepEqual(
       formsOf('<form><input type=email><input type=password autocomplete=new-password><button>Register</button></form>'),
       [],
@@ -274,7 +274,7 @@ describe('sign-in forms', () => {
 });
 
 describe('identity providers and sign-out', () => {
-  it('are known by address, by path and by text', () => {
+  it('identity providers and sign-out are known by address, by path and by text', () => {
     const html = `<a id="g" href="https://accounts.google.com/o/oauth2/v2/auth?client_id=123.apps&state={{token_1}}">G</a>
       <a id="gh" href="/auth/github">Octocat</a><button id="ms">Continue with Microsoft</button><button id="h">Sign in with Harbour ID</button>
       <a href="https://github.com/shop/docs">Source</a><a href="/logout">Log out</a><form action="/sign-out?next=/"></form><a href="/blog/logouts">x</a>`;
@@ -293,7 +293,7 @@ describe('identity providers and sign-out', () => {
 });
 
 describe('what needs a sign-in', () => {
-  it('is a page that redirects to one, and a call that is refused without a credential', () => {
+  it('a page that redirects to a sign-in, and a call that is refused without a credential, need a sign-in', () => {
     const redirected = [entry(`${shop}/account`, { status: 302 }), entry(`${shop}/login?next=/account`)];
     assert.equal(authOf({ url: `${shop}/account`, entries: redirected }).required_for_page, true);
     assert.equal(authOf({ entries: [entry(shop, { status: 301 }), entry(`${shop}/en`)] }).required_for_page, false);
@@ -308,7 +308,7 @@ describe('what needs a sign-in', () => {
     ]);
   });
 
-  it('has recommendations in the order of the steps', () => {
+  it('recommendations for signing in are in the order of the steps', () => {
     const entries = [entry(`${shop}/login`), call({ authorization: 'Bearer {{token_1}}', 'x-csrf-token': '{{csrf_1}}' })];
     const secrets = [secret('{{token_1}}'), secret('{{csrf_1}}', { kind: 'csrf_token' })];
     const html =

@@ -11,7 +11,7 @@ const only = (tree: PageTree, name: string) => {
 };
 
 describe('the elements of a page', () => {
-  it('have their attributes with entities decoded, their parent and their text', () => {
+  it('the elements of a page have their attributes with entities decoded, their parent and their text', () => {
     const tree = new PageTree('<form action="/a?b=1&amp;c=2"><label>Your <b>name</b></label><input name=q disabled></form><p>x');
     const form = only(tree, 'form');
     assert.equal(form.attributes.get('action'), '/a?b=1&c=2');
@@ -21,7 +21,7 @@ describe('the elements of a page', () => {
     assert.equal(only(tree, 'p').parent, null);
   });
 
-  it('are read from raw HTML without end tags', () => {
+  it('the elements of a page are read from raw HTML without end tags', () => {
     const tree = new PageTree('<ul><li>a<li>b<li>c</ul></div></div><p>d<p>e');
     assert.deepEqual(
       tree.named('li').map(({ parent }) => parent?.name),
@@ -30,13 +30,13 @@ describe('the elements of a page', () => {
     assert.equal(tree.named('p').length, 2);
   });
 
-  it('have scripts as they stand, and their text is not visible', () => {
+  it('the scripts of a page are kept as they stand, and their text is not visible', () => {
     const tree = new PageTree('<body>abc<script>if (a < b) "</div>"</script><style>p{}</style> def</body>');
     assert.equal(sourceOf(only(tree, 'script')), 'if (a < b) "</div>"');
     assert.equal(textCharsOf(tree), 6);
   });
 
-  it('are bounded and read in linear time, whatever the page is', async () => {
+  it('the elements of a page are bounded and read in linear time, whatever the page is', async () => {
     const hostile = {
       deep: '<div>'.repeat(100_000),
       'many attributes': `<a ${Array.from({ length: 100_000 }, (_, i) => `a${i}=1`).join(' ')}>`,
@@ -62,7 +62,7 @@ describe('a selector', () => {
     return tree.named(name).map((element) => selectorOf(element, tree));
   };
 
-  it('is an id, a test id or a name where that is unique', () => {
+  it('a selector is an id, a test id or a name where that is unique', () => {
     assert.deepEqual(selectors('<input id="email"><input data-testid="pass"><input name="otp">', 'input'), [
       '#email',
       'input[data-testid="pass"]',
@@ -70,14 +70,14 @@ describe('a selector', () => {
     ]);
   });
 
-  it('is a short path otherwise, and no id that a framework made', () => {
+  it('a selector is a short path where no id is unique, and no id that a framework made', () => {
     assert.deepEqual(selectors('<main id="app"><p><i></i></p><p><i id=":r1:"></i></p></main>', 'i'), [
       '#app > p:nth-of-type(1) > i',
       '#app > p:nth-of-type(2) > i',
     ]);
   });
 
-  it('quotes what a page writes into its attributes', () => {
+  it('a selector quotes what a page writes into its attributes', () => {
     assert.deepEqual(selectors(`<input name='a"]{}\\'>`, 'input'), ['input[name="a\\"]{}\\\\"]']);
   });
 });

@@ -120,11 +120,11 @@ const headers: Readonly<Record<string, [string, string]>> = {
 };
 
 describe('redact, of what is no secret', () => {
-  it('has at least 60 of them', () => {
+  it('the table of harmless values has at least 60 of them', () => {
     assert.equal([json, urls, html, texts, headers].flatMap((list) => Object.keys(list)).length >= 60, true);
   });
   for (const [label, value] of Object.entries(json))
-    it(`leaves ${label} in JSON`, () => {
+    it(`redact leaves ${label} in JSON`, () => {
       const reply = JSON.stringify(value);
       assert.equal(
         redact(ofEntry(entry('https://shop.test/', { type: 'fetch', reply }))).capture.har.log.entries[0]?.response.content.text,
@@ -132,22 +132,22 @@ describe('redact, of what is no secret', () => {
       );
     });
   for (const [label, url] of Object.entries(urls))
-    it(`leaves ${label} in an address`, () => {
+    it(`redact leaves ${label} in an address`, () => {
       const reply = JSON.stringify({ href: url });
       const { request, response } = redact(ofEntry(entry(url, { type: 'fetch', reply }))).capture.har.log.entries[0]!;
       assert.deepEqual([request.url, response.content.text], [url, reply]);
     });
   for (const [label, markup] of Object.entries(html))
-    it(`leaves ${label} in HTML`, () => {
+    it(`redact leaves ${label} in HTML`, () => {
       assert.equal(redact(capture({ pages: [page({ html: markup })] })).capture.pages[0]?.html, markup);
     });
   for (const [label, text] of Object.entries(texts))
-    it(`leaves ${label} in a text`, () => {
+    it(`redact leaves ${label} in a text`, () => {
       const of = ofEntry(entry('https://shop.test/', { reply: text, mimeType: 'text/plain' }));
       assert.equal(redact(of).capture.har.log.entries[0]?.response.content.text, text);
     });
   for (const [label, [name, value]] of Object.entries(headers))
-    it(`leaves ${label} in a header`, () => {
+    it(`redact leaves ${label} in a header`, () => {
       const { capture: clean } = redact(ofEntry(entry('https://shop.test/', { headers: { [name]: value } })));
       assert.equal(clean.har.log.entries[0]?.request.headers[0]?.value, value);
     });

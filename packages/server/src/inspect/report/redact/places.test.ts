@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 import { inspectSections } from '@berth/contract';
 
 describe('redact, of secrets at several hundred places', () => {
-  it('draws a value of its own for each of at least 300 places', () => {
+  it('the planted capture has a value of its own for each of at least 300 places', () => {
     const { capture, places } = plantPlaces(1);
     assert.equal(places.length >= 300, true, String(places.length));
     assert.equal(new Set(places.map(({ value }) => value)).size, places.length);
@@ -16,18 +16,18 @@ describe('redact, of secrets at several hundred places', () => {
   });
 
   for (const seed of [1, 2])
-    it(`shows none in the capture, with seed ${seed}`, () => {
+    it(`redact shows no planted secret in the capture, with seed ${seed}`, () => {
       const { capture, places } = plantPlaces(seed);
       assert.deepEqual(shownIn(JSON.stringify(redact(capture)), places), []);
     });
 
-  it('shows none in any section of the report, its document of the API and its client', () => {
+  it('redact shows no planted secret in any section of the report, its document of the API and its client', () => {
     const { capture, places } = plantPlaces(3);
     const report = createReport(capture, { include: [...inspectSections], capture_bodies: 'samples' });
     assert.deepEqual(shownIn(JSON.stringify(report), places), []);
   });
 
-  it('shows none of which an echo escapes some characters, and leaves the text around it', () => {
+  it('redact shows no secret of which an echo escapes some characters, and leaves the text around it', () => {
     const token = 'c3f81d5b-0a9e+4476/b2d7';
     const echoes = [
       '%63' + token.slice(1),
@@ -47,7 +47,7 @@ describe('redact, of secrets at several hundred places', () => {
     for (const { response } of har.log.entries.slice(1)) assert.equal(response.content.text, 'a%20b ({{token_1}}) c%64');
   });
 
-  it('shows none that only decoding reveals, as of a key or a value in escapes of JSON', () => {
+  it('redact shows no secret that only decoding reveals, as of a key or a value in escapes of JSON', () => {
     const token = 'c3f81d5b0a9e4476b2d7c1f7';
     const escaped = [...token].map((char) => String.raw`\u00${char.charCodeAt(0).toString(16)}`).join('');
     const entries = [

@@ -27,19 +27,19 @@ function leaksOf(output: string, planted: readonly Planted[]): string[] {
 
 describe('redact', () => {
   for (const seed of [1, 2, 3])
-    it(`leaves no secret of 200 that stand once, with seed ${seed}`, () => {
+    it(`redact leaves no secret of 200 that stand once, with seed ${seed}`, () => {
       const { capture: dirty, planted } = plantSecrets(seed, 200);
       assert.equal(leaksOf(JSON.stringify(dirty), planted).length > 150, true);
       assert.deepEqual(leaksOf(JSON.stringify(redact(dirty)), planted), []);
     });
 
-  it('leaves no secret that also stands everywhere else, in every encoding', () => {
+  it('redact leaves no secret that also stands everywhere else, in every encoding', () => {
     const { capture: dirty, planted } = plantSecrets(7, 200);
     const output = JSON.stringify(redact(echoEverywhere(dirty, planted)));
     assert.deepEqual(leaksOf(output, planted), []);
   });
 
-  it('keeps ordinary values', () => {
+  it('redact keeps ordinary values', () => {
     const urls = [
       'https://shop.test/assets/app.3f2a9c1b8d.js',
       'https://shop.test/assets/index-BkT9x2Qa.css',
@@ -78,7 +78,7 @@ describe('redact', () => {
     assert.equal(clean.capture.har.log.entries[0]?.response.content.text, JSON.stringify(body));
   });
 
-  it('has one placeholder for one value, wherever it stands, and states where', () => {
+  it('redact has one placeholder for one value, wherever it stands, and states where', () => {
     const token = 'k3JdP0aLx8Zt5Qw1Yv7Ub2';
     const { capture: clean, secrets } = redact(
       capture({}, [
@@ -102,7 +102,7 @@ describe('redact', () => {
     ]);
   });
 
-  it('states of a JWT its algorithm, issuer, audience, names of claims and times', () => {
+  it('redact states of a JWT its algorithm, issuer, audience, names of claims and times', () => {
     const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
     const jwt = `${part({ alg: 'RS256' })}.${part({ iss: 'https://id.shop.test', aud: 'shop', sub: '1', iat: 5, exp: 65 })}.c2ln`;
     const [secret] = redact(capture({}, [entry('https://shop.test/', { headers: { cookie: `t=${jwt}` } })])).secrets;
@@ -117,7 +117,7 @@ describe('redact', () => {
     });
   });
 
-  it('replaces a short password where it stands, and no word elsewhere', () => {
+  it('redact replaces a short password where it stands, and no word elsewhere', () => {
     const { capture: clean } = redact(
       capture({}, [
         entry('https://shop.test/login', {
@@ -132,14 +132,14 @@ describe('redact', () => {
     assert.equal(clean.har.log.entries[0]?.response.content.text, '{"name":"demo"}');
   });
 
-  it('keeps JSON valid where the secret is a number', () => {
+  it('redact keeps JSON valid where the secret is a number', () => {
     const { capture: clean } = redact(
       capture({}, [entry('https://shop.test/pay', { type: 'fetch', body: '{"card":4242424242424242,"otp":123456}' })]),
     );
     assert.deepEqual(JSON.parse(clean.har.log.entries[0]?.request.postData?.text ?? ''), { card: 0, otp: 0 });
   });
 
-  it('shows no value of a cookie, even a plain one', () => {
+  it('redact shows no value of a cookie, even a plain one', () => {
     const cookies = [
       {
         name: 'theme',
@@ -159,7 +159,7 @@ describe('redact', () => {
     assert.equal(clean.har.log.entries[0].request.url, 'https://shop.test/dark');
   });
 
-  it('gives the same bytes for the same capture, and leaves the capture as it is', () => {
+  it('redact gives the same bytes for the same capture, and leaves the capture as it is', () => {
     const { capture: dirty } = plantSecrets(11, 100);
     const before = JSON.stringify(dirty);
     assert.equal(JSON.stringify(redact(dirty)), JSON.stringify(redact(dirty)));
@@ -200,12 +200,12 @@ describe('redact, of hostile captures', () => {
     ]),
   };
   for (const [name, dirty] of Object.entries(hostile))
-    it(`takes linear time for ${name}`, async () => {
+    it(`redact takes linear time for ${name}`, async () => {
       const yardsticks = await yardsticksOf(() => redact(dirty));
       assert.ok(yardsticks < 300, `${yardsticks} yardsticks`);
     });
 
-  it('reads keys named __proto__ as keys', () => {
+  it('redact reads keys named __proto__ as keys', () => {
     const { capture: clean } = redact(text('{"__proto__":{"password":"hunter22"},"constructor":1}'));
     assert.equal(clean.har.log.entries[0]?.response.content.text, '{"__proto__":{"password":"{{password_1}}"},"constructor":1}');
   });

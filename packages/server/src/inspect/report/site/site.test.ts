@@ -27,7 +27,7 @@ const probe = (path: string, body: string, fields = {}) => ({ path, statusCode: 
 const words = 'Fresh bread from the quay, every morning. '.repeat(10);
 
 describe('the site', () => {
-  it('has its page, server, protocol, TLS and redirects', () => {
+  it('the site section has its page, server, protocol, TLS and redirects', () => {
     const security = { protocol: 'TLS 1.3', issuer: 'R11', validTo: startTime / 1000, sanCount: 2 };
     const site = siteOf({
       entries: [
@@ -52,7 +52,7 @@ describe('the site', () => {
     );
   });
 
-  it('is rendered where its text is made', () => {
+  it('the rendering of a site is the one that makes its text', () => {
     const renderingOf = (raw: string, rendered: string) => {
       const { type, confidence, evidence } = siteOf({
         entries: [entry(shop, { reply: raw })],
@@ -69,7 +69,7 @@ describe('the site', () => {
     assert.deepEqual(siteOf({}).rendering, { type: 'unknown', ratio: null, confidence: 'low', evidence: [] });
   });
 
-  it('has the rules of robots.txt for this service, security.txt and llms.txt', () => {
+  it('the site section has the rules of robots.txt for this service, security.txt and llms.txt', () => {
     const robots =
       'User-agent: *\nDisallow: /private\nCrawl-delay: 2.5\nSitemap: https://shop.test/sitemap.xml\n\nUser-agent: GPTBot\nUser-agent: CCBot\nDisallow: /\n';
     const site = siteOf({
@@ -89,7 +89,7 @@ describe('the site', () => {
     assert.equal(siteOf({ probes: [probe('/robots.txt', '<!doctype html><p>Not found')] }).robots, null);
   });
 
-  it('has structured data by type, and the names of data blobs', () => {
+  it('the site section has structured data by type, and the names of data blobs', () => {
     const jsonLd = JSON.stringify({
       '@graph': [{ '@type': 'Product', offers: { '@type': ['Offer', 'Thing'] } }, { '@type': 'https://schema.org/Product' }],
     });
@@ -112,7 +112,7 @@ describe('technologies', () => {
   const namesOf = (fields: Fields) =>
     siteOf(fields).technologies.map(({ name, version }) => (version === null ? name : `${name} ${version}`));
 
-  it('are known by headers, cookies, hosts, files, globals, elements and the generator, and imply others', () => {
+  it('technologies are known by headers, cookies, hosts, files, globals, elements and the generator, and imply others', () => {
     const html = '<meta name="generator" content="WordPress 6.7"><div id="__next"></div><div data-v-app></div><div _ngcontent-abc></div>';
     const names = namesOf({
       entries: [
@@ -133,7 +133,7 @@ describe('technologies', () => {
     );
   });
 
-  it('have reasons and evidence, and decide CDN and protection', () => {
+  it('technologies have reasons and evidence, and decide CDN and protection', () => {
     const site = siteOf({ entries: [entry(shop, { replyHeaders: { 'cf-ray': '8a', 'set-cookie': 'datadome={{cookie_1}}' } })] });
     assert.deepEqual(site.technologies[0], {
       ...{ name: 'Cloudflare', category: 'cdn', version: null, reasons: ['response header cf-ray'], confidence: 'high', evidence: ['r0'] },
@@ -142,14 +142,14 @@ describe('technologies', () => {
     assert.deepEqual([site.cdn, site.waf], [{ name: 'Cloudflare', ...claim }, [{ name: 'DataDome', ...claim }]]);
   });
 
-  it('are not those of other sites, nor of pages that write about them', () => {
+  it('technologies of other sites, and of pages that write about them, are not reported', () => {
     const html =
       '<p>Next.js, WordPress and PHP/8 are used with nginx/1.2</p><a href="https://js.stripe.com">Stripe</a><script>// react.js</script>';
     const others = entry('https://api.example/v1', { type: 'fetch', replyHeaders: { server: 'Apache/2.4', 'x-powered-by': 'Express' } });
     assert.deepEqual(namesOf({ entries: [entry(shop, { reply: html }), others], pages: [page({ html })] }), []);
   });
 
-  it('are at least 80, each with a name of its own and with marks or implied', () => {
+  it('technologies are at least 80, each with a name of its own and with marks or implied', () => {
     const names = technologyRules.map(({ name }) => name);
     const implied = new Set(technologyRules.flatMap(({ implies = [] }) => implies));
     assert.ok(names.length >= 80, `${names.length}`);
@@ -161,7 +161,7 @@ describe('technologies', () => {
 });
 
 describe('third parties', () => {
-  it('are grouped by who runs them, and the site and its sibling hosts are none', () => {
+  it('third parties are grouped by who runs them, and the site and its sibling hosts are none', () => {
     const parties = createThirdParties(
       inputOf({
         entries: [
@@ -196,7 +196,7 @@ describe('third parties', () => {
 });
 
 describe('cookies', () => {
-  it('have attributes, a purpose and who set them, and never a value', () => {
+  it('cookies of a site have attributes, a purpose and who set them, and never a value', () => {
     const cookies = createCookies(
       inputOf({
         entries: [
@@ -241,7 +241,7 @@ describe('cookies', () => {
 describe('security', () => {
   const codesOf = (fields: Fields): string[] => securityOf(fields).score_notes.map(({ code }) => code);
 
-  it('has nothing to note about a page with good headers', () => {
+  it('the security section has nothing to note about a page with good headers', () => {
     const replyHeaders = {
       'strict-transport-security': 'max-age=63072000; includeSubDomains',
       'content-security-policy': "default-src 'self'; script-src 'self' 'nonce-abc' 'unsafe-inline'; frame-ancestors 'none'",
@@ -260,7 +260,7 @@ describe('security', () => {
     assert.equal(securityOf(fields).tls_ok, true);
   });
 
-  it('notes what is missing, mixed content, forms and scripts of others', () => {
+  it('the security section notes what is missing, mixed content, forms and scripts of others', () => {
     const html = `<form action="http://shop.test/a"></form><script src="https://cdn.example/a.js"></script>
       <script src="https://cdn.example/b.js" integrity="sha384-x"></script><meta http-equiv="Content-Security-Policy" content="img-src *">`;
     const entries = [
@@ -290,7 +290,7 @@ describe('security', () => {
 });
 
 describe('search engines', () => {
-  it('read canonical URL, languages, headings, links and feeds', () => {
+  it('the search engine section has canonical URL, languages, headings, links and feeds', () => {
     const seo =
       seoOf(`<html lang="en"><head><link rel="canonical" href="/bread"><link rel="alternate" hreflang="de" href="/de"><meta name="viewport" content="width=device-width">
       <meta name="description" content="d"><meta property="og:title" content="t"><link rel="alternate" type="application/rss+xml" href="/feed"></head>
@@ -309,7 +309,7 @@ describe('search engines', () => {
 describe('automation', () => {
   const list = `<main><ul class="products">${`<li class="product"><a href="/p">${words.slice(0, 80)}</a></li>`.repeat(6)}</ul><a rel="next" href="/?page=2">Next</a></main>`;
 
-  it('is plain HTTP where the server sends the content, with selectors of items and of the next page', () => {
+  it('automation advises plain HTTP where the server sends the content, with selectors of items and of the next page', () => {
     const automation = automationOf({ entries: [entry(shop, { reply: list })], pages: [page({ html: list, textChars: 500 })] });
     assert.equal(automation.recommended_mode, 'http');
     assert.equal(automation.wait_for, null);
@@ -317,7 +317,7 @@ describe('automation', () => {
     assert.deepEqual(automation.pagination, { selector: 'a[rel="next"]', param: 'page' });
   });
 
-  it('is the API where a script shows JSON, and a browser where nothing else is known', () => {
+  it('automation advises the API where a script shows JSON, and a browser where nothing else is known', () => {
     const shell = entry(shop, { reply: '<body><div id="root"></div></body>' });
     const api = entry(`${shop}api/products`, { type: 'fetch', reply: JSON.stringify({ items: words }) });
     const replay = automationOf({ entries: [shell, api], pages: [page({ html: list, textChars: 500 })] });
@@ -325,7 +325,7 @@ describe('automation', () => {
     assert.equal(automationOf({ entries: [shell], pages: [page({ html: list, textChars: 500 })] }).recommended_mode, 'browser');
   });
 
-  it('has the consent banner, frames, shadow trees, and what asks for a person', () => {
+  it('automation reports the consent banner, frames, shadow trees, and what asks for a person', () => {
     const html = `<div id="onetrust-banner-sdk"></div><iframe src="https://www.google.com/recaptcha/api2/anchor"></iframe><iframe src="/own"></iframe><x-cart></x-cart>`;
     const automation = automationOf({
       pages: [page({ html })],
@@ -348,7 +348,7 @@ describe('automation', () => {
     assert.match(automation.robots_note ?? '', /disallows/);
   });
 
-  it('needs a browser where a challenge was shown', () => {
+  it('automation advises a browser where a challenge was shown', () => {
     const challenge = entry(shop, { status: 403, replyHeaders: { 'cf-mitigated': 'challenge' }, reply: '<title>Just a moment...</title>' });
     const automation = automationOf({
       entries: [challenge],
