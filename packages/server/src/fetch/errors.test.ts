@@ -29,13 +29,13 @@ describe('the error of an attempt', () => {
     [new LaneTimeout('key'), 'no_capacity', true, null],
   ];
   for (const [cause, code, retryable, reason] of issues)
-    it(`is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {
+    it(`the error of a fetch attempt is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {
       const fetchError = toFetchError(cause, request);
       assert.deepEqual([fetchError.code, fetchError.retryable, fetchError.reason], [code, retryable, reason]);
       assert.ok(!fetchError.message.includes('SIGKILL') && !fetchError.message.includes('key'), 'internal details are for the log');
     });
 
-  it('names the caller’s limit when a part of the fetch ran out of time', () => {
+  it('the error of a fetch attempt names the caller’s limit when a part of the fetch ran out of time', () => {
     for (const cause of [
       new NavigationError('timeout', 'net::ERR_TIMED_OUT', 'The page did not load within 13820 ms.'),
       new HttpFailure('timeout', 'net::ERR_TIMED_OUT'),
@@ -49,12 +49,12 @@ describe('the error of an attempt', () => {
     }
   });
 
-  it('says when the site took no connection', () => {
+  it('the error of a fetch attempt says when the site took no connection', () => {
     const { code, details } = toFetchError(new HttpFailure('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), request);
     assert.deepEqual([code, details], ['timeout', { reason: 'timeout', net_error: 'net::ERR_CONNECTION_TIMED_OUT' }]);
   });
 
-  it('asks for a new session where the caller’s own is lost', () => {
+  it('the error of a fetch attempt asks for a new session where the caller’s own is lost', () => {
     for (const cause of [new BrowserClosed('signal SIGKILL'), new ServiceError('session_ended', 'It has ended.')]) {
       const { code, message, retryable, reason } = toFetchError(cause, { ...request, session_id: 'ses_a' });
       assert.deepEqual([code, retryable, reason], ['session_lost', false, 'session_lost']);
@@ -62,7 +62,7 @@ describe('the error of an attempt', () => {
     }
   });
 
-  it('rethrows what the caller or the operator has to fix, and bugs', () => {
+  it('a fetch attempt rethrows errors that the caller or the operator has to fix, and bugs', () => {
     for (const cause of [
       new ServiceError('concurrency_limit', 'Enough.'),
       new ServiceError('no_capacity', 'Full.'),

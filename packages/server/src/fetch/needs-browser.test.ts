@@ -17,21 +17,21 @@ const prose = '<p>The harbour office keeps a ledger for every quay, and somebody
 const script = '<script src="/app.js"></script>';
 
 describe('a page that came without a browser', () => {
-  it('is fetched again with one when it is blocked, whatever its content', () => {
+  it('a blocked page that was fetched without a browser is fetched again with one, whatever its content', () => {
     assert.equal(needsBrowser(page(prose), blocked), 'blocked');
   });
 
-  it('is good as it is without scripts, however little is on it', () => {
+  it('a page without scripts needs no browser, however little is on it', () => {
     for (const html of ['', '<p>ok</p>', page('<p>Hello</p>'), page('<div id="root"></div>')])
       assert.equal(needsBrowser(html, clear), null, html);
   });
 
-  it('is good as it is with enough to read, scripts and all', () => {
+  it('a page with scripts and enough to read needs no browser', () => {
     assert.equal(needsBrowser(page(prose + script), clear), null);
     assert.equal(needsBrowser(page(`<div id="root">${prose}</div>${script}`), clear), null);
   });
 
-  it('needs one where a framework fills an empty element', () => {
+  it('a page needs a browser where a framework fills an empty element', () => {
     for (const shell of [
       '<div id="root"></div>',
       '<div id=app></div>',
@@ -48,11 +48,11 @@ describe('a page that came without a browser', () => {
     );
   });
 
-  it('needs one where scripts are all that is there', () => {
+  it('a page needs a browser where scripts are all that is there', () => {
     assert.equal(needsBrowser(page(`<p>Loading…</p>${script}`), clear), 'needs_script');
   });
 
-  it('needs one where it says so itself', () => {
+  it('a page needs a browser where it says so itself', () => {
     const some = '<p>Some words that are more than nothing but hardly a page.</p>';
     assert.equal(
       needsBrowser(page(`${some}<noscript>You need to enable JavaScript to run this app.</noscript>${script}`), clear),
@@ -61,7 +61,7 @@ describe('a page that came without a browser', () => {
     assert.equal(needsBrowser(page(`${some}<noscript><img src="/pixel.gif"></noscript>${script}`), clear), null);
   });
 
-  it('needs one where it sends its visitor on by itself', () => {
+  it('a page needs a browser where it sends its visitor on by itself', () => {
     for (const refresh of [
       '<meta http-equiv="refresh" content="0;url=/next">',
       "<META content='0' HTTP-EQUIV='Refresh'>",
@@ -70,7 +70,7 @@ describe('a page that came without a browser', () => {
       assert.equal(needsBrowser(page(prose, refresh), clear), 'meta_refresh', refresh);
   });
 
-  it('is not taken for read by what is inside of scripts, styles and templates', () => {
+  it('text inside of scripts, styles and templates does not count as read without a browser', () => {
     const words = 'word '.repeat(200);
     for (const hidden of [
       `<script>var a = "${words}"</script>`,

@@ -46,11 +46,11 @@ const job: JobRecord = {
 };
 
 describe('a fetch response', () => {
-  it('has every field that the contract declares and none beside', () => {
+  it('a fetch response has every field that the contract declares and none beside', () => {
     for (const reply of [toFetchResult(frame, outcome), toUnfinished(job)]) assert.deepEqual(FetchResult.parse(reply), reply);
   });
 
-  it('repeats its request, and sums up its usage', () => {
+  it('a fetch response repeats its request, and sums up its usage', () => {
     const reply = toFetchResult(frame, outcome);
     assert.deepEqual([reply.url, reply.final_url, reply.metadata], ['http://site.test/', 'http://site.test/end', { job: 'x' }]);
     assert.deepEqual(
@@ -60,17 +60,17 @@ describe('a fetch response', () => {
     assert.deepEqual(reply.usage, { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 });
   });
 
-  it('gives times in whole milliseconds', () => {
+  it('a fetch response gives times in whole milliseconds', () => {
     const result = { ...createPageResult('http://site.test/'), ttfbMs: 12.6 };
     assert.equal(toFetchResult(frame, { ...outcome, page: result }).timings.ttfb_ms, 13);
   });
 
-  it('lists each warning once', () => {
+  it('a fetch response lists each warning once', () => {
     const result = { ...createPageResult('http://site.test/'), warnings: ['b', 'a', 'b'] };
     assert.deepEqual(toFetchResult(frame, { ...outcome, page: result }).warnings, ['b', 'a']);
   });
 
-  it('returns the public part of an error', () => {
+  it('a fetch response returns the public part of an error', () => {
     const error = { code: 'timeout', message: 'Late.', retryable: true, reason: 'timeout' };
     const { error: workError } = toFetchResult(frame, { ...outcome, status: 'error', error });
     assert.deepEqual(workError, { code: 'timeout', message: 'Late.', retryable: true });
@@ -78,25 +78,25 @@ describe('a fetch response', () => {
 });
 
 describe('a job without a result', () => {
-  it('is pending, without a final URL', () => {
+  it('a fetch job without a result is pending, without a final URL', () => {
     const reply = toUnfinished(job);
     assert.deepEqual([reply.status, reply.final_url, reply.finished_at, reply.attempts, reply.error], ['pending', null, null, [], null]);
   });
 
-  it('returns the error once it has ended', () => {
+  it('a fetch job without a result returns the error once it has ended', () => {
     const error = { code: 'cancelled', message: 'It was cancelled.', retryable: false };
     const reply = toUnfinished({ ...job, status: 'error', error, finishedAt: at });
     assert.deepEqual([reply.status, reply.error, reply.finished_at], ['error', error, at.toISOString()]);
   });
 });
 
-it('a result that was stored before credits existed cost none', () => {
+it('a fetch result that was stored before credits existed cost none', () => {
   const { credits: _, ...usage } = outcome.usage;
   const stored = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
   assert.deepEqual(FetchResult.parse(toFinished(stored)).usage, { ...usage, credits: 0 });
 });
 
-it('a job has the outcome of its fetch', () => {
+it('a fetch job has the outcome of its fetch', () => {
   const result = toFetchResult(frame, { ...outcome, status: 'blocked' });
   assert.deepEqual(toJobOutcome(result), { status: 'blocked', result, error: null, usage: result.usage });
 });

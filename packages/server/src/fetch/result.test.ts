@@ -14,7 +14,7 @@ async function addTo(
 }
 
 describe('a body that is not a page', () => {
-  it('is returned as bytes, whatever the formats', async () => {
+  it('a body that is not a page is returned as bytes, whatever the formats', async () => {
     const result = await addTo(Buffer.from([0, 255, 1]), 'application/octet-stream', { formats: ['html', 'text'] });
     assert.deepEqual(result.raw, {
       data_base64: 'AP8B',
@@ -26,27 +26,27 @@ describe('a body that is not a page', () => {
     assert.deepEqual([result.html, result.text, result.json, result.warnings], [null, null, null, []]);
   });
 
-  it('is parsed as JSON when it is JSON, and fenced in markdown', async () => {
+  it('a JSON body is parsed, and fenced in markdown', async () => {
     const result = await addTo('{"a":[1]}', 'application/json; charset=utf-8', { formats: ['text', 'markdown'] });
     assert.deepEqual([result.json, result.text, result.markdown], [{ a: [1] }, '{"a":[1]}', '```json\n{"a":[1]}\n```']);
   });
 
-  it('gets a warning when its JSON is invalid', async () => {
+  it('a body with invalid JSON gets a warning', async () => {
     const result = await addTo('{"a":', 'application/json');
     assert.deepEqual([result.json, result.warnings], [null, ['json_invalid']]);
   });
 
-  it('is read in its own encoding', async () => {
+  it('a body that is not a page is read in its own encoding', async () => {
     const result = await addTo(Buffer.from('caf\xe9', 'latin1'), 'text/plain; charset=iso-8859-1', { formats: ['text'] });
     assert.equal(result.text, 'café');
   });
 
-  it('gets a warning when it is truncated', async () => {
+  it('a truncated body that is not a page gets a warning', async () => {
     const result = await addTo('abc', 'text/plain', { truncated: true });
     assert.deepEqual([result.raw?.truncated, result.warnings], [true, ['body_truncated']]);
   });
 
-  it('is not parsed when its JSON would hold up the worker, or could not be written again', async () => {
+  it('a JSON body is not parsed when it would hold up the worker, or could not be written again', async () => {
     const [containers, values] = [`[${'[],'.repeat(300_000)}0]`, `[${'1,'.repeat(300_000)}0]`];
     for (const text of [containers, values, `${'['.repeat(1000)}${']'.repeat(1000)}`, `["${'a'.repeat(5_000_000)}"]`]) {
       const result = await addTo(text, 'application/json');
@@ -70,7 +70,7 @@ describe('a file name', () => {
     ['=;;=', null],
   ];
   for (const [header, name] of names)
-    it(`is ${name ?? 'none'} by ${JSON.stringify(header)}`, () => {
+    it(`the file name is ${name ?? 'none'} by ${JSON.stringify(header)}`, () => {
       assert.equal(parseFileName(header), name);
     });
 });

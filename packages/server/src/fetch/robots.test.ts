@@ -48,7 +48,7 @@ const rules = (...lines: string[]) => ({ status: 200, text: lines.join('\n') });
 const ask = ({ client }: Site, url: string, robots = new Robots(new ManualClock())) => robots.refusal(client, 'key', url, never);
 
 describe('the rules of a site', () => {
-  it('allow what they do not forbid', async () => {
+  it('robots.txt allows what it does not forbid', async () => {
     const site = siteOf(rules('User-agent: *', 'Disallow: /private'));
     const robots = new Robots(new ManualClock());
     assert.equal(await ask(site, 'http://site.test/public', robots), null);
@@ -56,39 +56,39 @@ describe('the rules of a site', () => {
     assert.deepEqual(site.requests, ['http://site.test/robots.txt'], 'requested once');
   });
 
-  it('that name us count before those for all', async () => {
+  it('robots.txt rules that name this service count before those for all', async () => {
     const site = siteOf(rules('User-agent: *', 'Disallow: /', '', 'User-agent: Berth', 'Disallow: /admin'));
     const robots = new Robots(new ManualClock());
     assert.equal(await ask(site, 'http://site.test/page', robots), null);
     assert.notEqual(await ask(site, 'http://site.test/admin', robots), null);
   });
 
-  it('that name another count for nothing', async () => {
+  it('robots.txt rules that name another agent are ignored', async () => {
     assert.equal(await ask(siteOf(rules('User-agent: Googlebot', 'Disallow: /')), 'http://site.test/page'), null);
   });
 
-  it('prefer the longer match', async () => {
+  it('robots.txt rules prefer the longer match', async () => {
     const site = siteOf(rules('User-agent: *', 'Disallow: /shop', 'Allow: /shop/open'));
     const robots = new Robots(new ManualClock());
     assert.notEqual(await ask(site, 'http://site.test/shop/closed', robots), null);
     assert.equal(await ask(site, 'http://site.test/shop/open/today', robots), null);
   });
 
-  it('allow everything where there are none', async () => {
+  it('everything is allowed where there is no robots.txt', async () => {
     for (const status of [404, 403, 401])
       assert.equal(await ask(siteOf({ status, text: '<h1>User-agent: *\nDisallow: /</h1>' }), 'http://site.test/'), null);
   });
 
-  it('allow nothing while the site answers 429 or 5xx', async () => {
+  it('nothing is allowed while the site answers 429 or 5xx for its robots.txt', async () => {
     for (const status of [500, 503, 429])
       assert.equal(await ask(siteOf({ status, text: '' }), 'http://site.test/'), `robots.txt answers ${status}`);
   });
 
-  it('are skipped when the site cannot be reached: the page reports the better error', async () => {
+  it('robots.txt is skipped when the site cannot be reached: the page reports the better error', async () => {
     assert.equal(await ask(siteOf(new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED')), 'http://site.test/'), null);
   });
 
-  it('are requested for each origin', async () => {
+  it('robots.txt is requested for each origin', async () => {
     const site = siteOf(rules(''));
     const robots = new Robots(new ManualClock());
     for (const url of ['http://site.test/a', 'https://site.test/a', 'http://site.test:8080/a', 'http://other.test/a'])
@@ -99,7 +99,7 @@ describe('the rules of a site', () => {
     );
   });
 
-  it('are remembered for an hour and no longer', async () => {
+  it('robots.txt is remembered for an hour and no longer', async () => {
     const clock = new ManualClock();
     const robots = new Robots(clock);
     const site = siteOf(rules('User-agent: *', 'Disallow: /'));
@@ -113,7 +113,7 @@ describe('the rules of a site', () => {
     assert.equal(site.requests.length, 2);
   });
 
-  it('that could not be read are requested again soon', async () => {
+  it('a robots.txt that could not be read is requested again soon', async () => {
     const clock = new ManualClock();
     const robots = new Robots(clock);
     const site = siteOf({ status: 503, text: '' });
@@ -123,7 +123,7 @@ describe('the rules of a site', () => {
     assert.equal(await ask(site, 'http://site.test/', robots), null);
   });
 
-  it('of a site that was not reached are requested at the next fetch', async () => {
+  it('robots.txt of a site that was not reached is requested at the next fetch', async () => {
     const robots = new Robots(new ManualClock());
     const site = siteOf(new HttpFailure('timeout', 'net::ERR_TIMED_OUT'));
     assert.equal(await ask(site, 'http://site.test/', robots), null);
@@ -131,7 +131,7 @@ describe('the rules of a site', () => {
     assert.notEqual(await ask(site, 'http://site.test/', robots), null);
   });
 
-  it('abort with the caller’s signal', async () => {
+  it('requesting robots.txt aborts with the caller’s signal', async () => {
     const leaving = new AbortController();
     const reason = new Error('caller left');
     leaving.abort(reason);

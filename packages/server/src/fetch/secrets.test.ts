@@ -5,7 +5,7 @@ import { carriesSecrets } from './secrets.ts';
 
 const url = 'https://site.test/';
 
-it('credentials in headers, cookies, bodies, proxies and steps are secrets', () => {
+it('a fetch with credentials in headers, cookies, bodies, proxies or steps has secrets', () => {
   const external = { type: 'external', server: 'http://proxy.test:3128' };
   const carrying: Record<string, unknown>[] = [
     { headers: { Authorization: 'Bearer x' } },
@@ -30,7 +30,7 @@ it('credentials in headers, cookies, bodies, proxies and steps are secrets', () 
   for (const request of plain) assert.equal(carriesSecrets(FetchRequest.parse({ url, ...request })), false, JSON.stringify(request));
 });
 
-it('the state of a browser and a HAR are secrets', () => {
+it('a fetch with the state of a browser, or for a HAR, has secrets', () => {
   const state = {
     cookies: [{ name: 'sid', value: '1', domain: 'site.test', path: '/', expires: -1, httpOnly: true, secure: false, sameSite: 'Lax' }],
   };

@@ -32,7 +32,7 @@ async function issuesOf(body: Record<string, unknown>): Promise<ValidationIssue[
 describe('an invalid selector', () => {
   const wrong = ['div[', '', '   ', ':nope(', 'a <b', '>>'].filter((text) => text !== '');
 
-  it('is reported with its location, each of them', async () => {
+  it('each invalid selector of a fetch is reported with its location', async () => {
     for (const selector of wrong) {
       const issues = await issuesOf({
         include_selectors: ['main', selector],
@@ -48,7 +48,7 @@ describe('an invalid selector', () => {
     }
   });
 
-  it('is reported together with an unknown region', async () => {
+  it('an invalid selector of a fetch is reported together with an unknown region', async () => {
     const issues = await issuesOf({ region: 'nowhere', exclude_selectors: ['div['] });
     assert.deepEqual(
       issues.map(({ loc, type }) => [loc.join('.'), type]),
@@ -61,7 +61,7 @@ describe('an invalid selector', () => {
 });
 
 describe('fetch specs', () => {
-  it('share a machine where owner, region, proxy and ad block are the same, whatever they fetch', async () => {
+  it('fetches share a machine where owner, region, proxy and ad block are the same, whatever they fetch', async () => {
     const [one, other] = await Promise.all([
       createSpec({}),
       createSpec({ url: 'https://elsewhere.example/x', formats: ['text'], region: 'local' }),
@@ -69,7 +69,7 @@ describe('fetch specs', () => {
     assert.equal(one.key, other.key);
   });
 
-  it('share none where any of these differs', async () => {
+  it('fetches share no machine where owner, region, proxy or ad block differs', async () => {
     const proxy = { type: 'external', server: 'http://proxy.example:1' };
     const specs = await Promise.all([
       createSpec({}),
@@ -82,7 +82,7 @@ describe('fetch specs', () => {
     assert.equal(new Set(specs.map(({ key }) => key)).size, specs.length);
   });
 
-  it('know the site that they are for, and none of an address without one', async () => {
+  it('fetch specs know the site that they are for, and none of an address without one', async () => {
     const domains = await Promise.all(['https://www.shop.example.co.uk/a', 'http://127.0.0.1:8080/'].map((url) => createSpec({ url })));
     assert.deepEqual(
       domains.map(({ domain }) => domain),
