@@ -31,7 +31,7 @@ test('every string, list and record of the inputs of flows and templates has a m
   );
 });
 
-test('a caller’s text is literal, whatever it contains', () => {
+test('a caller’s text is literal in a flow, whatever it contains', () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[{}a-z.|" ]{0,30}$/), (text) => {
       const { parts, problem } = parseTemplate(literal(text));
@@ -74,7 +74,7 @@ test('a crawl stays on its host and follows web addresses only', () => {
   assert.equal(isWanted('https://y.test/b', { ...scope, host: null }), true);
 });
 
-test('lines that differ are listed once for each time', () => {
+test('a diff lists lines that differ once for each time', () => {
   assert.deepEqual(diffLines(['a', 'b', 'b'], ['b', 'c', 'a', 'c']), { added: ['c', 'c'], removed: ['b'] });
   assert.deepEqual(diffLines([], []), { added: [], removed: [] });
 });
@@ -135,7 +135,7 @@ test('templates of OpenSearch are filled in, and only where nothing else is need
     assert.equal(fillSearchTemplate(template, 'a &b', base), expected, template);
 });
 
-test('actions are admitted in blocks, and all that ran are charged once', async () => {
+test('actions of a flow are admitted in blocks, and all that ran are charged once', async () => {
   const ends: (number | 'dropped')[] = [];
   const admitted: number[] = [];
   const metering = {

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { secretInput } from './inputs.ts';
 import { collectSecrets, redactSecrets, redactSecretWords, ResultTooLarge } from './secrets.ts';
 
-test('collects the inputs that are marked as secret, and the entries of a record of them', () => {
+test('the secrets of a flow are the inputs that are marked as secret, and the entries of a record of them', () => {
   const schema = z
     .strictObject({
       username: z.string(),
@@ -17,7 +17,7 @@ test('collects the inputs that are marked as secret, and the entries of a record
   assert.deepEqual(collectSecrets(schema, inputs), { password: 'p4ss', card: '1234', door: '5678' });
 });
 
-test('replaces secrets in every text and name, also escaped, and leaves bytes alone', async () => {
+test('secrets are replaced in every text and name of a result, also escaped, and bytes are left alone', async () => {
   const secrets = { a: 'q&r <s>', b: 'q&r <s> and more', short: 'xy' };
   const value = {
     text: ['q&r <s> and more', 'x q&r <s> y', 'xy'],
@@ -39,17 +39,17 @@ test('replaces secrets in every text and name, also escaped, and leaves bytes al
   });
 });
 
-test('takes a secret with `$&` literally', async () => {
+test('a secret with `$&` is taken literally', async () => {
   assert.equal(await redactSecrets('x $& y', { a: 'x $&', b: 'none' }), '{{secret.a}} y');
 });
 
-test('never looks for secrets in the names that it inserts', async () => {
+test('secrets are never looked for in the names that replace them', async () => {
   const [b, c] = ['b'.repeat(64), 'c'.repeat(64)];
   assert.equal(await redactSecrets('aaa bbb', { [b]: 'aaa', [c]: 'bbb' }), `{{secret.${b}}} {{secret.${c}}}`);
   assert.equal(await redactSecrets('xx secret', { word: 'secret', s: 'word' }), 'xx {{secret.word}}');
 });
 
-test('replaces secrets that overlap as one, so that no part of either remains', async () => {
+test('secrets that overlap are replaced as one, so that no part of either remains', async () => {
   assert.equal(
     await redactSecrets('x abcdef y abcabc', { one: 'abcd', other: 'cdef', third: 'abc' }),
     'x {{secret.one}} y {{secret.third}}{{secret.third}}',
@@ -57,12 +57,12 @@ test('replaces secrets that overlap as one, so that no part of either remains', 
   assert.equal(await redactSecrets('a'.repeat(300_000), { ['b'.repeat(64)]: 'aaa' }), `{{secret.${'b'.repeat(64)}}}`);
 });
 
-test('replaces words of a secret, beside the secret itself', async () => {
+test('words of a secret are replaced, beside the secret itself', async () => {
   const secrets = { pin: 'open sesame now' };
   assert.deepEqual(await redactSecretWords({ text: 'Sesame, sesame? open sesame now!' }, secrets), { text: 'Sesame, •? {{secret.pin}}!' });
 });
 
-test('refuses a value that names make too large, one that is too large, and one that is nested without end', async () => {
+test('a result that replaced secrets make too large, one that is too large, and one that is nested without end are refused', async () => {
   await assert.rejects(redactSecrets('aaab'.repeat(300_000), { ['b'.repeat(200)]: 'aaa' }), ResultTooLarge);
   await assert.rejects(redactSecrets(Array<string>(25).fill('x'.repeat(2_000_000)), {}), ResultTooLarge);
   let deep: unknown = 'x';

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => launched.end());
 
-it('finds a radio button by its legend or group and by its label or value', async () => {
+it('the form-fill flow finds a radio button by its legend or group and by its label or value', async () => {
   const page = launched.browser.page(launched.browser.activeTab().tabId);
   const url = `data:text/html,${encodeURIComponent(form)}`;
   await page.navigate({ url, waitUntil: 'load', timeoutMs: 20_000 }, call());

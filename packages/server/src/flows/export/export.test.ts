@@ -36,7 +36,7 @@ test('steps without templates of their own names become a Playwright test', () =
     assert.ok(code.includes(line), `${line}\n${code}`);
 });
 
-test('steps without a counterpart give no Playwright test, and no recording of nothing', () => {
+test('steps without a counterpart export no Playwright test, and no steps export no recording', () => {
   assert.equal(exportPlaywright('Loop', [{ type: 'repeat', steps: [{ type: 'reload' }] }]), null);
   assert.equal(exportPlaywright('Nothing', []), null);
   assert.equal(exportRecording('Nothing', []), null);

@@ -102,7 +102,7 @@ const steps = [
   { type: 'screenshot' },
 ];
 
-it('of steps of most kinds', async () => {
+it('an exported Playwright test of most kinds of steps does what the steps do', async () => {
   const inputs = { url: shop.url, email: ada.email, slug: 'amber-desk-lamp' };
   const secrets = { password: ada.password };
   const ours = await run(createContext({ browser: launched.browser, content }), steps, { inputs, secrets });
@@ -116,7 +116,7 @@ it('of steps of most kinds', async () => {
   assert.ok(((theirs as { names: unknown[] }).names ?? []).length > 3, JSON.stringify(theirs));
 });
 
-it('of a template', async () => {
+it('an exported Playwright test of a template does what the template does', async () => {
   const { title, steps: ofTemplate } = templates.find(({ name }) => name === 'job_listings') ?? assert.fail('no template');
   const list = [...(ofTemplate ?? [])];
   const inputs = { url: `${shop.url}/jobs`, item_selector: '.job' };
