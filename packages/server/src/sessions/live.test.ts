@@ -30,7 +30,7 @@ function makeSession(purpose: SessionPurpose = 'session') {
 }
 
 describe('the usage of a session', () => {
-  it('is the traffic of its egress from the start on, and browser time from when it is ready', () => {
+  it('the usage of a session is the traffic of its egress from the start on, and browser time from when it is ready', () => {
     const { session, clock, route, sampled, attach } = makeSession();
     clock.advance(5000);
     assert.deepEqual(sampled(), { egressBytes: 0, browserMs: 0 });
@@ -42,7 +42,7 @@ describe('the usage of a session', () => {
     assert.deepEqual(sampled(), { egressBytes: 100, browserMs: 1500 });
   });
 
-  it('stops at its end, whatever the clock says', () => {
+  it('the usage of a session stops at its end, whatever the clock says', () => {
     const { session, clock, route, sampled, attach } = makeSession();
     attach();
     session.startUsage();
@@ -54,7 +54,7 @@ describe('the usage of a session', () => {
     assert.equal(sampled().browserMs, 2000);
   });
 
-  it('is no traffic when the end came before the egress', () => {
+  it('the usage of a session has no traffic when the end came before the egress', () => {
     const { session, clock, route, sampled, attach } = makeSession();
     session.stopUsage();
     attach();
@@ -65,14 +65,14 @@ describe('the usage of a session', () => {
     assert.equal(sampled().browserMs, 0);
   });
 
-  it('is no browser time of its own in a machine for fetches', () => {
+  it('a session in a machine for fetches has no browser time of its own', () => {
     const { session, clock, sampled } = makeSession('fetch');
     session.startUsage();
     clock.advance(60_000);
     assert.equal(sampled().browserMs, 0);
   });
 
-  it('comes from its meter, also before it has a machine', () => {
+  it('the usage of a session comes from its meter, also before it has a machine', () => {
     const { session } = makeSession();
     assert.deepEqual(session.snapshot().usage, { actions: 2, browser_seconds: 3, egress_bytes: 4, captcha_solves: 0, credits: 1.02 });
   });

@@ -28,7 +28,7 @@ beforeEach(async () => {
 after(() => Promise.all(made.map((path) => rm(path, { recursive: true, force: true }))));
 
 describe('a download of a client on this computer', () => {
-  it('is copied into the folder that Playwright has made, readable by its owner alone', async () => {
+  it('a download of a client on this computer is copied into the folder that Playwright has made, readable by its owner alone', async () => {
     await copyDownload(machine, 'the-guid', folder);
     const copy = join(folder, 'the-guid');
     assert.equal(await readFile(copy, 'utf8'), 'a,b');
@@ -36,7 +36,7 @@ describe('a download of a client on this computer', () => {
     assert.deepEqual([mode & 0o777, uid], [0o600, (await stat(folder)).uid]);
   });
 
-  it('is not written anywhere else', async () => {
+  it('a download of a client on this computer is not written anywhere else', async () => {
     const nested = join(folder, 'playwright-artifacts-abcdef');
     await mkdir(nested);
     for (const other of [nested, await makeFolder('other-'), '/etc', `${folder}/..`, `${folder}/.`, `${folder}x`, '']) {
@@ -46,7 +46,7 @@ describe('a download of a client on this computer', () => {
     assert.deepEqual(await readdir(nested), []);
   });
 
-  it('does not follow a link and replaces no file', async () => {
+  it('copying a download of a client on this computer follows no link and replaces no file', async () => {
     const target = await makeFolder('other-');
     await rm(folder, { recursive: true });
     await symlink(target, folder);
