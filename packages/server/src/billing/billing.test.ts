@@ -43,7 +43,7 @@ const eventsOf = async (owner: string): Promise<{ type: string; applied: boolean
 const countOf = (all: Received[], wanted: Received): number => all.filter((each) => JSON.stringify(each) === JSON.stringify(wanted)).length;
 
 describe('an event', () => {
-  it('of a subscription that begins gives its owner the plan, and says so in the log', async () => {
+  it('the event of a subscription that begins gives its owner the plan, and is logged', async () => {
     const { sendNow, tierOf, auditTrail, clock } = open();
     const event = eventOf(created, subscriptionOf({ owner: 'begun', tier: 'scale', startedAt: clock.now() }), {
       madeAt: clock.now(),
@@ -58,7 +58,7 @@ describe('an event', () => {
     assert.equal((await auditTrail('begun')).length, 1, 'an unchanged state is not logged again');
   });
 
-  it('of a completed checkout gives the plan and says who the customer is', async () => {
+  it('the event of a completed checkout gives the plan and names the customer', async () => {
     const { sendNow, tierOf } = open();
     assert.deepEqual(
       await sendNow(
@@ -72,7 +72,7 @@ describe('an event', () => {
     assert.deepEqual([row?.['customer_id'], row?.['subscription_id'], row?.['subscription_status']], ['cus_c', 'sub_c', 'active']);
   });
 
-  it('of a changed subscription changes the plan, by its price where it names none', async () => {
+  it('the event of a changed subscription changes the plan, by its price where it names none', async () => {
     const { sendNow, tierOf, clock } = open();
     await sendNow(created, subscriptionOf({ owner: 'changed', price: 'price_dev' }));
     assert.equal(await tierOf('changed'), 'developer');
@@ -99,7 +99,7 @@ describe('an event', () => {
       assert.deepEqual([entry?.action, entry && 'to' in entry && entry['to']], ['tier.changed', 'free']);
     });
 
-  it('of a paid invoice applies the plan that it names', async () => {
+  it('the event of a paid invoice applies the plan that it names', async () => {
     const { sendNow, tierOf } = open();
     assert.deepEqual(await sendNow('invoice.paid', invoiceOf({ owner: 'invoiced', prices: ['price_scale'] })), applied);
     assert.equal(await tierOf('invoiced'), 'scale');
@@ -107,7 +107,7 @@ describe('an event', () => {
     assert.equal(await tierOf('not-named'), 'free');
   });
 
-  it('of a payment that failed leaves the plan, and is in the log', async () => {
+  it('the event of a payment that failed leaves the plan, and is logged', async () => {
     const { sendNow, tierOf, auditTrail, clock } = open();
     await sendNow(created, subscriptionOf({ owner: 'failing', tier: 'scale' }));
     clock.advance(1000);
@@ -126,7 +126,7 @@ describe('an event', () => {
     });
   });
 
-  it('of another type, or of nobody, is taken and changes nothing', async () => {
+  it('an event of another type, or of nobody, is accepted and changes nothing', async () => {
     const { sendNow } = open();
     assert.deepEqual(await sendNow('customer.created', { id: 'cus_1', metadata: { owner: 'unknown-type' } }), ignored);
     for (const owner of [['acme'], '__proto__', undefined, 'x'.repeat(10_000), { $ne: '' }])
@@ -134,7 +134,7 @@ describe('an event', () => {
     assert.equal(await rowOf('unknown-type'), undefined);
   });
 
-  it('of a plan that nobody knows changes nothing, and counts when it is sent again and the plan is known', async () => {
+  it('an event of an unknown plan changes nothing, and is applied when it is sent again and the plan is known', async () => {
     const warnings: string[] = [];
     const log: Log = { ...silentLog, warn: (_, message) => void warnings.push(message) };
     const { send, tierOf, clock } = open({ log });
@@ -145,7 +145,7 @@ describe('an event', () => {
     assert.equal(await tierOf('unpriced'), 'scale');
   });
 
-  it('is of the plan at once, also where the plan was asked for a moment ago', async () => {
+  it('an event applies the plan at once, also where the plan was read a moment ago', async () => {
     const { sendNow, owners, tierOf } = open();
     const heard: string[] = [];
     owners.onChanged((owner) => heard.push(owner));
@@ -157,7 +157,7 @@ describe('an event', () => {
 });
 
 describe('an event that comes again', () => {
-  it('is a duplicate and changes nothing, whatever came in between', async () => {
+  it('an event that comes again is a duplicate and changes nothing, whatever came in between', async () => {
     const { send, sendNow, tierOf, auditTrail, clock } = open();
     const event = eventOf(created, subscriptionOf({ owner: 'again', tier: 'scale' }), { madeAt: clock.now() });
     await send(event);
@@ -168,7 +168,7 @@ describe('an event that comes again', () => {
     assert.deepEqual([await rowOf('again'), await auditTrail('again')], before);
   });
 
-  it('counts once when five come at once, at two workers', async () => {
+  it('an event that comes five times at once, at two workers, is applied once', async () => {
     const { send, auditTrail, clock } = open();
     const other = openBilling(second, { clock });
     const event = eventOf(created, subscriptionOf({ owner: 'five', tier: 'scale' }), { madeAt: clock.now() });
@@ -177,7 +177,7 @@ describe('an event that comes again', () => {
     assert.equal((await auditTrail('five')).length, 1);
   });
 
-  it('counts when it could not be written the first time, and nothing of it was kept', async () => {
+  it('an event that could not be written the first time is applied when it comes again', async () => {
     const clock = new ManualClock();
     const dying: Store = {
       tables: <T>() => database.store.tables<T>(),
@@ -203,7 +203,7 @@ describe('an event that comes again', () => {
     assert.equal(await tierOf('dying'), 'scale');
   });
 
-  it('is a duplicate when only the answer was lost', async () => {
+  it('an event that comes again because the answer was lost is a duplicate', async () => {
     const clock = new ManualClock();
     const { send, tierOf } = open({ clock });
     const event = eventOf(created, subscriptionOf({ owner: 'unheard', tier: 'scale' }), { madeAt: clock.now() });
@@ -214,7 +214,7 @@ describe('an event that comes again', () => {
 });
 
 describe('events out of order', () => {
-  it('end as the newest one says', async () => {
+  it('events out of order end as the newest one says', async () => {
     const { send, tierOf, clock } = open();
     const events = ['developer', 'startup', 'scale'].map((tier, n) =>
       eventOf(updated, subscriptionOf({ owner: 'reversed', tier }), { madeAt: secondsAfter(clock, n) }),
@@ -227,7 +227,7 @@ describe('events out of order', () => {
     );
   });
 
-  it('that are an hour old change nothing where a newer one came, and count where none did', async () => {
+  it('events that are an hour old change nothing where a newer one came, and are applied where none did', async () => {
     const { send, tierOf, clock } = open();
     const old = (owner: string): StripeEvent =>
       eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: secondsAfter(clock, -3700) });
@@ -236,7 +236,7 @@ describe('events out of order', () => {
     assert.deepEqual([await send(old('hour-alone')), await tierOf('hour-alone')], [applied, 'scale']);
   });
 
-  it('and at once end as the newest one says, at two workers', async () => {
+  it('events out of order and at once end as the newest one says, at two workers', async () => {
     const clock = new ManualClock();
     const workers = [open({ clock }), openBilling(second, { clock })];
     for (let round = 0; round < 10; round += 1) {
@@ -252,7 +252,7 @@ describe('events out of order', () => {
     }
   });
 
-  it('leave the plan of a new subscription when the old one ends after it', async () => {
+  it("the plan of a new subscription stays when the event of the old one's end comes after it", async () => {
     const { sendNow, tierOf, clock } = open();
     await sendNow(created, subscriptionOf({ id: 'sub_old', owner: 'switched', tier: 'developer', startedAt: clock.now() }));
     clock.advance(dayMs);
@@ -265,7 +265,7 @@ describe('events out of order', () => {
     assert.equal(await tierOf('switched'), 'free');
   });
 
-  it('of one owner never touch another one', async () => {
+  it('events of one owner never change another owner', async () => {
     const { sendNow, tierOf } = open();
     await sendNow(created, subscriptionOf({ owner: 'ours', tier: 'scale' }));
     await sendNow(deleted, subscriptionOf({ owner: 'theirs' }));
@@ -277,7 +277,7 @@ describe('an event without a good signature', () => {
   const event = (owner: string): string =>
     JSON.stringify(eventOf(created, subscriptionOf({ owner, tier: 'scale' }), { madeAt: new Date(0) }));
 
-  it('is refused where there is a secret, and nothing of it is kept', async () => {
+  it('an event without a valid signature is refused where there is a secret, and nothing of it is stored', async () => {
     const { billing, clock } = open();
     const text = event('forged');
     const signature = signatureOf(text, { secret: 'whsec_of_mallory', at: clock.now() });
@@ -298,7 +298,7 @@ describe('an event without a good signature', () => {
     assert.deepEqual(billing.warnings(), []);
   });
 
-  it('is refused where there is no secret and others reach the service', async () => {
+  it('an unsigned event is refused where there is no secret and others reach the service', async () => {
     const { billing } = open({ stripe: { secretKey: 'sk_test', webhookSecret: null, apiUrl: null } });
     await assert.rejects(
       billing.webhook(Buffer.from(event('refused')), undefined),
@@ -311,7 +311,7 @@ describe('an event without a good signature', () => {
     assert.deepEqual(open({ stripe: { secretKey: null, webhookSecret: null, apiUrl: null } }).billing.warnings(), []);
   });
 
-  it('is believed at home, which is counted and said loudly', async () => {
+  it('an unsigned event on loopback is accepted, counted and warned about', async () => {
     const { billing, tierOf } = open({ stripe: { secretKey: null, webhookSecret: null, apiUrl: null }, unsignedEvents: 'accept' });
     assert.deepEqual(await billing.webhook(Buffer.from(event('believed')), undefined), applied);
     assert.deepEqual(await billing.webhook(Buffer.from(event('believed-too')), 't=1,v1=anything'), applied);
@@ -324,7 +324,7 @@ describe('an event without a good signature', () => {
 });
 
 describe('the events that were taken', () => {
-  it('are counted by their type and by what became of them', async () => {
+  it('events are counted by their type and by their outcome', async () => {
     const { billing, send, sendNow, clock } = open();
     const event = eventOf(created, subscriptionOf({ owner: 'counted', tier: 'scale' }), { madeAt: clock.now() });
     await send(event);
@@ -341,7 +341,7 @@ describe('the events that were taken', () => {
     ]);
   });
 
-  it('are known for ninety days, and forgotten then', async () => {
+  it('event ids are stored for ninety days, and then deleted', async () => {
     const { billing, send, clock } = open();
     const event = eventOf(created, subscriptionOf({ owner: 'aged', tier: 'scale' }), { madeAt: clock.now() });
     await send(event);
@@ -360,7 +360,7 @@ describe('the events that were taken', () => {
 });
 
 describe('what is sold', () => {
-  it('is nothing where there is no key of the provider', async () => {
+  it('nothing is sold where there is no key of the payment provider', async () => {
     const { billing } = open();
     const options = { owner: 'shopper', origin: 'http://localhost' };
     await assert.rejects(billing.checkout({ ...options, tier: 'scale' }), refusedWith('billing_not_configured'));

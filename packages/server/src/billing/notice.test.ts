@@ -25,7 +25,7 @@ const newsIn = (type: string, object: unknown): unknown => {
 const updated = 'customer.subscription.updated';
 
 describe('a subscription’s event', () => {
-  it('says whose it is, what it is about, and since when', () => {
+  it('a subscription’s event says whose it is, what it is about, and since when', () => {
     assert.deepEqual(read(updated, subscriptionOf({ owner: 'acme', tier: 'scale', startedAt })), {
       eventId: 'evt_1',
       type: updated,
@@ -39,16 +39,16 @@ describe('a subscription’s event', () => {
   });
 
   for (const status of ['active', 'trialing', 'past_due'])
-    it(`gives the plan while it is ${status}`, () => {
+    it(`a subscription’s event gives the plan while it is ${status}`, () => {
       assert.deepEqual(newsIn(updated, subscriptionOf({ owner: 'acme', tier: 'scale', status })), { kind: 'lives', status, tier: 'scale' });
     });
 
   for (const status of ['unpaid', 'canceled', 'incomplete_expired', 'paused'])
-    it(`takes the plan when it is ${status}, whatever plan that was`, () => {
+    it(`a subscription’s event takes the plan when it is ${status}, whatever plan that was`, () => {
       assert.deepEqual(newsIn(updated, subscriptionOf({ owner: 'acme', price: 'price_forgotten', status })), { kind: 'ends', status });
     });
 
-  it('takes the plan when the subscription is deleted, whatever its state says', () => {
+  it('a subscription’s event takes the plan when the subscription is deleted, whatever its state says', () => {
     assert.deepEqual(newsIn('customer.subscription.deleted', subscriptionOf({ owner: 'acme', tier: 'scale', status: 'active' })), {
       kind: 'ends',
       status: 'canceled',
@@ -56,10 +56,10 @@ describe('a subscription’s event', () => {
   });
 
   for (const status of ['incomplete', 'a state of next year'])
-    it(`says nothing while it is ${status}`, () =>
+    it(`a subscription’s event says nothing while it is ${status}`, () =>
       assert.equal(newsIn(updated, subscriptionOf({ owner: 'acme', tier: 'scale', status })), 'status'));
 
-  it('says nothing without a state', () => {
+  it('a subscription’s event says nothing without a state', () => {
     const { status: _, ...stateless } = subscriptionOf({ owner: 'acme', tier: 'scale' });
     assert.equal(newsIn(updated, stateless), 'status');
   });
@@ -71,23 +71,23 @@ describe('the plan', () => {
     return typeof change === 'object' && change !== null && 'tier' in change ? change.tier : change;
   };
 
-  it('is the one that the metadata names, before any price', () => {
+  it('the plan of an event is the one that the metadata names, before any price', () => {
     assert.equal(tierOf(subscriptionOf({ owner: 'acme', tier: 'startup', price: 'price_scale' })), 'startup');
   });
 
-  it('is that of the price where the metadata names none that there is', () => {
+  it('the plan of an event is that of the price where the metadata names no known plan', () => {
     assert.equal(tierOf(subscriptionOf({ owner: 'acme', price: 'price_scale' })), 'scale');
     for (const tier of ['platinum', '__proto__', 'constructor', ''])
       assert.equal(tierOf(subscriptionOf({ owner: 'acme', tier, price: 'price_dev_yearly' })), 'developer');
   });
 
-  it('is that of the one price which is a plan’s, among others that are none', () => {
+  it('the plan of an event is that of the one price which is a plan’s, among others that are none', () => {
     const { items, ...rest } = subscriptionOf({ owner: 'acme', price: 'price_dev' });
     const data = [...(items as { data: unknown[] }).data, { price: { id: 'price_of_seats' } }, { price: null }, null, 'x'];
     assert.equal(tierOf({ ...rest, items: { data } }), 'developer');
   });
 
-  it('is not derived from two prices of two plans, nor by none', () => {
+  it('the plan of an event is not derived from two prices of two plans, nor from none', () => {
     const both = { data: [{ price: 'price_dev' }, { price: 'price_scale' }] };
     assert.equal(tierOf({ ...subscriptionOf({ owner: 'acme' }), items: both }), 'tier');
     assert.equal(tierOf(subscriptionOf({ owner: 'acme', price: 'price_forgotten' })), 'tier');
@@ -98,22 +98,22 @@ describe('the plan', () => {
 describe('a checkout’s event', () => {
   const completed = 'checkout.session.completed';
 
-  it('gives the plan that was chosen, with customer and subscription', () => {
+  it('a checkout’s event gives the plan that was chosen, with customer and subscription', () => {
     const notice = read(completed, checkoutOf({ owner: 'acme', tier: 'scale', subscription: 'sub_7', customer: 'cus_7' }));
     assert.ok(typeof notice !== 'string');
     assert.deepEqual([notice.subscriptionId, notice.customerId, notice.startedAt], ['sub_7', 'cus_7', madeAt]);
     assert.deepEqual(notice.change, { kind: 'lives', status: 'active', tier: 'scale' });
   });
 
-  it('gives nothing while the payment is under way', () => {
+  it('a checkout’s event gives nothing while the payment is under way', () => {
     assert.deepEqual(newsIn(completed, checkoutOf({ owner: 'acme', tier: 'scale', paymentStatus: 'unpaid' })), { kind: 'signed_up' });
   });
 
-  it('leaves the plan to the subscription’s events where it names none', () => {
+  it('a checkout’s event leaves the plan to the subscription’s events where it names none', () => {
     assert.deepEqual(newsIn(completed, checkoutOf({ owner: 'acme' })), { kind: 'signed_up' });
   });
 
-  it('takes customers and subscriptions that are expanded objects', () => {
+  it('a checkout’s event may have customers and subscriptions that are expanded objects', () => {
     const notice = read(completed, {
       ...checkoutOf({ owner: 'acme', tier: 'scale' }),
       customer: { id: 'cus_9' },
@@ -125,7 +125,7 @@ describe('a checkout’s event', () => {
 });
 
 describe('an invoice’s event', () => {
-  it('finds its owner and its subscription where either version of the API has them', () => {
+  it('an invoice’s event finds its owner and its subscription where either version of the API has them', () => {
     const { parent, ...old } = invoiceOf({ owner: 'acme', subscription: 'sub_5', prices: ['price_scale'] });
     const { subscription_details } = parent as { subscription_details: { metadata: unknown } };
     for (const object of [
@@ -139,7 +139,7 @@ describe('an invoice’s event', () => {
     }
   });
 
-  it('names a plan where the metadata has one', () => {
+  it('an invoice’s event names a plan where the metadata has one', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme', tier: 'scale', prices: ['price_dev'] })), {
       kind: 'paid',
       tier: 'scale',
@@ -147,7 +147,7 @@ describe('an invoice’s event', () => {
     });
   });
 
-  it('gives the plan that is paid for, and not the one that money is given back for', () => {
+  it('an invoice’s event gives the plan that is paid for, and not the one that money is given back for', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme', prices: ['-price_dev', 'price_scale'] })), {
       kind: 'paid',
       tier: 'scale',
@@ -155,19 +155,19 @@ describe('an invoice’s event', () => {
     });
   });
 
-  it('reads prices of lines in their previous form', () => {
+  it('an invoice’s event reads prices of lines in their previous form', () => {
     const lines = { data: [{ amount: 1, price: { id: 'price_scale' } }] };
     assert.deepEqual(newsIn('invoice.paid', { ...invoiceOf({ owner: 'acme' }), lines }), { kind: 'paid', tier: 'scale', isNamed: false });
   });
 
-  it('may name no plan, and still report a failed payment', () => {
+  it('an invoice’s event may name no plan, and still report a failed payment', () => {
     assert.deepEqual(newsIn('invoice.paid', invoiceOf({ owner: 'acme' })), { kind: 'paid', tier: null, isNamed: false });
     assert.deepEqual(newsIn('invoice.payment_failed', invoiceOf({ owner: 'acme' })), { kind: 'payment_failed' });
   });
 });
 
 describe('an event that says nothing', () => {
-  it('is of a type that nothing is made of', () => {
+  it('an event of an unhandled type says nothing', () => {
     for (const type of ['customer.created', 'constructor', 'toString', '__proto__'])
       assert.equal(newsIn(type, subscriptionOf({ owner: 'acme', tier: 'scale' })), 'type');
   });
@@ -184,13 +184,14 @@ describe('an event that says nothing', () => {
     'a NUL': 'ac\u0000me',
     'half a character': 'ac\ud800me',
   }))
-    it(`has ${what} for an owner`, () =>
+    it(`an event with ${what} for an owner says nothing`, () =>
       assert.equal(newsIn(updated, { ...subscriptionOf({ tier: 'scale' }), metadata: { owner, tier: 'scale' } }), 'owner'));
 
   for (const [what, metadata] of Object.entries({ 'no metadata': undefined, 'a list': [], 'a text': 'owner', 'metadata of nothing': null }))
-    it(`has ${what} where its metadata should be`, () => assert.equal(newsIn(updated, { ...subscriptionOf({}), metadata }), 'owner'));
+    it(`an event with ${what} where its metadata should be says nothing`, () =>
+      assert.equal(newsIn(updated, { ...subscriptionOf({}), metadata }), 'owner'));
 
-  it('has its owner in the prototype', () => {
+  it('an event with its owner in the prototype says nothing', () => {
     const text = JSON.stringify(eventOf(updated, subscriptionOf({ tier: 'scale' }), { madeAt })).replace(
       '"metadata":{',
       '"metadata":{"__proto__":{"owner":"acme"},',
@@ -205,7 +206,7 @@ describe('a body', () => {
     assert.throws(() => parseEvent(text), ValidationError);
   };
 
-  it('is refused when it is no event', () => {
+  it('a body that is no event is refused', () => {
     const event = eventOf(updated, subscriptionOf({ owner: 'acme' }), { madeAt });
     const wrong: Record<string, unknown>[] = [
       { id: '' },
@@ -227,7 +228,7 @@ describe('a body', () => {
     for (const text of ['', 'null', '[]', '7', '"event"', '{', '{}', '\ufeff{}']) refused(text);
   });
 
-  it('of any JSON is an event that can be read, or refused', () => {
+  it('a body of any JSON is read as an event, or refused', () => {
     const subject = fc.dictionary(
       fc.constantFrom('id', 'metadata', 'items', 'lines', 'parent', 'customer', 'status', 'created', '__proto__'),
       fc.jsonValue(),

@@ -33,7 +33,7 @@ function open() {
 }
 
 describe('a code for a trial', () => {
-  it('gives the plan until its days are over, and then it ends by itself', async () => {
+  it('a trial code gives the plan until its days are over, and then it ends by itself', async () => {
     const { code, redeem, tierOf, clock } = open();
     const endsAt = new Date(clock.now().getTime() + 14 * dayMs);
     assert.deepEqual(await redeem('trial', await code()), { tier: 'scale', endsAt });
@@ -44,13 +44,13 @@ describe('a code for a trial', () => {
     assert.equal(await tierOf('trial'), 'free');
   });
 
-  it('is taken however it is typed', async () => {
+  it('a trial code is accepted however it is typed', async () => {
     const { code, redeem } = open();
     const typed = (await code()).toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l');
     assert.equal((await redeem('typist', typed)).tier, 'scale');
   });
 
-  it('is redeemed once, by whichever of fifty at two workers comes first', async () => {
+  it('a trial code is redeemed once, by whichever of fifty at two workers comes first', async () => {
     const { code, redeem, clock } = open();
     const other = openBilling(second, { clock }).billing.promos;
     const wanted = await code();
@@ -64,7 +64,7 @@ describe('a code for a trial', () => {
     for (const { reason } of refused) assert.ok(refusedWith('code_already_redeemed')(reason), String(reason));
   });
 
-  it('is good until it expires', async () => {
+  it('a trial code is accepted until it expires', async () => {
     const { create, redeem, clock } = open();
     const [first = '', other = ''] = await create({ count: 2, expiresInDays: 30 });
     clock.advance(30 * dayMs - 1);
@@ -74,7 +74,7 @@ describe('a code for a trial', () => {
     await assert.rejects(redeem('later', first), refusedWith('code_already_redeemed'));
   });
 
-  it('is none when nobody made it, and trying many is refused without a look', async () => {
+  it('an unknown trial code is refused, and trying many is refused without a look-up', async () => {
     const { code, redeem } = open();
     for (let attempt = 0; attempt < 20; attempt += 1)
       await assert.rejects(redeem('guesser', `TRIAL-${attempt}`), refusedWith('code_not_found'));
@@ -82,7 +82,7 @@ describe('a code for a trial', () => {
     await redeem('another', await code());
   });
 
-  it('for a plan that has left the file stays as it was', async () => {
+  it('a trial code for a plan that has left the file is not changed', async () => {
     const { code, redeem, clock } = open();
     const wanted = await code({ tier: 'startup' });
     const { promos } = openBilling(database.store, {
@@ -95,7 +95,7 @@ describe('a code for a trial', () => {
 });
 
 describe('a trial', () => {
-  it('is not taken by who has a subscription, and the code is still good when that has ended', async () => {
+  it('a trial code is refused for an owner with a subscription, and is accepted when that has ended', async () => {
     for (const status of ['active', 'trialing', 'past_due']) {
       const { code, redeem, sendNow, tierOf } = open();
       const owner = `payer-${status}`;
@@ -109,7 +109,7 @@ describe('a trial', () => {
     }
   });
 
-  it('is longer by a second code of the same plan, and never shorter', async () => {
+  it('a trial is prolonged by a second code of the same plan, and never shortened', async () => {
     const { code, redeem, clock } = open();
     const [fortnight, week, another] = [await code(), await code({ trialDays: 7 }), await code()];
     await redeem('patient', fortnight);
@@ -120,7 +120,7 @@ describe('a trial', () => {
     await redeem('patient', week);
   });
 
-  it('of another plan waits until the first is over', async () => {
+  it('a trial of another plan waits until the first is over', async () => {
     const { code, redeem, tierOf, clock } = open();
     const other = await code({ tier: 'startup' });
     await redeem('taster', await code());
@@ -131,7 +131,7 @@ describe('a trial', () => {
     assert.equal(await tierOf('taster'), 'startup');
   });
 
-  it('is over when a plan is bought, and goes on when a payment for one fails', async () => {
+  it('a trial is over when a plan is bought, and goes on when a payment for one fails', async () => {
     const { code, redeem, sendNow, tierOf } = open();
     await redeem('buyer', await code());
     await sendNow('invoice.payment_failed', { ...subscriptionOf({ owner: 'buyer' }), object: 'invoice', subscription: 'sub_1' });
@@ -143,7 +143,7 @@ describe('a trial', () => {
 });
 
 describe('codes that are made', () => {
-  it('are each another one, and are stored as digests alone', async () => {
+  it('trial codes that are made differ, and are stored as digests alone', async () => {
     const { create } = open();
     const codes = await create({ count: 1000 });
     assert.equal(new Set(codes).size, 1000);
@@ -159,11 +159,11 @@ describe('codes that are made', () => {
     for (const code of codes.slice(0, 20)) assert.ok(!stored.toUpperCase().includes(code.slice(6, 20)));
   });
 
-  it('are of a plan that there is', async () => {
+  it('trial codes are made only for plans that exist', async () => {
     await assert.rejects(open().create({ tier: 'platinum' }), ValidationError);
   });
 
-  it('are in the log with who made and who redeemed them, and without themselves', async () => {
+  it('trial codes are logged with who made and who redeemed them, and without themselves', async () => {
     const { create, redeem, auditTrail, clock } = open();
     const [code = ''] = await create({ count: 3, expiresInDays: 1, trialDays: 2, tier: 'startup' });
     const { endsAt } = await redeem('logged', code);

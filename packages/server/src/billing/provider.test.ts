@@ -24,11 +24,11 @@ const signed = (at = 0, by = secret): string => signatureOf(body, { secret: by, 
 const v1Of = (signature: string): string => signature.replace(/^t=\d+,/, '');
 
 describe('a signature', () => {
-  it('is good when it is of the body, by the secret, and of now; no key of the provider is needed', async () => {
+  it('a signature is valid when it is of the body, by the secret, and of now; no key of the provider is needed', async () => {
     await verify(body, signed());
   });
 
-  it('is good when it is one of several, as while a secret is exchanged', async () => {
+  it('a signature is valid when it is one of several, as while a secret is exchanged', async () => {
     const [right, other] = [v1Of(signed()), v1Of(signed(0, 'whsec_of_before'))];
     const t = signed().split(',')[0];
     for (const several of [`${t},${other},${right}`, `${t},${right},${other}`, `${t},v0=00,${right}`, `${right},${t}`])
@@ -36,27 +36,27 @@ describe('a signature', () => {
     await refused(body, `${t},${other},${other}`);
   });
 
-  it('is good for five minutes before and after, and not a second longer', async () => {
+  it('a signature is valid for five minutes before and after, and not a second longer', async () => {
     for (const at of [-300, -299, 0, 299, 300]) await verify(body, signed(at));
     for (const at of [-301, -3600, 301, 3600, 86_400 * 365]) await refused(body, signed(at));
   });
 
-  it('is not good by another secret, nor by another scheme', async () => {
+  it('a signature by another secret, or by another scheme, is invalid', async () => {
     await refused(body, signed(0, 'whsec_of_somebody_else'));
     await refused(body, signed(0, `${secret} `));
     await refused(body, signatureOf(body, { secret, at: clock.now(), scheme: 'v0' }));
   });
 
-  it('is not good for the same JSON written another way', async () => {
+  it('a signature is invalid for the same JSON written another way', async () => {
     for (const other of [JSON.stringify(JSON.parse(body), null, 2), `${body}\n`, `\ufeff${body}`, body.replace(':', ': ')])
       await refused(other, signed());
   });
 
-  it('is not good for another time than the one that is signed', async () => {
+  it('a signature is invalid for another time than the one that is signed', async () => {
     await refused(body, signed(-301).replace(/^t=\d+/, signed().split(',')[0] ?? ''));
   });
 
-  it('is not good for a body with one character changed', async () => {
+  it('a signature is invalid for a body with one character changed', async () => {
     await fc.assert(
       fc.asyncProperty(fc.nat(body.length - 1), fc.string({ minLength: 1, maxLength: 1 }), async (place, letter) => {
         fc.pre(body[place] !== letter);
@@ -66,7 +66,7 @@ describe('a signature', () => {
     );
   });
 
-  it('is not anything else', async () => {
+  it('a missing or malformed signature is invalid', async () => {
     const [t = '', v1 = ''] = signed().split(',');
     const others = [
       undefined,
@@ -102,7 +102,7 @@ describe('a signature', () => {
     );
   });
 
-  it('of nothing is not good', async () => {
+  it('a signature of an empty body is invalid', async () => {
     await refused('', signatureOf('', { secret, at: clock.now() }));
   });
 });

@@ -45,7 +45,7 @@ function hear(...auditTrail: TestEvent[]): { subscriber: Subscriber; applied: nu
 const tierAfter = (...auditTrail: TestEvent[]): string => hear(...auditTrail).subscriber.tier;
 
 describe('a subscriber', () => {
-  it('has the plan of the subscription, its ids, and is as new as the news', () => {
+  it('a subscriber has the plan of the subscription, its ids, and the time of the event', () => {
     const { subscriber } = hear({ second: 3, change: lives('scale'), startedAt: 1 });
     assert.deepEqual(subscriber, {
       tier: 'scale',
@@ -57,25 +57,25 @@ describe('a subscriber', () => {
     });
   });
 
-  it('falls back to the default plan when the subscription ends', () => {
+  it('a subscriber falls back to the default plan when the subscription ends', () => {
     for (const status of ['canceled', 'unpaid', 'paused', 'incomplete_expired'] as const) {
       const { subscriber } = hear({ second: 1, change: lives('scale') }, { second: 2, change: ends(status) });
       assert.deepEqual([subscriber.tier, subscriber.status, subscriber.subscriptionId], ['free', status, 'sub_1']);
     }
   });
 
-  it('keeps the plan while a payment that failed is tried again', () => {
+  it('a subscriber keeps the plan while a payment that failed is tried again', () => {
     const { subscriber } = hear({ second: 1, change: lives('scale') }, { second: 2, change: failed });
     assert.deepEqual([subscriber.tier, subscriber.status], ['scale', 'past_due']);
     const again = hear({ second: 1, change: lives('scale') }, { second: 2, change: failed }, { second: 3, change: paid(null) }).subscriber;
     assert.deepEqual([again.tier, again.status], ['scale', 'active']);
   });
 
-  it('has no plan by a payment that failed', () => {
+  it('a subscriber gets no plan by a payment that failed', () => {
     assert.deepEqual(hear({ second: 1, change: failed }).subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
   });
 
-  it('keeps what is known where an event omits it', () => {
+  it('a subscriber keeps what is known where an event omits it', () => {
     const { subscriber } = hear(
       { second: 1, change: lives('scale'), startedAt: 1 },
       { second: 2, change: lives('startup'), subscription: null, customer: null },
@@ -86,28 +86,28 @@ describe('a subscriber', () => {
     );
   });
 
-  it('is a customer from the sign-up on, and has the plan once it is paid', () => {
+  it('a subscriber is a customer from the sign-up on, and has the plan once it is paid', () => {
     const { subscriber } = hear({ second: 1, change: { kind: 'signed_up' } });
     assert.deepEqual(subscriber, { ...stranger, customerId: 'cus_1', eventAt: at(1) });
   });
 });
 
 describe('an older event', () => {
-  it('changes nothing', () => {
+  it('an older event of a subscription changes nothing', () => {
     assert.deepEqual(hear({ second: 5, change: ends() }, { second: 4, change: lives('scale') }).applied, [5]);
     assert.deepEqual(hear({ second: 5, change: lives('startup') }, { second: 4, change: lives('scale') }).applied, [5]);
   });
 
-  it('is one that is older by a second: of two in the same one both count', () => {
+  it('two events of a subscription in the same second are both applied', () => {
     assert.equal(tierAfter({ second: 5, change: lives('startup') }, { second: 5, change: lives('scale') }), 'scale');
   });
 
-  it('is also the beginning of what has ended in the same second', () => {
+  it('the beginning of a subscription in the second of its end is an older event', () => {
     assert.equal(tierAfter({ second: 5, change: ends() }, { second: 5, change: lives('scale') }), 'free');
     assert.equal(tierAfter({ second: 5, change: ends() }, { second: 6, change: lives('scale') }), 'scale');
   });
 
-  it('never makes another end of it, in whatever order all arrive', () => {
+  it('events of a subscription have the same result, in whatever order and however often they arrive', () => {
     const story: fc.Arbitrary<TestEvent[]> = fc
       .array(
         fc.oneof(
@@ -132,12 +132,12 @@ describe('a second subscription', () => {
   const first: TestEvent = { second: 1, change: lives('developer'), subscription: 'sub_1', startedAt: 1 };
   const second: TestEvent = { second: 10, change: lives('scale'), subscription: 'sub_2', startedAt: 10 };
 
-  it('counts from when it begins', () => {
+  it('a second subscription counts from when it begins', () => {
     const { subscriber } = hear(first, second);
     assert.deepEqual([subscriber.tier, subscriber.subscriptionId, subscriber.startedAt], ['scale', 'sub_2', at(10)]);
   });
 
-  it('is not undone by anything that happens to the first one afterwards', () => {
+  it('a second subscription is not undone by anything that happens to the first one afterwards', () => {
     const afterwards: TestEvent[] = [
       { ...first, second: 11 },
       { ...first, second: 12, change: ends('unpaid') },
@@ -151,21 +151,21 @@ describe('a second subscription', () => {
     assert.deepEqual([heard.subscriber.tier, heard.subscriber.subscriptionId, heard.subscriber.status], ['scale', 'sub_2', 'active']);
   });
 
-  it('still hears its own news that are older than the end of the first', () => {
+  it('a second subscription applies its own events that are older than the end of the first', () => {
     assert.equal(
       tierAfter(first, second, { ...first, second: 20, change: ends() }, { ...second, second: 15, change: lives('startup') }),
       'startup',
     );
   });
 
-  it('that was never paid for takes nothing away', () => {
+  it('a second subscription that was never paid for takes nothing away', () => {
     const never: TestEvent = { second: 20, change: ends('incomplete_expired'), subscription: 'sub_2', startedAt: 5 };
     assert.deepEqual(hear(first, never).applied, [1]);
     const assigned = { ...stranger, tier: 'startup' };
     assert.equal(subscriberAfter(assigned, toNotice(never), 'free'), null);
   });
 
-  it('counts when the first is over, and its end is an end', () => {
+  it('a second subscription counts when the first is over, and its end is an end', () => {
     const over: TestEvent = { ...first, second: 5, change: ends() };
     assert.equal(tierAfter(first, over, second), 'scale');
     assert.equal(tierAfter(first, over, second, { ...second, second: 20, change: ends() }), 'free');
@@ -174,31 +174,31 @@ describe('a second subscription', () => {
 });
 
 describe('a paid invoice', () => {
-  it('gives the plan where it is the first that is heard of it', () => {
+  it('a paid invoice gives the plan where it is the first event of the subscription', () => {
     const { subscriber } = hear({ second: 1, change: paid('scale') });
     assert.deepEqual([subscriber.tier, subscriber.status, subscriber.subscriptionId], ['scale', 'active', 'sub_1']);
   });
 
-  it('gives the plan back to who had not paid', () => {
+  it('a paid invoice gives the plan back to an owner who had not paid', () => {
     assert.equal(
       tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: ends('unpaid') }, { second: 3, change: paid('scale') }),
       'scale',
     );
   });
 
-  it('of an earlier plan, paid late, changes nothing about the plan of now', () => {
+  it('a paid invoice of an earlier plan, paid late, changes nothing about the current plan', () => {
     assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer') }), 'scale');
   });
 
-  it('that names its plan is believed', () => {
+  it('a paid invoice that names its plan gives that plan', () => {
     assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer', true) }), 'developer');
   });
 
-  it('without a plan is only noted', () => {
+  it('a paid invoice without a plan only records the payment', () => {
     assert.deepEqual(hear({ second: 1, change: paid(null) }).applied, []);
   });
 
-  it('does not bring back what is over', () => {
+  it('a paid invoice does not bring back a subscription that is over', () => {
     const auditTrail: TestEvent[] = [
       { second: 1, change: lives('scale') },
       { second: 2, change: ends() },
@@ -210,7 +210,7 @@ describe('a paid invoice', () => {
 });
 
 describe('a subscription', () => {
-  it('lives while it is paid, tried, or a payment is tried again', () => {
+  it('a subscription is live while it is active, in trial, or a payment is tried again', () => {
     const states: (Status | null)[] = ['active', 'trialing', 'past_due', 'unpaid', 'paused', 'canceled', 'incomplete_expired', null];
     assert.deepEqual(states.filter(isLive), ['active', 'trialing', 'past_due']);
   });
