@@ -14,7 +14,7 @@ const tab = new TestTab({ launch, openPages });
 const stateIn = (watch: CaptchaWatch): CaptchaState => watch.status(tab.page.tabId).state;
 
 describe('without a provider', () => {
-  it('a solve does nothing and emits nothing', async () => {
+  it('a captcha solve without a provider does nothing and emits nothing', async () => {
     await tab.goTo('/recaptcha');
     const service = captchas();
     assert.deepEqual(service.configured, []);
@@ -23,7 +23,7 @@ describe('without a provider', () => {
     assert.deepEqual([stateIn(watch), events], ['undetected', []]);
   });
 
-  it('a request for one that is not configured does nothing either', async () => {
+  it('a captcha solve with a provider that is not configured does nothing', async () => {
     await tab.goTo('/recaptcha');
     const { options } = new SolveRecorder({ provider: 'http' });
     assert.equal((await captchas({ human: true }).solve(tab.page, options)).result, 'none');
@@ -41,7 +41,7 @@ describe('an answer of the endpoint', () => {
     '/hostile': ['h-captcha-response'],
   };
   for (const [path, fields] of Object.entries(fieldsByPath))
-    it(`is put into the fields on ${path}`, async (t) => {
+    it(`a captcha answer is put into the fields on ${path}`, async (t) => {
       const { service } = await withEndpoint(t);
       await tab.goTo(path);
       const recorder = new SolveRecorder();
@@ -59,7 +59,7 @@ describe('an answer of the endpoint', () => {
     });
 
   for (const path of ['/recaptcha', '/recaptcha-rendered', '/hcaptcha', '/arkose', '/turnstile-callback'])
-    it(`calls the site's callback on ${path}, once`, async (t) => {
+    it(`a captcha answer calls the site's callback on ${path}, once`, async (t) => {
       const { service } = await withEndpoint(t);
       await tab.goTo(path);
       assert.equal((await service.solve(tab.page, new SolveRecorder().options)).result, 'solved');
@@ -67,7 +67,7 @@ describe('an answer of the endpoint', () => {
       assert.equal((await service.detect(tab.page, limit())).answered, true);
     });
 
-  it('is accepted when the callback navigates', async (t) => {
+  it('a captcha answer is accepted when the callback navigates', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/recaptcha-invisible');
     const { options } = new SolveRecorder();
@@ -77,7 +77,7 @@ describe('an answer of the endpoint', () => {
     assert.equal((await endpoint.waitForRequest('report')).good, true);
   });
 
-  it('goes into the frame that holds the captcha, and is requested for the address of that frame', async (t) => {
+  it('a captcha answer goes into the frame that holds the captcha, and is requested for the address of that frame', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/framed');
     assert.equal((await service.solve(tab.page, new SolveRecorder().options)).result, 'solved');
@@ -87,7 +87,7 @@ describe('an answer of the endpoint', () => {
     assert.equal(await tab.page.call(frame?.id ?? '', source, [], { ...limit(), timeoutMs: 20_000 }), 'a-token');
   });
 
-  it('goes to the captcha that a visitor sees', async (t) => {
+  it('a captcha answer goes to the captcha that a visitor sees', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/two#part');
     assert.equal((await service.solve(tab.page, new SolveRecorder().options)).result, 'solved');
@@ -96,7 +96,7 @@ describe('an answer of the endpoint', () => {
     assert.deepEqual(await tab.evaluate(`[...document.querySelectorAll('textarea')].map((area) => area.value)`), ['', 'a-token']);
   });
 
-  it('is reported good when the page keeps it', async (t) => {
+  it('a captcha answer is reported good when the page keeps it', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/recaptcha');
     await service.solve(tab.page, new SolveRecorder().options);
@@ -104,7 +104,7 @@ describe('an answer of the endpoint', () => {
     assert.deepEqual({ id, good }, { id: 'job-1', good: true });
   });
 
-  it('is reported bad, not charged and failed when the page removes it', async (t) => {
+  it('a captcha answer is reported bad, not charged and failed when the page removes it', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/turnstile-forgets');
     const recorder = new SolveRecorder();
@@ -118,7 +118,7 @@ describe('an answer of the endpoint', () => {
     assert.equal(stateIn(watch), 'validation_failed');
   });
 
-  it('without a response field is not charged', async (t) => {
+  it('a captcha answer without a response field is not charged', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     await tab.goTo('/turnstile-throws');
     const { options, events } = new SolveRecorder();
@@ -129,7 +129,7 @@ describe('an answer of the endpoint', () => {
     assert.equal((await service.detect(tab.page, limit())).answered, false);
   });
 
-  it('is not awaited when a visitor was faster', async (t) => {
+  it('a captcha answer is not awaited when a visitor was faster', async (t) => {
     const { endpoint, service } = await withEndpoint(t, ({ action }, response) =>
       json(response, action === 'submit' ? { id: 'job-1' } : { state: 'solving' }),
     );
@@ -160,7 +160,7 @@ describe('an endpoint that does not deliver', () => {
     'sends garbage': [(_, response) => void response.end('words of the endpoint'), 'provider_invalid_response'],
   };
   for (const [name, [answer, reason]] of Object.entries(failures))
-    it(`fails with ${reason} when it ${name}`, async (t) => {
+    it(`a captcha solve fails with ${reason} when the endpoint ${name}`, async (t) => {
       const { service } = await withEndpoint(t, answer);
       await tab.goTo('/recaptcha');
       const { options, events, watch } = new SolveRecorder();
@@ -171,7 +171,7 @@ describe('an endpoint that does not deliver', () => {
       assert.equal(await tab.valueOf('g-recaptcha-response'), '');
     });
 
-  it('ends at the deadline, whatever it does until then', async (t) => {
+  it('a captcha solve ends at the deadline, whatever the endpoint does until then', async (t) => {
     const answers: Responder[] = [() => {}, (_, response) => json(response, {}, 500)];
     for (const answer of answers) {
       const { service } = await withEndpoint(t, answer);
@@ -188,7 +188,7 @@ describe('an endpoint that does not deliver', () => {
     }
   });
 
-  it('recovers when it comes back within the deadline', async (t) => {
+  it('a captcha solve recovers when the endpoint comes back within the deadline', async (t) => {
     const { service } = await withEndpoint(t, (request, response, count) => {
       if (request.action !== 'report' && count === 1) response.destroy();
       else solvingResponder(request, response, count);
@@ -197,7 +197,7 @@ describe('an endpoint that does not deliver', () => {
     assert.equal((await service.solve(tab.page, new SolveRecorder().options)).result, 'solved');
   });
 
-  it('can be retried', async (t) => {
+  it('a failed captcha solve can be retried', async (t) => {
     const { service } = await withEndpoint(t, (request, response, count) => {
       if (request.action === 'poll' && count === 1) json(response, { state: 'failed' });
       else solvingResponder(request, response, count);
@@ -210,7 +210,7 @@ describe('an endpoint that does not deliver', () => {
     assert.equal(stateIn(watch), 'solved');
   });
 
-  it('leaves nothing of its text, the secret or the page in the log', async (t) => {
+  it('a failed captcha solve leaves nothing of its text, the secret or the page in the log', async (t) => {
     const lines: string[] = [];
     const write = (fields: object, message: string): void => void lines.push(JSON.stringify(fields) + message);
     const log: Log = { debug: write, info: write, warn: write, error: write, child: () => log };
@@ -223,7 +223,7 @@ describe('an endpoint that does not deliver', () => {
 });
 
 describe('a person at the page', () => {
-  it('gets a deadline, and is awaited until the captcha is answered', async () => {
+  it('a person who solves a captcha gets a deadline, and is awaited until the captcha is answered', async () => {
     await tab.goTo('/hcaptcha');
     const recorder = new SolveRecorder();
     const { options, events, watch } = recorder;
@@ -242,7 +242,7 @@ describe('a person at the page', () => {
     assert.deepEqual(recorder.types(), ['captcha.detected', 'captcha.awaiting_human', 'captcha.solved']);
   });
 
-  it('has solved it when the page moves on without it', async () => {
+  it('a captcha is solved by a person when the page moves on without it', async () => {
     await tab.goTo('/challenge');
     const recorder = new SolveRecorder();
     const { options } = recorder;
@@ -253,7 +253,7 @@ describe('a person at the page', () => {
     assert.equal(recorder.events.at(-1)?.data['vendor'], 'cloudflare');
   });
 
-  it('has not when the page only reloads', async () => {
+  it('a captcha is not solved by a person when the page only reloads', async () => {
     await tab.goTo('/challenge');
     const recorder = new SolveRecorder({ deadlineMs: 3000 });
     const { options } = recorder;
@@ -264,7 +264,7 @@ describe('a person at the page', () => {
     assert.deepEqual(recorder.types(), ['captcha.detected', 'captcha.awaiting_human', 'captcha.failed']);
   });
 
-  it('is asked for a type that the endpoint does not support', async (t) => {
+  it('a person is asked for a captcha of a type that the endpoint does not support', async (t) => {
     const endpoint = await openEndpoint(t);
     const service = captchas({ http: { url: endpoint.url, secret }, human: true });
     assert.deepEqual(service.configured, ['http', 'human']);
@@ -284,7 +284,7 @@ describe('a person at the page', () => {
 });
 
 describe('a solve', () => {
-  it('does nothing when the page asks for no answer', async (t) => {
+  it('a captcha solve does nothing when the page asks for no answer', async (t) => {
     const { endpoint, service } = await withEndpoint(t);
     for (const path of ['/plain', '/recaptcha-score', '/loading']) {
       await tab.goTo(path);
@@ -295,7 +295,7 @@ describe('a solve', () => {
     assert.equal(endpoint.requests.length, 0);
   });
 
-  it('throws the reason of its signal, and leaves the captcha as failed', async () => {
+  it('a captcha solve throws the reason of its signal, and leaves the captcha as failed', async () => {
     await tab.goTo('/recaptcha');
     const stop = new AbortController();
     const recorder = new SolveRecorder({ signal: stop.signal });
@@ -309,7 +309,7 @@ describe('a solve', () => {
     assert.equal(events.at(-1)?.data['reason'], 'cancelled');
   });
 
-  it('ends with its tab', async () => {
+  it('a captcha solve ends with its tab', async () => {
     await tab.goTo('/recaptcha');
     const recorder = new SolveRecorder();
     const { options, watch, events } = recorder;
@@ -324,7 +324,7 @@ describe('a solve', () => {
     assert.equal(watch.size, 0);
   });
 
-  it('is one at a time on a tab', async () => {
+  it('a tab has one captcha solve at a time', async () => {
     await tab.goTo('/recaptcha');
     const service = captchas({ human: true });
     const first = new SolveRecorder();
@@ -336,7 +336,7 @@ describe('a solve', () => {
     assert.equal((await solved).result, 'solved');
   });
 
-  it('takes no longer than the operator allows', async () => {
+  it('a captcha solve takes no longer than the operator allows', async () => {
     await tab.goTo('/recaptcha');
     const { options } = new SolveRecorder({ deadlineMs: 60_000 });
     assert.equal((await captchas({ human: true, timeoutMs: 200 }).solve(tab.page, options)).result, 'timeout');

@@ -29,7 +29,7 @@ describe('detection', () => {
     '/hostile': ['hcaptcha', 'key-hostile', false, true],
   };
   for (const [path, [type, siteKey, visible, asks]] of Object.entries(expectedByPath))
-    it(`reports the captcha on ${path}`, async () => {
+    it(`captcha detection reports the captcha on ${path}`, async () => {
       await tab.goTo(path);
       const detection = await captchas().detect(tab.page, limit());
       assert.deepEqual(
@@ -45,13 +45,13 @@ describe('detection', () => {
       );
     });
 
-  it('reports what the token is bound to', async () => {
+  it('captcha detection reports what the token is bound to', async () => {
     await tab.goTo('/turnstile');
     const { vendor, action, data } = await captchas().detect(tab.page, limit());
     assert.deepEqual({ vendor, action, data }, { vendor: 'turnstile', action: 'sign-up', data: 'more' });
   });
 
-  it('leaves no trace in the page', async () => {
+  it('captcha detection leaves no trace in the page', async () => {
     await tab.goTo('/turnstile');
     const state = 'JSON.stringify([Object.keys(window).length, document.documentElement.outerHTML])';
     const before = await tab.evaluate(state);
@@ -59,7 +59,7 @@ describe('detection', () => {
     assert.equal(await tab.evaluate(state), before);
   });
 
-  it('reports a captcha that is answered', async () => {
+  it('captcha detection reports a captcha that is answered', async () => {
     await tab.goTo('/recaptcha');
     await tab.evaluate(`document.querySelector('textarea').value = 'by the visitor'`);
     assert.equal((await captchas().detect(tab.page, limit())).answered, true);
@@ -67,7 +67,7 @@ describe('detection', () => {
 });
 
 describe('the status of a tab', () => {
-  it('follows the page, and keeps the start of each state', async () => {
+  it('the captcha status of a tab follows the page, and keeps the start of each state', async () => {
     const watch = new CaptchaWatch(systemClock);
     const status = () => captchas().status(tab.page, { ...limit(), watch });
     assert.equal((await status()).state, 'undetected');
@@ -81,7 +81,7 @@ describe('the status of a tab', () => {
     assert.deepEqual({ ...(await status()), since: null }, { present: false, vendor: null, type: null, state: 'undetected', since: null });
   });
 
-  it('is failed_to_detect when the page does not answer', async () => {
+  it('the captcha status of a tab is failed_to_detect when the page does not answer', async () => {
     await tab.goTo('/plain');
     const asked = tab.site.requests.length;
     await tab.evaluate(`setTimeout(() => ${neverReturns}, 0)`);

@@ -24,7 +24,7 @@ const failsWith = (reason: ProviderFailure['reason']) => (error: unknown) => {
 };
 
 describe('the http provider', () => {
-  it('signs its requests so that the endpoint can authenticate them', async (t) => {
+  it('the HTTP captcha provider signs its requests so that the endpoint can authenticate them', async (t) => {
     const { endpoint, http } = await provider(t, (_, response) => json(response, { id: 'job-1' }));
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
     assert.equal(endpoint.rejected, 0);
@@ -36,7 +36,7 @@ describe('the http provider', () => {
     assert.equal(endpoint.rejected, 1);
   });
 
-  it('signs as the document describes', () => {
+  it('the HTTP captcha provider signs as the document describes', () => {
     const at = Math.floor(new ManualClock().now().getTime() / 1000);
     const body = '{"action":"poll"}';
     assert.equal(
@@ -45,7 +45,7 @@ describe('the http provider', () => {
     );
   });
 
-  it('parses each state of a captcha', async (t) => {
+  it('the HTTP captcha provider parses each state of a captcha', async (t) => {
     const replies = [
       { state: 'solving' },
       { state: 'solved', token: 'a.token|with=signs', cost_units: 2 },
@@ -57,7 +57,7 @@ describe('the http provider', () => {
     assert.deepEqual(await http.poll('job-1', t.signal), { state: 'failed' });
   });
 
-  it('retries 5xx, 429 and broken connections with the same request id', async (t) => {
+  it('the HTTP captcha provider retries 5xx, 429 and broken connections with the same request id', async (t) => {
     const { endpoint, http } = await provider(t, (_, response, count) => {
       if (count === 1) json(response, { id: 'no' }, 503);
       else if (count === 2) json(response, {}, 429);
@@ -72,13 +72,13 @@ describe('the http provider', () => {
     assert.equal(new Set(endpoint.requests.map((request) => request.request_id)).size, 1);
   });
 
-  it('limits the time of a request that is not answered', async (t) => {
+  it('the HTTP captcha provider limits the time of a request that is not answered', async (t) => {
     const { endpoint, http } = await provider(t, (_, response, count) => count > 1 && json(response, { id: 'job-1' }), 2500);
     assert.deepEqual(await http.submit(task, t.signal), { id: 'job-1' });
     assert.equal(endpoint.requests.length, 2);
   });
 
-  it('stops when its signal aborts', async (t) => {
+  it('the HTTP captcha provider stops when its signal aborts', async (t) => {
     const { endpoint, http } = await provider(t, (_, response) => json(response, {}, 500));
     const stop = new AbortController();
     const asking = http.submit(task, stop.signal);
@@ -90,7 +90,7 @@ describe('the http provider', () => {
     await assert.rejects(hanging, { name: 'TimeoutError' });
   });
 
-  it('does not retry a refusal, and follows no redirect', async (t) => {
+  it('the HTTP captcha provider does not retry a refusal, and follows no redirect', async (t) => {
     for (const status of [302, 307, 400, 401, 404]) {
       const { endpoint, http } = await provider(t, (_, response) => void response.writeHead(status, { location: '/elsewhere' }).end());
       await assert.rejects(http.submit(task, t.signal), failsWith('refused'), String(status));
@@ -118,13 +118,13 @@ describe('the http provider', () => {
     },
   };
   for (const [name, answer] of Object.entries(invalidResponses))
-    it(`rejects ${name}`, async (t) => {
+    it(`the HTTP captcha provider rejects ${name}`, async (t) => {
       const { endpoint, http } = await provider(t, answer);
       await assert.rejects(http.poll('job-1', t.signal), failsWith('invalid_response'));
       assert.equal(endpoint.requests.length, 1);
     });
 
-  it('throws an error without the secret and the response', async (t) => {
+  it('the HTTP captcha provider throws an error without the secret and the response', async (t) => {
     const { http } = await provider(t, (_, response) => json(response, { state: 'solved', token: 'the words of the endpoint' }));
     const error = await http.poll('job-1', t.signal).then(
       () => assert.fail(),
@@ -134,7 +134,7 @@ describe('the http provider', () => {
     for (const word of [secret, 'words of the endpoint']) assert.ok(!recorder.includes(word));
   });
 
-  it('retries until its signal aborts when nothing listens', async (t) => {
+  it('the HTTP captcha provider retries until its signal aborts when nothing listens', async (t) => {
     // A port that nothing is ever given by chance: one that was free a moment ago may be another process's now.
     const http = new HttpProvider({ url: 'http://127.0.0.1:2/', secret, clock: systemClock, log: silentLog, retryMs: 5 });
     await assert.rejects(http.submit(task, AbortSignal.any([t.signal, AbortSignal.timeout(100)])), ({ name }: Error) =>
@@ -142,7 +142,7 @@ describe('the http provider', () => {
     );
   });
 
-  it('logs once why it retries, as a code', async (t) => {
+  it('the HTTP captcha provider logs once why it retries, as a code', async (t) => {
     const lines: object[] = [];
     const log: Log = { ...silentLog, warn: (fields) => void lines.push(fields) };
     const { url } = await openEndpoint(t, (_, response, count) => {
@@ -153,7 +153,7 @@ describe('the http provider', () => {
     assert.deepEqual(lines, [{ action: 'submit', failure: 'status_503' }]);
   });
 
-  it('supports the types with a response field, and leaves challenge pages to people', () => {
+  it('the HTTP captcha provider supports the types with a response field, and leaves challenge pages to people', () => {
     const http = new HttpProvider({ url: 'http://127.0.0.1/', secret, clock: systemClock, log: silentLog });
     const types = ['turnstile', 'cloudflare_challenge', 'recaptcha', 'hcaptcha', 'arkose', 'other'] as const;
     assert.deepEqual(
@@ -164,7 +164,7 @@ describe('the http provider', () => {
 });
 
 describe('the endpoint in docs/captcha.md', () => {
-  it('works as printed', async (t) => {
+  it('the endpoint in docs/captcha.md works as printed', async (t) => {
     const page = await readFile(new URL('../../../../docs/captcha.md', import.meta.url), 'utf8');
     const source = /```js\n([\s\S]+?)```/.exec(page)?.[1] ?? '';
     const before = { ...process.env };

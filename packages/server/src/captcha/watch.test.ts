@@ -39,7 +39,7 @@ const paths: Record<CaptchaState, CaptchaState[]> = {
 };
 
 describe('the states of a captcha', () => {
-  it('can each be reached', () => {
+  it('each state of a captcha can be reached', () => {
     for (const state of captchaStates) {
       const { page } = tab();
       const watch = new CaptchaWatch(new ManualClock());
@@ -48,7 +48,7 @@ describe('the states of a captcha', () => {
     }
   });
 
-  it('refuse every move that is not in the table', () => {
+  it('the states of a captcha refuse every move that is not in the table', () => {
     for (const from of captchaStates)
       for (const to of captchaStates) {
         const { page } = tab();
@@ -60,7 +60,7 @@ describe('the states of a captcha', () => {
       }
   });
 
-  it('never skip from detected to validating, nor end twice', () => {
+  it('a captcha never skips from detected to validating, nor ends twice', () => {
     const forbidden: [CaptchaState, CaptchaState][] = [
       ['detected', 'validating'],
       ['undetected', 'solving'],
@@ -72,7 +72,7 @@ describe('the states of a captcha', () => {
     for (const [from, to] of forbidden) assert.ok(!captchaMoves[from].includes(to), `${from} to ${to}`);
   });
 
-  it('follow the table whatever is seen and in whatever order', () => {
+  it('the states of a captcha follow the table whatever is seen and in whatever order', () => {
     const detections = [
       null,
       nothing,
@@ -98,7 +98,7 @@ describe('the states of a captcha', () => {
 });
 
 describe('a watch', () => {
-  it('reports the start of the state', () => {
+  it('a captcha watch reports the start of the state', () => {
     const clock = new ManualClock();
     const watch = new CaptchaWatch(clock);
     const { page } = tab();
@@ -115,7 +115,7 @@ describe('a watch', () => {
     assert.deepEqual(watch.status('tab_1'), { present: false, vendor: null, type: null, state: 'failed_to_detect', since: clock.now() });
   });
 
-  it('keeps that a captcha failed until another one is there', () => {
+  it('a captcha watch remembers that a captcha failed until another one is there', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page } = tab();
     watch.record(page, detection());
@@ -130,7 +130,7 @@ describe('a watch', () => {
     assert.equal(watch.status('tab_1').state, 'undetected');
   });
 
-  it('ignores a detection while a solve is in progress', () => {
+  it('a captcha watch ignores a detection while a solve is in progress', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page } = tab();
     watch.record(page, detection());
@@ -140,7 +140,7 @@ describe('a watch', () => {
     assert.equal(watch.status('tab_1').present, true);
   });
 
-  it('forgets a tab that is closed', () => {
+  it('a captcha watch forgets a tab that is closed', () => {
     const watch = new CaptchaWatch(new ManualClock());
     const { page, close } = tab();
     watch.record(page, detection());
