@@ -43,11 +43,11 @@ const commit = (name: string, amount: number, stats: { allowOverdraft?: boolean;
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n);
 
 describe('a wallet', () => {
-  it('is empty for an owner that nobody knows', async () => {
+  it('the wallet of an unknown owner is empty', async () => {
     assert.deepEqual(await credits.wallet('nobody'), { balance: 0, held: 0 });
   });
 
-  it('holds back what calls under way may cost, and pays what they did', async () => {
+  it('a wallet holds back what calls under way may cost, and pays what they did', async () => {
     await give(100);
     await reserve('a', 60);
     assert.deepEqual(await credits.wallet(owner), { balance: 100, held: 60 });
@@ -57,7 +57,7 @@ describe('a wallet', () => {
     await books.assertSound();
   });
 
-  it('is charged once for what comes twice, at once and after a restart', async () => {
+  it('a wallet is charged once for a charge that comes twice, at once and after a restart', async () => {
     await give(100);
     await reserve('a', 30);
     const charges = await Promise.all([commit('a', 30), commit('a', 30)]);
@@ -71,7 +71,7 @@ describe('a wallet', () => {
     assert.deepEqual(await credits.wallet(owner), { balance: 70, held: 0 });
   });
 
-  it('takes nothing for another order under the same id', async () => {
+  it('a wallet refuses another charge under the same id', async () => {
     await give(100);
     await commit('a', 30);
     for (const operation of [commit('a', 31), commit('a', 30, { axis: 'session' }), reserve('a', 29)])
@@ -79,14 +79,14 @@ describe('a wallet', () => {
     assert.equal((await credits.wallet(owner)).balance, 70);
   });
 
-  it('remembers a charge that found nothing to take', async () => {
+  it('a wallet remembers a charge that found nothing to take', async () => {
     assert.deepEqual(await commit('a', 30), { charged: 0, available: 0 });
     await give(100);
     assert.deepEqual(await commit('a', 30), { charged: 0, available: 100 });
     await assert.rejects(commit('a', 0), refusedWith('idempotency_conflict'));
   });
 
-  it('owes what it may owe', async () => {
+  it('a wallet goes below zero where an overdraft is allowed', async () => {
     await give(10);
     books.owing.push(owner);
     assert.deepEqual(await commit('a', 30, { allowOverdraft: true }), { charged: 30, available: -20 });
@@ -94,7 +94,7 @@ describe('a wallet', () => {
     await books.assertSound();
   });
 
-  it('has all of it again when a call fails', async () => {
+  it('a wallet has its whole balance again when a call fails', async () => {
     await give(100);
     await reserve('a', 60);
     await credits.release(`${owner}:a`, owner);
@@ -102,7 +102,7 @@ describe('a wallet', () => {
     assert.deepEqual(await credits.wallet(owner), { balance: 100, held: 0 });
   });
 
-  it('does not suffer from an order of somebody else that cannot be written', async () => {
+  it('a wallet does not suffer from an operation of somebody else that cannot be written', async () => {
     await give(100);
     const broken = credits.commit({
       opId: `${owner}:broken`,
@@ -117,7 +117,7 @@ describe('a wallet', () => {
     assert.deepEqual(charged, { status: 'fulfilled', value: { charged: 30, available: 70 } });
   });
 
-  it('is charged once for each call whose first try was cut off, whatever became of it', async () => {
+  it('a wallet is charged once for each call whose first try was cut off, whatever became of it', async () => {
     await give(100);
     for (const round of upTo(5)) {
       const calls = upTo(8).map((n) => `call-${round}-${n}`);
@@ -162,7 +162,7 @@ describe('operations by request', () => {
     return { credits: openCredits(store), settings };
   };
 
-  it('is on disk by then, but for holds, which may be lost with the calls they are for', async () => {
+  it('a charge is on disk by the time it returns, and a hold may be lost with its call', async () => {
     await give(100);
     const { credits, settings } = watched();
     await reserve('a', 10, credits);
@@ -174,7 +174,7 @@ describe('operations by request', () => {
     assert.deepEqual(settings, ['off', 'off', 'off', 'on', 'on', 'on']);
   });
 
-  it('is on disk also where the database is set to do without', async () => {
+  it('a charge is on disk also where synchronous_commit is off', async () => {
     await give(100);
     const { credits, settings } = watched('off');
     await commit('a', 10, {}, credits);
@@ -182,7 +182,7 @@ describe('operations by request', () => {
     assert.deepEqual(settings, ['on', 'off']);
   });
 
-  it('waits for replicas where the database is set to', async () => {
+  it('a charge waits for replicas where the database is set to', async () => {
     await give(100);
     const { credits, settings } = watched('remote_apply');
     await commit('a', 10, {}, credits);
@@ -191,7 +191,7 @@ describe('operations by request', () => {
 });
 
 describe('the last credits', () => {
-  it('are taken by as many as they are enough for, whoever of two workers asks', async () => {
+  it('the last credits are taken by as many as they are enough for, whoever of two workers asks', async () => {
     await give(37);
     const other = openCredits(second, { workerId: 'wrk_two' });
     const outcomes = await Promise.allSettled(
@@ -206,7 +206,7 @@ describe('the last credits', () => {
     await books.assertSound();
   });
 
-  it('are never taken twice without reservations either', async () => {
+  it('the last credits are never taken twice without reservations either', async () => {
     await give(37);
     const other = openCredits(second, { workerId: 'wrk_two' });
     const charges = await Promise.all(upTo(100).map((n) => commit(`call-${n}`, 1, {}, n % 2 === 0 ? credits : other)));
@@ -219,14 +219,14 @@ describe('the last credits', () => {
 });
 
 describe('two workers', () => {
-  it('that are given the same order carry it out once', async () => {
+  it('two workers that are given the same operation carry it out once', async () => {
     await give(100);
     const other = openCredits(second, { workerId: 'wrk_two' });
     await Promise.all(upTo(20).flatMap((n) => [commit(`call-${n}`, 2), commit(`call-${n}`, 2, {}, other)]));
     assert.deepEqual(await credits.wallet(owner), { balance: 60, held: 0 });
   });
 
-  it('that use one id for two owners are not both believed', async () => {
+  it('two workers that use one operation id for two owners charge only one of them', async () => {
     const other = openCredits(second, { workerId: 'wrk_two' });
     const [one, another] = [`${owner}-one`, `${owner}-another`];
     books.owing.push(one, another);
@@ -241,7 +241,7 @@ describe('two workers', () => {
     await books.assertSound();
   });
 
-  it('that charge many owners at once do not wait for each other for ever', async () => {
+  it('two workers that charge many owners at once do not deadlock', async () => {
     const many = upTo(20).map((n) => `${owner}-${n}`);
     await Promise.all(many.map((each) => give(100, each)));
     const other = openCredits(second, { workerId: 'wrk_two' });
@@ -259,7 +259,7 @@ describe('two workers', () => {
 });
 
 describe('a hold', () => {
-  it('is voided when its time is up, and its call still pays what it can', async () => {
+  it('a hold is voided when its time is up, and its call still pays what it can', async () => {
     await give(100);
     await reserve('a', 60);
     clock.advance(minuteMs - 1);
@@ -273,7 +273,7 @@ describe('a hold', () => {
     await books.assertSound();
   });
 
-  it('of a worker that is lost is voided by another', async () => {
+  it('a hold of a worker that is lost is voided by another', async () => {
     await give(100);
     await reserve('a', 60, openCredits(second, { workerId: 'wrk_dead' }));
     await turn(credits, 'credit-holds');
@@ -284,7 +284,7 @@ describe('a hold', () => {
     assert.equal((await credits.wallet(owner)).held, 0);
   });
 
-  it('of this worker from before it was started again is voided, and a newer one is not', async () => {
+  it('a hold of this worker from before it was started again is voided, and a newer one is not', async () => {
     await give(100);
     await reserve('a', 60);
     clock.advance(1);
@@ -294,7 +294,7 @@ describe('a hold', () => {
     assert.deepEqual(await credits.wallet(owner), { balance: 100, held: 30 });
   });
 
-  it('that is asked for again after a restart is the new process’s', async () => {
+  it('a hold that is asked for again after a restart belongs to the new process', async () => {
     await give(100);
     await reserve('a', 60);
     clock.advance(1);
@@ -304,7 +304,7 @@ describe('a hold', () => {
     assert.equal((await credits.wallet(owner)).held, 60);
   });
 
-  it('is not lost among thousands', async () => {
+  it('a hold is not lost among thousands', async () => {
     await give(2000);
     await Promise.all(upTo(1200).map((n) => reserve(`call-${n}`, 1)));
     clock.advance(minuteMs);
@@ -314,7 +314,7 @@ describe('a hold', () => {
 });
 
 describe('a grant', () => {
-  it('makes the owner, is given once, and is in the audit log', async () => {
+  it('a grant creates the owner, is given once, and is in the audit log', async () => {
     const operation = { opId: `grant:${owner}`, owner, amount: 2_500_000, note: 'welcome', actor: 'operator' };
     assert.deepEqual(await credits.grant(operation), { balance: 2_500_000 });
     assert.deepEqual(await credits.grant(operation), { balance: 2_500_000 });
@@ -327,13 +327,13 @@ describe('a grant', () => {
 });
 
 describe('the journal', () => {
-  it('cannot be changed, shortened or emptied', async () => {
+  it('the credit journal cannot be changed, shortened or emptied', async () => {
     await give(100);
     for (const statement of ['update credit_journal set amount = 0', 'delete from credit_journal', 'truncate credit_journal'])
       await assert.rejects(books.ask(statement), { code: '23001' });
   });
 
-  it('has every amount go from one account to another', async () => {
+  it('the credit journal has every amount go from one account to another', async () => {
     await give(100);
     await commit('a', 30);
     assert.deepEqual(
@@ -347,7 +347,7 @@ describe('the journal', () => {
 });
 
 describe('the check', () => {
-  it('finds nothing where nothing is wrong, and goes on where it was', async () => {
+  it('the check of the journal finds nothing where nothing is wrong, and continues where it was', async () => {
     assert.deepEqual(credits.check, { at: null, wrong: 0 });
     await give(100);
     await turn(credits, 'credit-check');
@@ -357,7 +357,7 @@ describe('the check', () => {
     assert.deepEqual(credits.check, { at: clock.now(), wrong: 0 });
   });
 
-  it('reports a wallet that differs from the journal, and of holds that are not what is held', async () => {
+  it('the check of the journal reports a wallet that differs from it, and holds that differ from what is held', async () => {
     await give(100);
     await give(100, `${owner}-held`);
     const { log, errors } = captureErrors();
@@ -378,7 +378,7 @@ describe('the check', () => {
     assert.equal(checked.check.wrong, 0);
   });
 
-  it('reads long journals, and those of many owners, in parts', async () => {
+  it('the check of the journal reads long journals, and those of many owners, in parts', async () => {
     await books.ask(
       `insert into credit_journal (op_id, at, owner_id, from_account, to_account, amount)
         select $1 || ':' || n, now(), $1, 'source:grants', 'wallet:' || $1, 2 from generate_series(1, 25000) n`,
@@ -397,7 +397,7 @@ describe('the check', () => {
 });
 
 describe('the metrics of credits', () => {
-  it('counts what was moved, in credits, and repetitions not at all', async () => {
+  it('the metrics of credits count what was moved, in credits, and repetitions not at all', async () => {
     await give(3_000_000);
     await give(3_000_000);
     await commit('a', 500_000);
@@ -409,7 +409,7 @@ describe('the metrics of credits', () => {
 });
 
 describe('a worker that stops', () => {
-  it('writes what is queued', async () => {
+  it('a worker that stops writes the credit operations that are queued', async () => {
     await give(100);
     const charges = upTo(50).map((n) => commit(`call-${n}`, 1));
     await credits.stop();

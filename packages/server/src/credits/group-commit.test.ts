@@ -26,7 +26,7 @@ function open({
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, item) => item);
 
 describe('orders that come together', () => {
-  it('share a transaction, five hundred at most, in the order in which they came', async () => {
+  it('credit operations that come together share a transaction, five hundred at most, in the order in which they came', async () => {
     const { batches, queue } = open();
     const outcomes = await Promise.all(upTo(1200).map((item) => queue.submit(item)));
     assert.deepEqual(
@@ -37,7 +37,7 @@ describe('orders that come together', () => {
     assert.equal(outcomes[777], 'done 777');
   });
 
-  it('share the next one with all that come while one is under way', async () => {
+  it('credit operations that come while a transaction is under way share the next one', async () => {
     const first = Promise.withResolvers<void>();
     const { batches, attempted, queue } = open({ gate: () => (attempted.length === 1 ? first.promise : Promise.resolve()) });
     const answers = [queue.submit(1)];
@@ -48,7 +48,7 @@ describe('orders that come together', () => {
     assert.deepEqual(batches, [[1], [2, 3]]);
   });
 
-  it('each get their own refusal', async () => {
+  it('credit operations that come together each get their own refusal', async () => {
     const { queue } = open();
     const [one, other] = await Promise.allSettled([queue.submit(1), queue.submit(-1)]);
     assert.equal(one?.status, 'fulfilled');
@@ -57,7 +57,7 @@ describe('orders that come together', () => {
 });
 
 describe('a transaction that fails', () => {
-  it('because of one order fails that one alone', async () => {
+  it('a transaction that fails because of one operation fails that one alone', async () => {
     const { batches, queue } = open({ failing: (batch) => batch.includes(13) && new Error('thirteen') });
     const outcomes = await Promise.allSettled(upTo(40).map((item) => queue.submit(item)));
     assert.deepEqual(
@@ -70,13 +70,13 @@ describe('a transaction that fails', () => {
     );
   });
 
-  it('because of what another worker did at that moment is tried again', async () => {
+  it('a transaction that fails because of what another worker did at that moment is tried again', async () => {
     let failures = 0;
     const { queue } = open({ failing: () => (failures += 1) === 1 && new Error('deadlock') });
     assert.equal(await queue.submit(1), 'done 1');
   });
 
-  it('for want of a database fails all that wait, once, and later ones are tried anew', async () => {
+  it('a transaction that fails without a database fails all operations that wait, once, and later ones are tried anew', async () => {
     let isAway = true;
     const { attempted, queue } = open({ failing: () => isAway && away });
     const outcomes = await Promise.allSettled(upTo(600).map((item) => queue.submit(item)));
@@ -88,7 +88,7 @@ describe('a transaction that fails', () => {
 });
 
 describe('too many orders', () => {
-  it('are asked to retry, and the others are carried out', async () => {
+  it('too many credit operations are asked to retry, and the others are carried out', async () => {
     const { queue } = open();
     const outcomes = await Promise.allSettled(upTo(5010).map((item) => queue.submit(item)));
     const refused = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as ServiceError] : []));
@@ -97,7 +97,7 @@ describe('too many orders', () => {
 });
 
 describe('an idle queue', () => {
-  it('has carried out all that was ordered', async () => {
+  it('an idle credit queue has carried out all that was submitted', async () => {
     const { batches, queue } = open();
     const answers = upTo(3).map((item) => queue.submit(item));
     await queue.idle();

@@ -126,14 +126,14 @@ function booksWith(balance: number): Books {
 }
 
 describe('a reservation', () => {
-  it('holds back what is there and refuses what is not', () => {
+  it('a reservation holds back what is there and refuses what is not', () => {
     const books = booksWith(100);
     assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 100, held: 60 });
     assert.deepEqual(books.refuse('insufficient_credits', reserve('b', 41)), { balance: 0.0001, available: 0.00004, required: 0.000041 });
     assert.deepEqual(books.one(reserve('b', 40)).wallet, { balance: 100, held: 100 });
   });
 
-  it('is not made twice under one id', () => {
+  it('a reservation is not made twice under one id', () => {
     const books = booksWith(100);
     books.one(reserve('a', 60));
     assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 100, held: 60 });
@@ -141,7 +141,7 @@ describe('a reservation', () => {
     books.refuse('idempotency_conflict', reserve('a', 60, 'ben'));
   });
 
-  it('belongs to the worker that asked last', () => {
+  it('a reservation belongs to the worker that asked last', () => {
     const books = booksWith(100);
     books.take([reserve('a', 60)], 'wrk_one');
     books.take([reserve('a', 60)], 'wrk_two');
@@ -151,7 +151,7 @@ describe('a reservation', () => {
     );
   });
 
-  it('of what is charged already holds nothing, and is refused with other values', () => {
+  it('a reservation of what is charged already holds nothing, and is refused with other values', () => {
     const books = booksWith(100);
     books.take([reserve('a', 60), commit('a', 50)]);
     assert.deepEqual(books.one(reserve('a', 60)).wallet, { balance: 50, held: 0 });
@@ -160,13 +160,13 @@ describe('a reservation', () => {
     books.refuse('idempotency_conflict', reserve('start', 99));
   });
 
-  it('may be made again once it was voided', () => {
+  it('a reservation may be made again once it was voided', () => {
     const books = booksWith(100);
     books.take([reserve('a', 60), release('a'), reserve('a', 100)]);
     assert.deepEqual(books.wallets.get('anna'), { balance: 100, held: 100 });
   });
 
-  it('of nothing leaves nothing behind', () => {
+  it('a reservation of nothing leaves nothing behind', () => {
     const books = booksWith(0);
     books.take([reserve('a', 0)]);
     assert.equal(books.holds.size, 0);
@@ -174,40 +174,40 @@ describe('a reservation', () => {
 });
 
 describe('a charge', () => {
-  it('takes less than was held, and frees the rest', () => {
+  it('a charge takes less than was held, and frees the rest', () => {
     const books = booksWith(100);
     books.one(reserve('a', 60));
     assert.deepEqual(books.one(commit('a', 10)), { amount: 10, wallet: { balance: 90, held: 0 } });
     assert.deepEqual(books.journal.get('a')?.details, { held: 60 });
   });
 
-  it('takes more than was held, as far as it is available', () => {
+  it('a charge takes more than was held, as far as it is available', () => {
     const books = booksWith(100);
     books.take([reserve('a', 60), reserve('b', 30)]);
     assert.deepEqual(books.one(commit('a', 80)), { amount: 70, wallet: { balance: 30, held: 30 } });
     assert.deepEqual(books.journal.get('a')?.details, { asked: 80, held: 60 });
   });
 
-  it('takes what is available where its hold was voided', () => {
+  it('a charge takes what is available where its hold was voided', () => {
     const books = booksWith(100);
     books.take([reserve('a', 60), release('a'), reserve('b', 90)]);
     assert.deepEqual(books.one(commit('a', 60)), { amount: 10, wallet: { balance: 90, held: 90 } });
   });
 
-  it('takes all of it, below zero, only where it may be owed', () => {
+  it('a charge takes all of it, below zero, only where an overdraft is allowed', () => {
     const books = booksWith(100);
     assert.deepEqual(books.one(commit('a', 150, { allowOverdraft: true })), { amount: 150, wallet: { balance: -50, held: 0 } });
     assert.deepEqual(books.one(commit('b', 10)), { amount: 0, wallet: { balance: -50, held: 0 } });
   });
 
-  it('is remembered even where nothing was there to take', () => {
+  it('a charge is remembered even where nothing was there to take', () => {
     const books = booksWith(0);
     assert.equal(books.one(commit('a', 30)).amount, 0);
     books.one(give('later', 100));
     assert.deepEqual(books.one(commit('a', 30)), { amount: 0, wallet: { balance: 100, held: 0 } });
   });
 
-  it('is taken once, in one batch and in several', () => {
+  it('a charge is taken once, in one batch and in several', () => {
     const books = booksWith(100);
     const outcomes = [...books.take([commit('a', 30), commit('a', 30)]), ...books.take([commit('a', 30)])];
     assert.deepEqual(
@@ -217,14 +217,14 @@ describe('a charge', () => {
     assert.equal(books.journal.size, 2);
   });
 
-  it('is known again by what was asked for, not by what was taken', () => {
+  it('a repeated charge is recognized by what was asked for, not by what was taken', () => {
     const books = booksWith(20);
     books.one(commit('a', 30));
     assert.equal(books.one(commit('a', 30)).amount, 20);
     books.refuse('idempotency_conflict', commit('a', 20));
   });
 
-  it('is refused under the id of another order', () => {
+  it('a charge is refused under the id of another operation', () => {
     const books = booksWith(100);
     books.take([commit('a', 30), reserve('b', 10)]);
     books.refuse('idempotency_conflict', commit('a', 31));
@@ -234,7 +234,7 @@ describe('a charge', () => {
     books.refuse('idempotency_conflict', commit('start', 100));
   });
 
-  it('stores its details', () => {
+  it('a charge stores its details', () => {
     const books = booksWith(100);
     books.one(commit('a', 30, { axis: 'egress', details: { bytes: 150 } }));
     assert.deepEqual(books.journal.get('a'), {
@@ -249,7 +249,7 @@ describe('a charge', () => {
 });
 
 describe('a release', () => {
-  it('frees a hold, and nothing that is not there or is somebody else’s', () => {
+  it('a release frees a hold, and nothing that is not there or is somebody else’s', () => {
     const books = booksWith(100);
     books.one(reserve('a', 60));
     assert.equal(books.one(release('a', 'ben')).amount, 0);
@@ -258,7 +258,7 @@ describe('a release', () => {
     assert.deepEqual(books.one(release('a')).wallet, { balance: 100, held: 0 });
   });
 
-  it('of a hold that was looked at earlier leaves a newer one alone', () => {
+  it('a release of an older hold leaves a newer one alone', () => {
     const books = booksWith(100);
     books.one(reserve('a', 60));
     assert.equal(books.one({ kind: 'release', opId: 'a', owner: 'anna', createdAt: new Date(at.getTime() - 1) }).amount, 0);
@@ -267,7 +267,7 @@ describe('a release', () => {
 });
 
 describe('a grant', () => {
-  it('is given once under one id, and refused with other values', () => {
+  it('a grant is given once under one id, and refused with other values', () => {
     const books = booksWith(100);
     assert.deepEqual(books.one(give('g', 50, { note: 'sorry' })).wallet, { balance: 150, held: 0 });
     assert.deepEqual(books.one(give('g', 50)).wallet, { balance: 150, held: 0 });
@@ -276,7 +276,7 @@ describe('a grant', () => {
     assert.deepEqual(books.journal.get('g')?.details, { actor: 'operator', note: 'sorry' });
   });
 
-  it('is refused where sums would no longer be exact', () => {
+  it('a grant is refused where sums would no longer be exact', () => {
     const books = booksWith(8_999_999_999_999_999);
     const [outcome] = books.take([give('g', 2)]);
     assert.ok(outcome instanceof ValidationError);
@@ -293,7 +293,7 @@ describe('a code', () => {
     ...stats,
   });
 
-  it('is worth its credits to the first, and nothing to anybody after', () => {
+  it('a credit code is worth its credits to the first, and nothing to anybody after', () => {
     const books = booksWith(0);
     books.codes.set('cod_1', code());
     const outcomes = books.take([redeem('cod_1'), redeem('cod_1', 'ben'), redeem('cod_1')]);
@@ -306,7 +306,7 @@ describe('a code', () => {
     assert.equal(books.codes.get('cod_1')?.redeemedBy, 'anna');
   });
 
-  it('is refused from the moment on at which it expires', () => {
+  it('a credit code is refused from the moment on at which it expires', () => {
     const books = booksWith(0);
     books.codes.set('cod_1', code({ expiresAt: at }));
     books.refuse('code_expired', redeem('cod_1'));
@@ -314,14 +314,14 @@ describe('a code', () => {
     assert.equal(books.one(redeem('cod_1')).amount, 25);
   });
 
-  it('is unknown where it was made by nobody', () => {
+  it('a credit code that nobody made is unknown', () => {
     booksWith(0).refuse('code_not_found', redeem('cod_2'));
   });
 });
 
 describe('what is no amount', () => {
   for (const amount of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])
-    it(`such as ${amount} is taken by no order`, () => {
+    it(`an amount such as ${amount} is refused by every operation`, () => {
       const books = booksWith(100);
       for (const operation of [give('g', amount), reserve('a', amount), commit('a', amount), commit('a', amount, { allowOverdraft: true })])
         assert.ok(books.take([operation])[0] instanceof RangeError);
@@ -358,7 +358,7 @@ describe('any sequence of orders', () => {
     }
   };
 
-  it('keeps balances the sum of the journal, and what is held the sum of the holds', () => {
+  it('any sequence of operations keeps balances the sum of the journal, and what is held the sum of the holds', () => {
     fc.assert(
       fc.property(batches(fc.boolean()), (batches) => {
         const books = open();
@@ -370,7 +370,7 @@ describe('any sequence of orders', () => {
     );
   });
 
-  it('never takes a wallet below zero, nor below what is held, where nothing may be owed', () => {
+  it('no sequence of operations takes a wallet below zero, nor below what is held, where no overdraft is allowed', () => {
     fc.assert(
       fc.property(batches(fc.constant(false)), (batches) => {
         const books = open();
@@ -382,7 +382,7 @@ describe('any sequence of orders', () => {
     );
   });
 
-  it('comes to the same however it is cut into batches', () => {
+  it('a sequence of operations has the same result however it is cut into batches', () => {
     fc.assert(
       fc.property(batches(fc.boolean()), (batches) => {
         const [cut, whole] = [open(), open()];
@@ -393,7 +393,7 @@ describe('any sequence of orders', () => {
     );
   });
 
-  it('moves nothing when what was taken comes again', () => {
+  it('a sequence of operations that comes again moves nothing', () => {
     fc.assert(
       fc.property(fc.array(anyOperation(fc.boolean()), { maxLength: 40 }), (operations) => {
         const books = open();

@@ -45,14 +45,14 @@ async function assertSound(): Promise<void> {
 }
 
 describe('a credit code', () => {
-  it('is worth its credits once, however it is typed', async () => {
+  it('a credit code is worth its credits once, however it is typed', async () => {
     const [code = ''] = await make();
     assert.deepEqual(await redeem(code.toLowerCase().replaceAll('-', ' ')), { granted: 5_000_000, balance: 5_000_000 });
     await assert.rejects(redeem(code), refusedWith('code_already_redeemed'));
     await assertSound();
   });
 
-  it('has one winner among fifty who come at once, of two owners and on two workers', async () => {
+  it('a credit code has one winner among fifty who come at once, of two owners and on two workers', async () => {
     const [code] = await make();
     const other = openCredits(second, { workerId: 'wrk_two' });
     const outcomes = await Promise.allSettled(
@@ -64,13 +64,13 @@ describe('a credit code', () => {
     await assertSound();
   });
 
-  it('is refused when its time is up', async () => {
+  it('a credit code is refused when its time is up', async () => {
     const [code] = await make({ expiresInDays: 2 });
     clock.advance(2 * dayMs);
     await assert.rejects(redeem(code), refusedWith('code_expired'));
   });
 
-  it('that there is not is unknown, twenty times a minute', async () => {
+  it('an unknown credit code is refused as unknown twenty times a minute', async () => {
     for (let n = 0; n < 20; n += 1) await assert.rejects(redeem(`CREDIT-${n}`), refusedWith('code_not_found'));
     await assert.rejects(redeem('CREDIT-21'), refusedWith('rate_limited'));
     const [code] = await make();
@@ -78,7 +78,7 @@ describe('a credit code', () => {
     assert.equal((await redeem(code, `${owner}-other`)).granted, 5_000_000);
   });
 
-  it('that is unknown counts at all workers', async () => {
+  it('an unknown credit code counts at all workers', async () => {
     const workers = ['wrk_a', 'wrk_b'].map((workerId) => {
       const rates = new Rates({ store: database.store, workerId, hasPeers: () => true });
       return { rates, credits: openCredits(database.store, { workerId, rates }) };
@@ -92,7 +92,7 @@ describe('a credit code', () => {
     for (const { credits } of workers) await assert.rejects(redeem('CREDIT-21', owner, credits), refusedWith('rate_limited'));
   });
 
-  it('is in the database as a digest only, and nowhere else', async () => {
+  it('a credit code is in the database as a digest only, and nowhere else', async () => {
     const codes = await make({ count: 3 });
     for (const code of codes) await redeem(code);
     const dump = await ask<{ row: string }>(
@@ -103,7 +103,7 @@ describe('a credit code', () => {
       for (const form of [code, code.replaceAll('-', ''), code.slice('CREDIT-'.length)]) assert.ok(!text.includes(form));
   });
 
-  it('writes to the audit log who made how many, and who redeemed which', async () => {
+  it('credit codes are in the audit log with who made how many, and who redeemed which', async () => {
     const [{ entry_id: last } = { entry_id: 0 }] = await ask<{ entry_id: number }>(
       `select coalesce(max(entry_id), 0) as entry_id from audit_log`,
     );
@@ -125,7 +125,7 @@ describe('a credit code', () => {
     );
   });
 
-  it('is counted with what was redeemed, not with what was granted', async () => {
+  it('a credit code is counted with what was redeemed, not with what was granted', async () => {
     const counted = openCredits(database.store);
     const [code] = await make();
     await redeem(code, owner, counted);
