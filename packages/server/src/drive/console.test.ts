@@ -19,7 +19,7 @@ function startSource() {
 }
 
 describe('the console of a session', () => {
-  it('has its first reply when all pages report their lines, and from then on misses none', async () => {
+  it('the console of a session has its first reply when all pages report their lines, and from then on misses none', async () => {
     const { browser, log, listen } = startSource();
     const consoles = new Consoles(systemClock);
     const state = { isAnswered: false };
@@ -33,7 +33,7 @@ describe('the console of a session', () => {
     assert.equal(line?.text, 'hello');
   });
 
-  it('has a reply although a page hangs', { timeout: 30_000 }, async () => {
+  it('the console of a session has a reply although a page hangs', { timeout: 30_000 }, async () => {
     const { browser, log } = startSource();
     const reply = new Consoles(systemClock).after(browser, 0);
     log('of another page');

@@ -39,7 +39,8 @@ describe('an error of the browser becomes an error of the API', () => {
     [new TabLimitReached(3), 'tab_limit_reached', undefined, false],
     [new BrowserClosed('closed'), 'session_lost', undefined, false],
   ] as [Error, ErrorCode, string | undefined, boolean][])
-    it(`${error.constructor.name} ${expected[1] ?? ''}`, () => assertMapped(error, expected));
+    it(`an error of the browser becomes an error of the API: ${error.constructor.name} ${expected[1] ?? ''}`, () =>
+      assertMapped(error, expected));
 });
 
 describe('what the browser itself does not do becomes an error of the API', () => {
@@ -59,7 +60,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
       (error: unknown) => error,
     );
 
-  it('a tab that does not open in time', async () => {
+  it('a tab that does not open in time becomes an error of the API', async () => {
     const release = vm.browser.delayTabs();
     assertMapped(await errorOf(browser.openTab({ active: true, timeoutMs: 50, ...call() })), ['page_failed', 'timeout', true]);
     release();
@@ -71,7 +72,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
     ['a tab that cannot come to the front', 'Page.bringToFront', () => browser.activateTab(browser.activeTab().tabId, call())],
     ['cookies that cannot be read', 'Storage.getCookies', () => browser.storageState(call())],
   ] as [string, string, () => Promise<unknown>][])
-    it(what, async () => {
+    it(`${what} becomes an error of the API`, async () => {
       vm.browser.failNext(method);
       assertMapped(await errorOf(act()), ['page_failed', 'context_lost', true]);
     });
@@ -80,7 +81,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
     ['a command that is never answered', () => browser.storageState(call())],
     ['a tab that never closes', () => browser.closeTab(browser.activeTab().tabId, call())],
   ] as [string, () => Promise<unknown>][])
-    it(what, async (t) => {
+    it(`${what} becomes an error of the API`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout'] });
       vm.browser.freeze();
       const failed = errorOf(act());

@@ -35,7 +35,7 @@ const harOf = async (entries: NetworkEntry[], dropped = 0, withoutHeaders = 0) =
   (await toHar({ since: startedAt, entries, dropped, withoutHeaders }, page)).log;
 const onlyEntry = async (overrides: Partial<NetworkEntry>) => (await harOf([entryOf(overrides)])).entries[0] ?? assert.fail();
 
-test('a HAR has its creator, its page and its entries in the order of their start', async () => {
+test('a HAR of a session has its creator, its page and its entries in the order of their start', async () => {
   const late = entryOf({ startedAt: new Date(startedAt.getTime() + 5), url: 'https://shop.test/late' });
   const log = await harOf([late, entryOf()], 3);
   assert.deepEqual([log.version, log.creator.name, log.comment], ['1.2', 'Berth', '3 requests were dropped.']);
@@ -52,7 +52,7 @@ test('a HAR has its creator, its page and its entries in the order of their star
   );
 });
 
-test('an entry holds its sizes, its query, and the sum of its times, in which TLS is not counted twice', async () => {
+test('a HAR entry holds its sizes, its query, and the sum of its times, in which TLS is not counted twice', async () => {
   const { request, response, timings, time, _resourceType } = await onlyEntry({});
   assert.deepEqual(request.queryString, [
     { name: 'b', value: 'c' },
@@ -66,20 +66,20 @@ test('an entry holds its sizes, its query, and the sum of its times, in which TL
   assert.equal(time, 36.5);
 });
 
-test('what did not happen is -1 and costs no time', async () => {
+test('a phase of a HAR entry that did not happen is -1 and costs no time', async () => {
   const { time, timings } = await onlyEntry({
     timings: { blockedMs: -1, dnsMs: -1, connectMs: -1, sslMs: -1, sendMs: 0, waitMs: 7, receiveMs: 1 },
   });
   assert.deepEqual([time, timings.dns, timings.ssl], [8, -1, -1]);
 });
 
-test('a request that failed says how, and one from the cache took nothing from the network', async () => {
+test('a HAR entry of a request that failed says how, and one from the cache took nothing from the network', async () => {
   const { response } = await onlyEntry({ status: 0, protocol: '', error: 'net::ERR_FAILED' });
   assert.equal('_error' in response && response._error, 'net::ERR_FAILED');
   assert.equal((await onlyEntry({ fromCache: true })).response.bodySize, 0);
 });
 
-test('credentials in addresses and in headers of any name are redacted, and other values stay', async () => {
+test('credentials in addresses and in headers of any name are redacted in a HAR, and other values stay', async () => {
   const token = 'c3f81d5b0a9e4476b2d7c1f7';
   const entry = entryOf({
     url: `https://shop.test/reset-password/${token}?page=2&access_token=${token}`,
@@ -101,7 +101,7 @@ test('credentials in addresses and in headers of any name are redacted, and othe
   assert.deepEqual(request.headers.at(-1), { name: 'accept', value: '*/*' });
 });
 
-test('values of cookies and credential headers are redacted, their names stay', async () => {
+test('values of cookies and credential headers are redacted in a HAR, their names stay', async () => {
   const secret = 'hunter2';
   const entry = await onlyEntry({
     url: `https://ada:${secret}@shop.test/a`,

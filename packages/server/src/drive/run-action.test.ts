@@ -35,7 +35,7 @@ function makeRun() {
 }
 
 describe('what a call costs', () => {
-  it('is held before the work and charged by its result', async () => {
+  it('the cost of a call is held before the work and charged by its result', async () => {
     const { metering, run } = makeRun();
     const cost = { count: 3, countOf: (result: string) => result.length };
     const work = async (): Promise<string> => {
@@ -46,7 +46,7 @@ describe('what a call costs', () => {
     assert.deepEqual(metering.ends, [4]);
   });
 
-  it('is nothing when the work or what follows it fails, and the error is rethrown', async () => {
+  it('a call costs nothing when the work or what follows it fails, and the error is rethrown', async () => {
     for (const action of [{}, { finish: () => Promise.reject(new ServiceError('tab_not_found', 'No such tab.')) }]) {
       const { metering, run } = makeRun();
       const work = () => ('finish' in action ? Promise.resolve(1) : Promise.reject(new ServiceError('tab_not_found', 'No such tab.')));
@@ -55,7 +55,7 @@ describe('what a call costs', () => {
     }
   });
 
-  it('is not held when its turn never comes', async () => {
+  it('the cost of a call is not held when its turn never comes', async () => {
     const { metering, queue, run } = makeRun();
     queue.isFull = true;
     await assert.rejects(
@@ -65,7 +65,7 @@ describe('what a call costs', () => {
     assert.deepEqual([metering.admitted, metering.ends], [[], []]);
   });
 
-  it('must be covered before the work starts', async () => {
+  it('the cost of a call must be covered before the work starts', async () => {
     const { metering, emitted, run } = makeRun();
     metering.refusal = 'plan_limit_exceeded';
     await assert.rejects(
@@ -75,7 +75,7 @@ describe('what a call costs', () => {
     assert.deepEqual([metering.ends, emitted], [[], []]);
   });
 
-  it('is nothing for a free call and for a person in the live view', async () => {
+  it('a free call, and a call of a person in the live view, cost nothing', async () => {
     const { metering, run } = makeRun();
     await run(() => Promise.resolve(), { cost: null });
     await run(() => Promise.resolve(), {}, { ...target, isFree: true });
@@ -84,13 +84,13 @@ describe('what a call costs', () => {
 });
 
 describe('the queue of a session', () => {
-  it('is held during the work, and not while its result is finished', async () => {
+  it('the queue of a session is held during the work, and not while its result is finished', async () => {
     const { queue, run } = makeRun();
     const result = await run(() => Promise.resolve(queue.isHeld), { finish: (during) => Promise.resolve([during, queue.isHeld]) });
     assert.deepEqual(result, [true, false]);
   });
 
-  it('is not taken by a call that needs no turn', async () => {
+  it('a call that needs no turn does not take the queue of a session', async () => {
     const { queue, run } = makeRun();
     queue.isFull = true;
     assert.equal(await run((_machine, signal) => Promise.resolve(signal === target.signal), { isQueued: false }), true);
@@ -98,7 +98,7 @@ describe('the queue of a session', () => {
 });
 
 describe('an action', () => {
-  it('is reported when it is done, with its duration and its URL', async () => {
+  it('an action is reported when it is done, with its duration and its URL', async () => {
     const { clock, emitted, run } = makeRun();
     await run(
       async () => {
@@ -110,7 +110,7 @@ describe('an action', () => {
     assert.deepEqual(emitted, [['action', { name: 'navigate', status: 'ok', duration_ms: 42, url: 'https://shop.test/' }]]);
   });
 
-  it('is reported with the code of a ServiceError, and no detail of other errors', async () => {
+  it('an action is reported with the code of a ServiceError, and no detail of other errors', async () => {
     const { emitted, run } = makeRun();
     await assert.rejects(
       run(() => Promise.reject(new PageError('timeout', 'Late.'))),
@@ -126,7 +126,7 @@ describe('an action', () => {
     ]);
   });
 
-  it('is not reported after the end of its session', async () => {
+  it('an action is not reported after the end of its session', async () => {
     const { abort, emitted, run } = makeRun();
     const work = (): Promise<void> => {
       abort.abort();

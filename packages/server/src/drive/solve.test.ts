@@ -19,13 +19,13 @@ function makeSolver(solve: Captchas['solve']) {
 }
 
 describe('a captcha', () => {
-  it('is charged when a provider solved it, and held for long enough', async () => {
+  it('a captcha is charged when a provider solved it, and held for long enough', async () => {
     const { metering, run } = makeSolver(() => Promise.resolve(outcome));
     assert.deepEqual(await run(), { isSolved: true, units: 1, warning: null });
     assert.deepEqual([metering.admitted, metering.ends], [[{ axis: 'captcha', ttlMs: 90_000 }], [1]]);
   });
 
-  it('is free when it was not solved, or not by a paid provider', async () => {
+  it('a captcha is free when it was not solved, or not by a paid provider', async () => {
     for (const result of ['failed', 'timeout', 'none', 'solved'] as const) {
       const { metering, run } = makeSolver(() => Promise.resolve({ ...outcome, result, units: 0 }));
       assert.deepEqual(await run(), { isSolved: result === 'solved', units: 0, warning: null });
@@ -33,13 +33,13 @@ describe('a captcha', () => {
     }
   });
 
-  it('is free when the call is aborted', async () => {
+  it('a captcha is free when the call is aborted', async () => {
     const { metering, run } = makeSolver(() => Promise.reject(new Error('client disconnected')));
     await assert.rejects(run(), /disconnected/);
     assert.deepEqual(metering.ends, ['dropped']);
   });
 
-  it('is not solved when the plan or the wallet is exhausted, and the warning says which', async () => {
+  it('a captcha is not solved when the plan or the wallet is exhausted, and the warning says which', async () => {
     for (const [refusal, warning] of [
       ['plan_limit_exceeded', 'captcha_plan_limit'],
       ['insufficient_credits', 'captcha_no_credits'],
@@ -51,13 +51,13 @@ describe('a captcha', () => {
     }
   });
 
-  it('rethrows other errors of the admission', async () => {
+  it('solving a captcha rethrows other errors of the admission', async () => {
     const { metering, run } = makeSolver(() => Promise.resolve(outcome));
     metering.refusal = 'store_unavailable';
     await assert.rejects(run(), { code: 'store_unavailable' });
   });
 
-  it('emits its progress as the session’s events', async () => {
+  it('solving a captcha emits its progress as the session’s events', async () => {
     const { emitted, run } = makeSolver((_page, { emit }) => {
       emit({ type: 'captcha.solved', data: { tab_id: 'one' } });
       return Promise.resolve(outcome);
