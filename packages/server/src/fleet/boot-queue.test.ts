@@ -68,7 +68,7 @@ const rejection = async (start: Promise<unknown>): Promise<ServiceError> => {
 };
 
 describe('a burst of starts', () => {
-  it('is served a few at a time, however many ask', async (test) => {
+  it('a burst of starts is served a few at a time, however many ask', async (test) => {
     const { ask, flush, finish, drain, begun: started, peak, queue } = makeQueue(test, { width: 3, waitingMax: 200 });
     for (let caller = 0; caller < 100; caller += 1) void ask('a');
     await flush();
@@ -79,7 +79,7 @@ describe('a burst of starts', () => {
     assert.deepEqual([started.length, peak(), queue.waiting, queue.running], [100, 3, 0, 0]);
   });
 
-  it('does not delay the single boot of another owner', async (test) => {
+  it('a burst of starts does not delay the single boot of another owner', async (test) => {
     const { ask, flush, finish, drain, begun: started } = makeQueue(test, { waitingMax: 200 });
     for (let caller = 0; caller < 100; caller += 1) void ask('greedy');
     void ask('modest');
@@ -89,7 +89,7 @@ describe('a burst of starts', () => {
     await drain();
   });
 
-  it('of one owner leaves others a place in the queue', async (test) => {
+  it('a burst of starts of one owner leaves others a place in the queue', async (test) => {
     const { ask, drain, queue } = makeQueue(test);
     for (let caller = 0; caller < 16; caller += 1) void ask('greedy');
     const { details, retryAfterSeconds } = await rejection(ask('greedy'));
@@ -101,7 +101,7 @@ describe('a burst of starts', () => {
     await drain();
   });
 
-  it('goes on after a start that failed', async (test) => {
+  it('a burst of starts goes on after a start that failed', async (test) => {
     const { queue, ask, drain } = makeQueue(test, { width: 1 });
     const broken = queue.run('a', never, () => Promise.reject(new Error('no browser')));
     const next = ask('a');
@@ -112,7 +112,7 @@ describe('a burst of starts', () => {
 });
 
 describe('a caller who waits for a start', () => {
-  it('leaves at once when it disconnects, and its work never starts', async (test) => {
+  it('a caller who waits for a start leaves at once when it disconnects, and its work never starts', async (test) => {
     const { ask, drain, begun: started, queue } = makeQueue(test, { width: 1 });
     void ask('a');
     const caller = new AbortController();
@@ -125,7 +125,7 @@ describe('a caller who waits for a start', () => {
     assert.deepEqual(started, ['a']);
   });
 
-  it('is rejected when its turn does not come in time', async (test) => {
+  it('a caller who waits for a start is rejected when its turn does not come in time', async (test) => {
     const { ask, pass, drain, queue } = makeQueue(test, { width: 1, waitMsMax: 5000 });
     void ask('a');
     const waitingStart = ask('b');
@@ -137,7 +137,7 @@ describe('a caller who waits for a start', () => {
     await drain();
   });
 
-  it('gets a Retry-After from the rate of boots and the length of the queue', async (test) => {
+  it('a caller who waits for a start gets a Retry-After from the rate of boots and the length of the queue', async (test) => {
     const { ask, pass, flush, finish, drain, queue } = makeQueue(test, { width: 1, waitingMax: 200, waitMsMax: 600_000 });
     for (let caller = 0; caller < 60; caller += 1) void ask('a');
     await flush();
@@ -154,7 +154,7 @@ describe('a caller who waits for a start', () => {
     assert.ok(queue.retryAfterSeconds() <= 2);
   });
 
-  it('leaves no timer behind', async (test) => {
+  it('a caller who waits for a start leaves no timer behind', async (test) => {
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
     const before = timers();
     const { ask, drain } = makeQueue(test, { width: 1 }, { timers: 'real' });
@@ -166,7 +166,7 @@ describe('a caller who waits for a start', () => {
 });
 
 describe('where memory is short', () => {
-  it('a caller is rejected after a short wait, with the reason', async (test) => {
+  it('a caller is rejected after a short wait where memory is short, with the reason', async (test) => {
     const { host, ask, pass, begun: started, queue } = makeQueue(test);
     host.memoryAvailableBytes = 1.5 * gigabyte;
     const rejected = rejection(ask('a'));
@@ -180,7 +180,7 @@ describe('where memory is short', () => {
     assert.deepEqual(started, []);
   });
 
-  it('a caller is served as soon as there is enough again', async (test) => {
+  it('a caller is served as soon as there is enough memory again', async (test) => {
     const { host, ask, pass, drain, begun: started } = makeQueue(test);
     host.memoryAvailableBytes = 1.5 * gigabyte;
     void ask('a');
@@ -191,7 +191,7 @@ describe('where memory is short', () => {
     await drain();
   });
 
-  it('as many are started as fit, counting those that are starting, and the rest wait for what they leave', async (test) => {
+  it('as many machines are started as fit into memory, counting those that are starting, and the rest wait for what they leave', async (test) => {
     const { host, ask, pass, flush, finish, drain, begun: started, queue } = makeQueue(test, { width: 10 });
     host.memoryAvailableBytes = 4.2 * gigabyte;
     for (let caller = 0; caller < 5; caller += 1) void ask('a');
@@ -209,7 +209,7 @@ describe('where memory is short', () => {
 });
 
 describe('where processors are busy', () => {
-  it('a quarter as many start at once, one at least, and all again when that is over', async (test) => {
+  it('where processors are busy, a quarter as many machines start at once, one at least, and all again when that is over', async (test) => {
     for (const [width, busyWidth] of [
       [2, 1],
       [4, 1],
@@ -230,7 +230,7 @@ describe('where processors are busy', () => {
     }
   });
 
-  it('a caller who waits too long gets that reason', async (test) => {
+  it('a caller who waits too long for busy processors gets that reason', async (test) => {
     const { host, ask, pass, drain } = makeQueue(test, { waitMsMax: 1000 });
     host.cpuStallPercent = 95;
     void ask('a');

@@ -25,26 +25,26 @@ function backoffMs(): number {
 }
 
 describe('machines that do not start', () => {
-  it('are tried again after a pause that doubles with each, up to a minute', () => {
+  it('machines that do not start are tried again after a pause that doubles with each, up to a minute', () => {
     const pauses = Array.from({ length: 9 }, () => (fail(1), backoffMs()));
     assert.deepEqual(pauses, [1000, 2000, 4000, 8000, 16_000, 32_000, 60_000, 60_000, 60_000]);
   });
 
-  it('hold up no other kind, and nothing once one has started', () => {
+  it('machines that do not start hold up no other kind, and nothing once one has started', () => {
     fail(5);
     assert.equal(history.isBackingOff('full_browser'), false);
     history.recordBoot({ kind: 'headless', method: 'process', ms: 1 });
     assert.deepEqual([history.isBackingOff('headless'), history.failures('headless'), history.failedAt('headless')], [false, 0, null]);
   });
 
-  it('are logged at the first failure and at recovery only', () => {
+  it('machines that do not start are logged at the first failure and at recovery only', () => {
     fail(50);
     history.recordBoot({ kind: 'headless', method: 'clone', ms: 1 });
     history.recordBoot({ kind: 'headless', method: 'clone', ms: 1 });
     assert.deepEqual(logged, ['machine boot failed', 'machine boots recovered']);
   });
 
-  it('count as failing after three in a row, for ten minutes', () => {
+  it('machines that do not start count as failing after three in a row, for ten minutes', () => {
     fail(2);
     assert.deepEqual(
       history.failing(() => true),
@@ -62,7 +62,7 @@ describe('machines that do not start', () => {
     );
   });
 
-  it('do not count as failing once the pool wants none, unless sessions need them', () => {
+  it('machines that do not start do not count as failing once the pool wants none, unless sessions need them', () => {
     fail(3);
     assert.deepEqual(
       history.failing(() => false),
@@ -75,7 +75,7 @@ describe('machines that do not start', () => {
     );
   });
 
-  it('are counted by kind beside those that start', () => {
+  it('machines that do not start are counted by kind beside those that start', () => {
     fail(2);
     for (const method of ['clone', 'clone', 'cold'] as const) history.recordBoot({ kind: 'headless', method, ms: 1 });
     const [headless] = history.boots();

@@ -16,21 +16,21 @@ function firstSilent(view: LeaseView, beatAt: (second: number) => string | null,
 }
 
 describe('a worker that another one watches', () => {
-  it('is silent when the same heartbeat was seen for the whole lease', () => {
+  it('a watched worker is silent when the same heartbeat was seen for the whole lease', () => {
     assert.equal(
       firstSilent(new LeaseView(gapMsMax), (second) => String(Math.min(second, 5)), 60),
       13,
     );
   });
 
-  it('is not silent while its heartbeat changes, in whichever direction its clock goes', () => {
+  it('a watched worker is not silent while its heartbeat changes, in whichever direction its clock goes', () => {
     assert.equal(
       firstSilent(new LeaseView(gapMsMax), (second) => String(1000 - Math.floor(second / 7)), 60),
       null,
     );
   });
 
-  it('is seen anew after a gap, as after a database that was away for all', () => {
+  it('the lease view starts again after a gap, as after a database that was away for all', () => {
     const away = (second: number): string | null => (second >= 5 && second < 9 ? null : 'same');
     assert.equal(firstSilent(new LeaseView(gapMsMax), away, 60), 17);
     assert.equal(
@@ -40,7 +40,7 @@ describe('a worker that another one watches', () => {
     );
   });
 
-  it('is seen anew after a reading that took long', () => {
+  it('the lease view starts again after a slow read', () => {
     const view = new LeaseView(gapMsMax);
     for (let ms = 0; ms <= 7000; ms += 1000) assert.deepEqual(view.observe([lease('same')], at(ms)), []);
     assert.deepEqual(view.observe([lease('same')], at(11_000, 3900)), []);
@@ -48,7 +48,7 @@ describe('a worker that another one watches', () => {
     assert.equal(view.observe([lease('same')], at(19_000)).length, 1);
   });
 
-  it('is new in another epoch, and after it was away', () => {
+  it('a watched worker starts again in another epoch, and after it was away', () => {
     const view = new LeaseView(gapMsMax);
     for (let ms = 0; ms <= 7000; ms += 1000) view.observe([lease('same')], at(ms));
     assert.deepEqual(view.observe([lease('same', { epoch: 2 })], at(8000)), []);
@@ -57,7 +57,7 @@ describe('a worker that another one watches', () => {
     assert.deepEqual(view.observe([lease('same', { epoch: 2 })], at(16_000)), []);
   });
 
-  it('is measured by the length of its own lease', () => {
+  it('the silence of a watched worker is measured by the length of its own lease', () => {
     const view = new LeaseView(gapMsMax);
     const leases = [lease('a', { workerId: 'wrk_a', leaseMs: 2000 }), lease('b', { leaseMs: 4000 })];
     const silent = [0, 1000, 2000, 3000, 4000].map((ms) => view.observe(leases, at(ms)).map(({ workerId }) => workerId));

@@ -89,7 +89,7 @@ async function pass(seconds: number, ...beating: TestLease[]): Promise<void> {
 }
 
 describe('the lease of a worker that was killed', () => {
-  it('is taken by one of the others within ten seconds', async () => {
+  it('the lease of a worker that was killed is taken by one of the others within ten seconds', async () => {
     const [one, two, dead] = (await joined('wrk_a', 'wrk_b', 'wrk_c')) as [TestLease, TestLease, TestLease];
     await pass(3, one, two, dead);
     await pass(8, one, two);
@@ -100,7 +100,7 @@ describe('the lease of a worker that was killed', () => {
     assert.deepEqual([one.fenced, two.fenced], [[], []]);
   });
 
-  it('is taken when all others are lost but one, in a fleet where each watches only some', async () => {
+  it('the lease of a worker that was killed is taken when all others are lost but one, in a fleet where each watches only some', async () => {
     const ids = Array.from({ length: 24 }, (_, n) => `wrk_${String(n).padStart(2, '0')}`);
     const leases = await joined(...ids);
     const last = leases[7] ?? assert.fail();
@@ -112,7 +112,7 @@ describe('the lease of a worker that was killed', () => {
     );
   });
 
-  it('is its own again at its next start at once, in a new epoch', async () => {
+  it('the lease of a worker that was killed is its own again at its next start at once, in a new epoch', async () => {
     const [, dead] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     const restarted = new TestLease('wrk_b');
     await restarted.lease.join();
@@ -124,7 +124,7 @@ describe('the lease of a worker that was killed', () => {
 });
 
 describe('a database that is away', () => {
-  it('makes nobody lost, however long it takes', async () => {
+  it('a database that is away makes no worker lost, however long it takes', async () => {
     const [one, two] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(3, one, two);
     for (const each of [one, two]) each.isCut = true;
@@ -137,7 +137,7 @@ describe('a database that is away', () => {
     assert.deepEqual([one.taken, two.taken], [[], []]);
   });
 
-  it('for five seconds ends no browser', async () => {
+  it('a database that is away for five seconds ends no browser', async () => {
     const [one, two] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(3, one, two);
     one.isCut = two.isCut = true;
@@ -148,7 +148,7 @@ describe('a database that is away', () => {
     assert.deepEqual([one.fenced, two.fenced], [[], []]);
   });
 
-  it('ends no browser for minutes, where the others say that it is away for them, too', async () => {
+  it('a database that is away for minutes ends no browser, where the others say that it is away for them, too', async () => {
     const [one, two, three] = (await inTouch('wrk_a', 'wrk_b', 'wrk_c')) as [TestLease, TestLease, TestLease];
     const all = [one, two, three];
     await pass(10, ...all);
@@ -168,7 +168,7 @@ describe('a database that is away', () => {
     );
   });
 
-  it('ends the browsers of a worker that stays away when another one is back, before its lease is taken', async () => {
+  it("a worker whose database stays away when another's is back ends its browsers, before its lease is taken", async () => {
     const [one, two] = (await inTouch('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(10, one, two);
     one.isCut = two.isCut = true;
@@ -180,7 +180,7 @@ describe('a database that is away', () => {
     assert.deepEqual(two.taken, ['wrk_a']);
   });
 
-  it('ends the browsers of a worker that knows of one without an internal listener', async () => {
+  it('a worker without its database ends its browsers when it knows of one without an internal listener', async () => {
     const [one, two, three] = (await inTouch('wrk_a', 'wrk_b', 'wrk_c')) as [TestLease, TestLease, TestLease];
     one.lease.askBy(() => Promise.resolve([two.lease.viewAgeMs]));
     await pass(10, one, two, three);
@@ -189,7 +189,7 @@ describe('a database that is away', () => {
     assert.deepEqual([one.fenced, two.fenced], [['no_heartbeat'], []]);
   });
 
-  it('ends the browsers of a worker that cannot ask all others', async () => {
+  it('a worker without its database ends its browsers when it cannot ask all others', async () => {
     const [one, two] = (await inTouch('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     one.lease.askBy(() => Promise.resolve(null));
     await pass(10, one, two);
@@ -198,7 +198,7 @@ describe('a database that is away', () => {
     assert.deepEqual([one.fenced, two.fenced], [['no_heartbeat'], []]);
   });
 
-  it('never ends the browsers of a worker that is alone', async () => {
+  it('a database that is away never ends the browsers of a worker that is alone', async () => {
     const [one] = (await joined('wrk_a')) as [TestLease];
     await pass(2, one);
     one.isCut = true;
@@ -211,7 +211,7 @@ describe('a database that is away', () => {
 });
 
 describe('a worker that is cut off or frozen', () => {
-  it('ends its browsers before its lease is taken, and joins as new when they have ended', async () => {
+  it('a worker that is cut off or frozen ends its browsers before its lease is taken, and joins as new when they have ended', async () => {
     const [one, cut] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(3, one, cut);
     const ending = Promise.withResolvers<void>();
@@ -244,7 +244,7 @@ describe('a worker that is cut off or frozen', () => {
     assert.deepEqual([one.taken, cut.fenced], [['wrk_b'], ['no_heartbeat']]);
   });
 
-  it('is fenced by the first look at the clock after a freeze', async () => {
+  it('a frozen worker is fenced when it first reads the clock after the freeze', async () => {
     const [one, frozen] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(2, one, frozen);
     await pass(7, one);
@@ -253,7 +253,7 @@ describe('a worker that is cut off or frozen', () => {
     assert.deepEqual(frozen.fenced, ['no_heartbeat']);
   });
 
-  it('is fenced by its next heartbeat when its lease was taken all the same', async () => {
+  it('a frozen worker is fenced by its next heartbeat when its lease was taken all the same', async () => {
     const [one, other] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(1, one, other);
     await sql`update workers set lease_epoch = lease_epoch + 1, lost_heartbeat = heartbeat_at where worker_id = 'wrk_b'`.execute(
@@ -265,7 +265,7 @@ describe('a worker that is cut off or frozen', () => {
     assert.equal(other.lease.isFenced, false);
   });
 
-  it('takes no lease by what it saw before the freeze', async () => {
+  it('a frozen worker takes no lease by what it saw before the freeze', async () => {
     const [one, frozen] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await pass(7, frozen);
     clock.advance(4000);
@@ -276,7 +276,7 @@ describe('a worker that is cut off or frozen', () => {
 });
 
 describe('a lease that was read', () => {
-  it('changes hands once, and only when nothing has changed since', async () => {
+  it('a lease that was read changes hands once, and only when nothing has changed since', async () => {
     const tables = database.store;
     const [holder] = (await joined('wrk_a')) as [TestLease];
     const read = async () => (await readLease(tables, 'wrk_a')) ?? assert.fail('it has no row');
@@ -298,7 +298,7 @@ describe('a lease that was read', () => {
 });
 
 describe('the version of the file of regions', () => {
-  it('is logged once where another worker has another one', async () => {
+  it('the version of the file of regions is logged once where another worker has another one', async () => {
     const warnings: object[] = [];
     const log = { ...silentLog, warn: (fields: object) => void warnings.push(fields) };
     const own = new TestLease('wrk_a', { log });
@@ -315,7 +315,7 @@ describe('the version of the file of regions', () => {
 });
 
 describe('a copied data directory', () => {
-  it('is refused while the original serves, with what to do', async () => {
+  it('a copied data directory is refused while the original serves, with what to do', async () => {
     const [original] = (await joined('wrk_a')) as [TestLease];
     const copy = new TestLease('wrk_a', { dataFolder: 'elsewhere' });
     const refused = assert.rejects(
@@ -333,7 +333,7 @@ describe('a copied data directory', () => {
     assert.deepEqual(original.fenced, []);
   });
 
-  it('takes over from an original that is dead', async () => {
+  it('a copied data directory takes over from an original that is dead', async () => {
     const [dead] = (await joined('wrk_a')) as [TestLease];
     const copy = new TestLease('wrk_a', { dataFolder: 'elsewhere', timing: { ...leaseTiming(8000), retryMs: 1 } });
     const joining = copy.lease.join();
@@ -345,7 +345,7 @@ describe('a copied data directory', () => {
 });
 
 describe('a worker that stops', () => {
-  it('leaves no row, and none of another process', async () => {
+  it('a worker that stops deletes its row, and not that of another process', async () => {
     const [one, other] = (await joined('wrk_a', 'wrk_b')) as [TestLease, TestLease];
     await one.lease.stop();
     await sql`update workers set lease_epoch = lease_epoch + 1`.execute(database.store.tables());
@@ -356,7 +356,7 @@ describe('a worker that stops', () => {
 });
 
 describe('a worker of a version without leases', () => {
-  it('is live while it writes heartbeats, and lost after the thirty seconds that it knows', async () => {
+  it('a worker of a version without leases is live while it writes heartbeats, and lost after the thirty seconds that it knows', async () => {
     const [one] = (await joined('wrk_b')) as [TestLease];
     const old = sql`insert into workers (worker_id, region, url, started_at, heartbeat_at) values ('wrk_a', 'local', '', now(), clock_timestamp())
       on conflict (worker_id) do update set heartbeat_at = clock_timestamp()`;

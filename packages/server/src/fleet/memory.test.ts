@@ -21,7 +21,7 @@ function fakeMachine(id: string, answer: () => Promise<number>, lane = { now: 0,
 const never = (): Promise<number> => new Promise(() => {});
 
 describe('the memory of machines', () => {
-  it('is read once in five seconds for all callers', async () => {
+  it('the memory of machines is read once in five seconds for all callers', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
     const machine = fakeMachine('vm_1', () => Promise.resolve(100));
@@ -33,7 +33,7 @@ describe('the memory of machines', () => {
     assert.equal(machine.times, 2);
   });
 
-  it('is read of few machines at once', async () => {
+  it('the memory of few machines is read at once', async () => {
     const lane = { now: 0, peak: 0 };
     const machines = Array.from({ length: 40 }, (_, n) =>
       fakeMachine(`vm_${n}`, () => new Promise((done) => setImmediate(() => done(n))), lane),
@@ -42,7 +42,7 @@ describe('the memory of machines', () => {
     assert.deepEqual([read.get('vm_39'), read.get('vm_0'), lane.peak], [39, null, 4], 'zero means not read');
   });
 
-  it('is unknown of a machine that does not answer, and delays callers by a second at most', async () => {
+  it('the memory of a machine that does not answer is unknown, and delays callers by a second at most', async () => {
     const readings = new MemoryReadings(new ManualClock());
     const sinceMs = performance.now();
     const read = await readings.read([
@@ -55,7 +55,7 @@ describe('the memory of machines', () => {
     assertPrompt(sinceMs, 10_000);
   });
 
-  it('stays the last reading when a new one fails', async () => {
+  it('the memory of a machine stays the last reading when a new one fails', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
     const answers = [() => Promise.resolve(7), () => Promise.reject<number>(new Error('busy'))];
@@ -65,7 +65,7 @@ describe('the memory of machines', () => {
     assert.equal((await readings.read([machine])).get('vm_1'), 7);
   });
 
-  it('is dropped with its machine', async () => {
+  it('the memory of a machine is dropped with the machine', async () => {
     const clock = new ManualClock();
     const readings = new MemoryReadings(clock);
     const machine = fakeMachine('vm_1', () => Promise.resolve(5));
@@ -80,7 +80,7 @@ const megabyte = 1024 ** 2;
 const machine = (megabytes: number): Vm => ({ stats: () => Promise.resolve({ memoryBytes: megabytes * megabyte }) }) as Vm;
 
 describe('the expected memory of a new machine', () => {
-  it('is that of an empty one until others run', async () => {
+  it('the expected memory of a new machine is that of an empty one until others run', async () => {
     const bytes = new MachineBytes('process');
     assert.equal(bytes.expected, 256 * megabyte);
     await bytes.learn([]);
@@ -88,7 +88,7 @@ describe('the expected memory of a new machine', () => {
     assert.ok(new MachineBytes('microvm').expected > bytes.expected);
   });
 
-  it('is the median of the running ones', async () => {
+  it('the expected memory of a new machine is the median of the running ones', async () => {
     const bytes = new MachineBytes('process');
     await bytes.learn([100, 400, 500, 600, 9000].map(machine));
     assert.equal(bytes.expected, 500 * megabyte);
@@ -96,7 +96,7 @@ describe('the expected memory of a new machine', () => {
     assert.equal(bytes.expected, 256 * megabyte);
   });
 
-  it('is sampled from a few of them, spread over all', async () => {
+  it('the expected memory of a new machine is sampled from a few of them, spread over all', async () => {
     let asked = 0;
     const many = Array.from({ length: 100 }, (_, index) => ({ stats: () => ((asked += 1), machine(1000 + index).stats()) }) as Vm);
     const bytes = new MachineBytes('process');
@@ -105,7 +105,7 @@ describe('the expected memory of a new machine', () => {
     assert.ok(bytes.expected > 1040 * megabyte && bytes.expected < 1060 * megabyte);
   });
 
-  it('ignores machines that end meanwhile', async () => {
+  it('the expected memory of a new machine ignores machines that end meanwhile', async () => {
     const ending = { stats: () => Promise.reject(new Error('ended')) } as Pick<Vm, 'stats'> as Vm;
     const bytes = new MachineBytes('process');
     await bytes.learn([ending, machine(0), machine(700)]);
