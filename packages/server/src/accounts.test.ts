@@ -32,21 +32,21 @@ const elsewhere = [
 ];
 
 describe('the development sign-in', () => {
-  it('is available on loopback addresses', () => {
+  it('the development sign-in is available on loopback addresses', () => {
     assert.equal(build({}).devIssuer, null);
     for (const host of ['127.0.0.1', '::1', 'localhost'])
       assert.notEqual(build({ BERTH_DEV_IDP: '1', BERTH_HOST: host }).devIssuer, null, host);
   });
 
   for (const environment of elsewhere)
-    it(`is refused with ${Object.entries(environment).flat().join(' ')}`, () => {
+    it(`the development sign-in is refused with ${Object.entries(environment).flat().join(' ')}`, () => {
       assert.throws(
         () => build({ BERTH_DEV_IDP: '1', ...environment }),
         (error) => error instanceof ConfigError && /loopback/.test(error.message),
       );
     });
 
-  it('is refused beside an identity provider', () => {
+  it('the development sign-in is refused beside an identity provider', () => {
     assert.throws(() => build({ BERTH_DEV_IDP: '1', BERTH_OIDC_ISSUER: 'https://id.example', BERTH_OIDC_AUDIENCE: 'berth' }), ConfigError);
   });
 });
@@ -61,23 +61,23 @@ describe('events of the payment provider without a signing secret', () => {
       .billing.webhook(Buffer.from('{}'), undefined)
       .catch((error: unknown) => (error instanceof ServiceError ? error.code : (error as Error).name));
 
-  it('are accepted only on loopback addresses', async () => {
+  it('unsigned payment events are accepted only on loopback addresses', async () => {
     assert.equal(await refusal({}), 'ValidationError');
     for (const environment of elsewhere) assert.equal(await refusal(environment), 'billing_not_configured', JSON.stringify(environment));
   });
 
-  it('are accepted elsewhere only where the operator allows it', async () => {
+  it('unsigned payment events are accepted elsewhere only where the operator allows it', async () => {
     for (const environment of elsewhere)
       assert.equal(await refusal({ ...environment, BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }), 'ValidationError', JSON.stringify(environment));
   });
 
-  it('cause a warning where billing is set up and they are accepted', () => {
+  it('unsigned payment events cause a warning where billing is set up and they are accepted', () => {
     assert.match(build({ BERTH_STRIPE_SECRET_KEY: 'sk_test_1' }).billing.warnings().join(), /WITHOUT A SIGNATURE/);
     assert.match(build({ BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' }).billing.warnings().join(), /WITHOUT A SIGNATURE/);
     assert.deepEqual(build({ BERTH_STRIPE_WEBHOOK_SECRET: 'whsec_0123456789' }).billing.warnings(), []);
   });
 
-  it('cause no warning at the start where nothing of billing is set', () => {
+  it('no warning about unsigned payment events is given at the start where nothing of billing is set', () => {
     assert.deepEqual(build({}).billing.warnings(), []);
     for (const environment of elsewhere) assert.deepEqual(build(environment).billing.warnings(), [], JSON.stringify(environment));
   });

@@ -8,16 +8,16 @@ import { ConfigError } from './config.ts';
 import { isWellFormed } from './keys/keys.ts';
 
 describe('the command line', () => {
-  it('needs nothing', () => {
+  it('the command line needs no arguments', () => {
     assert.deepEqual(readCommandLine([]), { command: 'serve', help: false, port: undefined, json: false, file: '' });
   });
 
-  it('takes a port and asks for help', () => {
+  it('the command line takes a port and asks for help', () => {
     for (const args of [['--port', '9090'], ['--port=9090'], ['-p', '9090']]) assert.equal(readCommandLine(args).port, '9090');
     for (const args of [['--help'], ['-h']]) assert.equal(readCommandLine(args).help, true);
   });
 
-  it('takes commands, two of them with a file', () => {
+  it('the command line takes commands, two of them with a file', () => {
     assert.equal(readCommandLine(['doctor', '--json']).command, 'doctor');
     assert.equal(readCommandLine(['doctor', '--json']).json, true);
     assert.equal(readCommandLine(['api-key']).command, 'api-key');
@@ -27,7 +27,7 @@ describe('the command line', () => {
     }
   });
 
-  it('refuses what it does not know, in one line', () => {
+  it('the command line refuses what it does not know, in one line', () => {
     for (const args of [['--prot', '1'], ['serve'], ['--port'], ['backup'], ['doctor', 'x'], ['api-key', 'x'], ['restore', 'a', 'b']])
       assert.throws(
         () => readCommandLine(args),
@@ -36,13 +36,13 @@ describe('the command line', () => {
       );
   });
 
-  it('explains itself within the width of a wide terminal', () => {
+  it('the help of the command line fits the width of a wide terminal', () => {
     for (const word of ['--port', '--help', 'doctor', 'backup', 'restore', 'api-key', 'BERTH_DATA_DIR', 'docs/configuration.md'])
       assert.ok(usage.includes(word), word);
     for (const line of usage.split('\n')) assert.ok(line.length <= 150, line);
   });
 
-  it('prints a new API key of the form that BERTH_BOOTSTRAP_API_KEY needs', async () => {
+  it('the command line prints a new API key of the form that BERTH_BOOTSTRAP_API_KEY needs', async () => {
     const print = async (): Promise<string> =>
       (await promisify(execFile)(process.execPath, [join(import.meta.dirname, 'main.ts'), 'api-key'])).stdout;
     const [one, other] = await Promise.all([print(), print()]);

@@ -34,7 +34,7 @@ const refuses = (dataDir: string, reason: RegExp): void =>
   );
 
 describe('the data directory', () => {
-  it('is created with its parents, which others may enter, and left empty', () => {
+  it('the data directory is created with its parents, which others may enter, and left empty', () => {
     const dataDir = join(folder, 'a/b/data');
     openDataDir(dataDir);
     openDataDir(dataDir);
@@ -42,19 +42,19 @@ describe('the data directory', () => {
     assert.deepEqual(readdirSync(dataDir), []);
   });
 
-  it('is not a file, nor below one', () => {
+  it('the data directory is not a file, nor below one', () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     refuses(file, /a part of its path is a file/);
     refuses(join(file, 'data'), /a part of its path is a file/);
   });
 
-  it('is not below /proc, where Node’s recursive mkdir never returns', () => {
+  it('the data directory is not below /proc, where Node’s recursive mkdir never returns', () => {
     refuses('/proc/berth/data', /no files can be created there|no rights there/);
     refuses('/proc/self/berth', /no files can be created there|no rights there/);
   });
 
-  it('may be written', () => {
+  it('a data directory that may not be written is refused', () => {
     const dataDir = join(folder, 'read-only');
     openDataDir(dataDir);
     chmodSync(dataDir, 0o555);
@@ -62,7 +62,7 @@ describe('the data directory', () => {
     asNobody(() => refuses(join(dataDir, 'below'), /no rights there/));
   });
 
-  it('is named for a file in it that cannot be read later', () => {
+  it('the data directory is named for a file in it that cannot be read later', () => {
     const failure = Object.assign(new Error('EACCES'), { code: 'EACCES', path: '/srv/berth/admin-key' });
     const error = unusableDataDir('/srv/berth', failure);
     assert.ok(error instanceof ConfigError);

@@ -6,7 +6,7 @@ import { assertIsolated, assertStrongSecrets, exposureWarnings, secretWarnings }
 const check = (environment: Record<string, string>, isJailed: boolean): void => assertIsolated(readConfig(environment), { isJailed });
 
 describe('a service whose browsers run without a jail', () => {
-  it('starts where only this host can reach it', () => {
+  it('a service whose browsers run without a jail starts where only this host can reach it', () => {
     check({}, false);
     check({ BERTH_HOST: '::1', BERTH_PUBLIC_URL: 'http://localhost:1' }, false);
   });
@@ -16,7 +16,7 @@ describe('a service whose browsers run without a jail', () => {
     { BERTH_PUBLIC_URL: 'https://berth.example' },
     { BERTH_TRUSTED_PROXIES: '127.0.0.1' },
   ] satisfies Record<string, string>[])
-    it(`is refused with ${Object.entries(environment).flat().join(' ')}, unless the operator allows it`, () => {
+    it(`a service whose browsers run without a jail is refused with ${Object.entries(environment).flat().join(' ')}, unless the operator allows it`, () => {
       assert.throws(
         () => check(environment, false),
         (error) => error instanceof ConfigError && /without a jail.*BERTH_ALLOW_UNJAILED=1/s.test(error.message),
@@ -31,7 +31,7 @@ describe('a short secret of the operator', () => {
     ['BERTH_ADMIN_KEY', 'operator'],
     ['BERTH_METRICS_TOKEN', 'm'.repeat(31)],
   ] as const) {
-    it(`is accepted as ${name} with a warning where only this host can reach the service`, () => {
+    it(`a short secret of the operator is accepted as ${name} with a warning where only this host can reach the service`, () => {
       const config = readConfig({ [name]: secret });
       assertStrongSecrets(config);
       assert.match(secretWarnings(config).join('\n'), new RegExp(`^${name} has fewer than 32 characters[^\n]*$`));
@@ -39,7 +39,7 @@ describe('a short secret of the operator', () => {
       assert.ok(!secretWarnings(config).join().includes(secret));
     });
 
-    it(`is refused as ${name} where others can, and a long one is not`, () => {
+    it(`a short secret of the operator is refused as ${name} where others can reach the service, and a long one is not`, () => {
       for (const exposed of [
         { BERTH_HOST: '0.0.0.0' },
         { BERTH_PUBLIC_URL: 'https://berth.example' },

@@ -32,7 +32,7 @@ function openAudit(owner: string, start?: Date) {
 }
 
 describe('an entry', () => {
-  it('is listed as it was written, with its time', async () => {
+  it('an audit entry is listed as it was written, with its time', async () => {
     const { record, listed, clock } = openAudit('listed');
     await record({ actor: 'login:ada', action: 'key.rotated', details: { replaces: 'key_0' } });
     const [entry] = await listed();
@@ -48,14 +48,14 @@ describe('an entry', () => {
     assert.deepEqual({ ...entry, entryId: 0 }, { entryId: 0, ...expected });
   });
 
-  it('needs neither owner nor subject', async () => {
+  it('an audit entry needs neither owner nor subject', async () => {
     const { audit } = openAudit('none');
     await audit.record(store, { actor: 'operator', action: 'credit_codes.made', owner: null, subject: null });
     const [entry] = await audit.list({ action: 'credit_codes.made', limit: 1 });
     assert.deepEqual([entry?.owner, entry?.subject, entry?.details], [null, null, {}]);
   });
 
-  it('is there only if the deed is', async () => {
+  it('an audit entry is rolled back with the change that it records', async () => {
     const { audit, record, listed } = openAudit('undone');
     const transaction = store.transaction(async (tx) => {
       await audit.record(tx, { actor: 'operator', action: 'key.revoked', owner: 'undone', subject: 'key_1' });
@@ -69,7 +69,7 @@ describe('an entry', () => {
     );
   });
 
-  it('can be neither changed nor taken away', async () => {
+  it('an audit entry can be neither changed nor deleted', async () => {
     const { record, listed } = openAudit('fixed');
     await record();
     for (const statement of [sql`UPDATE audit_log SET actor = 'nobody'`, sql`TRUNCATE audit_log`])
@@ -82,7 +82,7 @@ describe('an entry', () => {
 });
 
 describe('the list', () => {
-  it('is newest first, also of entries of one instant', async () => {
+  it('the audit log lists entries newest first, also of one instant', async () => {
     const { audit, listed } = openAudit('newest');
     const events = ['key_1', 'key_2', 'key_3'].map((subject) => ({
       actor: 'operator',
@@ -97,7 +97,7 @@ describe('the list', () => {
     );
   });
 
-  it('is narrowed by owner, actor, action and time', async () => {
+  it('the audit log is filtered by owner, actor, action and time', async () => {
     const { record, listed, clock, audit } = openAudit('narrow');
     await record({ actor: 'login:ada', subject: 'a' });
     await record({ action: 'key.revoked', subject: 'b' });
@@ -112,7 +112,7 @@ describe('the list', () => {
     assert.deepEqual(await audit.list({ owner: 'nobody', limit: 100 }), []);
   });
 
-  it('goes on before the last entry of the page', async () => {
+  it('the audit log continues before the last entry of the page', async () => {
     const { record, listed } = openAudit('paged');
     for (const subject of ['a', 'b', 'c']) await record({ subject });
     const page = await listed({ limit: 2 });
@@ -125,7 +125,7 @@ describe('the list', () => {
 });
 
 describe('pruning', () => {
-  it('forgets what is older than 400 days, and nothing else', async () => {
+  it('pruning the audit log deletes entries older than 400 days, and nothing else', async () => {
     const { record, listed, clock, prune } = openAudit('old', new Date('2020-01-01T00:00:00Z'));
     await record({ subject: 'first' });
     clock.advance(dayMs);
@@ -138,7 +138,7 @@ describe('pruning', () => {
     );
   });
 
-  it('takes any number of entries', async () => {
+  it('pruning the audit log deletes any number of entries', async () => {
     const { audit, listed, clock, prune } = openAudit('many', new Date('2020-01-01T00:00:00Z'));
     const events = Array.from({ length: 2500 }, () => ({
       actor: 'operator',
@@ -152,7 +152,7 @@ describe('pruning', () => {
     assert.deepEqual(await listed(), []);
   });
 
-  it('takes nothing of the last year away, whatever the clock of a worker says', async () => {
+  it('pruning the audit log deletes no entry of the last year, whatever the clock of a worker says', async () => {
     const young = openAudit('kept', new Date());
     await young.record();
     const { prune } = openAudit('ahead', new Date(Date.now() + 1000 * dayMs));

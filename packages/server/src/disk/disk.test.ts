@@ -16,7 +16,7 @@ after(() => rmSync(folder, { recursive: true }));
 const cannotAllocate = (): Promise<boolean> => Promise.resolve(false);
 
 describe('the disk', () => {
-  it('below the floor lets nothing grow and refuses new sessions, until there is space again', async () => {
+  it('a disk below the floor lets nothing grow and refuses new sessions, until there is space again', async () => {
     const disk = createTestDisk();
     const account = disk.open('own_a');
     await disk.refresh();
@@ -38,7 +38,7 @@ describe('the disk', () => {
     assert.equal(account.resize(11 * megabyte), true);
   });
 
-  it('counts growth that the last reading does not show yet', async () => {
+  it('disk accounting counts growth that the last reading does not show yet', async () => {
     const disk = createTestDisk();
     disk.free = gigabyte + 100 * megabyte;
     await disk.refresh();
@@ -50,7 +50,7 @@ describe('the disk', () => {
     assert.equal(other.resize(45 * megabyte), true);
   });
 
-  it('gives an owner no more than its quota, and never more than half of what all may take', async () => {
+  it('the disk gives an owner no more than its quota, and never more than half of what all may take', async () => {
     const disk = createTestDisk({ ownerBytesMax: 50 * megabyte });
     await disk.refresh();
     const [downloads, uploads] = [disk.open('own_a'), disk.open('own_a')];
@@ -69,7 +69,7 @@ describe('the disk', () => {
     assert.equal(small.open('own_a').resize(50 * megabyte), true);
   });
 
-  it('holds a file that gives the database room when the disk is full, and renews it later', async () => {
+  it('a full disk frees the reserve for the database, and renews it later', async () => {
     const path = join(folder, 'reserve');
     const reserve = new Reserve(path, 3 * megabyte, allocateFile);
     const disk = createTestDisk({ reserve });
@@ -89,7 +89,7 @@ describe('the disk', () => {
     assert.equal(statSync(path).size, 3 * megabyte);
   });
 
-  it('keeps a reserve that an earlier start has filled', async () => {
+  it('the disk keeps a reserve that an earlier start has filled', async () => {
     const path = join(folder, 'earlier');
     writeFileSync(path, 'x'.repeat(1000));
     const { mtimeMs } = statSync(path);
@@ -99,7 +99,7 @@ describe('the disk', () => {
     assert.equal(statSync(path).mtimeMs, mtimeMs);
   });
 
-  it('writes a reserve where the file system cannot allocate it', async () => {
+  it('the disk writes a reserve where the file system cannot allocate it', async () => {
     const path = join(folder, 'written');
     await new Reserve(path, 2 * megabyte + 1, cannotAllocate).fill();
     const { size, blocks } = statSync(path);
@@ -107,7 +107,7 @@ describe('the disk', () => {
     assert.ok(blocks * 512 >= size);
   });
 
-  it('is read from the file system', async () => {
+  it('the space of the disk is read from the file system', async () => {
     const disk = createTestDisk({ folders: [folder], readFree: undefined as never });
     await disk.refresh();
     assert.ok((disk.state.freeBytes ?? 0) > 0);
@@ -115,7 +115,7 @@ describe('the disk', () => {
 });
 
 describe('what is stored of an owner', () => {
-  it('makes room for what is new by deleting what is oldest', async () => {
+  it('stored files of an owner make room for new ones by deleting the oldest', async () => {
     const disk = createTestDisk();
     const trims: [string, number][] = [];
     const budget = new RetentionBudget(disk, { bytesMax: 100, trim: async (owner, bytes) => void trims.push([owner, bytes]) });

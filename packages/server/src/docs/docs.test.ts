@@ -22,7 +22,7 @@ const targetsOf = (page: string): string[] =>
   [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, address]) => (address ?? '').replaceAll('&amp;', '&'));
 
 describe('the front page', () => {
-  test('has the address at which it was opened in its examples, and says how the service is', async (t) => {
+  test('the front page has the address at which it was opened in its examples, and says how the service is', async (t) => {
     const { port } = await serve(t, mountWith());
     for (const host of [`127.0.0.1:${port}`, `localhost:${port}`]) {
       const response = await fetch(`http://${host}/`);
@@ -34,7 +34,7 @@ describe('the front page', () => {
     }
   });
 
-  test('says which checks fail', async (t) => {
+  test('the front page says which checks fail', async (t) => {
     const ill: Health = { status: 'unhealthy', checks: { ...well.checks, disk: { status: 'unhealthy', note: '<12 MB free' } } };
     const { origin } = await serve(t, mountWith({ readHealth: () => Promise.resolve(ill) }));
     const page = await (await fetch(origin)).text();
@@ -43,7 +43,7 @@ describe('the front page', () => {
     assert.doesNotMatch(page, /the database is available/);
   });
 
-  test('links to the dashboard, and to the sign-in only where it is served', async (t) => {
+  test('the front page links to the dashboard, and to the sign-in only where it is served', async (t) => {
     const without = await serve(t, mountWith());
     const plain = targetsOf(await (await fetch(without.origin)).text());
     assert.deepEqual([plain.includes('/dashboard'), plain.includes('/dev-idp')], [true, false]);
@@ -51,7 +51,7 @@ describe('the front page', () => {
     assert.ok(targetsOf(await (await fetch(withSignIn.origin)).text()).includes('/dev-idp'));
   });
 
-  test('does not repeat a host that is none', async (t) => {
+  test('the front page does not repeat an invalid host', async (t) => {
     const { origin } = await serve(t, mountWith());
     const page = await (await fetch(origin, { headers: { 'x-forwarded-host': '"><script>' } })).text();
     assert.doesNotMatch(page, /<script/);
@@ -59,7 +59,7 @@ describe('the front page', () => {
 });
 
 describe('the guides', () => {
-  test('link only to pages, images and headings that exist, all of this service', async (t) => {
+  test('the guides link only to pages, images and headings that exist, all of this service', async (t) => {
     const { origin } = await serve(t, mountWith());
     const pages = new Map<string, string>();
     const open = async (path: string): Promise<string> => {
@@ -88,7 +88,7 @@ describe('the guides', () => {
       assert.ok(pages.has(path), `${path} is not linked`);
   });
 
-  test('show the address of the service in their examples, escaped', async (t) => {
+  test('the guides show the address of the service in their examples, escaped', async (t) => {
     const { port } = await serve(t, mountWith());
     const page = await (await fetch(`http://localhost:${port}/docs/quickstart`)).text();
     assert.match(page, new RegExp(`export BERTH=http://localhost:${port}\n`));
@@ -102,7 +102,7 @@ describe('the guides', () => {
     assert.match(page, /<a href="\/docs\/quickstart" aria-current="page">/);
   });
 
-  test('write what is not served as text', async (t) => {
+  test('the guides write what is not served as text', async (t) => {
     const { origin } = await serve(t, mountWith());
     const page = await (await fetch(`${origin}/docs/contributing`)).text();
     assert.doesNotMatch(page, /href="[^"]*tests\/ledger/);
@@ -112,7 +112,7 @@ describe('the guides', () => {
 
 describe('every page', () => {
   for (const path of ['/', '/docs', '/docs/guides', '/docs/quickstart', '/docs/adr'])
-    test(`needs nothing from elsewhere and has no inline code: ${path}`, async (t) => {
+    test(`the page ${path} needs nothing from elsewhere and has no inline code`, async (t) => {
       const { origin } = await serve(t, mountWith());
       const response = await fetch(origin + path);
       assert.match(response.headers.get('content-security-policy') ?? '', /^default-src 'none';.*frame-ancestors 'none'/);
@@ -127,7 +127,7 @@ describe('every page', () => {
       }
     });
 
-  test('has an icon, which browsers also ask for beside other replies', async (t) => {
+  test('every page has an icon, which browsers also ask for beside other replies', async (t) => {
     const { origin } = await serve(t, mountWith());
     const icon = await fetch(`${origin}/favicon.ico`);
     assert.deepEqual([icon.status, icon.headers.get('content-type')], [200, 'image/x-icon']);
@@ -148,7 +148,7 @@ describe('texts', () => {
   const addresses = ['/docs/quickstart', '/docs/docs.css', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'];
 
   for (const address of addresses)
-    test(`${address} is sent in the encoding that the client prefers, and not again while it has it`, async (t) => {
+    test(`${address} is sent in the encoding that the client prefers, and not again while the client has it`, async (t) => {
       const { port } = await serve(t, mountWith());
       // fetch would decompress by itself.
       const read = (headers: Record<string, string>) => readRaw(port, address, headers);
