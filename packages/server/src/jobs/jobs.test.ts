@@ -30,7 +30,7 @@ before(async () => {
 after(() => database.drop());
 
 describe('a job', () => {
-  it('is in the store when its submission resolves, and comes to what its work comes to', async () => {
+  it('a job is in the store when its submission resolves, and has the outcome of its work', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const request = requestOf({ run: work.run });
@@ -50,7 +50,7 @@ describe('a job', () => {
     assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 
-  it('keeps every character of its result, error and progress', async () => {
+  it('a job keeps every character of its result, error and progress', async () => {
     const odd = 'a\u0000b \ud800 \u2028 \u{1f600}';
     const jobs = makeJobs(database.store);
     const error = { code: 'navigation_failed', message: odd, retryable: true, details: { odd } };
@@ -64,7 +64,7 @@ describe('a job', () => {
     assert.deepEqual(record.progress, { step: 1, total: 2, note: odd });
   });
 
-  it('reports its stage and its progress, to other workers within a second', async () => {
+  it('a job reports its stage and its progress, to other workers within a second', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const elsewhere = makeJobs(database.store);
     const works = [new Work(), new Work()] as const;
@@ -89,7 +89,7 @@ describe('a job', () => {
     assert.equal(stageOf(await jobs.get('anna', second.jobId, untilDone)), 'done');
   });
 
-  it('reports a ServiceError of its work, and no detail of any other error', async () => {
+  it('a job reports a ServiceError of its work, and no detail of any other error', async () => {
     const logged: object[] = [];
     const jobs = makeJobs(database.store, { log: { ...silentLog, error: (fields) => void logged.push(fields) } });
     const failure = new ServiceError('navigation_failed', 'No such host.', { details: { reason: 'dns_failed' }, internal: 'secret' });
@@ -106,7 +106,7 @@ describe('a job', () => {
     assert.equal(logged.length, 1);
   });
 
-  it('whose error cannot be kept whole ends with it all the same, without its details', async () => {
+  it('a job whose error is too large to store ends with it all the same, without its details', async () => {
     const jobs = makeJobs(database.store);
     for (const details of [{ number: 1n }, { text: 'x'.repeat(100_000) }]) {
       const failure = new ServiceError('navigation_failed', 'No such host.', { details });
@@ -119,7 +119,7 @@ describe('a job', () => {
     }
   });
 
-  it('whose result is too large, or is no JSON, ends as an error', async () => {
+  it('a job whose result is too large, or is no JSON, ends as an error', async () => {
     const jobs = makeJobs(database.store);
     const codeOfResult = async (result: Record<string, unknown>) =>
       codeOf(jobs, (await jobs.submit(requestOf({ run: () => Promise.resolve(okOutcome(result)) }))).jobId);
@@ -131,7 +131,7 @@ describe('a job', () => {
     assert.equal(await codeOfResult({ number: 1n }), 'internal_error');
   });
 
-  it('may have a result of just the largest size', async () => {
+  it('a job may have a result of just the largest size', async () => {
     const jobs = makeJobs(database.store);
     const html = 'x'.repeat(resultBytesMax - '{"html":""}'.length);
     const { jobId } = await jobs.submit(requestOf({ run: () => Promise.resolve(okOutcome({ html })) }));
@@ -139,7 +139,7 @@ describe('a job', () => {
     assert.ok(record.status === 'ok' && record.result?.['html'] === html);
   });
 
-  it('that exceeds its time limit is ended', async () => {
+  it('a job that exceeds its time limit is ended', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const { jobId } = await jobs.submit(requestOf({ run: work.run, runMsMax: 30_000 }));
@@ -159,7 +159,7 @@ describe('a job', () => {
     assert.deepEqual(jobs.load, { pending: 0, slots: 0 }, 'work that does not listen keeps its place');
   });
 
-  it('that no owner has is refused, and leaves nothing', async () => {
+  it('a job of an unknown owner is refused, and leaves nothing', async () => {
     const jobs = makeJobs(database.store);
     await assert.rejects(jobs.submit(requestOf({ owner: 'nobody' })));
     assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
@@ -175,7 +175,7 @@ describe('a poll', () => {
     return { jobs, elsewhere: makeJobs(database.store), work, jobId };
   };
 
-  it('waits for the end, on whichever worker it is asked', async () => {
+  it('a poll for a job waits for the end, on whichever worker it is asked', async () => {
     const { jobs, elsewhere, work, jobId } = await twoWorkers();
     const polls = [jobs, jobs, elsewhere].map((worker) => worker.get('anna', jobId, untilDone));
     work.end();
@@ -184,14 +184,14 @@ describe('a poll', () => {
     for (const other of others) assert.deepEqual(other, first);
   });
 
-  it('ends when its time is over, with the job as it is', async () => {
+  it('a poll for a job ends when its time is over, with the job as it is', async () => {
     const { jobs, elsewhere, work, jobId } = await twoWorkers();
     for (const worker of [jobs, elsewhere])
       assert.equal((await worker.get('anna', jobId, { ...noWait, waitSeconds: 0.05 })).status, 'pending');
     work.end();
   });
 
-  it('ends with its signal', async () => {
+  it('a poll for a job ends with its signal', async () => {
     const { jobs, elsewhere, work, jobId } = await twoWorkers();
     for (const worker of [jobs, elsewhere]) {
       const caller = new AbortController();
@@ -205,7 +205,7 @@ describe('a poll', () => {
 });
 
 describe('an id', () => {
-  it('of somebody else’s job, or mixed from two, is an unknown one', async () => {
+  it('an id of somebody else’s job, or mixed from two, is an unknown one', async () => {
     const jobs = makeJobs(database.store);
     const mine = await jobs.submit(requestOf({ owner: 'bert' }));
     const foreign = await jobs.submit(requestOf());
@@ -219,7 +219,7 @@ describe('an id', () => {
     assert.notEqual((await jobs.get('anna', foreign.jobId, untilDone)).error?.code, 'cancelled');
   });
 
-  it('that cannot be one is unknown, and the store is not asked', async () => {
+  it('an invalid job id is unknown, and the store is not asked', async () => {
     const jobs = makeJobs({ ...database.store, tables: () => assert.fail('the store was asked') });
     const good = newJobId(newId('ses'));
     const odd = [
@@ -260,7 +260,7 @@ describe('an old job', () => {
     return rows[0];
   };
 
-  it('expires early when newer results of its owner need the space', async () => {
+  it('an old job expires early when newer results of its owner need the space', async () => {
     const jobs = makeJobs(database.store);
     const outcome = okOutcome({ page: 'x'.repeat(1000) });
     const ids: string[] = [];
@@ -277,7 +277,7 @@ describe('an old job', () => {
     await jobs.stop();
   });
 
-  it('is expired a day after its end, to its owner alone, and unknown thirty days later', async () => {
+  it('an old job is expired a day after its end, to its owner alone, and unknown thirty days later', async () => {
     const jobs = makeJobs(database.store);
     const ids: string[] = [];
     for (let count = 0; count < 4; count += 1) ids.push((await jobs.submit(requestOf())).jobId);

@@ -55,7 +55,7 @@ const bytesInRow = async (jobId: string): Promise<number | undefined> => {
 };
 
 describe('a large result', () => {
-  it('is in the bucket, and every worker returns it', async (test) => {
+  it('a large result is in the bucket, and every worker returns it', async (test) => {
     const [here, other] = [await createWorker(test), await createWorker(test)];
     const jobId = await doneJob(here.jobs, large);
     assert.deepEqual(await keysOf(here.objects), [`job-results/${jobId}`]);
@@ -68,14 +68,14 @@ describe('a large result', () => {
     await assert.rejects(other.jobs.get('bert', jobId, noWait), hasCode('job_not_found'));
   });
 
-  it('is in the database where it is not large', async (test) => {
+  it('a result that is not large is in the database', async (test) => {
     const { jobs } = await createWorker(test);
     const jobId = await doneJob(jobs, small);
     assert.ok(((await bytesInRow(jobId)) ?? 0) > largeResultBytes / 2);
     assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, small);
   });
 
-  it('is in the database while the bucket is down', async (test) => {
+  it('a large result is in the database while the bucket is down', async (test) => {
     const { jobs } = await createWorker(test);
     bucket.fault = drop;
     const jobId = await doneJob(jobs, large);
@@ -83,7 +83,7 @@ describe('a large result', () => {
     assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, large);
   });
 
-  it('that cannot be read is unavailable, not missing', async (test) => {
+  it('a large result that cannot be read is unavailable, not missing', async (test) => {
     const { jobs } = await createWorker(test);
     const jobId = await doneJob(jobs, large);
     bucket.fault = drop;
@@ -92,7 +92,7 @@ describe('a large result', () => {
     assert.deepEqual((await jobs.get('anna', jobId, noWait)).result, large);
   });
 
-  it('makes room for newer ones of its owner, in the bucket, too', async (test) => {
+  it('a large result makes room for newer ones of its owner, in the bucket, too', async (test) => {
     const { jobs, objects, clock } = await createWorker(test);
     const text = 'x'.repeat(30 * 1024 ** 2);
     const ids: string[] = [];
@@ -106,7 +106,7 @@ describe('a large result', () => {
     assert.ok(!(await keysOf(objects)).includes(`job-results/${first}`));
   });
 
-  it('is deleted when it has expired', async (test) => {
+  it('a large result is deleted when it has expired', async (test) => {
     const { jobs, objects, clock, largeResults } = await createWorker(test);
     const jobId = await doneJob(jobs, large);
     clock.advance(24 * hourMs - 60_000);
@@ -118,7 +118,7 @@ describe('a large result', () => {
     await assert.rejects(jobs.get('anna', jobId, noWait), hasCode('job_expired'));
   });
 
-  it('that a rule of the bucket has deleted has expired', async (test) => {
+  it('a large result that a rule of the bucket has deleted has expired', async (test) => {
     const { jobs, objects } = await createWorker(test);
     const jobId = await doneJob(jobs, large);
     await objects.delete(`job-results/${jobId}`);

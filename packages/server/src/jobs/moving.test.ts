@@ -66,7 +66,7 @@ const hold = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 
 describe('a job that waits', () => {
-  it('is run by a worker with room, once, and its request is stored until then, unreadable', async () => {
+  it('a job that waits is run by a worker with room, once, and its request is stored encrypted until then', async () => {
     const never = Promise.withResolvers<void>();
     const busy = makeBusy();
     const blocker = new Work();
@@ -83,7 +83,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is waited for at its worker, also when another one has taken it', async () => {
+  it('a job that waits is waited for at its worker, also when another one has taken it', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -99,7 +99,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is run once however often it is offered', async (t) => {
+  it('a job that waits is run once however often it is offered', async (t) => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -115,7 +115,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is taken though the connections that listen for it were lost', async () => {
+  it('a job that waits is taken though the connections that listen for it were lost', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -130,7 +130,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('times out where its worker has stopped and no other takes it, after no longer than it may wait', async () => {
+  it('a job that waits times out where its worker has stopped and no other takes it, after no longer than it may wait', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -149,7 +149,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is not taken by a worker that its operator cordons', async () => {
+  it('a job that waits is not taken by a worker that its operator cordons', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -161,7 +161,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is offered again after an offer that could not be stored', async () => {
+  it('a job that waits is offered again after an offer that could not be stored', async () => {
     const added: string[] = [];
     let failures = 1;
     const add = async (offers: readonly Offer[]): Promise<void> => {
@@ -178,7 +178,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is taken sooner on a plan with more weight, and nobody waits for the first', async () => {
+  it('a job that waits is taken sooner on a plan with more weight, and the first one at once', async () => {
     const ranks: [string, number][] = [];
     const add = (offers: readonly Offer[]): Promise<void> =>
       Promise.resolve(void ranks.push(...offers.map(({ jobId, rank }) => [jobId, rank] as [string, number])));
@@ -200,7 +200,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('is taken before the many of another owner that came earlier', async () => {
+  it('a job that waits is taken before the many of another owner that came earlier', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -213,7 +213,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('stays where only its worker can run it: in a session, or with a large request', async () => {
+  it('a job that waits stays where only its worker can run it: in a session, or with a large request', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -227,7 +227,7 @@ describe('a job that waits', () => {
     assert.deepEqual(other.ran, [movable]);
   });
 
-  it('is cancelled from any worker while another runs it, which may still charge what ran', async () => {
+  it('a job that another worker runs is cancelled from any worker, and may still charge what ran', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -261,7 +261,7 @@ describe('a lost worker', () => {
     return { lost, jobId, context, other };
   };
 
-  it('has a job that touched nothing run by another, and what it still does counts for nothing', async () => {
+  it("a job of a lost worker that touched nothing is run by another, and the lost run's result is dropped", async () => {
     const { lost, jobId, context, other } = await lose(() => Promise.resolve());
     const record = await other.jobs.get('anna', jobId, untilDone);
     assert.deepEqual([record.status, other.ran], ['ok', [jobId]]);
@@ -271,7 +271,7 @@ describe('a lost worker', () => {
     assert.deepEqual((await other.jobs.get('anna', jobId, noWait)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });
   });
 
-  it('has a job that it claims again touched by the later run alone', async () => {
+  it('a job that a lost worker claims again is touched by the later run alone', async () => {
     const gate = Promise.withResolvers<void>();
     const contexts: JobContext[] = [];
     const work = (context: JobContext): Promise<void> => {
@@ -303,13 +303,13 @@ describe('a lost worker', () => {
     assert.deepEqual((await worker.jobs.get('anna', jobId, untilDone)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });
   });
 
-  it('has a job end as worker_lost that changed a page', async () => {
+  it('a job of a lost worker that changed a page ends as worker_lost', async () => {
     const { jobId, other } = await lose(({ touch }) => touch());
     assert.equal(await codeOf(other.jobs, jobId), 'worker_lost');
     assert.deepEqual(other.ran, []);
   });
 
-  it('is the last when it is the third', async () => {
+  it('a job of a lost worker ends as worker_lost when the third attempt is lost', async () => {
     const workerId = newId('wrk');
     const { jobId } = await makeJobs(database.store, { workerId, fleet: fleetOf() }).submit(described({ run: new Work().run }));
     await sql`update jobs set attempts = 3, started_at = now() where job_id = ${jobId}`.execute(database.store.tables<unknown>());
@@ -317,7 +317,7 @@ describe('a lost worker', () => {
     assert.equal(await codeOf(other.jobs, jobId), 'worker_lost');
   });
 
-  it('has its own jobs run when it is back', async () => {
+  it('the jobs of a lost worker are run when it is back', async () => {
     const workerId = newId('wrk');
     const died = makeJobs(database.store, { workerId, fleet: fleetOf() });
     const { jobId } = await died.submit(described({ run: new Work().run }));
@@ -328,7 +328,7 @@ describe('a lost worker', () => {
 });
 
 describe('a worker that stops', () => {
-  it('leaves jobs that wait and that touched nothing to others, and ends the others', async () => {
+  it('a worker that stops leaves jobs that wait and that touched nothing to others, and ends the rest', async () => {
     const began = Promise.withResolvers<void>();
     const { jobs: stopping } = startWorker({ runningMax: 2 });
     const run = async (context: JobContext) => {
@@ -349,7 +349,7 @@ describe('a worker that stops', () => {
     assert.deepEqual(other.ran.toSorted(), [untouched.jobId, waiting.jobId].toSorted());
   });
 
-  it('leaves a job that nobody takes to be offered again', async () => {
+  it('a worker that stops leaves a job that nobody takes to be offered again', async () => {
     const { jobs: stopping } = startWorker({ runningMax: 1 });
     const { jobId } = await stopping.submit(
       described({ queuedMsMax: 600_000, run: async ({ signal }) => hold(signal).then(() => okOutcome()) }),

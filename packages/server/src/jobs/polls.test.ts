@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Polls } from './jobs.ts';
 
 describe('long polls', () => {
-  it('are bounded for an owner and for all, and each that ends makes room', () => {
+  it('long polls are limited for an owner and for all, and each that ends makes room', () => {
     const polls = new Polls();
     const enter = (owner: string, count: number) => Array.from({ length: count }, () => polls.enter(owner)).filter((slot) => slot !== null);
     const own = enter('anna', 300);

@@ -27,7 +27,7 @@ before(async () => {
 after(() => database.drop());
 
 describe('the queue', () => {
-  it('runs an owner’s jobs in the order they came, so many at once, and refuses one too many', async () => {
+  it('the job queue runs an owner’s jobs in the order they came, so many at once, and refuses one too many', async () => {
     const jobs = makeJobs(database.store, { runningMax: 2, queuedMax: 3 });
     const started: number[] = [];
     const works = Array.from({ length: 5 }, () => new Work());
@@ -52,7 +52,7 @@ describe('the queue', () => {
     assert.deepEqual(started, [0, 1, 2, 3, 4]);
   });
 
-  it('lets nobody wait behind all that somebody else has queued', async () => {
+  it('the job queue lets nobody wait behind all that somebody else has queued', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1, queuedMax: 20 });
     const started: string[] = [];
     const ids = new Map<string, string>();
@@ -67,7 +67,7 @@ describe('the queue', () => {
     assert.deepEqual(started, ['anna1', 'bert1', 'cora1', 'anna2', 'bert2', 'anna3']);
   });
 
-  it('reports once that work never started, for whatever reason', async () => {
+  it('the job queue reports once that work never started, for whatever reason', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const never: string[] = [];
     const work = new Work();
@@ -89,7 +89,7 @@ describe('the queue', () => {
     await jobs.stop();
   });
 
-  it('keeps room for those who have nothing in it', async () => {
+  it('the job queue keeps room for owners who have nothing in it', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1, queuedMax: 8 });
     const work = new Work();
     await jobs.submit(requestOf({ run: work.run }));
@@ -100,7 +100,7 @@ describe('the queue', () => {
     assert.equal((await jobs.get('bert', jobId, untilDone)).status, 'ok');
   });
 
-  it('ends a job whose turn does not come in time', async () => {
+  it('the job queue ends a job whose turn does not come in time', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const work = new Work();
     await jobs.submit(requestOf({ run: work.run, runMsMax: 10 * hourMs }));
@@ -114,7 +114,7 @@ describe('the queue', () => {
 });
 
 describe('a cancel', () => {
-  it('ends a job that runs, aborts its work and drops what that still comes to', async () => {
+  it('a cancel ends a job that runs, aborts its work and drops its result', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const { jobId } = await jobs.submit(requestOf({ run: work.run }));
@@ -126,7 +126,7 @@ describe('a cancel', () => {
     assert.deepEqual(await jobs.get('anna', jobId, noWait), cancelled);
   });
 
-  it('of a job that waits takes it out of the queue', async () => {
+  it('a cancel of a job that waits takes it out of the queue', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     const works = [new Work(), new Work()] as const;
     await jobs.submit(requestOf({ run: works[0].run }));
@@ -139,14 +139,14 @@ describe('a cancel', () => {
     assert.equal((await jobs.get('anna', last.jobId, untilDone)).status, 'ok');
   });
 
-  it('leaves a job that is over as it is', async () => {
+  it('a cancel leaves a job that is over as it is', async () => {
     const jobs = makeJobs(database.store);
     const { jobId } = await jobs.submit(requestOf());
     const done = await jobs.get('anna', jobId, untilDone);
     assert.deepEqual(await jobs.cancel('anna', jobId), done);
   });
 
-  it('at the same time as the end and other cancels lets exactly one of them count', async () => {
+  it('of a cancel, the end and other cancels at the same time exactly one takes effect', async () => {
     const jobs = makeJobs(database.store);
     const elsewhere = makeJobs(database.store);
     for (let time = 0; time < 20; time += 1) {
@@ -163,7 +163,7 @@ describe('a cancel', () => {
     }
   });
 
-  it('asked of another worker counts at once, and is noticed where the job runs', async () => {
+  it('a cancel asked of another worker takes effect at once, and is noticed where the job runs', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const { jobId } = await jobs.submit(requestOf({ run: work.run }));
@@ -180,7 +180,7 @@ describe('a cancel', () => {
 });
 
 describe('a worker that dies', () => {
-  it('finds its own jobs when it is back, and ends them', async () => {
+  it('a worker that died finds its own jobs when it is back, and ends them', async () => {
     const workerId = newId('wrk');
     const died = makeJobs(database.store, { workerId });
     const work = new Work();
@@ -197,7 +197,7 @@ describe('a worker that dies', () => {
     assert.equal((await back.get('anna', jobId, noWait)).result, null);
   });
 
-  it('and stays silent has its jobs ended by another', async () => {
+  it('a worker that dies and stays silent has its jobs ended by another', async () => {
     const silent = newId('wrk');
     const died = makeJobs(database.store, { workerId: silent });
     const { jobId } = await died.submit(requestOf({ run: new Work().run }));
@@ -209,7 +209,7 @@ describe('a worker that dies', () => {
     assert.equal((await other.get('anna', living.jobId, noWait)).status, 'pending');
   });
 
-  it('and is forgotten has its jobs ended once they are overdue', async () => {
+  it('a worker that dies and is forgotten has its jobs ended once they are overdue', async () => {
     const forgotten = makeJobs(database.store);
     const { jobId } = await forgotten.submit(requestOf({ run: new Work().run, queuedMsMax: 1000, runMsMax: 1000 }));
     const other = makeJobs(database.store);
@@ -225,7 +225,7 @@ describe('a worker that dies', () => {
 });
 
 describe('a stop', () => {
-  it('refuses new jobs, and ends those that run and those that wait as worth a retry', async () => {
+  it('a stop of the job queue refuses new jobs, and ends those that run and those that wait as retryable', async () => {
     const jobs = makeJobs(database.store, { runningMax: 1 });
     jobs.start();
     const work = new Work();
@@ -245,7 +245,7 @@ describe('a stop', () => {
     await assert.rejects(jobs.submit(requestOf()), hasCode('draining'));
   });
 
-  it('is bounded where the work does not listen', async () => {
+  it('a stop of the job queue ends in time although the work does not listen', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const { jobId } = await jobs.submit(requestOf({ run: work.run }));
@@ -257,7 +257,7 @@ describe('a stop', () => {
     assert.equal(await codeOf(jobs, jobId), 'draining');
   });
 
-  it('after a drain has left the work its time to end', async () => {
+  it('a stop of the job queue after a drain has left the work its time to end', async () => {
     const jobs = makeJobs(database.store);
     const work = new Work();
     const { jobId } = await jobs.submit(requestOf({ run: work.run }));
@@ -289,7 +289,7 @@ describe('a store that is down', () => {
     while (state.refused === 0) await new Promise((resolve) => setImmediate(resolve));
   };
 
-  it('gets the end of a job when it is back', async () => {
+  it('a store that is down gets the end of a job when it is back', async () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     const work = new Work();
@@ -307,7 +307,7 @@ describe('a store that is down', () => {
     assert.deepEqual(jobs.load, { pending: 0, slots: 0 });
   });
 
-  it('is offered a result for two minutes, and from then on only that there is none', async () => {
+  it('a store that is down is offered a result for two minutes, and from then on only that there is none', async () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     const work = new Work();
@@ -324,7 +324,7 @@ describe('a store that is down', () => {
     assert.equal(await codeOf(jobs, jobId), 'store_unavailable');
   });
 
-  it('takes no job, and nothing of it stays', async () => {
+  it('no job is accepted while the store is down, and nothing of it stays', async () => {
     const { state, store } = flaky();
     const jobs = makeJobs(store);
     state.isDown = true;

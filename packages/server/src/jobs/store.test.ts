@@ -35,7 +35,7 @@ const finish = (workerId: string) => finishJob(database.store, jobId, { ...worke
 const release = (workerId: string) => releaseJobs(database.store, [jobId], { workerIds: [workerId], at });
 
 describe('the row of a job that is offered', () => {
-  it('is claimed by one worker, to whom it belongs from then on', async () => {
+  it('the row of an offered job is claimed by one worker, to whom it belongs from then on', async () => {
     const claims = await Promise.all([claim(second), claim(third)]);
     assert.notEqual(claims[0], claims[1]);
     const [holder, other] = claims[0] ? [second, third] : [third, second];
@@ -46,12 +46,12 @@ describe('the row of a job that is offered', () => {
     assert.deepEqual([await touch(holder), await finish(holder)], [true, true]);
   });
 
-  it('is claimed by nobody once its own worker has started it', async () => {
+  it('the row of an offered job is claimed by nobody once its own worker has started it', async () => {
     assert.equal(await start(first), true);
     assert.equal(await claim(second), false);
   });
 
-  it('is claimed anew when its worker is lost, unless it has touched something', async () => {
+  it('the row of an offered job is claimed anew when its worker is lost, unless it has touched something', async () => {
     assert.equal(await claim(second), true);
     assert.deepEqual(await release(second), [jobId]);
     assert.equal(await finish(second), false);
@@ -61,7 +61,7 @@ describe('the row of a job that is offered', () => {
     assert.equal(await claim(second), false);
   });
 
-  it('is touched by its present run alone where its worker has lost and claimed it', async () => {
+  it('the row of an offered job is touched by its present run alone where its worker has lost and claimed it', async () => {
     assert.equal(await start(first), true);
     assert.deepEqual(await release(first), [jobId]);
     assert.equal(await claim(first), true);
@@ -72,7 +72,7 @@ describe('the row of a job that is offered', () => {
     assert.equal(await touch(first, 3), true);
   });
 
-  it('ends once: after a cancel, nothing that its worker comes to is stored', async () => {
+  it('the row of an offered job ends once: after a cancel, no result of its worker is stored', async () => {
     assert.equal(await claim(second), true);
     assert.equal(await finishJob(database.store, jobId, { ...cancelled, ...endedAt(at) }), true);
     assert.deepEqual([await finish(second), await start(second), await claim(third)], [false, false, false]);
