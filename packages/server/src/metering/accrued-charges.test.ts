@@ -5,7 +5,7 @@ import { AccruedCharges } from './accrued-charges.ts';
 const all = { amountMin: 1, allowOverdraft: true };
 
 describe('accrued charges of a meter', () => {
-  it('are requested by axis, under an id that names the accrued total', () => {
+  it('accrued charges of a meter are requested by axis, under an id that names the accrued total', () => {
     const accruedCharges = new AccruedCharges('ses_1', 'anna');
     accruedCharges.accrue('session', 1_000_000);
     accruedCharges.accrueTotal('egress', 300);
@@ -18,7 +18,7 @@ describe('accrued charges of a meter', () => {
     );
   });
 
-  it('repeat the same request until its outcome is known, whatever accrued since', () => {
+  it('accrued charges of a meter repeat the same request until its outcome is known, whatever accrued since', () => {
     const accruedCharges = new AccruedCharges('ses_1', 'anna');
     accruedCharges.accrueTotal('egress', 300);
     const [first] = accruedCharges.collectRequests(all);
@@ -30,7 +30,7 @@ describe('accrued charges of a meter', () => {
     assert.deepEqual([second?.opId, second?.amount], ['meter:ses_1:egress:450', 150]);
   });
 
-  it('wait until they are worth a row of the journal', () => {
+  it('accrued charges of a meter wait until they are worth a row of the journal', () => {
     const accruedCharges = new AccruedCharges('ses_1', 'anna');
     accruedCharges.accrueTotal('egress', 99);
     assert.equal(accruedCharges.isDue(100), false);
@@ -40,7 +40,7 @@ describe('accrued charges of a meter', () => {
     assert.equal(accruedCharges.uncharged, 100);
   });
 
-  it('never decrease', () => {
+  it('accrued charges of a meter never decrease', () => {
     const accruedCharges = new AccruedCharges('ses_1', 'anna');
     accruedCharges.accrueTotal('egress', 100);
     accruedCharges.accrueTotal('egress', 50);

@@ -37,7 +37,7 @@ const session = { axis: 'session' } as const;
 const captcha = { axis: 'captcha' } as const;
 
 describe('a plan', () => {
-  it('lets ten of a hundred calls through that come at once for the last ten actions', async () => {
+  it('a plan lets ten of a hundred calls through that come at once for the last ten actions', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const outcomes = await Promise.allSettled(Array.from({ length: 100 }, () => worker.metering.admit(owner, action)));
@@ -47,7 +47,7 @@ describe('a plan', () => {
     assert.equal(worker.metering.stats().refused.plan_limit_exceeded, 90);
   });
 
-  it('says which limit was reached, how much was used, and when it begins anew', async () => {
+  it('a plan that refuses says which limit was reached, how much was used, and when it begins anew', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -59,7 +59,7 @@ describe('a plan', () => {
     await worker.act(owner, meter);
   });
 
-  it('refuses by what the browsers have used up to this very moment', async () => {
+  it('a plan refuses by what the browsers have used up to this very moment', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { browser } = await worker.open(owner);
@@ -74,7 +74,7 @@ describe('a plan', () => {
     await (await worker.metering.admit(owner, captcha)).drop();
   });
 
-  it('refuses by what other workers have counted', async () => {
+  it('a plan refuses by what other workers have counted', async () => {
     const clock = new JumpyClock();
     const [here, there] = [workerOn({ clock }), workerOn({ clock })];
     const owner = newOwner();
@@ -84,7 +84,7 @@ describe('a plan', () => {
     await assert.rejects(here.metering.admit(owner, session), failsWith('plan_limit_exceeded', { axis: 'egress_bytes', used: 1000 }));
   });
 
-  it('gives back what was not done', async () => {
+  it('a plan gives back what was admitted and not done', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -97,7 +97,7 @@ describe('a plan', () => {
     assert.equal((await worker.totals(owner)).captcha_solves, 1);
   });
 
-  it('charges a ticket once, whatever is done to it later', async () => {
+  it('a ticket is charged once, whatever is done to it later', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -111,7 +111,7 @@ describe('a plan', () => {
     assert.equal((await worker.totals(owner)).actions, 3);
   });
 
-  it('refuses nothing where overage is allowed, where it is not enforced, and where it has no limits', async () => {
+  it('a plan refuses nothing where overage is allowed, where it is not enforced, and where it has no limits', async () => {
     const worker = workerOn();
     for (const tier of ['generous', 'lenient', 'endless']) {
       const owner = newOwner();
@@ -128,7 +128,7 @@ describe('a plan', () => {
     }
   });
 
-  it('of a trial counts until its end, and the one before it from then on', async () => {
+  it('the plan of a trial counts until its end, and the one before it from then on', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const endsAt = new Date(worker.clock.now().getTime() + 60_000);
@@ -143,7 +143,7 @@ describe('a plan', () => {
     assert.deepEqual([tier, trial_ends_at], ['small', null]);
   });
 
-  it('answers from memory while what is known is fresh', async () => {
+  it('a plan answers from memory while the usage is fresh', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -154,7 +154,7 @@ describe('a plan', () => {
 });
 
 describe('a session', () => {
-  it('is notified when its plan has no browser seconds left, after they are written', async () => {
+  it('a session is notified when its plan has no browser seconds left, after they are written', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { browser } = await worker.open(owner);
@@ -166,7 +166,7 @@ describe('a session', () => {
     assert.deepEqual(browser.exhausted, ['plan_limit']);
   });
 
-  it('is notified when sessions together have used the traffic up, all of them, and not once it is over', async () => {
+  it('all sessions of an owner are notified when they have used up the traffic together, and not once it is over', async () => {
     const clock = new JumpyClock();
     const [here, there] = [workerOn({ clock }), workerOn({ clock })];
     const owner = newOwner();
@@ -183,7 +183,7 @@ describe('a session', () => {
     assert.deepEqual(opened[2]?.browser.exhausted, ['plan_limit']);
   });
 
-  it('goes on where its owner’s plan became a lesser one, and no new one begins', async () => {
+  it('a session goes on where its owner’s plan became a lesser one, and no new one begins', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.setTier(owner, 'endless');
@@ -195,7 +195,7 @@ describe('a session', () => {
     await assert.rejects(worker.metering.admit(owner, session), failsWith('plan_limit_exceeded'));
   });
 
-  it('goes on where its owner’s plan became a larger one meanwhile', async () => {
+  it('a session goes on where its owner’s plan became a larger one meanwhile', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { browser } = await worker.open(owner);
@@ -205,7 +205,7 @@ describe('a session', () => {
     assert.deepEqual(browser.exhausted, []);
   });
 
-  it('that fails to listen keeps no other from being notified', async () => {
+  it('a session whose listener throws keeps no other from being notified', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const deaf = new FakeBrowser();
@@ -225,7 +225,7 @@ describe('a wallet that is enforced', () => {
   const enforced = (options: Partial<WorkerOptions> = {}): Worker =>
     workerOn({ tiers: [endless, generous], creditsEnforced: true, ...options });
 
-  it('is asked before something is done, and charged when it was done', async () => {
+  it('an enforced wallet is asked before an action, and charged when it was done', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 1.5);
@@ -241,7 +241,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { session: micro });
   });
 
-  it('is spent to the last by a hundred calls at once, and never below', async () => {
+  it('an enforced wallet is spent to the last by a hundred calls at once, and never below', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 0.1);
@@ -252,7 +252,7 @@ describe('a wallet that is enforced', () => {
     assert.equal((await worker.totals(owner)).actions, 10);
   });
 
-  it('gets back what was held for something that failed', async () => {
+  it('an enforced wallet gets back what was held for an action that failed', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 1);
@@ -260,7 +260,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await worker.credits.wallet(owner), { balance: micro, held: 0 });
   });
 
-  it('pays for what was done beyond what was asked for, with what it has', async () => {
+  it('an enforced wallet pays for what was done beyond what was asked for, with what it has', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 0.03);
@@ -273,7 +273,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { action: 30_000 });
   });
 
-  it('is charged once for what has an id of its own, however often that is tried', async () => {
+  it('an enforced wallet is charged once for an action with an id of its own, however often that is tried', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 5);
@@ -283,7 +283,7 @@ describe('a wallet that is enforced', () => {
     assert.equal((await worker.credits.wallet(owner)).balance, 4 * micro);
   });
 
-  it('is not asked where the plan allows to owe', async () => {
+  it('an enforced wallet is not asked where the plan allows an overdraft', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.setTier(owner, 'generous');
@@ -293,7 +293,7 @@ describe('a wallet that is enforced', () => {
     assert.equal((await worker.credits.wallet(owner)).balance, -50_000);
   });
 
-  it('is charged once where the plan came to allow to owe while something was done', async () => {
+  it('an enforced wallet is charged once where the plan came to allow an overdraft while an action was done', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.grant(owner, 1);
@@ -305,7 +305,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await worker.credits.wallet(owner), { balance: -micro, held: 0 });
   });
 
-  it('is charged for what was begun while the plan allowed to owe, with what it has', async () => {
+  it('an enforced wallet is charged with what it has for actions begun while the plan allowed an overdraft', async () => {
     const worker = enforced();
     const owner = newOwner();
     await worker.setTier(owner, 'generous');
@@ -336,7 +336,7 @@ describe('a wallet that is enforced', () => {
       });
     };
 
-  it('is charged once where the answer to a charge was lost', async () => {
+  it('an enforced wallet is charged once where the answer to a charge was lost', async () => {
     const worker = enforced({ wrap: failing(2, { reached: true }) });
     const owner = newOwner();
     await worker.grant(owner, 5);
@@ -345,7 +345,7 @@ describe('a wallet that is enforced', () => {
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 4 * micro, held: 0 });
   });
 
-  it('that cannot be reached for a second leaves what was done uncharged, reported in the log, and what was held to expire', async () => {
+  it('an enforced wallet that cannot be reached for a second leaves what was done uncharged, reported in the log, and what was held to expire', async () => {
     const errors: object[] = [];
     const log: Log = { ...silentLog, error: (stats) => void errors.push(stats) };
     const worker = enforced({ wrap: failing(4), log });

@@ -22,7 +22,7 @@ const workerOn = (options: Partial<WorkerOptions> = {}): Worker =>
 const newOwner = (): string => newId('opr');
 
 describe('traffic', () => {
-  it('is taken from the wallet when a tenth of a credit is owed, and the rest when the meter closes', async () => {
+  it('traffic is charged when a tenth of a credit has accrued, and the rest when the meter closes', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.grant(owner, 10);
@@ -39,7 +39,7 @@ describe('traffic', () => {
     assert.equal((await worker.metering.credits(owner)).balance, 9.899996);
   });
 
-  it('costs in all what its bytes cost at once, however it was taken', async () => {
+  it('traffic costs in all what its bytes cost at once, however it was charged', async () => {
     const burst = fc.array(fc.integer({ min: 0, max: 1_500_000 }), { minLength: 1, maxLength: 8 });
     await fc.assert(
       fc.asyncProperty(burst, fc.nat(3), async (bursts, lostEvery) => {
@@ -72,7 +72,7 @@ describe('traffic', () => {
     );
   });
 
-  it('that the wallet cannot pay takes what is there and ends the session', async () => {
+  it('traffic that the wallet cannot pay takes what is there and ends the session', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 0.3);
@@ -90,7 +90,7 @@ describe('traffic', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { egress: 300_000 });
   });
 
-  it('is taken to the last byte from a wallet that is nearly empty, and nobody draws on when it is', async () => {
+  it('traffic is charged to the last byte from a wallet that is nearly empty, and nobody draws on it when it is empty', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 0.05);
@@ -109,7 +109,7 @@ describe('traffic', () => {
     assert.deepEqual(browser.exhausted, ['credits_exhausted']);
   });
 
-  it('leaves alone what is held for a call under way', async () => {
+  it('charging traffic leaves alone what is held for a call under way', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 1.1);
@@ -122,7 +122,7 @@ describe('traffic', () => {
     assert.deepEqual(await worker.credits.wallet(owner), { balance: 0, held: 0 });
   });
 
-  it('is owed where the plan allows it, and the session goes on', async () => {
+  it('traffic becomes an overdraft where the plan allows it, and the session goes on', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.setTier(owner, 'generous');
@@ -133,7 +133,7 @@ describe('traffic', () => {
     assert.equal((await worker.metering.credits(owner)).balance, -2);
   });
 
-  it('is settled at the end of the service, however little it is', async () => {
+  it('accrued traffic is charged at the end of the service, however little it is', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.grant(owner, 1);
@@ -143,7 +143,7 @@ describe('traffic', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { egress: 10 });
   });
 
-  it('of a meter that closed while the database was away is settled when it is back', async () => {
+  it('traffic of a meter that closed while the database was away is charged when it is back', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.grant(owner, 1);
@@ -157,7 +157,7 @@ describe('traffic', () => {
     assert.deepEqual(await chargesOf(database.store, owner), { egress: 10 });
   });
 
-  it('that could never be charged is reported in the log, and holds up nothing else', async () => {
+  it('traffic that could never be charged is reported in the log, and holds up nothing else', async () => {
     const refuse = (credits: Credits): Credits => {
       const commit: Credits['commit'] = (request) => {
         if (request.axis === 'egress') throw new ServiceError('idempotency_conflict', 'Another.');
@@ -178,7 +178,7 @@ describe('traffic', () => {
 });
 
 describe('a wallet that is not enforced', () => {
-  it('is charged for actions, sessions and captchas all the same, a moment later', async () => {
+  it('a wallet that is not enforced is charged for actions, sessions and captchas all the same, a moment later', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.grant(owner, 10);
@@ -199,7 +199,7 @@ describe('a wallet that is not enforced', () => {
     assert.equal(meter.credits(), 2.010001);
   });
 
-  it('pays what it can where credits are off: it is never below zero, ends nothing, and owes nothing later', async () => {
+  it('a wallet that is not enforced pays what it can: it is never below zero, ends nothing, and owes nothing later', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -214,7 +214,7 @@ describe('a wallet that is not enforced', () => {
     assert.equal((await worker.metering.credits(owner)).balance, 5);
   });
 
-  it('is charged for what was owed before it was enforced, and not again', async () => {
+  it('charges that accrued before a wallet was enforced are charged, and not again', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 1);
@@ -229,7 +229,7 @@ describe('a wallet that is not enforced', () => {
 });
 
 describe('the reported balance', () => {
-  it('is without what is owed and not yet taken, and with what is held', async () => {
+  it('the reported balance is without what has accrued and is not yet charged, and with what is held', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 2);
@@ -240,7 +240,7 @@ describe('the reported balance', () => {
     assert.deepEqual([balance, enforced], [1.99998, true]);
   });
 
-  it('is not below zero for what is owed where the wallet is enforced', async () => {
+  it('the reported balance is not below zero for what has accrued where the wallet is enforced', async () => {
     const worker = workerOn({ creditsEnforced: true });
     const owner = newOwner();
     await worker.grant(owner, 0.01);
@@ -249,7 +249,7 @@ describe('the reported balance', () => {
     assert.equal((await worker.metering.credits(owner)).balance, 0);
   });
 
-  it('is not taken from a wallet that was read before something was settled', async () => {
+  it('the reported balance is not taken from a wallet that was read before a charge', async () => {
     const [asked, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const wrap = (credits: Credits): Credits => {
       const wallet: Credits['wallet'] = async (owner) => {
@@ -272,7 +272,7 @@ describe('the reported balance', () => {
     assert.equal((await failsWith).balance, 9.8);
   });
 
-  it('is the same before, while and after it is settled', async () => {
+  it('the reported balance is the same before, while and after accrued charges are charged', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.grant(owner, 100);

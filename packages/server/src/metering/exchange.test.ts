@@ -24,7 +24,7 @@ function fleet(): { clock: JumpyClock; a: Worker; b: Worker; exchange: () => Pro
 }
 
 describe('a monthly limit over several workers', () => {
-  it('holds within a second for calls, without a turn', async () => {
+  it('a monthly limit over several workers holds within a second for calls, without a turn', async () => {
     const { a, b, exchange } = fleet();
     const owner = newOwner();
     const [atA, atB] = [await a.open(owner), await b.open(owner)];
@@ -37,7 +37,7 @@ describe('a monthly limit over several workers', () => {
       await assert.rejects(worker.metering.admit(owner, action), failsWith('plan_limit_exceeded', { axis: 'actions', used: 10 }));
   });
 
-  it('ends sessions everywhere within a second, also those that do nothing', async () => {
+  it('a monthly limit over several workers ends sessions everywhere within a second, also those that do nothing', async () => {
     const { a, b, exchange } = fleet();
     const owner = newOwner();
     const [atA, atB] = [await a.open(owner), await b.open(owner)];
@@ -48,7 +48,7 @@ describe('a monthly limit over several workers', () => {
     assert.deepEqual([atA.browser.exhausted, atB.browser.exhausted], [['plan_limit'], ['plan_limit']]);
   });
 
-  it('costs no statement far from it, nor where it was reached before', async () => {
+  it('a monthly limit over several workers costs no statement far from it, nor where it was reached before', async () => {
     const { a, b } = fleet();
     const [idle, done] = [newOwner(), newOwner()];
     const [atA, atB] = [await a.open(idle), await a.open(done)];
@@ -64,7 +64,7 @@ describe('a monthly limit over several workers', () => {
     assert.equal(statements, 0);
   });
 
-  it('is read in one statement for all owners', async () => {
+  it('a monthly limit over several workers is read in one statement for all owners', async () => {
     const { a } = fleet();
     for (let n = 0; n < 20; n += 1) await a.open(newOwner());
     let statements = 0;
@@ -80,7 +80,7 @@ describe('what other workers must know at once', () => {
   const plan = tierOf('plan', { actions: 1000 });
   const is = (used: number, unwritten: number): boolean => isPressing(plan, { ...none, actions: used }, { ...none, actions: unwritten });
 
-  it('is a noticeable part of what is left, all that comes near a limit, and that it was reached', () => {
+  it('usage is reported to other workers at once when it is a noticeable part of what is left, near the limit, or reaches it', () => {
     assert.deepEqual([is(3, 3), is(4, 4), is(504, 2), is(504, 1), is(940, 0), is(1000, 60)], [false, true, true, false, true, true]);
     assert.deepEqual([is(1000, 0), is(1010, 5)], [false, false]);
     assert.equal(isPressing({ ...plan, overage_allowed: true }, { ...none, actions: 999 }, none), false);

@@ -25,7 +25,7 @@ function openMeter(clock = new JumpyClock()) {
 }
 
 describe('a meter', () => {
-  it('reports what was used up to this very moment', () => {
+  it('a meter reports what was used up to this very moment', () => {
     const { browser, meter } = openMeter();
     browser.egressBytes = 1234;
     browser.browserMs = 5999;
@@ -34,7 +34,7 @@ describe('a meter', () => {
     assert.equal(meter.credits(), 0.020246);
   });
 
-  it('adds the time of browsers that are not its own', () => {
+  it('a meter adds the time of browsers that are not its own', () => {
     const { browser, meter } = openMeter();
     browser.browserMs = 700;
     meter.addBrowserMs(0.4);
@@ -44,7 +44,7 @@ describe('a meter', () => {
     assert.equal(meter.countsIn('2026-01')?.browserMs, 1001);
   });
 
-  it('takes what is less than before, or is no number, as unchanged', () => {
+  it('a meter takes a reading that is less than before, or is no number, as unchanged', () => {
     const { browser, meter } = openMeter();
     browser.egressBytes = 100;
     assert.equal(meter.totals().egress_bytes, 100);
@@ -56,13 +56,13 @@ describe('a meter', () => {
     assert.equal(meter.totals().egress_bytes, 130);
   });
 
-  it('refuses to count what is no number of pieces', () => {
+  it('a meter refuses to count anything but whole numbers', () => {
     const { meter } = openMeter();
     for (const count of [-1, 0.5, NaN, Infinity]) assert.throws(() => meter.count('action', count), RangeError);
     assert.equal(meter.totals().actions, 0);
   });
 
-  it('begins a new month at the first event in it, and leaves to the old one what came before', () => {
+  it('a meter begins a new month at the first event in it, and leaves to the old one what came before', () => {
     const { clock, browser, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:59:59.000Z')));
     browser.egressBytes = 100;
     clock.advance(1000);
@@ -74,7 +74,7 @@ describe('a meter', () => {
     assert.equal(meter.totals().egress_bytes, 150);
   });
 
-  it('goes on with the old month where the clock goes back into it', () => {
+  it('a meter goes on with the old month where the clock goes back into it', () => {
     const { clock, browser, meter } = openMeter(new JumpyClock(new Date('2026-01-31T23:30:00.000Z')));
     for (const [jumpMs, bytes] of [
       [3_600_000, 10],
@@ -90,7 +90,7 @@ describe('a meter', () => {
     assert.deepEqual([meter.countsIn('2026-01')?.egressBytes, meter.countsIn('2026-02')?.egressBytes], [20, 40]);
   });
 
-  it('takes its last sample when it is closed, and nothing is sampled after that', async () => {
+  it('a meter takes its last sample when it is closed, and nothing is sampled after that', async () => {
     const { browser, meter } = openMeter();
     browser.egressBytes = 10;
     await meter.close();
@@ -99,7 +99,7 @@ describe('a meter', () => {
     assert.equal(meter.totals().egress_bytes, 10);
   });
 
-  it('counts what was done before its end and reported after it, and asks to be written again', async () => {
+  it('a meter counts what was done before its end and reported after it, and asks to be written again', async () => {
     const { meter, reopened } = openMeter();
     await meter.close();
     assert.equal(meter.isDone, true);
@@ -109,7 +109,7 @@ describe('a meter', () => {
     assert.equal(meter.isDone, false);
   });
 
-  it('notifies its listener of nothing once it is closed', async () => {
+  it('a meter notifies its listener of nothing once it is closed', async () => {
     const { browser, meter } = openMeter();
     meter.notifyExhausted('plan_limit');
     await meter.close();
@@ -117,7 +117,7 @@ describe('a meter', () => {
     assert.deepEqual(browser.exhausted, ['plan_limit']);
   });
 
-  it('has written only what was written, whatever was counted meanwhile', () => {
+  it('a meter marks only that as written which was written, whatever was counted meanwhile', () => {
     const { meter } = openMeter();
     meter.count('action', 3);
     const [row] = meter.pendingWrites();
@@ -188,7 +188,7 @@ class Model {
 const fields = { action: 'actions', session: 'sessions', captcha: 'captchaSolves' } as const;
 
 describe('the months of a meter', () => {
-  it('are those of a simple model, whatever happens at their edges, and sum up to all that was used', () => {
+  it('the months of a meter are those of a simple model, whatever happens at their edges, and sum up to all that was used', () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
         const { clock, browser, meter, counted } = openMeter();

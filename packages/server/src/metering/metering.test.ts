@@ -17,7 +17,7 @@ const workerOn = (clock = new JumpyClock(), options: Partial<WorkerOptions> = {}
 const newOwner = (): string => newId('opr');
 
 describe('usage', () => {
-  it('is reported with the limits of the plan, what remains of them, and when they begin anew', async () => {
+  it('usage is reported with the limits of the plan, what remains of them, and when they begin anew', async () => {
     const tiers = [tierOf('small', { actions: 10, egress_bytes: 100 }, { premium_egress: true })];
     const worker = workerOn(new JumpyClock(new Date('2026-12-31T23:00:00.000Z')), { tiers });
     const owner = newOwner();
@@ -39,7 +39,7 @@ describe('usage', () => {
     });
   });
 
-  it('is reported without waiting while what is known is fresh', async () => {
+  it('usage is reported without waiting while the cached usage is fresh', async () => {
     const worker = workerOn();
     const owner = newOwner();
     await worker.metering.usage(owner);
@@ -48,7 +48,7 @@ describe('usage', () => {
     assert.ok(!(worker.metering.usage(owner) instanceof Promise));
   });
 
-  it('asks the database once for all who ask at the same time', async () => {
+  it('usage is read once from the database for all who ask at the same time', async () => {
     const worker = workerOn();
     const owner = newOwner();
     let reads = 0;
@@ -61,7 +61,7 @@ describe('usage', () => {
     assert.equal(reads, 1);
   });
 
-  it('is not taken from an answer that is older than what was written meanwhile', async () => {
+  it('usage is not taken from an answer that is older than what was written meanwhile', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { tables } = worker.store;
@@ -84,7 +84,7 @@ describe('usage', () => {
     assert.equal((await failsWith).egress_bytes, 100);
   });
 
-  it('is of the moment in which it is reported, also where the plan had to be waited for', async () => {
+  it('usage is of the moment in which it is reported, also where the plan had to be waited for', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -105,7 +105,7 @@ describe('usage', () => {
     assert.equal((await worker.totals(owner)).egress_bytes, 111);
   });
 
-  it('sums browser seconds from milliseconds, so that short uses are not lost', async () => {
+  it('usage sums browser seconds from milliseconds, so that short uses are not lost', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const [one, other] = [await worker.open(owner), await worker.open(owner)];
@@ -114,7 +114,7 @@ describe('usage', () => {
     assert.equal((await worker.totals(owner)).browser_seconds, 1);
   });
 
-  it('neither rises nor falls while it is being written', async () => {
+  it('usage neither rises nor falls while it is being written', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -135,7 +135,7 @@ describe('usage', () => {
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 45_000);
   });
 
-  it('is what this worker counted and, after a moment, what all others have', async () => {
+  it('usage is what this worker counted and, after a moment, what all others have', async () => {
     const clock = new JumpyClock();
     const [here, there] = [workerOn(clock), workerOn(clock)];
     const owner = newOwner();
@@ -155,7 +155,7 @@ describe('usage', () => {
 });
 
 describe('what was counted', () => {
-  it('is written by the loop, and once more when its meter closes', async () => {
+  it('counted usage is written by the loop, and once more when its meter closes', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -178,7 +178,7 @@ describe('what was counted', () => {
     assert.equal((await worker.totals(owner)).egress_bytes, 150);
   });
 
-  it('is written at the end of the service', async () => {
+  it('counted usage is written at the end of the service', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { browser } = await worker.open(owner);
@@ -188,7 +188,7 @@ describe('what was counted', () => {
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.browser_ms, 1234);
   });
 
-  it('is kept while the database is away, and written when it is back', async () => {
+  it('counted usage is kept while the database is away, and written when it is back', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -204,7 +204,7 @@ describe('what was counted', () => {
     assert.equal(worker.metering.stats().meters, 0);
   });
 
-  it('is added once where the answer to its commit was lost', async () => {
+  it('counted usage is added once where the answer to its commit was lost', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -222,7 +222,7 @@ describe('what was counted', () => {
     assert.equal((await worker.totals(owner)).egress_bytes, 130);
   });
 
-  it('is lost by a crash since the last write, and never doubled', async () => {
+  it('usage counted since the last write is lost by a crash, and never doubled', async () => {
     const owner = newOwner();
     const killed = workerOn();
     const { meter, browser } = await killed.open(owner);
@@ -239,7 +239,7 @@ describe('what was counted', () => {
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 1050);
   });
 
-  it('is written in parts where it is much', async () => {
+  it('counted usage is written in parts where it is much', async () => {
     const worker = workerOn();
     const owner = newOwner();
     for (let n = 0; n < 700; n += 1) (await worker.open(owner)).browser.egressBytes = n;
@@ -247,7 +247,7 @@ describe('what was counted', () => {
     assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, (699 * 700) / 2);
   });
 
-  it('is written by two workers for the same owners at once without either waiting for ever', async () => {
+  it('counted usage is written by two workers for the same owners at once without a deadlock', async () => {
     const clock = new JumpyClock();
     const workers = [workerOn(clock), workerOn(clock), workerOn(clock)];
     const owners = Array.from({ length: 20 }, newOwner);
@@ -261,7 +261,7 @@ describe('what was counted', () => {
     for (const owner of owners) assert.equal((await monthsOf(database.store, owner))['2026-01']?.egress_bytes, 30);
   });
 
-  it('is counted also where its meter was closed just before', async () => {
+  it('an action is counted also where its meter was closed just before', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -277,13 +277,13 @@ describe('what was counted', () => {
     assert.equal(worker.metering.stats().meters, 0);
   });
 
-  it('is refused a second meter under the same id', async () => {
+  it('a second meter under the same id is refused', async () => {
     const worker = workerOn();
     const { meter } = await worker.open('anna');
     await assert.rejects(worker.open('anna', new FakeBrowser(), meter.meterId), /already open/);
   });
 
-  it('is reported for the whole process, by axis', async () => {
+  it('counted usage is reported for the whole process, by axis', async () => {
     const worker = workerOn();
     const { meter, browser } = await worker.open(newOwner());
     const other = await worker.open(newOwner());

@@ -19,7 +19,7 @@ const newOwner = (): string => newId('opr');
 describe('a month', () => {
   const lastSecond = (): JumpyClock => new JumpyClock(new Date('2026-01-31T23:59:59.000Z'));
 
-  it('is over at midnight in UTC: the turn that finds it so writes to it, and what comes then to the next', async () => {
+  it('a month is over at midnight in UTC: the turn that finds it so writes to it, and later usage goes to the next', async () => {
     const worker = workerOn(lastSecond());
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -33,7 +33,7 @@ describe('a month', () => {
     assert.deepEqual([months['2026-01']?.egress_bytes, months['2026-02']?.egress_bytes], [100, 30]);
   });
 
-  it('is the sum of its days, also of usage that is written after midnight', async () => {
+  it('a month is the sum of its days, also of usage that is written after midnight', async () => {
     const worker = workerOn(new JumpyClock(new Date('2026-01-30T23:59:50.000Z')));
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -62,7 +62,7 @@ describe('a month', () => {
     );
   });
 
-  it('begins with an event, where one comes before the turn', async () => {
+  it('a month begins with an event, where one comes before the turn', async () => {
     const worker = workerOn(lastSecond());
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -77,7 +77,7 @@ describe('a month', () => {
     assert.deepEqual([months['2026-02']?.egress_bytes, months['2026-02']?.actions], [30, 1]);
   });
 
-  it('goes on where the clock goes back into it, and nothing is counted twice or negative', async () => {
+  it('a month goes on where the clock goes back into it, and nothing is counted twice or negative', async () => {
     const worker = workerOn(new JumpyClock(new Date('2026-01-31T23:30:00.000Z')));
     const owner = newOwner();
     const { meter, browser } = await worker.open(owner);
@@ -102,7 +102,7 @@ describe('a month', () => {
     );
   });
 
-  it('begins with nothing used, whatever the one before had', async () => {
+  it('a month begins with nothing used, whatever the one before had', async () => {
     const worker = workerOn(lastSecond(), { tiers: [tierOf('small', { actions: 1 })] });
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -113,7 +113,7 @@ describe('a month', () => {
     assert.equal((await worker.totals(owner)).actions, 1);
   });
 
-  it('is forgotten meter by meter after two more, and kept as a sum', async () => {
+  it('a month is deleted meter by meter after two more, and kept as a sum', async () => {
     const worker = workerOn();
     const owner = newOwner();
     const { meter } = await worker.open(owner);
@@ -145,7 +145,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 describe('the sums of the database', () => {
-  it('are those of what was counted before each write, through crashes, lost answers and jumps of the clock', async () => {
+  it('the sums of the database are those of what was counted before each write, through crashes, lost answers and jumps of the clock', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), async (steps) => {
         const clock = new JumpyClock(new Date('2026-01-31T23:30:00.000Z'));
