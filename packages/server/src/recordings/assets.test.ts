@@ -89,7 +89,7 @@ const hostileNames = [
 ];
 
 describe('the files of a recording', () => {
-  it('are listed by name, the player first', async (test) => {
+  it('the files of a recording are listed by name, the player first', async (test) => {
     const { folder } = makeRecording(test);
     assert.deepEqual(await assetNames(folder), [
       'index.html',
@@ -106,7 +106,7 @@ describe('the files of a recording', () => {
     ]);
   });
 
-  it('have the whole video as one file, also in parts', async (test) => {
+  it('the files of a recording have the whole video as one file, also in parts', async (test) => {
     const { folder } = makeRecording(test);
     const isListed = async (): Promise<boolean> => (await assetNames(folder)).includes('video.mp4');
     assert.equal(await isListed(), false);
@@ -125,7 +125,7 @@ describe('the files of a recording', () => {
       assert.equal(await contentOf(folder, 'video.mp4', { start, end }), whole.slice(start, end + 1));
   });
 
-  it('are only the player when there is no folder', async (test) => {
+  it('the files of a recording are only the player when there is no folder', async (test) => {
     assert.deepEqual(await assetNames(join(makeRecording(test).root, 'none')), ['index.html']);
   });
 
@@ -140,7 +140,7 @@ describe('the files of a recording', () => {
     ['frames.mjpeg', 'video/x-motion-jpeg', undefined],
     ['frames.ndjson', 'application/x-ndjson; charset=utf-8', undefined],
   ] as const)
-    it(`are sent as what they are and under no other policy: ${name}`, async (test) => {
+    it(`the files of a recording are sent with their own type and under no other policy: ${name}`, async (test) => {
       const { folder } = makeRecording(test);
       const file = await openAsset(folder, name, finished);
       assert.deepEqual(
@@ -152,7 +152,7 @@ describe('the files of a recording', () => {
       assert.equal((await openWhileRecording(folder, name)).cacheControl, undefined);
     });
 
-  it('are sent in part, and up to where they were when they were opened', async (test) => {
+  it('the files of a recording are sent in part, and up to where they were when they were opened', async (test) => {
     const { folder } = makeRecording(test);
     assert.equal(await contentOf(folder, 'poster.jpg', { start: 3, end: 8 }), 'poster');
     const file = await openAsset(folder, 'events.ndjson', { status: 'recording' });
@@ -167,7 +167,7 @@ describe('the files of a recording', () => {
   });
 
   for (const name of hostileNames)
-    it(`are not reached by ${JSON.stringify(name.slice(0, 40))}`, async (test) => {
+    it(`the files of a recording are not reached by ${JSON.stringify(name.slice(0, 40))}`, async (test) => {
       const { folder } = makeRecording(test);
       const before = openHandles();
       await assert.rejects(openAsset(folder, name, finished), isMissing);
@@ -182,7 +182,7 @@ describe('the files of a recording', () => {
     ['a folder', (path: string) => mkdirSync(path)],
   ] as const)
     for (const name of ['poster.jpg', 'seg00000.m4s', 'video.m3u8'])
-      it(`are not ${what} under the name ${name}, without blocking`, async (test) => {
+      it(`the files of a recording are not ${what} under the name ${name}, without blocking`, async (test) => {
         const { folder, root } = makeRecording(test);
         const path = join(folder, name === 'poster.jpg' ? '.' : 'video', name);
         rmSync(path);
@@ -192,7 +192,7 @@ describe('the files of a recording', () => {
         assert.equal(openHandles(), before);
       });
 
-  it('are not read through a link in place of the folder itself', async (test) => {
+  it('the files of a recording are not read through a link in place of the folder itself', async (test) => {
     const { folder, root } = makeRecording(test);
     symlinkSync(folder, join(root, 'rec_b'));
     await assert.rejects(openAsset(join(root, 'rec_b'), 'poster.jpg', finished), isMissing);

@@ -22,7 +22,7 @@ function createFrames(test: TestContext, { bytesMax = 1_000_000, zeroMs = null }
 }
 
 describe('pictures without an encoder', () => {
-  it('lie one after the other, and the index says where and when', async (test) => {
+  it('still frames lie one after the other, and the index says where and when', async (test) => {
     const { frames, clock, pictures: writtenFrames } = createFrames(test);
     clock.advance(200);
     frames.write(Buffer.from('first'));
@@ -36,7 +36,7 @@ describe('pictures without an encoder', () => {
     assert.equal(frames.startedAtMs, startedAt.getTime() + 200);
   });
 
-  it('go on with the time of what was seen before them', async (test) => {
+  it('still frames continue the time of the recording before them', async (test) => {
     const { frames, clock, pictures: writtenFrames } = createFrames(test, { zeroMs: 0 });
     clock.advance(4000);
     frames.write(Buffer.from('one'));
@@ -44,7 +44,7 @@ describe('pictures without an encoder', () => {
     assert.deepEqual(writtenFrames(), [[4000, 'one']]);
   });
 
-  it('are two a second at most, and the last is among them', async (test) => {
+  it('still frames are two a second at most, and the last is among them', async (test) => {
     const { frames, clock, pictures: writtenFrames } = createFrames(test);
     for (let ms = 0; ms < 1000; ms += 100, clock.advance(100)) assert.equal(frames.write(Buffer.from(`at ${ms}`)), true);
     await frames.finish();
@@ -55,7 +55,7 @@ describe('pictures without an encoder', () => {
     ]);
   });
 
-  it('are written without another that comes after it', async (test) => {
+  it('still frames are written without another that comes after them', async (test) => {
     const clock = { now: () => new Date(), monotonicMs: () => performance.now() };
     const folder = tempFolder((undo) => test.after(undo));
     const frames = new Frames({ folder, clock, zeroMs: null, bytesMax: 1000 });
@@ -67,7 +67,7 @@ describe('pictures without an encoder', () => {
     await frames.finish();
   });
 
-  it('end when the size limit is reached, and take no more', async (test) => {
+  it('still frames end when the size limit is reached', async (test) => {
     const { frames, clock, pictures: writtenFrames } = createFrames(test, { bytesMax: 10 });
     frames.write(Buffer.from('12345'));
     clock.advance(500);
@@ -77,7 +77,7 @@ describe('pictures without an encoder', () => {
     assert.deepEqual(writtenFrames(), [[0, '12345']]);
   });
 
-  it('end as broken where their file cannot be written', async (test) => {
+  it('still frames end as broken where their file cannot be written', async (test) => {
     const { frames: first, folder, clock } = createFrames(test);
     first.write(Buffer.from('one'));
     await first.finish();

@@ -17,14 +17,14 @@ describe('a HAR file', () => {
     ['some requests', harOf(3)],
     ['dropped requests', harOf(2, 5)],
   ] as const)
-    it(`is what the HAR of a session is, with ${what}`, async (test) => {
+    it(`a HAR file of a recording is the HAR of the session, with ${what}`, async (test) => {
       const folder = tempFolder((undo) => test.after(undo));
       const har = await made;
       await writeHar(folder, har, { bytesMax: 1_000_000, signal });
       assert.deepEqual(JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')), har);
     });
 
-  it('is bounded, and says how many entries were omitted', async (test) => {
+  it('a HAR file of a recording is bounded, and says how many entries were omitted', async (test) => {
     const folder = tempFolder((undo) => test.after(undo));
     await writeHar(folder, await harOf(100, 5), { bytesMax: 3000, signal });
     const { log } = JSON.parse(readFileSync(join(folder, 'har.json'), 'utf8')) as Har;

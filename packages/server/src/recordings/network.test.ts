@@ -4,7 +4,7 @@ import { NetworkTally } from './network.ts';
 import { entryOf } from './recordings.fixture.ts';
 
 describe('what went over the network', () => {
-  it('is reported once, when it has finished', () => {
+  it('network activity is reported once, when it has finished', () => {
     const tally = new NetworkTally();
     const [page, late] = [entryOf(), entryOf({ wireBytes: 50 })];
     const pending = { ...late, error: 'unfinished' };
@@ -13,7 +13,7 @@ describe('what went over the network', () => {
     assert.deepEqual(tally.snapshot({ entries: [page, late], dropped: 0 })?.summary, { requests: 1, failed: 0, bytes: 50 });
   });
 
-  it('names what failed, by the network and by the site, and not all of very many', () => {
+  it('network activity names what failed, by the network and by the site, and not all of very many', () => {
     const failed = [entryOf({ status: 0, error: 'net::ERR_FAILED' }), entryOf({ status: 503, method: 'POST' })];
     const snapshot = new NetworkTally().snapshot({
       entries: [...failed, entryOf(), ...Array.from({ length: 20 }, () => entryOf({ status: 404 }))],
@@ -27,13 +27,13 @@ describe('what went over the network', () => {
     ]);
   });
 
-  it('takes an answer that the page did not read to its end for what it was', () => {
+  it('a response that the page did not read to its end does not count as failed', () => {
     const unread = entryOf({ status: 204, error: 'net::ERR_ABORTED' });
     const brokenOff = entryOf({ status: 0, error: 'net::ERR_ABORTED' });
     assert.equal(new NetworkTally().snapshot({ entries: [unread, brokenOff], dropped: 0 })?.summary.failed, 1);
   });
 
-  it('counts what the log had no room for', () => {
+  it('network activity counts what the log had no room for', () => {
     const tally = new NetworkTally();
     assert.equal(tally.snapshot({ entries: [], dropped: 3 })?.summary.requests, 3);
     assert.equal(tally.snapshot({ entries: [], dropped: 3 }), null);

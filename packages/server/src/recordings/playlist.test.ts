@@ -9,35 +9,35 @@ const three = ['seg00000.m4s', 'seg00001.m4s', 'seg00002.m4s'];
 const there = (names: string[]): Map<string, number> => new Map(names.map((name) => [name, 10]));
 
 describe('a playlist whose encoder has exited', () => {
-  it('is left as it is where it is whole', async () => {
+  it('a whole playlist whose encoder has exited is left as it is', async () => {
     const closed = await closePlaylist(playlistOf(three), there(three));
     assert.deepEqual([closed?.text, closed?.durationMs, closed?.wasComplete], [playlistOf(three), 12_000, true]);
   });
 
-  it('is closed where its encoder could not do it', async () => {
+  it('a playlist is closed where its encoder could not do it', async () => {
     const closed = await closePlaylist(playlistOf(three, { isClosed: false }), there(three));
     assert.deepEqual([closed?.text, closed?.wasComplete], [playlistOf(three), false]);
   });
 
-  it('ends before a segment that the disk has lost, or of which nothing is there', async () => {
+  it('a playlist ends before a segment that the disk has lost, or of which nothing is there', async () => {
     const lost = await closePlaylist(playlistOf(three), there([three[0] ?? '', three[2] ?? '']));
     assert.deepEqual([lost?.text, lost?.durationMs, lost?.wasComplete], [playlistOf(three.slice(0, 1)), 4000, false]);
     const empty = await closePlaylist(playlistOf(three), new Map([...there(three), ['seg00001.m4s', 0]]));
     assert.equal(empty?.text, playlistOf(three.slice(0, 1)));
   });
 
-  it('is cut where a line is torn', async () => {
+  it('a playlist is cut where a line is torn', async () => {
     const torn = playlistOf(three, { isClosed: false }).slice(0, -8);
     assert.equal((await closePlaylist(torn, there(three)))?.text, playlistOf(three.slice(0, 2)));
   });
 
-  it('is none where it names nothing that is there', async () => {
+  it('a playlist without an existing segment is refused', async () => {
     assert.equal(await closePlaylist(playlistOf(three), new Map()), null);
     assert.equal(await closePlaylist('', there(three)), null);
     assert.equal(await closePlaylist('\u0000'.repeat(100), there(three)), null);
   });
 
-  it('is written anew beside its segments, and not through a link that lies there', async (test) => {
+  it('a playlist is written anew beside its segments, and not through a link that lies there', async (test) => {
     const folder = tempFolder((undo) => test.after(undo));
     const other = join(folder, 'other');
     for (const name of three) writeFileSync(join(folder, name), 'segment');

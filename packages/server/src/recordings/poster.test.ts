@@ -9,13 +9,13 @@ const sparse = Buffer.concat([randomBytes(900), Buffer.alloc(14_000, 0x28)]);
 const drawn = Buffer.concat([randomBytes(6000), Buffer.alloc(14_000, 0x28)]);
 
 describe('a poster', () => {
-  it('is the first picture that shows something', () => {
+  it('a poster is the first picture that shows something', () => {
     const poster = new Poster();
     assert.equal(poster.offer(drawn), drawn);
     assert.equal(poster.offer(Buffer.concat([drawn, drawn])), null);
   });
 
-  it('is a blank picture only until there is a better one', () => {
+  it('a poster is a blank picture only until there is a better one', () => {
     const poster = new Poster();
     assert.deepEqual(
       [poster.offer(blank), poster.offer(blank), poster.offer(sparse), poster.offer(drawn), poster.offer(sparse)],

@@ -18,7 +18,7 @@ const infoOf = (folder: string): RecordingInfo => JSON.parse(readFileSync(join(f
 const textOf = (folder: string, name: string): string => readFileSync(join(folder, name), 'utf8');
 
 describe('a recorder', () => {
-  it('makes a video, a timeline, a HAR and a poster, and says that all of it is there', async (test) => {
+  it('a recorder makes a video, a timeline, a HAR and a poster, and says that all of it is there', async (test) => {
     const { recorder, browser, events, encoders, clock, folder, record } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('a picture');
@@ -51,7 +51,7 @@ describe('a recorder', () => {
     assert.ok(encoders.only.options.bytesMax < 1024 ** 3, 'the rest of a recording has room beside its video');
   });
 
-  it('records no secrets of addresses', async (test) => {
+  it('a recorder writes no secrets of addresses', async (test) => {
     const { recorder, browser, events, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     events.emit('navigation', { url: 'https://ada:hunter2@shop.test/?a=hunter2#hunter2' });
     events.emit('tab.opened', { url: 'data:text/html,hunter2', opener_tab_id: null });
@@ -64,7 +64,7 @@ describe('a recorder', () => {
     assert.equal(linesOf(folder).length, 7);
   });
 
-  it('records nothing of a secret that the session knows, wherever the page shows it', async (test) => {
+  it('a recorder writes nothing of a secret that the session knows, wherever the page shows it', async (test) => {
     const { recorder, browser, events, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     const secret = 'Quay&Street 77';
     events.secrets.add({ password: secret });
@@ -76,7 +76,7 @@ describe('a recorder', () => {
     assert.match(textOf(folder, 'events.ndjson'), /your password is \{\{secret[.]password\}\}/);
   });
 
-  it('asks for frames as the encoder takes them, holds the first until it is there, and leaves out what has not changed', async (test) => {
+  it('a recorder asks for frames as the encoder takes them, holds the first until it is there, and leaves out what has not changed', async (test) => {
     const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     assert.deepEqual(browser.demand, { maxWidth: 1280, maxHeight: 720, quality: 70, framesPerSecond: 8 });
     browser.draw('one');
@@ -89,7 +89,7 @@ describe('a recorder', () => {
     assert.equal(browser.demand, null, 'the screencast has ended');
   });
 
-  it('offers the newest frame again that an encoder which is behind did not take', async (test) => {
+  it('a recorder offers the newest frame again that an encoder which is behind did not take', async (test) => {
     const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     encoders.only.isBehind = true;
@@ -101,7 +101,7 @@ describe('a recorder', () => {
     await recorder.finish();
   });
 
-  it('says how far it is while it records, and that there is a video once it can be played', async (test) => {
+  it('a recorder says how far it is while it records, and that there is a video once it can be played', async (test) => {
     const { recorder, browser, encoders, clock, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     assert.equal(infoOf(folder).status, 'recording');
     await turn();
@@ -118,7 +118,7 @@ describe('a recorder', () => {
     await recorder.finish();
   });
 
-  it('records still frames when there is no encoder', async (test) => {
+  it('a recorder writes still frames when there is no encoder', async (test) => {
     const { recorder, browser, folder } = createRecorder(
       tempFolder((undo) => test.after(undo)),
       { encoders: null },
@@ -131,7 +131,7 @@ describe('a recorder', () => {
     assert.deepEqual([outcome.status, outcome.video, textOf(folder, 'frames.mjpeg')], ['complete', 'frames', 'one']);
   });
 
-  it('records still frames when no encoder can be started', async (test) => {
+  it('a recorder writes still frames when no encoder can be started', async (test) => {
     const root = tempFolder((undo) => test.after(undo));
     const { recorder, browser, encoders, folder } = createRecorder(root, {
       encoders: { framesPerSecond: 8, start: () => Promise.reject(new Error('no jail')) },
@@ -143,7 +143,7 @@ describe('a recorder', () => {
     assert.deepEqual([outcome.status, outcome.video, textOf(folder, 'frames.mjpeg')], ['complete', 'frames', 'one']);
   });
 
-  it('falls back to still frames when the encoder dies before it wrote anything', async (test) => {
+  it('a recorder falls back to still frames when the encoder dies before it wrote anything', async (test) => {
     const { recorder, browser, encoders, clock, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -158,7 +158,7 @@ describe('a recorder', () => {
     assert.deepEqual([outcome.status, outcome.video, textOf(folder, 'frames.mjpeg')], ['complete', 'frames', 'onetwo']);
   });
 
-  it('keeps the video that there is when the encoder dies later, closes it, and goes on with the timeline', async (test) => {
+  it('a recorder keeps the video that there is when the encoder dies later, closes it, and goes on with the timeline', async (test) => {
     const { recorder, browser, events, encoders, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -175,7 +175,7 @@ describe('a recorder', () => {
     assert.equal(textOf(folder, 'video/video.m3u8'), playlistOf(['seg00000.m4s']));
   });
 
-  it('is incomplete where the encoder does not come to an end', async (test) => {
+  it('a recording is incomplete where the encoder does not come to an end', async (test) => {
     const { recorder, browser, encoders } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -184,7 +184,7 @@ describe('a recorder', () => {
     assert.deepEqual((await recorder.finish()).status, 'incomplete');
   });
 
-  it('is incomplete, and can be watched, where its playlist cannot be closed', async (test) => {
+  it('a recording is incomplete, and can be watched, where its playlist cannot be closed', async (test) => {
     const { recorder, browser, encoders, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -195,13 +195,13 @@ describe('a recorder', () => {
     assert.deepEqual([status, video], ['incomplete', 'hls']);
   });
 
-  it('has failed when there was no frame', async (test) => {
+  it('a recording has failed when there was no frame', async (test) => {
     const { recorder } = createRecorder(tempFolder((undo) => test.after(undo)));
     const { status, video } = await recorder.finish();
     assert.deepEqual([status, video], ['failed', null]);
   });
 
-  it('stops when the encoder says that there is no room for more', async (test) => {
+  it('a recorder stops when the encoder says that there is no room for more', async (test) => {
     const { recorder, browser, events, encoders, clock, folder, seen: state } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -216,7 +216,7 @@ describe('a recorder', () => {
     assert.deepEqual([infoOf(folder).truncated, linesOf(folder).at(-1)?.data], [true, { reason: 'size' }]);
   });
 
-  it('stops when the disk runs short, and writes no HAR on it', async (test) => {
+  it('a recorder stops when the disk runs short, and writes no HAR on it', async (test) => {
     const { recorder, browser, seen: state, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -229,7 +229,7 @@ describe('a recorder', () => {
     assert.deepEqual(linesOf(folder).at(-1)?.data, { reason: 'disk' });
   });
 
-  it('records the number of console lines beyond the limit', async (test) => {
+  it('a recorder writes the number of console lines beyond the limit', async (test) => {
     const { recorder, browser, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     for (let line = 0; line < 1000; line += 1) browser.log(`line ${line}`);
     await recorder.pulse();
@@ -240,7 +240,7 @@ describe('a recorder', () => {
     assert.deepEqual([lines[100]?.data, lines[101]?.data['text']], [{ lines: 900 }, 'after']);
   });
 
-  it('does not fail when the browser has closed, or the disk is unavailable', async (test) => {
+  it('a recorder does not fail when the browser has closed, or the disk is unavailable', async (test) => {
     const { recorder, browser, folder } = createRecorder(
       tempFolder((undo) => test.after(undo)),
       {
@@ -257,7 +257,7 @@ describe('a recorder', () => {
     assert.equal(existsSync(join(folder, 'har.json')), false);
   });
 
-  it('returns the same outcome to concurrent callers', async (test) => {
+  it('a recorder returns the same outcome to concurrent callers', async (test) => {
     const { recorder, browser } = createRecorder(tempFolder((undo) => test.after(undo)));
     await turn();
     browser.draw('one');
@@ -265,7 +265,7 @@ describe('a recorder', () => {
     assert.equal(one, other);
   });
 
-  it('leaves no encoder and no listener where the browser cannot be watched', async (test) => {
+  it('a recorder leaves no encoder and no listener where the browser cannot be watched', async (test) => {
     const [events, encoders, browser] = [new StubEvents(), new StubEncoders(), new StubBrowser()];
     browser.attachScreencast = () => assert.fail('the browser has closed');
     const root = tempFolder((undo) => test.after(undo));
@@ -275,7 +275,7 @@ describe('a recorder', () => {
     assert.equal((await encoders.only.exited).end, 'finished');
   });
 
-  it('does not begin in the folder of another recording', (test) => {
+  it('a recorder does not begin in the folder of another recording', (test) => {
     const folder = join(
       tempFolder((undo) => test.after(undo)),
       'taken',

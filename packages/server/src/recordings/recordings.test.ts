@@ -112,7 +112,7 @@ async function turnOf(loop: Loop): Promise<void> {
 const rowsOf = (sessionId: string) => recordingsOf(served.store, 'anna', sessionId);
 
 describe('recordings', () => {
-  it('are made of sessions that ask for one, from when they are ready to their end', async (test) => {
+  it('recordings are made of sessions that ask for one, from when they are ready to their end', async (test) => {
     const fixture = createRecordings(test);
     const { recordings, sessions, encoders } = fixture;
     const { session, sessionId, recId, browser, ready, end } = begin(fixture);
@@ -146,7 +146,7 @@ describe('recordings', () => {
     ]);
   });
 
-  it('are made of no other session', async (test) => {
+  it('recordings are not made of sessions that do not ask for one', async (test) => {
     const fixture = createRecordings(test);
     const { session, sessionId, ready, end } = begin(fixture, { rec_id: null });
     ready();
@@ -155,7 +155,7 @@ describe('recordings', () => {
     assert.equal(await fixture.recordings.recordingOf('anna', sessionId), null);
   });
 
-  it('never mix: a folder that is there already fails the recording and not the session', async (test) => {
+  it('recordings never mix: a folder that is there already fails the recording and not the session', async (test) => {
     const fixture = createRecordings(test);
     const recId = newId('rec');
     mkdirSync(fixture.folderOf(recId));
@@ -168,7 +168,7 @@ describe('recordings', () => {
     assert.equal(readFileSync(join(fixture.folderOf(recId), 'events.ndjson'), 'utf8'), 'of another');
   });
 
-  it('come to an end also where the session ended while it became ready', async (test) => {
+  it('recordings come to an end also where the session ended while it became ready', async (test) => {
     const fixture = createRecordings(test);
     const { sessionId, ready, abort } = begin(fixture);
     abort.abort();
@@ -177,7 +177,7 @@ describe('recordings', () => {
     assert.deepEqual(fixture.sessions.noted, [[sessionId, 'failed']]);
   });
 
-  it('stop when the disk is full, long before their session', async (test) => {
+  it('recordings stop when the disk is full, long before their session', async (test) => {
     const fixture = createRecordings(test, { limits: { bytesMax: 1024 ** 3, freeBytesMin: Number.MAX_SAFE_INTEGER } });
     const { sessionId, ready, browser } = begin(fixture);
     ready();
@@ -190,7 +190,7 @@ describe('recordings', () => {
     assert.deepEqual(fixture.sessions.noted, [[sessionId, 'complete']]);
   });
 
-  it('are waited for when the worker stops', async (test) => {
+  it('recordings are waited for when the worker stops', async (test) => {
     const fixture = createRecordings(test);
     fixture.recordings.start();
     const { sessionId, ready, end, browser } = begin(fixture);
@@ -202,7 +202,7 @@ describe('recordings', () => {
     assert.equal((await rowsOf(sessionId))[0]?.status, 'complete');
   });
 
-  it('have half a minute for their last segment, and seconds once the worker stops', async (test) => {
+  it('recordings have half a minute for their last segment, and seconds once the worker stops', async (test) => {
     const fixture = createRecordings(test);
     const { sessionId, ready, end, browser } = begin(fixture);
     ready();
@@ -221,7 +221,7 @@ describe('recordings', () => {
     assert.equal((await rowsOf(sessionId))[0]?.status, 'complete');
   });
 
-  it('are unknown to others, and under another session', async (test) => {
+  it('recordings are unknown to others, and under another session', async (test) => {
     const fixture = createRecordings(test);
     const { recordings } = fixture;
     const one = begin(fixture);
@@ -245,7 +245,7 @@ describe('recordings', () => {
     await recordings.stop();
   });
 
-  it('can be read while they are made', async (test) => {
+  it('recordings can be read while they are made', async (test) => {
     const fixture = createRecordings(test);
     const { sessionId, recId, ready, events } = begin(fixture);
     ready();
@@ -261,7 +261,7 @@ describe('recordings', () => {
     await fixture.recordings.stop();
   });
 
-  it('outlive the session’s row, and without one there is no session', async (test) => {
+  it('recordings outlive the session’s row, and without one there is no session', async (test) => {
     const { recordings, sessions } = createRecordings(test);
     const record = recordOf({ status: 'complete', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs) });
     await insertRecording(served.store, record);
@@ -273,7 +273,7 @@ describe('recordings', () => {
 });
 
 describe('recovery', () => {
-  it('ends what this worker recorded before it died, and nothing that it records now', async (test) => {
+  it('recovery of recordings ends what this worker recorded before it died, and nothing that it records now', async (test) => {
     const fixture = createRecordings(test);
     const record = recordOf();
     createFolder(fixture.folderOf(record.recId));
@@ -292,7 +292,7 @@ describe('recovery', () => {
     await fixture.recordings.stop();
   });
 
-  it('ends those of lost workers without reading their files, and no other worker’s', async (test) => {
+  it('recovery of recordings ends those of lost workers without reading their files, and no other worker’s', async (test) => {
     const fixture = createRecordings(test);
     await insertLostWorker(served, 'wrk_silent');
     const silent = recordOf({ workerId: 'wrk_silent' });
@@ -305,7 +305,7 @@ describe('recovery', () => {
     );
   });
 
-  it('continues with the others when one cannot be repaired, and retries that one', async (test) => {
+  it('recovery of recordings continues with the others when one cannot be repaired, and retries that one', async (test) => {
     const fixture = createRecordings(test);
     const [stuck, other] = [recordOf(), recordOf()];
     for (const { recId } of [stuck, other]) {
@@ -322,7 +322,7 @@ describe('recovery', () => {
     assert.equal((await rowsOf(stuck.sessionId))[0]?.status, 'incomplete');
   });
 
-  it('reads the files of its own that another worker has ended meanwhile', async (test) => {
+  it('recovery of recordings reads the files of its own that another worker has ended meanwhile', async (test) => {
     const fixture = createRecordings(test);
     const givenUp = recordOf({ status: 'incomplete', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs) });
     createFolder(fixture.folderOf(givenUp.recId));
@@ -339,7 +339,7 @@ describe('pruning', () => {
   const over = (over: Partial<ReturnType<typeof recordOf>> = {}) =>
     recordOf({ status: 'complete', video: 'hls', endedAt: startedAt, expiresAt: new Date(startedAt.getTime() + dayMs), ...over });
 
-  it('deletes expired files and rows, and lists none of them from that moment on', async (test) => {
+  it('pruning of recordings deletes expired files and rows, and lists none of them from that moment on', async (test) => {
     const fixture = createRecordings(test);
     const [due, retained] = [over(), over({ expiresAt: new Date(startedAt.getTime() + 2 * dayMs) })];
     for (const record of [due, retained]) {
@@ -358,7 +358,7 @@ describe('pruning', () => {
     assert.deepEqual([existsSync(fixture.folderOf(retained.recId)), (await rowsOf(retained.sessionId)).length], [true, 1]);
   });
 
-  it('deletes folders without a row, and rows without a folder', async (test) => {
+  it('pruning of recordings deletes folders without a row, and rows without a folder', async (test) => {
     const fixture = createRecordings(test);
     const [stray, foreign] = [newId('rec'), 'notes-of-the-operator'];
     for (const name of [stray, foreign]) mkdirSync(fixture.folderOf(name));
@@ -376,7 +376,7 @@ describe('pruning', () => {
     await fixture.recordings.stop();
   });
 
-  it('leaves another worker’s rows until that worker had a day to do it', async (test) => {
+  it('pruning of recordings leaves another worker’s rows until that worker had a day to do it', async (test) => {
     const fixture = createRecordings(test);
     const other = over({ workerId: 'wrk_other' });
     await insertRecording(served.store, other);

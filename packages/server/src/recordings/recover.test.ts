@@ -35,7 +35,7 @@ const infoJson = (durationMs: number, over: Partial<RecordingInfo> = {}): string
   });
 
 describe('a recording whose worker was killed', () => {
-  it('has a video that plays to where it comes, a timeline of whole lines, and says that it is incomplete', async (test) => {
+  it('a recording whose worker was killed has a video that plays to its end, a timeline of whole lines, and says that it is incomplete', async (test) => {
     const { folder, textOf } = createAbandonedFolder(test, {
       'video/init.mp4': 'init',
       'video/seg00000.m4s': 'segment',
@@ -60,7 +60,7 @@ describe('a recording whose worker was killed', () => {
     assert.ok(outcome.sizeBytes > 0);
   });
 
-  it('is not changed by a second repair', async (test) => {
+  it('a recording whose worker was killed is not changed by a second repair', async (test) => {
     const { folder, textOf } = createAbandonedFolder(test, {
       'video/seg00000.m4s': 'segment',
       'video/video.m3u8': playlistOf(['seg00000.m4s'], { isClosed: false }),
@@ -75,7 +75,7 @@ describe('a recording whose worker was killed', () => {
     );
   });
 
-  it('has no picture in its index that is not all there', async (test) => {
+  it('a recording whose worker was killed has no incomplete picture in its index', async (test) => {
     const index = [
       { t_ms: 0, offset: 0, length: 5 },
       { t_ms: 500, offset: 5, length: 5 },
@@ -91,7 +91,7 @@ describe('a recording whose worker was killed', () => {
     assert.equal((JSON.parse(textOf('recording.json')) as RecordingInfo).video, 'frames');
   });
 
-  it('has failed when there is no frame', async (test) => {
+  it('a recording whose worker was killed has failed when there is no frame', async (test) => {
     for (const files of [
       {},
       { 'events.ndjson': line(100) },
@@ -104,14 +104,14 @@ describe('a recording whose worker was killed', () => {
     }
   });
 
-  it('has failed when its folder is missing', async (test) => {
+  it('a recording whose worker was killed has failed when its folder is missing', async (test) => {
     const { folder } = createAbandonedFolder(test, {});
     rmSync(folder, { recursive: true });
     const { status, sizeBytes, endedAt } = await repairFolder(folder, record, now);
     assert.deepEqual([status, sizeBytes, endedAt], ['failed', 0, startedAt]);
   });
 
-  it('is complete where it had come to its end and only the store did not hear of it', async (test) => {
+  it('a recording whose worker was killed is complete where it had ended and only the store did not hear of it', async (test) => {
     const { folder } = createAbandonedFolder(test, {
       'video/seg00000.m4s': 'segment',
       'video/video.m3u8': playlistOf(['seg00000.m4s']),
@@ -121,7 +121,7 @@ describe('a recording whose worker was killed', () => {
     assert.deepEqual([outcome.status, outcome.truncated, outcome.endedAt.toISOString()], ['complete', true, '2026-01-01T00:00:04.000Z']);
   });
 
-  it('is read as far as it can be where what it says of itself is torn', async (test) => {
+  it('a recording whose worker was killed is read as far as possible where its own description is torn', async (test) => {
     const { folder } = createAbandonedFolder(test, {
       'video/seg00000.m4s': 'segment',
       'video/video.m3u8': playlistOf(['seg00000.m4s']),

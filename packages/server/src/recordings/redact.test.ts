@@ -23,18 +23,20 @@ const addresses: [address: string, shown: string][] = [
 
 describe('an address on a timeline', () => {
   for (const [address, redacted] of addresses)
-    test(`${address || 'nothing'} is shown as ${redacted || 'nothing'}`, () => assert.equal(redactUrl(address), redacted));
+    test(`the address ${address || 'nothing'} on a timeline is shown as ${redacted || 'nothing'}`, () =>
+      assert.equal(redactUrl(address), redacted));
 
-  it('is cut where it is very long', () => assert.ok(redactUrl(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
+  it('an address on a timeline is cut where it is very long', () =>
+    assert.ok(redactUrl(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
 });
 
 describe('the data of a timeline event', () => {
-  it('has no query values in the addresses of a text', () => {
+  it('the data of a timeline event has no query values in the addresses of a text', () => {
     const text = 'GET "https://ada:hunter2@api.test/v1?key=hunter2#hunter2" failed, see wss://live.test/?t=hunter2.';
     assert.equal(redactText(text), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
   });
 
-  it('is cut wherever it stands, and keeps what is no text', () => {
+  it('the data of a timeline event is cut wherever it stands, and keeps what is no text', () => {
     const data = redactData({
       url: 'http://a.test/?b=hunter2',
       final_url: '?b=hunter2',
@@ -54,13 +56,13 @@ describe('the data of a timeline event', () => {
     assert.equal(redactText('a'.repeat(5000)).length, 2000);
   });
 
-  it('can be written as UTF-8 also where a page sent half a character', () => {
+  it('the data of a timeline event can be written as UTF-8 also where a page sent half a character', () => {
     assert.equal(redactText('half \ud83d'), 'half \ufffd');
   });
 });
 
 describe('a request in the HAR of a recording', () => {
-  it('has no query values, neither in its address nor in its headers', () => {
+  it('a request in the HAR of a recording has no query values, neither in its address nor in its headers', () => {
     const entry = entryOf({
       url: 'https://shop.test/?q=hunter2',
       redirectUrl: 'https://shop.test/?r=hunter2',

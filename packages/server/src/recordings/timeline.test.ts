@@ -28,7 +28,7 @@ function makeTimeline(test: TestContext) {
 }
 
 describe('a timeline', () => {
-  it('has a line for each thing that happened, with its place in what is seen', async (test) => {
+  it('a timeline has a line for each thing that happened, with its place in the video', async (test) => {
     const { timeline, clock, lines, see } = makeTimeline(test);
     clock.advance(300);
     timeline.add('navigation', { url: 'https://shop.test/?q=hunter2' });
@@ -42,7 +42,7 @@ describe('a timeline', () => {
     ]);
   });
 
-  it('leaves room for what is done with a page that never stops to write', async (test) => {
+  it('a timeline leaves room for other events in a page that writes to the console without end', async (test) => {
     const { timeline, lines } = makeTimeline(test);
     for (let line = 0; line < 30_000; line += 1) timeline.add('console', { line }, { chatter: true });
     timeline.add('navigation', {});
@@ -59,7 +59,7 @@ describe('a timeline', () => {
     assert.equal(lines().length, 14_002);
   });
 
-  it('ends with one line that says so when there is too much', async (test) => {
+  it('a timeline that is too long ends with one line that says so', async (test) => {
     const { timeline, lines } = makeTimeline(test);
     for (let line = 0; line < 30_000; line += 1) timeline.add('tab.opened', {});
     await timeline.end();
@@ -68,21 +68,21 @@ describe('a timeline', () => {
     assert.equal(lines().at(-1)?.type, 'timeline.truncated');
   });
 
-  it('is bounded in bytes as well', async (test) => {
+  it('a timeline is bounded in bytes as well', async (test) => {
     const { timeline } = makeTimeline(test);
     for (let line = 0; line < 6000; line += 1) timeline.add('dialog', { message: 'm'.repeat(3000) });
     await timeline.end();
     assert.ok(timeline.bytes > 8 * 1024 * 1024 - 3000 && timeline.bytes < 8 * 1024 * 1024 + 3000, String(timeline.bytes));
   });
 
-  it('takes nothing more once it is over, and may be ended twice', async (test) => {
+  it('a timeline takes nothing more once it has ended, and may be ended twice', async (test) => {
     const { timeline, path } = makeTimeline(test);
     assert.deepEqual([await timeline.end(), await timeline.end()], [true, true]);
     timeline.add('navigation', {});
     assert.equal(readFileSync(path, 'utf8'), '');
   });
 
-  it('never writes into a file that is there, says at its end that it is not whole, and does not throw', async (test) => {
+  it('a timeline never writes into a file that is there, says at its end that it is not whole, and does not throw', async (test) => {
     const path = join(
       tempFolder((undo) => test.after(undo)),
       'events.ndjson',

@@ -113,7 +113,7 @@ const keysOfRecording = async ({ objects }: Worker, { recId }: RecordingRecord):
 const movie = 'of video init.mp4of video seg00000.m4sof video seg00001.m4s';
 
 describe('a finished recording', () => {
-  it('is moved to the bucket and read by every worker, whole and in parts', async (test) => {
+  it('a finished recording is moved to the bucket and read by every worker, whole and in parts', async (test) => {
     const [here, other] = [await createWorker(test, 'wrk_here'), await createWorker(test, 'wrk_other')];
     const record = await finished(here);
     await turnOf(here.loop('recording-pruning'));
@@ -152,7 +152,7 @@ describe('a finished recording', () => {
     await assert.rejects(other.recordings.open({ ...targetOf(record), owner: 'bert' }, 'video.mp4'), hasCode('recording_not_found'));
   });
 
-  it('is not removed while somebody reads it', async (test) => {
+  it('a finished recording is not removed while somebody reads it', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here);
     const file = await here.recordings.open(targetOf(record), 'video.mp4');
@@ -164,7 +164,7 @@ describe('a finished recording', () => {
     assert.equal(existsSync(here.folderOf(record.recId)), false);
   });
 
-  it('is listed whole while it is moved', async (test) => {
+  it('a finished recording is listed whole while it is moved', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here);
     // So many that to remove them takes as long as to list them.
@@ -182,7 +182,7 @@ describe('a finished recording', () => {
     assert.deepEqual(await listed(), all);
   });
 
-  it('waits on the disk of its worker while the bucket is down, and is counted there', async (test) => {
+  it('a finished recording waits on the disk of its worker while the bucket is down, and is counted there', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const records = [await finished(here), await finished(here)];
     bucket.fault = drop;
@@ -197,7 +197,7 @@ describe('a finished recording', () => {
     for (const record of records) assert.equal(await contentOf(here, record, 'video.mp4'), movie);
   });
 
-  it('that cannot be read is unavailable, not missing', async (test) => {
+  it('a finished recording that cannot be read is unavailable, not missing', async (test) => {
     const [here, other] = [await createWorker(test, 'wrk_here'), await createWorker(test, 'wrk_other')];
     const record = await finished(here);
     assert.equal(await turnOf(here.loop('recording-uploads')), null);
@@ -205,7 +205,7 @@ describe('a finished recording', () => {
     await assert.rejects(other.recordings.open(targetOf(record), 'video.mp4'), hasCode('store_unavailable'));
   });
 
-  it('is uploaded again after a crash between its upload and its row', async (test) => {
+  it('a finished recording is uploaded again after a crash between its upload and its row', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here);
     // The first object is there, the second is not: no index, no recording.
@@ -220,7 +220,7 @@ describe('a finished recording', () => {
     assert.equal(await contentOf(here, record, 'video.mp4'), movie);
   });
 
-  it('that a lost worker had uploaded without saying so is read by the others', async (test) => {
+  it('a finished recording that a lost worker had uploaded without recording it is read by the others', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here);
     assert.equal(await turnOf(here.loop('recording-uploads')), null);
@@ -238,7 +238,7 @@ describe('a finished recording', () => {
 });
 
 describe('a recording in the bucket', () => {
-  it('is deleted by any worker when it expires, and waits for that while the bucket is down', async (test) => {
+  it('a recording in the bucket is deleted by any worker when it expires, and waits for that while the bucket is down', async (test) => {
     const [here, other] = [await createWorker(test, 'wrk_here'), await createWorker(test, 'wrk_other')];
     const record = await finished(here);
     const retained = await finished(here, { expiresAt: new Date(endedAt.getTime() + 30 * dayMs) });
@@ -254,7 +254,7 @@ describe('a recording in the bucket', () => {
     assert.equal(await contentOf(here, retained, 'video.mp4'), movie);
   });
 
-  it('without a row is deleted once it is a day old, and nothing of another installation', async (test) => {
+  it('a recording in the bucket without a row is deleted once it is a day old, and nothing of another installation', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here);
     assert.equal(await turnOf(here.loop('recording-uploads')), null);
@@ -283,7 +283,7 @@ describe('a recording in the bucket', () => {
 });
 
 describe('the folder of a recording', () => {
-  it('that an upload has left behind is removed at the next iteration', async (test) => {
+  it('the folder of a recording that an upload has left behind is removed at the next iteration', async (test) => {
     const here = await createWorker(test, 'wrk_here');
     const record = await finished(here, { uploadedAt: new Date() });
     mkdirSync(join(here.folderOf('rec_none')));
