@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { domainOfHost, domainOf, redactUrl } from './domains.ts';
 
 describe('domainOf', () => {
-  it('gives the registrable domain, and the host where there is none', () => {
+  it('domainOf gives the registrable domain, and the host where there is none', () => {
     const domains = {
       'https://www.shop.example.co.uk:8443/a?b': 'example.co.uk',
       'https://anna.github.io/': 'anna.github.io',
@@ -20,7 +20,7 @@ describe('domainOf', () => {
 });
 
 describe('domainOfHost', () => {
-  it('accepts host names and IP addresses', () => {
+  it('domainOfHost accepts host names and IP addresses', () => {
     const domains = {
       'www.example.com': 'example.com',
       'Example.COM': 'example.com',
@@ -33,11 +33,11 @@ describe('domainOfHost', () => {
 });
 
 describe('redactUrl', () => {
-  it('leaves out credentials, query and fragment', () => {
+  it('redactUrl leaves out credentials, query and fragment', () => {
     assert.equal(redactUrl('https://anna:secret@example.com/a/b?token=secret#secret'), 'https://example.com/a/b');
   });
 
-  it('returns an empty text for an invalid URL, and cuts a long one', () => {
+  it('redactUrl returns an empty text for an invalid URL, and cuts a long one', () => {
     assert.equal(redactUrl('//secret'), '');
     assert.equal(redactUrl(`https://example.com/${'a'.repeat(9000)}`).length, 2048);
   });

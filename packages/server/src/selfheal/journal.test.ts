@@ -25,7 +25,7 @@ function makeJournal({ failing = () => false }: { failing?: (batch: JournalEntry
 const storeDown = new ServiceError('store_unavailable', 'unavailable');
 
 describe('the journal', () => {
-  it('writes many entries in few batches, in their order', async () => {
+  it('the attempt journal writes many entries in few batches, in their order', async () => {
     const { batches, journal } = makeJournal();
     const entries = Array.from({ length: 1200 }, () => makeEntry());
     for (const each of entries) journal.add(each);
@@ -38,7 +38,7 @@ describe('the journal', () => {
     await journal.stop();
   });
 
-  it('flushes all entries added before the call, also during another flush', async () => {
+  it('the attempt journal flushes all entries added before the call, also during another flush', async () => {
     const { batches, journal } = makeJournal();
     journal.add(makeEntry('anna'));
     const first = journal.flush();
@@ -51,7 +51,7 @@ describe('the journal', () => {
     await journal.stop();
   });
 
-  it('delays a reader for its own site only, and until its signal aborts', async () => {
+  it('the attempt journal delays a reader for its own site only, and until its signal aborts', async () => {
     const writing = Promise.withResolvers<void>();
     const journal = new Journal(() => writing.promise, silentLog);
     journal.add(makeEntry('anna'));
@@ -66,7 +66,7 @@ describe('the journal', () => {
     await journal.stop();
   });
 
-  it('retries what could not be written while the database was unavailable', async () => {
+  it('the attempt journal retries what could not be written while the database was unavailable', async () => {
     let error: Error | false = storeDown;
     const { batches, journal } = makeJournal({ failing: () => error });
     journal.add(makeEntry());
@@ -79,7 +79,7 @@ describe('the journal', () => {
     await journal.stop();
   });
 
-  it('keeps no more than 10 000 attempts, and counts what it drops', async () => {
+  it('the attempt journal keeps no more than 10 000 attempts, and counts what it drops', async () => {
     let error: Error | false = storeDown;
     const { batches, journal } = makeJournal({ failing: () => error });
     for (let n = 0; n < 10_050; n += 1) journal.add(makeEntry());
@@ -93,7 +93,7 @@ describe('the journal', () => {
     assert.equal(journal.dropped, 50);
   });
 
-  it('drops only the entry that can never be written', async () => {
+  it('the attempt journal drops only the entry that can never be written', async () => {
     const { batches, journal } = makeJournal({
       failing: (batch) => batch.some(({ attempts }) => attempts[0]?.owner === 'broken') && new RangeError('out of range'),
     });
@@ -107,7 +107,7 @@ describe('the journal', () => {
     await journal.stop();
   });
 
-  it('writes a moment after an entry, and the rest when it stops', async () => {
+  it('the attempt journal writes a moment after an entry, and the rest when it stops', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     const written: JournalEntry[] = [];
     const journal = new Journal((batch) => {

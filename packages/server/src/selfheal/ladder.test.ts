@@ -32,21 +32,21 @@ function attemptedStrategies(
 }
 
 describe('the ladder', () => {
-  it('goes from the gentlest strategy to a person', () => {
+  it('the strategy ladder goes from the gentlest strategy to a person', () => {
     assert.deepEqual(
       attemptedStrategies((strategy) => blocked(strategy, 'challenge')),
       strategyNames.slice(1),
     );
   });
 
-  it('waits and slows down first where the site says that it is too fast', () => {
+  it('the strategy ladder waits and slows down first where the site says that it is too fast', () => {
     assert.deepEqual(
       attemptedStrategies((strategy) => blocked(strategy, 'rate_limited')),
       ['wait_retry', 'throttle', 'rotate_egress', 'fresh_context'],
     );
   });
 
-  it('rotates the egress first where the address or the proxy fails', () => {
+  it('the strategy ladder rotates the egress first where the address or the proxy fails', () => {
     for (const failure of [
       (strategy: StrategyName) => blocked(strategy, 'access_denied'),
       (strategy: StrategyName) => blocked(strategy, 'bot_wall'),
@@ -56,7 +56,7 @@ describe('the ladder', () => {
       assert.deepEqual(attemptedStrategies(failure).slice(0, 2), ['rotate_egress', 'fresh_context']);
   });
 
-  it('tries a browser with windows where a site checks the browser, not where it checks the rate', () => {
+  it('the strategy ladder tries a browser with windows where a site checks the browser, not where it checks the rate', () => {
     for (const type of ['access_denied', 'bot_wall', 'challenge', 'empty_shell'] as const)
       assert.ok(attemptedStrategies((strategy) => blocked(strategy, type)).includes('full_browser'), type);
     for (const type of ['rate_limited', 'geo_blocked', 'login_wall'] as const)
@@ -64,12 +64,12 @@ describe('the ladder', () => {
     assert.equal(new Ladder(['full_browser'], half).next(blocked('direct', 'bot_wall'), 2000), null);
   });
 
-  it('waits first where a server is broken or slow', () => {
+  it('the strategy ladder waits first where a server is broken or slow', () => {
     assert.equal(attemptedStrategies((strategy) => failed(strategy, 'timeout'))[0], 'wait_retry');
     assert.equal(attemptedStrategies((strategy) => ({ strategy, outcome: 'error', block: null, statusCode: 503 }))[0], 'wait_retry');
   });
 
-  it('does not circumvent rules', () => {
+  it('the strategy ladder does not circumvent rules', () => {
     for (const failure of [
       (strategy: StrategyName) => blocked(strategy, 'robots_disallowed'),
       (strategy: StrategyName) => blocked(strategy, 'cooldown'),
@@ -78,11 +78,11 @@ describe('the ladder', () => {
       assert.deepEqual(attemptedStrategies(failure), []);
   });
 
-  it('has nothing to try after a success', () => {
+  it('the strategy ladder has nothing to try after a success', () => {
     assert.equal(new Ladder(strategyNames, half).next({ strategy: 'direct', outcome: 'ok', block: null, statusCode: 200 }, 30_000), null);
   });
 
-  it('waits twice as long each time, and as long as the site asked where that is longer', () => {
+  it('the strategy ladder waits twice as long each time, and as long as the site asked where that is longer', () => {
     const ladder = new Ladder(['wait_retry'], half);
     const waits = [null, null, null, 30].map(
       (retryAfter) => ladder.next(blocked('wait_retry', 'rate_limited', retryAfter), 60_000)?.waitMs,
@@ -90,13 +90,13 @@ describe('the ladder', () => {
     assert.deepEqual(waits, [500, 1000, 2000, 30_000]);
   });
 
-  it('skips a wait that the site asked for and that does not fit into the time', () => {
+  it('the strategy ladder skips a wait that the site asked for and that does not fit into the time', () => {
     const ladder = new Ladder(strategyNames, half);
     assert.deepEqual(ladder.next(blocked('direct', 'rate_limited', 120), 10_000), { strategy: 'rotate_egress', waitMs: 0 });
     assert.equal(new Ladder(['wait_retry', 'throttle'], half).next(blocked('direct', 'rate_limited', 120), 10_000), null);
   });
 
-  it('asks no person without enough time', () => {
+  it('the strategy ladder asks no person without enough time', () => {
     const ladder = new Ladder(['human'], half);
     assert.equal(ladder.next(blocked('direct', 'captcha'), 5000), null);
     assert.equal(ladder.next(blocked('direct', 'captcha'), 15_000)?.strategy, 'human');
@@ -110,7 +110,7 @@ describe('the ladder', () => {
     reason: fc.constantFrom(...navigationFailures, 'something new'),
   });
 
-  it('never takes a strategy that is not allowed, or twice, or beyond the time left, and always ends', () => {
+  it('the strategy ladder never takes a strategy that is not allowed, or twice, or beyond the time left, and always ends', () => {
     fc.assert(
       fc.property(
         fc.subarray([...strategyNames]),

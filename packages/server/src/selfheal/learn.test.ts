@@ -15,32 +15,32 @@ function statsOf(strategy: StrategyName, ok: number, blocked: number): StrategyS
 }
 
 describe('the first strategy', () => {
-  it('is direct on a site of which little is known', () => {
+  it('the first strategy is direct on a site of which little is known', () => {
     assert.equal(learnedStrategy([], strategyNames), 'direct');
     assert.equal(learnedStrategy([statsOf('direct', 0, 2), statsOf('rotate_egress', 2, 0)], strategyNames), 'direct');
   });
 
-  it('is the one that works, where direct clearly does not', () => {
+  it('the first strategy is the one that works, where direct clearly does not', () => {
     assert.equal(
       learnedStrategy([statsOf('direct', 0, 6), statsOf('rotate_egress', 6, 0), statsOf('wait_retry', 3, 3)], strategyNames),
       'rotate_egress',
     );
   });
 
-  it('is direct while it may be as good as the other', () => {
+  it('the first strategy is direct while it may be as good as the other', () => {
     assert.equal(learnedStrategy([statsOf('direct', 8, 2), statsOf('rotate_egress', 10, 0)], strategyNames), 'direct');
   });
 
-  it('is not one that is not allowed, and never a person', () => {
+  it('the first strategy is not one that is not allowed, and never a person', () => {
     const strategyStats = [statsOf('direct', 0, 20), statsOf('rotate_egress', 20, 0), statsOf('human', 50, 0)];
     assert.equal(learnedStrategy(strategyStats, ['direct', 'human', 'fresh_context']), 'direct');
   });
 
-  it('forgets what was before the last 50 attempts', () => {
+  it('the first strategy forgets what was before the last 50 attempts', () => {
     assert.equal(learnedStrategy([statsOf('direct', 200, 50), statsOf('rotate_egress', 10, 0)], strategyNames), 'rotate_egress');
   });
 
-  it('is direct again once in twenty times', () => {
+  it('the first strategy is direct again once in twenty times', () => {
     const random = seeded(1);
     const strategyStats = [statsOf('direct', 0, 50), statsOf('rotate_egress', 50, 0)];
     const firsts = Array.from({ length: 2000 }, () => chooseFirstStrategy(strategyStats, strategyNames, random));
@@ -51,7 +51,7 @@ describe('the first strategy', () => {
 });
 
 describe('the best strategy', () => {
-  it('is the one whose success is surest, and none where none was tried', () => {
+  it('the best strategy is the one whose success is surest, and none where none was tried', () => {
     assert.equal(bestOf([statsOf('direct', 40, 10), statsOf('wait_retry', 1, 0)]), 'direct');
     assert.equal(bestOf([]), null);
   });
@@ -60,7 +60,7 @@ describe('the best strategy', () => {
 const seen = fc.integer({ min: 1, max: 1000 }).chain((attempts) => fc.tuple(fc.integer({ min: 0, max: attempts }), fc.constant(attempts)));
 
 describe('wilson', () => {
-  it('gives the values of the textbook', () => {
+  it('wilson gives the values of the textbook', () => {
     const rounded = (successes: number, attempts: number) =>
       Object.values(wilson(successes, attempts)).map((bound: number) => Number(bound.toFixed(4)));
     assert.deepEqual(rounded(8, 10), [0.4902, 0.9433]);
@@ -69,7 +69,7 @@ describe('wilson', () => {
     assert.deepEqual(rounded(0, 0), [0, 1]);
   });
 
-  it('holds the rate that was seen, between 0 and 1', () => {
+  it('wilson holds the observed rate, between 0 and 1', () => {
     fc.assert(
       fc.property(seen, ([successes, attempts]) => {
         const { lower, upper } = wilson(successes, attempts);
@@ -79,7 +79,7 @@ describe('wilson', () => {
     );
   });
 
-  it('rises with every success, and with more of the same it is surer', () => {
+  it('wilson rises with every success, and with more of the same', () => {
     fc.assert(
       fc.property(seen, ([successes, attempts]) => {
         assert.ok(successes === attempts || wilson(successes + 1, attempts).lower > wilson(successes, attempts).lower);

@@ -59,7 +59,7 @@ const record = (...works: Partial<Attempt>[][]): void => {
 const begin = (ignoreCooldown = false) => selfHeal.begin(owner, domain, { enabled: strategyNames, ignoreCooldown });
 
 describe('the events', () => {
-  it('list each blocked attempt, newest first, and no other', async () => {
+  it('block events list each blocked attempt, newest first, and no other', async () => {
     record([blocked], [{}], [blocked, { outcome: 'error' }, { ...blocked, url: 'https://example.com/last' }]);
     const events = await selfHeal.blocks({ owner, limit: 10 });
     assert.deepEqual(
@@ -73,7 +73,7 @@ describe('the events', () => {
     assert.equal(events[0]?.at.getTime(), clock.now().getTime());
   });
 
-  it('say whether a later attempt of the same work succeeded, and which', async () => {
+  it('block events say whether a later attempt of the same work succeeded, and which', async () => {
     record([blocked, { ...blocked, strategy: 'wait_retry' }, { strategy: 'rotate_egress' }], [blocked], [{}]);
     const events = await selfHeal.blocks({ owner, limit: 10 });
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('the events', () => {
     );
   });
 
-  it('hold no secret of a URL, and only a keyed hash of the egress address', async () => {
+  it('block events hold no secret of a URL, and only a keyed hash of the egress address', async () => {
     const egress = { type: 'proxy', country: 'DE', ip: '203.0.113.7' };
     record([{ ...blocked, egress, url: 'https://anna:pw@example.com/a?token=t#f' }], [{ ...blocked, egress }]);
     const stranger = open({ secret: Buffer.from('another') });
@@ -101,14 +101,14 @@ describe('the events', () => {
     assert.ok(!JSON.stringify(events).includes('203.0.113.7'));
   });
 
-  it('keep evidence that no database could: with a NUL, or half a letter', async () => {
+  it('block events keep evidence that no database could: with a NUL, or half a letter', async () => {
     const evidence = [{ kind: 'title' as const, id: 'a-title', value_redacted: 'Just\0 a \ud83d moment' }];
     record([{ ...blocked, block: { ...blockOf('captcha'), evidence } }]);
     const [event] = await selfHeal.blocks({ owner, limit: 1 });
     assert.deepEqual(event?.evidence, [{ kind: 'title', id: 'a-title', value_redacted: 'Just\ufffd a \ufffd moment' }]);
   });
 
-  it('are filtered by owner, site, type and time', async () => {
+  it('block events are filtered by owner, site, type and time', async () => {
     record([blocked], [{ ...blocked, domain: 'other.example' }]);
     clock.advance(minute);
     const since = clock.now();
@@ -122,7 +122,7 @@ describe('the events', () => {
     assert.deepEqual(await blocksWhere({ owner: 'somebody' }), []);
   });
 
-  it('are none for the answer of a cooldown, which nobody asked the site for', async () => {
+  it('an attempt that a cooldown refused is no block event, since the site was not asked', async () => {
     record([{ ...blocked, block: blockOf('cooldown') }]);
     assert.deepEqual(await selfHeal.blocks({ owner, limit: 1 }), []);
     assert.equal((await selfHeal.healthOf(owner, domain)).window.attempts, 0);
@@ -130,7 +130,7 @@ describe('the events', () => {
 });
 
 describe('a page that robots.txt forbids', () => {
-  it('is recorded as a block, and does not affect the site', async () => {
+  it('a page that robots.txt forbids is recorded as a block, and does not affect the site', async () => {
     record(...Array.from({ length: 5 }, () => [{ ...blocked, block: blockOf('robots_disallowed') }]));
     assert.equal((await selfHeal.blocks({ owner, type: 'robots_disallowed', limit: 10 })).length, 5);
     const { state, window, cooldownUntil } = await selfHeal.healthOf(owner, domain);
@@ -139,18 +139,18 @@ describe('a page that robots.txt forbids', () => {
 });
 
 describe('a retry plan', () => {
-  it('of a site that is not known begins directly', async () => {
+  it('a retry plan of an unknown site begins directly', async () => {
     const plan = await begin();
     assert.deepEqual([plan.cooldown, plan.firstAttempt], [null, { strategy: 'direct', waitMs: 0 }]);
   });
 
-  it('knows at once what this worker has recorded', async () => {
+  it('a retry plan uses at once what this worker has recorded', async () => {
     record([blocked], [blocked], [blocked]);
     const { cooldown } = await begin();
     assert.deepEqual(cooldown, { until: new Date(clock.now().getTime() + 2 * minute), type: 'challenge', vendor: 'cloudflare' });
   });
 
-  it('has no cooldown with ignoreCooldown, for another owner, or when it is over', async () => {
+  it('a retry plan has no cooldown with ignoreCooldown, for another owner, or when it is over', async () => {
     record([blocked], [blocked], [blocked]);
     assert.equal((await begin(true)).cooldown, null);
     assert.equal((await selfHeal.begin('somebody', domain, { enabled: [], ignoreCooldown: false })).cooldown, null);
@@ -158,7 +158,7 @@ describe('a retry plan', () => {
     assert.equal((await begin()).cooldown, null);
   });
 
-  it('has no cooldown after one success, and the next is short again', async () => {
+  it('a retry plan has no cooldown after one success, and the next is short again', async () => {
     record([blocked], [blocked], [blocked]);
     clock.advance(2 * minute);
     record([blocked]);
@@ -169,7 +169,7 @@ describe('a retry plan', () => {
     assert.equal((await begin()).cooldown?.until.getTime(), clock.now().getTime() + 2 * minute);
   });
 
-  it('begins with what has worked, where the caller and this service allow it', async () => {
+  it('a retry plan begins with what has worked, where the caller and this service allow it', async () => {
     for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'rotate_egress' }]);
     assert.equal((await begin()).firstAttempt.strategy, 'rotate_egress');
     assert.equal((await selfHeal.begin(owner, domain, { enabled: ['wait_retry'], ignoreCooldown: false })).firstAttempt.strategy, 'direct');
@@ -179,7 +179,7 @@ describe('a retry plan', () => {
     assert.equal((await curious.begin(owner, domain, { enabled: strategyNames, ignoreCooldown: false })).firstAttempt.strategy, 'direct');
   });
 
-  it('goes on with what the caller allows', async () => {
+  it('a retry plan goes on with what the caller allows', async () => {
     const { nextAttempt } = await selfHeal.begin(owner, domain, { enabled: ['wait_retry', 'fresh_context'], ignoreCooldown: false });
     const failed = { outcome: 'blocked', block: blockOf('bot_wall'), statusCode: 403 } as const;
     assert.deepEqual(nextAttempt({ strategy: 'direct', ...failed }, 10_000), { strategy: 'fresh_context', waitMs: 0 });
@@ -187,19 +187,19 @@ describe('a retry plan', () => {
     assert.equal(nextAttempt({ strategy: 'wait_retry', ...failed }, 600), null);
   });
 
-  it('aborts with the caller’s signal', async () => {
+  it('a retry plan aborts with the caller’s signal', async () => {
     const reason = new Error('enough');
     await assert.rejects(selfHeal.begin(owner, domain, { enabled: [], ignoreCooldown: false, signal: AbortSignal.abort(reason) }), reason);
   });
 });
 
 describe('the health of a site', () => {
-  it('is unknown before the first attempt', async () => {
+  it('the health of a site is unknown before the first attempt', async () => {
     const { state, successRate, window, updatedAt } = await selfHeal.healthOf(owner, domain);
     assert.deepEqual([state, successRate, window.attempts, window.since, updatedAt], ['unknown', null, 0, null, null]);
   });
 
-  it('is what the last 50 attempts say', async () => {
+  it('the health of a site is that of the last 50 attempts', async () => {
     record(...Array.from({ length: 30 }, () => [{ ...blocked, block: blockOf('captcha', 'low') }]));
     const since = clock.now();
     record(
@@ -232,7 +232,7 @@ describe('the health of a site', () => {
     );
   });
 
-  it('is listed worst first', async () => {
+  it('the health of sites is listed worst first', async () => {
     const of = (site: string, ...outcomes: Attempt['outcome'][]) => record(...outcomes.map((outcome) => [{ domain: site, outcome }]));
     of('healthy.example', 'ok', 'ok', 'ok', 'ok', 'ok');
     of('degraded.example', 'ok', 'ok', 'ok', 'error', 'error');
@@ -249,7 +249,7 @@ describe('the health of a site', () => {
 });
 
 describe('the strategies of a site', () => {
-  it('are all listed, gentlest first, with their results', async () => {
+  it('the strategies of a site are all listed, gentlest first, with their results', async () => {
     record([blocked, { strategy: 'wait_retry', durationMs: 300 }], [{ outcome: 'error' }]);
     const lastUsedAt = clock.now();
     await selfHeal.stop();
@@ -299,7 +299,7 @@ describe('the strategies of a site', () => {
     assert.deepEqual([current, nextProbeAt], ['direct', null]);
   });
 
-  it('include the current one, and when a site in a cooldown is tried again', async () => {
+  it('the strategies of a site include the current one, and when a site in a cooldown is tried again', async () => {
     for (let n = 0; n < 6; n += 1) record([blocked, { strategy: 'rotate_egress' }]);
     assert.equal((await selfHeal.strategies(owner, domain)).current, 'rotate_egress');
     record([blocked], [blocked], [blocked]);
@@ -308,7 +308,7 @@ describe('the strategies of a site', () => {
 });
 
 describe('several workers', () => {
-  it('add to one another, and lose nothing', async () => {
+  it('attempts of several workers are combined, and none is lost', async () => {
     const workers = [open(), open({ store: second })];
     const works = 60;
     const sites = ['a.example', 'b.example', 'c.example'];
@@ -336,7 +336,7 @@ describe('several workers', () => {
 });
 
 describe('the overview', () => {
-  it('counts what happened in the last day', async () => {
+  it('the overview counts what happened in the last day', async () => {
     // Far from the other tests, whose totals are everybody's.
     clock.advance(400 * 24 * 60 * minute);
     record(
@@ -369,7 +369,7 @@ describe('the overview', () => {
     assert.deepEqual([totals.attempts, totals.healed, topDomains, healRate], [0, 0, [], null]);
   });
 
-  it('counts the sites in a cooldown', async () => {
+  it('the overview counts the sites in a cooldown', async () => {
     clock.advance(800 * 24 * 60 * minute);
     record([blocked], [blocked], [blocked]);
     assert.equal((await selfHeal.overview()).cooldowns, 1);
@@ -386,7 +386,7 @@ describe('pruning', () => {
   };
   const days = (count: number): number => count * 24 * 60 * minute;
 
-  it('forgets after 30 days what happened, and sites that nobody tried since', async () => {
+  it('pruning deletes attempts after 30 days, and sites that nobody tried since', async () => {
     record([blocked], [{ ...blocked, domain: 'other.example' }]);
     clock.advance(days(20));
     record([{}]);
@@ -401,7 +401,7 @@ describe('pruning', () => {
     );
   });
 
-  it('keeps the newest where there are too many', async () => {
+  it('pruning keeps the newest attempts where there are too many', async () => {
     clock.advance(days(1200));
     record([blocked], [{ ...blocked, url: 'https://example.com/2' }], [{ ...blocked, url: 'https://example.com/3' }]);
     await selfHeal.stop();
@@ -424,7 +424,7 @@ describe('while the database is unavailable', () => {
   after(() => operator.end());
   const allow = (answer: boolean) => operator.query(`alter database ${database.name} with allow_connections ${answer}`);
 
-  it('a retry plan is that of a new site, nothing throws, and all is written when it is back', async () => {
+  it('while the database is unavailable, a retry plan is that of a new site, nothing throws, and all is written when it is back', async () => {
     const worker = open({ store: second });
     await allow(false);
     await operator.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [database.name]);
@@ -447,7 +447,7 @@ describe('while the database is unavailable', () => {
 });
 
 describe('pacing', () => {
-  it('lets one attempt at a time go to a site', async () => {
+  it('pacing lets one attempt at a time go to a site', async () => {
     const caller = new AbortController();
     const first = Promise.withResolvers<void>();
     const started: string[] = [];
@@ -467,7 +467,7 @@ describe('pacing', () => {
     assert.deepEqual(started, ['one', 'elsewhere']);
   });
 
-  it('lets a second pass between two, and ends the wait with the caller’s signal', async () => {
+  it('pacing lets a second pass between two attempts, and ends the wait with the caller’s signal', async () => {
     const caller = new AbortController();
     const reason = new Error('enough');
     let times = 0;
