@@ -15,7 +15,7 @@ const linkOf = (over: Partial<Link> = {}): Link => ({
 });
 
 describe('a cookie', () => {
-  it('stands for its link, has a value of its own, and is one of many', () => {
+  it('a view cookie stands for its link, has a value of its own, and is one of many', () => {
     const grants = new Grants(new ManualClock());
     const link = linkOf();
     const values = Array.from({ length: 10 }, () => grants.issue(link));
@@ -26,7 +26,7 @@ describe('a cookie', () => {
     }
   });
 
-  it('is found among cookies that are none, and each of several is', () => {
+  it('view cookies are found among others that are none, and each of several is', () => {
     const grants = new Grants(new ManualClock());
     const [one, other] = [linkOf(), linkOf({ grantId: 'lnk_2', sessionId: 'ses_2' })];
     const values = ['planted', grants.issue(one), '', 'x'.repeat(5000), grants.issue(other)];
@@ -34,7 +34,7 @@ describe('a cookie', () => {
     assert.deepEqual(grants.find([]), []);
   });
 
-  it('is good for an hour since its last use', () => {
+  it('a view cookie is valid for an hour since its last use', () => {
     const clock = new ManualClock();
     const grants = new Grants(clock);
     const value = grants.issue(linkOf());
@@ -48,7 +48,7 @@ describe('a cookie', () => {
     assert.deepEqual(grants.find([value]), [], 'what was forgotten does not come back');
   });
 
-  it('is lost when its link is opened very often, the least lately used first', () => {
+  it('the least lately used view cookie is dropped when its link is opened very often', () => {
     const grants = new Grants(new ManualClock());
     const first = grants.issue(linkOf());
     const second = grants.issue(linkOf());
@@ -60,21 +60,21 @@ describe('a cookie', () => {
     assert.equal(grants.find([first, elsewhere]).length, 2, 'other cookies are as they were');
   });
 
-  it('is not lost by what other owners open, however much that is', () => {
+  it('a view cookie is not dropped by what other owners open, however much that is', () => {
     const grants = new Grants(new ManualClock());
     const mine = grants.issue(linkOf());
     for (let n = 0; n < 3000; n += 1) grants.issue(linkOf({ owner: 'mallory', grantId: `lnk_${n}` }));
     assert.equal(grants.find([mine]).length, 1);
   });
 
-  it('is one of ten thousand at most', () => {
+  it('a view cookie is one of ten thousand at most', () => {
     const grants = new Grants(new ManualClock());
     const values = Array.from({ length: 10_001 }, (_, n) => grants.issue(linkOf({ owner: `owner ${n % 11}`, grantId: `lnk_${n}` })));
     assert.equal(grants.find(values.slice(0, 1)).length, 0);
     assert.equal(grants.find(values).length, 10_000);
   });
 
-  it('is forgotten by a purge only when its time is over', () => {
+  it('a view cookie is forgotten by a purge only when its time is over', () => {
     const clock = new ManualClock();
     const grants = new Grants(clock);
     const value = grants.issue(linkOf());

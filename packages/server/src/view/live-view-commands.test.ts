@@ -27,7 +27,8 @@ const read = (value: unknown, isBinary = false) =>
   parseCommand(Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)), isBinary);
 
 describe('a command of a viewer', () => {
-  for (const command of commands) it(`is read as it was sent: ${JSON.stringify(command)}`, () => assert.deepEqual(read(command), command));
+  for (const command of commands)
+    it(`a command of a viewer is read as it was sent: ${JSON.stringify(command)}`, () => assert.deepEqual(read(command), command));
 
   const wrong: [why: string, value: unknown][] = [
     ['no JSON', '{"type":"copy"'],
@@ -51,13 +52,13 @@ describe('a command of a viewer', () => {
     ['more than a command may be', JSON.stringify({ type: 'copy' }) + ' '.repeat(liveViewBounds.commandBytes)],
     ['a prototype', '{"type":"copy","__proto__":{"x":1}}'],
   ];
-  for (const [why, value] of wrong) it(`is refused for ${why}`, () => assert.equal(read(value), null));
+  for (const [why, value] of wrong) it(`a command of a viewer is refused for ${why}`, () => assert.equal(read(value), null));
 
-  it('is refused as a binary message', () => assert.equal(read({ type: 'copy' }, true), null));
+  it('a command of a viewer is refused as a binary message', () => assert.equal(read({ type: 'copy' }, true), null));
 });
 
 describe('the size that a page is given', () => {
-  it('is a whole one, within what a page may have', () => {
+  it('the size that a viewer gives a page is a whole one, within the limits of a page', () => {
     assert.deepEqual(clampPageSize({ width: 800.4, height: 600.6 }), { width: 800, height: 601 });
     assert.deepEqual(clampPageSize({ width: 1, height: 1 }), { width: 320, height: 240 });
     assert.deepEqual(clampPageSize({ width: 100_000, height: 100_000 }), { width: 3840, height: 2160 });

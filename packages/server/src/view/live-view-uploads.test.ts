@@ -19,7 +19,7 @@ function createUploads() {
 }
 
 describe('files of a viewer', () => {
-  it('are put together from their parts, one after another', async () => {
+  it('files of a viewer are put together from their parts, one after another', async () => {
     const { stored, sent, part } = createUploads();
     await part(1, 'one ');
     await part(1, 'file', true);
@@ -34,14 +34,14 @@ describe('files of a viewer', () => {
     ]);
   });
 
-  it('are dropped when the next one begins', async () => {
+  it('files of a viewer are dropped when the next one begins', async () => {
     const { stored, part } = createUploads();
     await part(1, 'never ends');
     await part(2, 'ends', true);
     assert.deepEqual(stored, [['a.txt', 'ends']]);
   });
 
-  it('are refused once, at the part that is too much, and for a name that is too long', async () => {
+  it('files of a viewer are refused once, at the part that is too much, and for a name that is too long', async () => {
     const { stored, part } = createUploads();
     const half = Buffer.alloc(liveViewBounds.uploadBytes / 2 + 1);
     await part(1, half);

@@ -76,7 +76,7 @@ async function commandsProcessed(viewer: TestViewer): Promise<void> {
 }
 
 describe('a live view', () => {
-  it('shares one screencast between all viewers, from the first to the last', async () => {
+  it('a live view shares one screencast between all viewers, from the first to the last', async () => {
     const [first, second] = [await join(), await join()];
     await until('both are there', () => fixture.session.viewers === 2);
     assert.equal(fixture.browser.connection.running, 1);
@@ -94,7 +94,7 @@ describe('a live view', () => {
     assert.equal(fixture.connections.size, 0);
   });
 
-  it('greets with what the page needs, and then the state', async () => {
+  it('a live view greets with what the page needs, and then the state', async () => {
     const viewer = await join('control');
     await until('it was greeted', () => viewer.messages.length >= 2);
     assert.deepEqual(viewer.messages.slice(0, 2), [
@@ -111,7 +111,7 @@ describe('a live view', () => {
     ]);
   });
 
-  it('truncates titles and addresses, and combines quick changes into one state', async () => {
+  it('a live view truncates titles and addresses, and combines quick changes into one state', async () => {
     const viewer = await join();
     await until('the state is there', () => viewer.of('state').length > 0);
     const [tab] = fixture.browser.tabList;
@@ -125,14 +125,14 @@ describe('a live view', () => {
     assert.ok(viewer.of('state').length <= 4, `${viewer.of('state').length} states were sent`);
   });
 
-  it('shows the latest picture at once to one who comes while nothing moves', async () => {
+  it('a live view shows the latest picture at once to a viewer who comes while nothing moves', async () => {
     await join();
     fixture.browser.connection.draw('still');
     const late = await join();
     await framesArrive(late, ['still']);
   });
 
-  it('says that calls of the API drive the session, unless they only read', async () => {
+  it('a live view says that calls of the API drive the session, unless they only read', async () => {
     const viewer = await join('control');
     const drives = (): boolean | undefined => viewer.of('state').at(-1)?.drivers.api;
     await until('the state is there', () => drives() === false);
@@ -144,7 +144,7 @@ describe('a live view', () => {
     await until('the call is there', () => drives() === true);
   });
 
-  it('emits an event when a viewer joins or leaves', async () => {
+  it('a live view emits an event when a viewer joins or leaves', async () => {
     const viewer = await join('control');
     await until('it is there', () => fixture.session.viewers === 1);
     viewer.socket.close();
@@ -155,7 +155,7 @@ describe('a live view', () => {
     ]);
   });
 
-  it('closes the socket of one viewer too many', async () => {
+  it('a live view closes the socket of one viewer too many', async () => {
     await Promise.all(Array.from({ length: viewersMax }, () => join()));
     await until('all are there', () => fixture.session.viewers === viewersMax);
     const late = await join();
@@ -166,7 +166,7 @@ describe('a live view', () => {
 });
 
 describe('the pace of frames', () => {
-  it('follows acknowledgements: two in flight, the newest next, those between dropped', async () => {
+  it('the pace of frames follows acknowledgements: two in flight, the newest next, those between dropped', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
     for (const text of ['1', '2', '3', '4', '5']) fixture.browser.connection.draw(text);
@@ -183,7 +183,7 @@ describe('the pace of frames', () => {
     await framesArrive(viewer, ['1', '2', '5', '6', '7']);
   });
 
-  it('is each viewer’s own', async () => {
+  it('the pace of frames is each viewer’s own', async () => {
     const [slow, quick] = [await join(), await join()];
     await until('both are there', () => fixture.session.viewers === 2);
     for (const text of ['1', '2', '3', '4']) {
@@ -196,7 +196,7 @@ describe('the pace of frames', () => {
     assert.deepEqual(slow.texts(), ['1', '2']);
   });
 
-  it('requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
+  it('a live view requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
     assert.equal(fixture.browser.screencast.demand?.framesPerSecond, 1);
@@ -210,7 +210,7 @@ describe('the pace of frames', () => {
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'not_watching' });
   });
 
-  it('buffers a bounded amount for a viewer that acknowledges and does not read', async () => {
+  it('a live view buffers a bounded amount for a viewer that acknowledges and does not read', async () => {
     const viewer = await join();
     await until('it is there', () => fixture.browser.watching === 1);
     viewer.socket.pause();
@@ -230,7 +230,7 @@ describe('the pace of frames', () => {
 });
 
 describe('what the browser is asked for', () => {
-  it('is the highest demand of any viewer', async () => {
+  it('the screencast that the browser is asked for is the highest demand of any viewer', async () => {
     const [phone, screen] = [await join(), await join()];
     phone.send({ type: 'fit', width: 390, height: 844 });
     screen.send({ type: 'fit', width: 100_000, height: 700 });
@@ -245,7 +245,7 @@ describe('what the browser is asked for', () => {
     await until('the other counts alone', () => connection.starts.at(-1)?.maxWidth === 390);
   });
 
-  it('changes a few times a second at most', async () => {
+  it('the screencast that the browser is asked for changes a few times a second at most', async () => {
     const viewer = await join();
     const startMs = performance.now();
     for (let width = 100; width < 300; width += 1) viewer.send({ type: 'fit', width, height: 100 });
@@ -266,7 +266,7 @@ describe('the end of a live view', () => {
     ['out_of_memory', 4008, 'browser_crashed'],
     ['drained', 1012, 'service_restart'],
   ] as const)
-    it(`is sent with code ${code} and its cause when the session ended by ${endedReason}`, async () => {
+    it(`the end of a live view is sent with code ${code} and its cause when the session ended by ${endedReason}`, async () => {
       const viewer = await join();
       await until('it is there', () => fixture.session.viewers === 1);
       fixture.session.end(endedReason);
@@ -276,7 +276,7 @@ describe('the end of a live view', () => {
       assert.equal(fixture.emptyCount, 1);
     });
 
-  it('comes at once to a viewer that joins too late, and leaves nothing', async () => {
+  it('the end of a live view comes at once to a viewer that joins too late, and leaves nothing', async () => {
     fixture.session.end('requested');
     const viewer = await join();
     assert.deepEqual(await viewer.closed, { code: 4000, reason: 'session_ended' });
@@ -285,7 +285,7 @@ describe('the end of a live view', () => {
     assert.equal(fixture.connections.size, 0);
   });
 
-  it('comes to the viewer whose link is revoked, and not to the others', async () => {
+  it('the end of a live view comes to the viewer whose link is revoked, and not to the others', async () => {
     const mine = await join();
     await until('it is held', () => fixture.connections.size === 1);
     const [close] = fixture.connections;
@@ -309,7 +309,7 @@ const click: LiveViewCommand & { type: 'mouse' } = {
 };
 
 describe('a viewer’s input', () => {
-  it('reaches the active tab, in order', async () => {
+  it('a viewer’s input reaches the active tab, in order', async () => {
     const viewer = await join('control');
     viewer.send(click);
     viewer.send({ type: 'wheel', x: 1, y: 2, dx: 0, dy: 10, modifiers: 0 });
@@ -326,7 +326,7 @@ describe('a viewer’s input', () => {
     ]);
   });
 
-  it('is refused for a view-only link', async () => {
+  it('a viewer’s input is refused for a view-only link', async () => {
     const viewer = await join('view');
     for (const command of [click, { type: 'copy' }, { type: 'tab', action: 'open' }, { type: 'navigate', to: 'reload' }] as const)
       viewer.send(command);
@@ -335,7 +335,7 @@ describe('a viewer’s input', () => {
     assert.deepEqual(fixture.browser.inputs, []);
   });
 
-  it('is released when the tab changes, and when the viewer leaves', async () => {
+  it('a viewer’s input is released when the tab changes, and when the viewer leaves', async () => {
     const viewer = await join('control');
     viewer.send(click);
     await until('it is pressed', () => fixture.browser.inputs.length === 1);
@@ -355,14 +355,14 @@ describe('a viewer’s input', () => {
     );
   });
 
-  it('returns the selection to the viewer that copies it', async () => {
+  it('a viewer’s input returns the selection to the viewer that copies it', async () => {
     const viewer = await join('control');
     viewer.send({ type: 'copy' });
     await until('it is there', () => viewer.of('clipboard').length === 1);
     assert.deepEqual(viewer.of('clipboard'), [{ type: 'clipboard', text: 'what is selected' }]);
   });
 
-  it('is bounded for a page that takes no input, except releases', async () => {
+  it('a viewer’s input is bounded for a page that takes no input, except releases', async () => {
     const taken = Promise.withResolvers<void>();
     fixture.browser.inputGate = taken.promise;
     const viewer = await join('control');
@@ -378,7 +378,7 @@ describe('a viewer’s input', () => {
     taken.resolve();
   });
 
-  it('keeps the session from idling, which watching does not', async () => {
+  it('a viewer’s input keeps the session from idling, which watching does not', async () => {
     const viewer = await join('control');
     fixture.browser.connection.draw('1');
     await framesArrive(viewer, ['1']);
@@ -393,7 +393,7 @@ describe('a viewer’s input', () => {
 });
 
 describe('an invalid command', () => {
-  it('closes the socket, and later commands are ignored', async () => {
+  it('an invalid command of a viewer closes the socket, and later commands are ignored', async () => {
     for (const [what, data] of [
       ['no JSON', 'x'],
       ['no command', '{"type":"evaluate"}'],
@@ -408,7 +408,7 @@ describe('an invalid command', () => {
     assert.deepEqual(fixture.browser.inputs, []);
   });
 
-  it('is more than five hundred commands in a second', async () => {
+  it('more than five hundred commands of a viewer in a second close the socket', async () => {
     const viewer = await join('control');
     for (let turn = 0; turn < 500; turn += 1) viewer.send({ type: 'ack', seq: turn });
     viewer.send(click);
@@ -416,7 +416,7 @@ describe('an invalid command', () => {
     assert.deepEqual(fixture.browser.inputs, []);
   });
 
-  it('may come again in the next second', async () => {
+  it('a viewer that has sent many commands may send more in the next second', async () => {
     const viewer = await join('control');
     for (let turn = 0; turn < 499; turn += 1) viewer.send({ type: 'ack', seq: turn });
     await commandsProcessed(viewer);
@@ -431,7 +431,7 @@ describe('what a page asks', () => {
   const prompt = { id: 7, tabId: 'T1', question: { kind: 'dialog', dialog } } as const;
   const shown = (viewer: TestViewer): string[] => viewer.of('prompt').map(({ prompt: asked }) => asked?.kind ?? 'none');
 
-  it('is shown to every viewer of its tab until it is answered', async () => {
+  it('a dialog of a page is shown to every viewer of its tab until it is answered', async () => {
     const viewers = [await join('control'), await join('view')];
     await until('both are there', () => fixture.session.viewers === 2);
     fixture.browser.ask([{ ...prompt, tabId: 'T2' }]);
@@ -443,7 +443,7 @@ describe('what a page asks', () => {
     await Promise.all(viewers.map((viewer) => until('it is closed', () => shown(viewer).join() === 'dialog,none')));
   });
 
-  it('is answered only with control', async () => {
+  it('a dialog of a page is answered only with control', async () => {
     const [driver, watcher] = [await join('control'), await join('view')];
     for (const viewer of [watcher, driver]) viewer.send({ type: 'answer', prompt_id: 7, accept: true, text: 'yes' });
     await until('both are processed', () => fixture.browser.answers.length > 0 && watcher.of('failed').length > 0);
@@ -456,7 +456,7 @@ describe('what a page asks', () => {
     await until('the upload is refused', () => watcher.of('failed').length === 2);
   });
 
-  it('is asked of a person with control for a minute after the last command', async () => {
+  it('dialogs are left to a person with control for a minute after the last command', async () => {
     const watcher = await join('view');
     await until('it is there', () => watcher.messages.length > 0);
     assert.equal(fixture.browser.attendants.size, 0);

@@ -21,11 +21,11 @@ before(() => {
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 describe('the built pages', () => {
-  it('name the build command when they are not built', () => {
+  it('the built pages name the build command when they are not built', () => {
     assert.throws(() => new Pages(join(folder, 'static')), /not built.*scripts\/setup\.sh/);
   });
 
-  it('run only what we serve, cannot be framed, and are not cached', () => {
+  it('the built pages run only what the service serves, cannot be framed, and are not cached', () => {
     const { html, headers } = new Pages(folder).page('live-view', 'https://berth.test');
     assert.equal(html, '<title>live-view</title>');
     const policy = headers['content-security-policy'] ?? '';
@@ -37,14 +37,14 @@ describe('the built pages', () => {
     assert.equal(headers['cache-control'], 'no-store');
   });
 
-  it('name the socket’s origin as the caller reaches it', () => {
+  it('the built pages name the socket’s origin as the caller reaches it', () => {
     assert.match(
       new Pages(folder).page('vnc', 'http://127.0.0.1:8080').headers['content-security-policy'] ?? '',
       /connect-src 'self' ws:\/\/127\.0\.0\.1:8080;/,
     );
   });
 
-  it('show the status and message of an error', () => {
+  it('the built pages show the status and message of an error', () => {
     const { errorPage } = new Pages(folder);
     assert.match(
       errorPage(403, 'This &lt;link&gt; costs $&amp;.'),
@@ -56,7 +56,7 @@ describe('the built pages', () => {
     );
   });
 
-  it('have files of known kinds by their names, and no folders and no links', () => {
+  it('the built pages have files of known kinds by their names, and no folders and no links', () => {
     const { files } = new Pages(folder);
     assert.deepEqual([...files.keys()], ['main-abc.js']);
     assert.deepEqual(files.get('main-abc.js'), {
@@ -66,7 +66,7 @@ describe('the built pages', () => {
     });
   });
 
-  it('are compressed by the build, in both encodings', () => {
+  it('the built pages are compressed by the build, in both encodings', () => {
     const { files } = new Pages(join(import.meta.dirname, '../../../web/dist'));
     const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
     const compressed = [...files.values()].filter(({ encodings }) => encodings.size > 0);

@@ -148,7 +148,7 @@ async function firstLoad(
 }
 
 describe('a link', () => {
-  it('opens what it was issued for, with its owner and scope', async () => {
+  it('a view link opens what it was issued for, with its owner and scope', async () => {
     const id = fixture.add('anna', 'full_browser');
     fixture.record(id);
     for (const [scope, guardName] of [
@@ -168,7 +168,7 @@ describe('a link', () => {
     }
   });
 
-  it('opens nothing else', async () => {
+  it('a view link opens no other kind of view', async () => {
     const id = fixture.add('anna', 'full_browser');
     fixture.record(id);
     for (const [scope, guardName] of [
@@ -182,14 +182,14 @@ describe('a link', () => {
       await isRefused(guardName, id, { token: await tokenFor(id, scope) }, `${scope} at ${guardName}`);
   });
 
-  it('opens no other session, of its owner or of anybody', async () => {
+  it('a view link opens no other session, of its owner or of anybody', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     for (const other of [fixture.add(), fixture.add('berta'), `${id}x`, id.slice(0, -1), newId('ses'), ''])
       await isRefused('view', other, { token });
   });
 
-  it('opens nothing where it is not ours to the last letter', async () => {
+  it('a view link that is changed in any part opens nothing', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     const control = await tokenFor(id, 'control');
@@ -213,13 +213,13 @@ describe('a link', () => {
       await isRefused('view', id, { token: text }, text);
   });
 
-  it('is none where it was sealed for something else', async () => {
+  it('a token that was sealed for something else is no view link', async () => {
     const id = fixture.add();
     const claims = { owner: 'anna', session: id, keyId: null, expiresAt: fixture.clock.now().getTime() / 1000 + 300 };
     for (const purpose of ['connect', 'view']) await isRefused('view', id, { token: await sealToken(secret, { ...claims, purpose }) });
   });
 
-  it('can be opened again and again until its time is over, and by then no more', async () => {
+  it('a view link can be opened again and again until its time is over, and then no more', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     fixture.clock.advance(299_999);
@@ -228,7 +228,7 @@ describe('a link', () => {
     await isRefused('view', id, { token });
   });
 
-  it('becomes invalid when its session ends, in every end state', async () => {
+  it('a view link becomes invalid when its session ends, in every end state', async () => {
     for (const status of ['ending', 'ended', 'failed'] as const) {
       const id = fixture.add();
       fixture.record(id);
@@ -242,7 +242,7 @@ describe('a link', () => {
     }
   });
 
-  it('to a recording outlives the session, and ends with the recording', async () => {
+  it('a link to a recording outlives the session, and ends with the recording', async () => {
     const id = fixture.add();
     fixture.record(id);
     const token = await tokenFor(id, 'recording');
@@ -252,7 +252,7 @@ describe('a link', () => {
     await isRefused('recording', id, { token });
   });
 
-  it('is refused at the next request after its key was revoked', async () => {
+  it('a view link is refused at the next request after its key was revoked', async () => {
     const id = fixture.add();
     const [token, other] = [await tokenFor(id), await tokenFor(id, 'view', keyOf('anna', 'key_2'))];
     fixture.revokeKey('key_1');
@@ -260,14 +260,14 @@ describe('a link', () => {
     await authenticate('view', id, { token: other });
   });
 
-  it('can be watched while its session is still starting', async () => {
+  it('a view link can be watched while its session is still starting', async () => {
     const id = fixture.add();
     const session = fixture.sessions.get(id) ?? assert.fail();
     session.status = 'starting';
     await authenticate('view', id, { token: await tokenFor(id) });
   });
 
-  it('reports that the store is unavailable instead of an invalid link', async () => {
+  it('a view link reports that the store is unavailable instead of an invalid link', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     const unavailable = new Tokens({
@@ -284,7 +284,7 @@ describe('a link', () => {
 const unreachable = new ServiceError('store_unavailable', 'The database is unavailable.');
 
 describe('making a link', () => {
-  it('gives its address, for as long as was asked', async () => {
+  it('creating a view link gives its address, for as long as was asked', async () => {
     const id = fixture.add('anna', 'full_browser');
     const recId = fixture.record(id);
     for (const [scope, page] of [
@@ -306,7 +306,7 @@ describe('making a link', () => {
     assert.equal(url, `${origin}/v1/session/${id}/vnc/vnc.html?token=${token}`);
   });
 
-  it('reveals neither owner nor key nor session, and fits what addresses may hold', async () => {
+  it('a view link reveals neither owner nor key nor session, and fits what addresses may hold', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     const readable = token + token.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
@@ -314,7 +314,7 @@ describe('making a link', () => {
     assert.ok(token.length < 600, `${token.length} characters`);
   });
 
-  it('needs a session of one’s own that is not over', async () => {
+  it('creating a view link needs a session of one’s own that is not over', async () => {
     const [foreign, over] = [fixture.add('berta', 'full_browser'), fixture.add('anna', 'full_browser')];
     fixture.record(foreign, 'berta');
     fixture.end(over);
@@ -325,7 +325,7 @@ describe('making a link', () => {
     for (const id of [foreign, newId('ses'), 'x\0y', '']) await refusedWith(tokenFor(id, 'recording'), 'session_not_found');
   });
 
-  it('to a recording needs one, whatever has become of its session', async () => {
+  it('creating a link to a recording needs one, whatever has become of its session', async () => {
     const [id, over] = [fixture.add(), fixture.add()];
     fixture.end(over);
     await refusedWith(tokenFor(id, 'recording'), 'recording_not_found');
@@ -336,7 +336,7 @@ describe('making a link', () => {
     assert.ok(url?.includes(`/recordings/${recId}/index.html?token=`), String(url));
   });
 
-  it('to a window needs a session that has one', async () => {
+  it('creating a link to a window needs a session that has one', async () => {
     const [id, over] = [fixture.add(), fixture.add()];
     fixture.end(over);
     await refusedWith(tokenFor(id, 'vnc'), 'vnc_unavailable');
@@ -345,7 +345,7 @@ describe('making a link', () => {
 });
 
 describe('a cookie', () => {
-  it('is set by a first load, with a value of its own and for the one place', async () => {
+  it('a view cookie is set by a first load, with a value of its own and for the one place', async () => {
     const id = fixture.add('anna', 'full_browser');
     fixture.record(id);
     for (const [guardName, scope] of [
@@ -364,19 +364,19 @@ describe('a cookie', () => {
     }
   });
 
-  it('is for TLS alone where the service is reached by it', async () => {
+  it('a view cookie is for TLS alone where the service is reached by it', async () => {
     const id = fixture.add();
     const { header, value } = await firstLoad('live-view', id, await tokenFor(id), 'https://berth.test');
     assert.equal(header, `__Secure-berth-view=${value}; Path=/v1/session/${id}/live-view; HttpOnly; SameSite=Lax; Secure`);
   });
 
-  it('is below the path that the service has in its public address', async () => {
+  it('a view cookie is below the path that the service has in its public address', async () => {
     const id = fixture.add();
     const { header } = await firstLoad('live-view', id, await tokenFor(id), 'https://berth.test/browsers');
     assert.ok(header.includes(`; Path=/browsers/v1/session/${id}/live-view;`), header);
   });
 
-  it('is not set again by what comes with it, nor anywhere else', async () => {
+  it('a view cookie is not set again by a request that has it, nor anywhere else', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     const { value } = await firstLoad('live-view', id, token);
@@ -391,7 +391,7 @@ describe('a cookie', () => {
     assert.deepEqual(set, []);
   });
 
-  it('outlives the token that it was set for, for an hour since its last use', async () => {
+  it('a view cookie outlives the token that it was set for, for an hour since its last use', async () => {
     const id = fixture.add();
     const { value } = await firstLoad('live-view', id, await tokenFor(id));
     for (const _ of [1, 2, 3]) {
@@ -402,7 +402,7 @@ describe('a cookie', () => {
     await isRefused('view', id, { viewCookies: [value] });
   });
 
-  it('is worth no more than its link, wherever it is sent', async () => {
+  it('a view cookie is worth no more than its link, wherever it is sent', async () => {
     const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add('anna', 'full_browser')];
     fixture.record(id);
     const { value: view } = await firstLoad('live-view', id, await tokenFor(id));
@@ -417,13 +417,13 @@ describe('a cookie', () => {
     await isRefused('view', id, { token: view }, 'a cookie is no token');
   });
 
-  it('is no token, and a token is no cookie', async () => {
+  it('a view cookie is no token, and a token is no view cookie', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     await isRefused('view', id, { viewCookies: [token] });
   });
 
-  it('of a stranger, planted beside one’s own, gives nothing of the stranger and takes nothing away', async () => {
+  it('a view cookie of a stranger, planted beside one’s own, gives nothing of the stranger and takes nothing away', async () => {
     const [mine, theirs] = [fixture.add('anna'), fixture.add('mallory')];
     const { value: own } = await firstLoad('live-view', mine, await tokenFor(mine));
     const { value: planted } = await firstLoad('live-view', theirs, await tokenFor(theirs, 'control', keyOf('mallory', 'key_9')));
@@ -437,7 +437,7 @@ describe('a cookie', () => {
     await isRefused('view', mine, { viewCookies: [planted] });
   });
 
-  it('becomes invalid with its session, its key and when links are revoked', async () => {
+  it('a view cookie becomes invalid with its session, its key and when links are revoked', async () => {
     const invalidations = [
       async (id: string) => fixture.end(id),
       async () => fixture.revokeKey('key_1'),
@@ -453,7 +453,7 @@ describe('a cookie', () => {
     }
   });
 
-  it('that is dead does not stand in the way of a key at a recording', async () => {
+  it('an invalid view cookie does not stand in the way of a key at a recording', async () => {
     const id = fixture.add();
     const { scope } = await authenticate('recording', id, { viewCookies: ['old'], authorization: 'Bearer k' });
     assert.equal(scope, 'by Bearer k');
@@ -463,7 +463,7 @@ describe('a cookie', () => {
 });
 
 describe('revoking links', () => {
-  it('ends all that were made before, of every kind, and none that are made after', async () => {
+  it('revoking links ends all that were made before, of every kind, and none that are made after', async () => {
     const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add()];
     fixture.record(id);
     const scopes = [
@@ -486,7 +486,7 @@ describe('revoking links', () => {
     await authenticate('view', id, { token: await tokenFor(id) });
   });
 
-  it('holds also when the clock is set back, and for another worker', async () => {
+  it('revoking links holds also when the clock is set back, and for another worker', async () => {
     const id = fixture.add();
     const early = await tokenFor(id);
     fixture.clock.advance(-30 * minuteMs);
@@ -501,7 +501,7 @@ describe('revoking links', () => {
     await authenticate('view', id, { token: token ?? '' });
   });
 
-  it('is for the owner alone, also of what only a recording is left of', async () => {
+  it('revoking links is for the owner alone, also where only a recording is left of a session', async () => {
     const [foreign, forgotten] = [fixture.add('berta'), newId('ses')];
     for (const id of [foreign, forgotten, 'x\0y']) await refusedWith(tokens.revoke(keyOf('anna'), id), 'session_not_found');
     fixture.record(forgotten);
@@ -510,7 +510,7 @@ describe('revoking links', () => {
     await isRefused('recording', forgotten, { token });
   });
 
-  it('is remembered for longer than a year, and not for ever', async () => {
+  it('revoking links is remembered for longer than a year, and not for ever', async () => {
     const rows = async (): Promise<string[]> => {
       const table = database.store.tables<{ view_revocations: { session_id: string } }>().selectFrom('view_revocations');
       return (await table.selectAll().execute()).map((row) => row.session_id);
@@ -530,7 +530,7 @@ describe('revoking links', () => {
     assert.ok(!(await rows()).includes(id));
   });
 
-  it('is logged, and no token is', async () => {
+  it('revoking links is logged, and no token is', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     await tokens.revoke(keyOf('anna'), id);
@@ -553,14 +553,14 @@ describe('what a link has opened', () => {
     await tokens.loops[0]?.idle();
   };
 
-  it('stays open while all is well, also when the token’s time is over', async () => {
+  it('an opened view stays open while its link is valid, also when the token’s time is over', async () => {
     const { reasons } = await openConnection(fixture.add());
     fixture.clock.advance(2 * 3_600_000);
     await runRevocationCheck();
     assert.deepEqual(reasons, []);
   });
 
-  it('is closed once, when its links are revoked', async () => {
+  it('an opened view is closed once, when its links are revoked', async () => {
     const [id, other] = [fixture.add(), fixture.add()];
     const [first, second, elsewhere] = [await openConnection(id), await openConnection(id, 'control'), await openConnection(other)];
     await tokens.revoke(keyOf('anna'), id);
@@ -569,7 +569,7 @@ describe('what a link has opened', () => {
     assert.deepEqual([first.reasons, second.reasons, elsewhere.reasons], [['unauthorized'], ['unauthorized'], []]);
   });
 
-  it('is closed by the revocation of another worker at the next check, which runs every second', async () => {
+  it('an opened view is closed by the revocation of another worker at the next check, which runs every second', async () => {
     const id = fixture.add();
     const { reasons } = await openConnection(id);
     await new Tokens(fixture.deps(database.store)).revoke(keyOf('anna'), id);
@@ -580,7 +580,7 @@ describe('what a link has opened', () => {
     assert.deepEqual(reasons, ['unauthorized']);
   });
 
-  it('is closed when its key is revoked, without waiting for the next check', async () => {
+  it('an opened view is closed when its key is revoked, without waiting for the next check', async () => {
     const id = fixture.add();
     const [mine, other] = [await openConnection(id), await openConnection(id, 'view', 'key_2')];
     fixture.revokeKey('key_1');
@@ -588,7 +588,7 @@ describe('what a link has opened', () => {
     assert.deepEqual([mine.reasons, other.reasons], [['unauthorized'], []]);
   });
 
-  it('is closed at the very end of its session, but for a recording', async () => {
+  it('an opened view is closed at the very end of its session, but for a recording', async () => {
     const [id, other] = [fixture.add('anna', 'full_browser'), fixture.add()];
     fixture.record(id);
     const open = [
@@ -606,7 +606,7 @@ describe('what a link has opened', () => {
     assert.deepEqual(open[2]?.reasons, []);
   });
 
-  it('is closed at the next check where the session ended before it was registered', async () => {
+  it('an opened view is closed at the next check where the session ended before it was registered', async () => {
     const id = fixture.add();
     const token = await tokenFor(id);
     const principal = await authenticate('view', id, { token });
@@ -617,7 +617,7 @@ describe('what a link has opened', () => {
     assert.deepEqual(reasons, ['session_ended']);
   });
 
-  it('is not closed after it was unregistered', async () => {
+  it('an opened view is not closed after it was unregistered', async () => {
     const id = fixture.add();
     const { reasons, undo } = await openConnection(id);
     undo();
@@ -627,7 +627,7 @@ describe('what a link has opened', () => {
     assert.deepEqual(reasons, []);
   });
 
-  it('does not query the store while nothing is open', async () => {
+  it('views do not query the store while none is open', async () => {
     const idle = new Tokens({
       ...fixture.deps(database.store),
       keys: { ...fixture.deps(database.store).keys, findInactive: () => assert.fail('the store was queried') },
