@@ -19,14 +19,14 @@ describe('the development issuer', () => {
   const issuerOf = (name: string, options: { audience?: string } = {}): DevIssuer =>
     createDevIssuer({ secretFile: fileOf(name), clock, audience, ...options });
 
-  it('issues tokens that are taken without asking anybody', async () => {
+  it('the development issuer issues tokens that are accepted without asking anybody', async () => {
     const issuer = issuerOf('one');
     const { token } = await issuer.issue(ada, origin);
     const { owner, subject, scope } = await openLogins(issuer.login, { clock }).authenticate(token);
     assert.deepEqual([owner, subject, scope], ['acme', 'ada@example.com', 'login:acme']);
   });
 
-  it('issues tokens that outlive a restart on another port, for an hour', async () => {
+  it('the development issuer issues tokens that outlive a restart on another port, for an hour', async () => {
     const time = new ManualClock();
     const before = createDevIssuer({ secretFile: fileOf('restart'), clock: time, audience });
     const { token, expiresAt } = await before.issue(ada, origin);
@@ -37,13 +37,13 @@ describe('the development issuer', () => {
     assert.match((await refusalOf(authenticate(token))).publicMessage, /has expired/);
   });
 
-  it('keeps its key where nobody else can read it', () => {
+  it('the development issuer keeps its key where nobody else can read it', () => {
     issuerOf('mode');
     assert.equal(statSync(fileOf('mode')).mode & 0o777, 0o600);
     assert.equal(JSON.stringify(issuerOf('mode').keys).includes('"d"'), false);
   });
 
-  it('is believed under every name of this machine, and under no other', async () => {
+  it('tokens of the development issuer are accepted under every name of this machine, and under no other', async () => {
     const issuer = issuerOf('names');
     const { authenticate } = openLogins(issuer.login, { clock });
     for (const name of ['http://127.0.0.1:1', 'http://localhost:8080', 'http://[::1]:8080', 'https://localhost'])
@@ -59,7 +59,7 @@ describe('the development issuer', () => {
       assert.match((await refusalOf(authenticate((await issuer.issue(ada, name)).token))).publicMessage, /another issuer/, name);
   });
 
-  it('is not believed for another installation, and not for another audience', async () => {
+  it('tokens of the development issuer are refused by another installation, and for another audience', async () => {
     const { authenticate } = openLogins(issuerOf('ours').login, { clock });
     const foreign = await issuerOf('theirs').issue(ada, origin);
     assert.match((await refusalOf(authenticate(foreign.token))).publicMessage, /not signed with a key of the identity provider/);
@@ -67,7 +67,7 @@ describe('the development issuer', () => {
     assert.match((await refusalOf(authenticate(other.token))).publicMessage, /another audience/);
   });
 
-  it('refuses to start with a key file that is not its own, and names the file', () => {
+  it('the development issuer refuses to start with a key file that is not its own, and names the file', () => {
     for (const [name, text] of Object.entries({ broken: '{', other: '{"kty":"oct","k":"AA"}', words: 'hello' })) {
       const file = join(folder, `${name}-key`);
       writeFileSync(file, text);

@@ -53,7 +53,7 @@ async function codeOf({ post }: Setting, fields: Record<string, string> = {}): P
 }
 
 describe('the development sign-in', () => {
-  it('asks who one is, and answers with a token and the commands that use it', async (t) => {
+  it('the development sign-in asks for a name, and answers with a token and the commands that use it', async (t) => {
     const { origin, post, ownerOf } = await set(t);
     // Opened by a link to which a mail program has added a parameter.
     const form = await (await fetch(`${origin}/dev-idp?utm_source=mail`)).text();
@@ -69,7 +69,7 @@ describe('the development sign-in', () => {
     assert.ok(page.includes(`curl -X POST ${origin}/v1/keys`), page);
   });
 
-  it('is shown by nobody else’s page, runs no scripts, and is kept by no cache', async (t) => {
+  it('the development sign-in cannot be framed by another page, runs no scripts, and is not cached', async (t) => {
     const { origin, post } = await set(t);
     for (const page of [
       await fetch(`${origin}/dev-idp`),
@@ -92,7 +92,7 @@ describe('the development sign-in', () => {
     assert.match(await style.text(), /prefers-color-scheme: dark/);
   });
 
-  it('says what is wrong with what was typed, and shows it again as text', async (t) => {
+  it('the development sign-in says what is wrong with the input, and shows it again as text', async (t) => {
     const { post } = await set(t);
     const typed = { email: '"><script>alert(1)</script>', organisation: "ac me'><b>" };
     const page = await post('/sign-in', typed);
@@ -112,7 +112,7 @@ describe('the development sign-in', () => {
       assert.equal((await post('/sign-in', { ...ada, ...fields })).status, 422, JSON.stringify(fields));
   });
 
-  it('is closed to pages of sites that let their name point to this machine', async (t) => {
+  it('the development sign-in is closed to pages of sites that let their name point to this machine', async (t) => {
     const { port } = await set(t);
     const hosts = [
       `evil.example:${port}`,
@@ -132,21 +132,21 @@ describe('the development sign-in', () => {
       assert.equal((await sendRaw(port, `GET /dev-idp HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)).status, 200, host);
   });
 
-  it('takes no form that another site’s page has sent', async (t) => {
+  it('the development sign-in refuses a form that another site’s page has sent', async (t) => {
     const { post } = await set(t);
     for (const origin of ['https://evil.example', 'null', 'http://127.0.0.1:1', 'http://localhost'])
       for (const path of ['/sign-in', '/authorize'])
         assert.equal((await post(path, { ...asked, ...ada }, { origin })).status, 403, `${origin} ${path}`);
   });
 
-  it('takes forms only, of a size that people type', async (t) => {
+  it('the development sign-in takes forms only, of a size that people type', async (t) => {
     const { origin, post } = await set(t);
     const json = await fetch(`${origin}/dev-idp/sign-in`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{}' });
     assert.equal(json.status, 415);
     assert.equal((await post('/sign-in', { ...ada, more: 'x'.repeat(20_000) })).status, 413);
   });
 
-  it('keeps no token for a repeated request', async (t) => {
+  it('the development sign-in keeps no token for a repeated request', async (t) => {
     const { post } = await set(t);
     const [one, other] = await Promise.all([
       post('/sign-in', ada, { 'idempotency-key': 'k' }),
@@ -157,7 +157,7 @@ describe('the development sign-in', () => {
 });
 
 describe('a program that asks for a login token', () => {
-  it('finds all addresses in the discovery document, under the name that it has used', async (t) => {
+  it('a program that asks for a login token finds all addresses in the discovery document, under the name that it has used', async (t) => {
     const { origin, port } = await set(t);
     for (const base of [origin, `http://localhost:${port}`]) {
       const document = (await (await fetch(`${base}/dev-idp/.well-known/openid-configuration`)).json()) as Record<string, unknown>;
@@ -169,7 +169,7 @@ describe('a program that asks for a login token', () => {
     }
   });
 
-  it('sends the person to a form, gets a code for it at its own address, and exchanges that', async (t) => {
+  it('a program that asks for a login token sends the person to a form, gets a code for it at its own address, and exchanges that', async (t) => {
     const setting = await set(t);
     const { origin, post, ownerOf } = setting;
     const form = await fetch(`${origin}/dev-idp/authorize?${new URLSearchParams({ ...asked, scope: 'openid', unknown: 'x' })}`);
@@ -197,7 +197,7 @@ describe('a program that asks for a login token', () => {
     assert.equal(await ownerOf(token), 'acme');
   });
 
-  it('can use a code once, within a minute, and for what it was issued', async (t) => {
+  it('a program that asks for a login token can use a code once, within a minute, and for what it was issued', async (t) => {
     const setting = await set(t);
     const { post, clock } = setting;
     const tryCode = async (code: string, fields: Record<string, string> = {}): Promise<unknown> => {
@@ -228,7 +228,7 @@ describe('a program that asks for a login token', () => {
     assert.equal(await tryCode('x', { grant_type: 'password' }), '400 unsupported_grant_type');
   });
 
-  it('loses its code where more than a thousand people sign in after it', async (t) => {
+  it('a program that asks for a login token loses its code where more than a thousand people sign in after it', async (t) => {
     const setting = await set(t);
     const { post } = setting;
     const code = await codeOf(setting);
@@ -237,7 +237,7 @@ describe('a program that asks for a login token', () => {
     assert.equal((await post('/token', { ...exchange, code: await codeOf(setting) })).status, 200);
   });
 
-  it('gets codes only at addresses of this machine and of this service', async (t) => {
+  it('a program that asks for a login token gets codes only at addresses of this machine and of this service', async (t) => {
     const setting = await set(t);
     const { origin, post } = setting;
     const ask = (redirect_uri: string): Promise<Response> =>
@@ -273,7 +273,7 @@ describe('a program that asks for a login token', () => {
     }
   });
 
-  it('gets a page that explains what is wrong with its request', async (t) => {
+  it('a program that asks for a login token gets a page that explains what is wrong with its request', async (t) => {
     const { origin } = await set(t);
     const wrong: [Record<string, string>, RegExp][] = [
       [{ response_type: 'token' }, /response_type=code/],
@@ -288,7 +288,7 @@ describe('a program that asks for a login token', () => {
     }
   });
 
-  it('shows its form again to somebody who has mistyped, with all that it asked for', async (t) => {
+  it('the form of a program that asks for a login token is shown again after a mistake, with all that it asked for', async (t) => {
     const { post } = await set(t);
     const page = await post('/authorize', { ...asked, ...ada, email: 'ada' });
     assert.equal(page.status, 422);
@@ -297,7 +297,7 @@ describe('a program that asks for a login token', () => {
     assert.match(page.headers.get('content-security-policy') ?? '', /form-action 'self' http:\/\/localhost:3000;/);
   });
 
-  it('is read by no page from elsewhere', async (t) => {
+  it('pages from elsewhere cannot read what a program that asks for a login token reads', async (t) => {
     const { origin, post } = await set(t);
     for (const from of ['https://evil.example', 'null', 'http://localhost.evil.example']) {
       const replies = [

@@ -38,7 +38,7 @@ async function set(t: TestContext): Promise<Setting> {
 }
 
 describe('a login token', () => {
-  it('acts for the organisation that its claim names, at the rate of its plan', async (t) => {
+  it('a login token acts for the organisation that its claim names, at the rate of its plan', async (t) => {
     const { authenticate, claims } = await set(t);
     assert.deepEqual(await authenticate(await sign(claims, key)), {
       owner: 'acme',
@@ -49,14 +49,14 @@ describe('a login token', () => {
     });
   });
 
-  it('may be signed with each of the pinned algorithms', async (t) => {
+  it('a login token may be signed with each of the pinned algorithms', async (t) => {
     const keys = await Promise.all(loginAlgorithms.map((alg) => newKey(alg, alg)));
     const { authenticate, provider, claims } = await set(t);
     provider.publish(...keys);
     for (const each of keys) assert.equal((await authenticate(await sign(claims, each))).owner, 'acme', each.alg);
   });
 
-  it('says that it is one, or nothing of its kind', async (t) => {
+  it('a login token has a type of login tokens, or none', async (t) => {
     const { authenticate, claims } = await set(t);
     for (const typ of ['JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/at+jwt', undefined])
       assert.equal((await authenticate(await sign(claims, key, { typ }))).owner, 'acme', String(typ));
@@ -64,7 +64,7 @@ describe('a login token', () => {
       assert.equal((await refusalOf(authenticate(await sign(claims, key, { typ })))).code, 'invalid_login_token', String(typ));
   });
 
-  it('may name several audiences, and the organisation in a claim of another name', async (t) => {
+  it('a login token may name several audiences, and the organisation in a claim of another name', async (t) => {
     const { provider, claims, clock } = await set(t);
     const { authenticate } = openLogins(configFor(provider, { orgClaim: 'https://example.com/org' }), { clock });
     const { org_id: _, ...others } = claims;
@@ -72,7 +72,7 @@ describe('a login token', () => {
     assert.equal((await authenticate(token)).owner, 'Org|42:eu@x');
   });
 
-  it('is good for half a minute more than it says, because clocks differ', async (t) => {
+  it('a login token is accepted half a minute before and after its times, because clocks differ', async (t) => {
     const { authenticate, claims, clock } = await set(t);
     const now = secondsOf(clock);
     assert.equal((await authenticate(await sign({ ...claims, exp: now - 29 }, key))).owner, 'acme');
@@ -81,13 +81,13 @@ describe('a login token', () => {
     assert.match((await refusalOf(authenticate(await sign({ ...claims, nbf: now + 31 }, key)))).publicMessage, /not valid yet/);
   });
 
-  it('keeps of a subject what can be shown, up to 255 characters', async (t) => {
+  it("a login token's subject is kept as far as it can be shown, up to 255 characters", async (t) => {
     const { authenticate, claims } = await set(t);
     assert.equal((await authenticate(await sign({ ...claims, sub: ' a\u0000\n\u202eb\u2028c ' }, key))).subject, 'abc');
     assert.equal((await authenticate(await sign({ ...claims, sub: '🙂'.repeat(400) }, key))).subject, '🙂'.repeat(255));
   });
 
-  it('is asked for as a bearer token', async (t) => {
+  it('a missing login token is asked for as a bearer token', async (t) => {
     const { logins } = await set(t);
     for (const authorization of [undefined, '', 'Basic YTpi', 'Bearer ', 'Bearer a b'])
       assert.equal(
@@ -97,7 +97,7 @@ describe('a login token', () => {
       );
   });
 
-  it('is refused by a service without an identity provider, which says what the operator has to do', async () => {
+  it('a login token is refused by a service without an identity provider, which says what the operator has to do', async () => {
     const refusal = await refusalOf(openLogins(null).authenticate('x.y.z'));
     assert.equal(refusal.code, 'invalid_login_token');
     assert.match(refusal.publicMessage, /BERTH_OIDC_ISSUER.*BERTH_DEV_IDP=1/);
@@ -143,7 +143,7 @@ describe('an attacker’s token', () => {
     'that informs a client of a sign-out': () => ({ events: {} }),
   };
   for (const [what, changes] of Object.entries(badClaims))
-    it(`is refused: one ${what}`, async (t) => {
+    it(`an attacker’s login token is refused: one ${what}`, async (t) => {
       const { authenticate, claims, clock, provider } = await set(t);
       const token = await sign({ ...claims, ...changes(secondsOf(clock), provider.issuer) }, key);
       await refused(authenticate, token);
@@ -203,13 +203,13 @@ describe('an attacker’s token', () => {
     'that is longer than 8 KiB': ({ claims }) => sign({ ...claims, more: 'x'.repeat(8192) }, key),
   };
   for (const [what, forge] of Object.entries(forgeries))
-    it(`is refused: one ${what}`, async (t) => {
+    it(`a forged login token is refused: one ${what}`, async (t) => {
       const setting = await set(t);
       await refused(setting.authenticate, await forge(setting));
       assert.ok(setting.provider.keyRequests <= 1, 'it made us ask for keys more than once');
     });
 
-  it('is not taken although it is signed with a secret that the provider has published', async (t) => {
+  it('an attacker’s login token that is signed with a published secret is refused', async (t) => {
     const { authenticate, provider, claims } = await set(t);
     const secret = Buffer.alloc(32, 7);
     provider.keys = [{ kty: 'oct', k: secret.toString('base64url'), kid: 'k1', alg: 'HS256' }, key.publicJwk];
@@ -218,7 +218,7 @@ describe('an attacker’s token', () => {
     assert.equal((await authenticate(await sign(claims, key))).owner, 'acme');
   });
 
-  it('cannot be let in by configuration either', async (t) => {
+  it('algorithms that let an attacker’s login token in are refused in the configuration', async (t) => {
     const provider = await Provider.start(t, key);
     const { clock } = openLogins(null);
     for (const algorithms of [['none'], ['HS256'], ['RS256', 'HS512'], []])
@@ -234,13 +234,13 @@ describe('an attacker’s token', () => {
       );
   });
 
-  it('says how an organisation is found where it names none', async (t) => {
+  it('a login token without an organisation is refused with how the organisation is found', async (t) => {
     const { authenticate, claims } = await set(t);
     const { publicMessage } = await refusalOf(authenticate(await sign({ ...claims, org_id: undefined }, key)));
     assert.match(publicMessage, /`org_id` is missing.*BERTH_OIDC_ORG_CLAIM.*`sub` works/);
   });
 
-  it('is not repeated to whoever sent it', async (t) => {
+  it('a refused login token is not repeated to the caller', async (t) => {
     const { authenticate, claims } = await set(t);
     const token = await sign({ ...claims, org_id: 'secret org' }, key);
     const { publicMessage, message, details } = await refusalOf(authenticate(token));
@@ -267,11 +267,11 @@ describe('an attacker’s token', () => {
 });
 
 describe('a loopback host', () => {
-  it('is localhost or an address of this machine', () => {
+  it('a loopback host is localhost or an address of this machine', () => {
     for (const host of ['localhost', 'LOCALHOST', '127.0.0.1', '127.255.255.254', '::1', '[::1]']) assert.ok(isLoopbackHost(host), host);
   });
 
-  it('is no name or address that only looks like one', () => {
+  it('a name or address that only looks like a loopback host is none', () => {
     const others = [
       '',
       '0.0.0.0',

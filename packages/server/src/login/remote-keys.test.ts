@@ -46,7 +46,7 @@ const codeOf = async (entering: Promise<unknown>): Promise<string> => (await ref
 const down = { status: 503, body: 'down' };
 
 describe('the keys of the identity provider', () => {
-  it('are asked for by the first token, and once for all that come at the same time', async (t) => {
+  it('the keys of the identity provider are requested by the first token, and once for all that come at the same time', async (t) => {
     const { provider, authenticate, token } = await set(t);
     assert.equal(provider.keyRequests, 0);
     const tokens = await Promise.all(Array.from({ length: 50 }, () => token(first)));
@@ -54,7 +54,7 @@ describe('the keys of the identity provider', () => {
     assert.equal(provider.keyRequests, 1);
   });
 
-  it('are asked for once in half a minute by ten thousand tokens with made-up key ids', async (t) => {
+  it('the keys of the identity provider are requested once in half a minute by ten thousand tokens with made-up key ids', async (t) => {
     const { provider, authenticate, token, clock } = await set(t);
     await authenticate(await token(first));
     clock.advance(coolDownMs);
@@ -66,7 +66,7 @@ describe('the keys of the identity provider', () => {
     assert.equal((await authenticate(await token(first))).owner, 'acme');
   });
 
-  it('are asked for no more often while the provider is down', async (t) => {
+  it('the keys of the identity provider are requested no more often while the provider is down', async (t) => {
     const { provider, authenticate, clock } = await set(t);
     provider.answer = down;
     for (let second = 0; second < 60; second += 1) {
@@ -77,7 +77,7 @@ describe('the keys of the identity provider', () => {
     assert.equal(provider.keyRequests, 2);
   });
 
-  it('may be exchanged: a new one is good after the cool-down, an old one until it is withdrawn', async (t) => {
+  it('the keys of the identity provider may be exchanged: a new one is accepted after the cool-down, an old one until it is withdrawn', async (t) => {
     const { provider, authenticate, token, clock } = await set(t);
     await authenticate(await token(first));
     provider.publish(first, second);
@@ -94,7 +94,7 @@ describe('the keys of the identity provider', () => {
     assert.equal(provider.keyRequests, 3);
   });
 
-  it('that are known stay good for ten minutes while the provider is down, and what is not known waits', async (t) => {
+  it('known keys of the identity provider stay valid for ten minutes while the provider is down, and unknown ones wait', async (t) => {
     const { provider, authenticate, token, clock } = await set(t);
     await authenticate(await token(first));
     provider.answer = down;
@@ -105,7 +105,7 @@ describe('the keys of the identity provider', () => {
     assert.equal(await codeOf(authenticate(await token(first))), 'login_unavailable');
   });
 
-  it('are asked for again when the provider is back, half a minute after it failed', async (t) => {
+  it('the keys of the identity provider are requested again when the provider is back, half a minute after it failed', async (t) => {
     const { provider, authenticate, token, clock } = await set(t);
     provider.answer = down;
     const { status, retryAfterSeconds } = await refusalOf(authenticate(await token(first)));
@@ -118,7 +118,7 @@ describe('the keys of the identity provider', () => {
     assert.equal(provider.keyRequests, 2);
   });
 
-  it('do not depend on the wall clock, which may jump', async (t) => {
+  it('the keys of the identity provider do not depend on the wall clock, which may jump', async (t) => {
     const time = new ManualClock();
     let jumpMs = 0;
     const clock: Clock = { now: () => new Date(time.now().getTime() + jumpMs), monotonicMs: () => time.monotonicMs() };
@@ -145,7 +145,7 @@ describe('the keys of the identity provider', () => {
     'those of another address': () => ({ status: 302, headers: { location: '/elsewhere' }, body: '' }),
   };
   for (const [what, answer] of Object.entries(garbage))
-    it(`are not replaced by ${what}`, async (t) => {
+    it(`the keys of the identity provider are not replaced by ${what}`, async (t) => {
       const { provider, authenticate, token, clock } = await set(t);
       await authenticate(await token(first));
       provider.answer = answer();
@@ -158,7 +158,7 @@ describe('the keys of the identity provider', () => {
       assert.equal((await authenticate(await token(second))).owner, 'acme');
     });
 
-  it('are used one by one: a broken or private one does not spoil the others', async (t) => {
+  it('the keys of the identity provider are used one by one: a broken or private one does not spoil the others', async (t) => {
     const { provider, authenticate, token } = await set(t);
     const secret = await exportJWK(second.privateKey);
     provider.keys = [{ ...second.publicJwk, kid: 'broken', x: 'AA' }, { ...secret, kid: 'k2', alg: 'ES256' }, first.publicJwk];
@@ -169,7 +169,7 @@ describe('the keys of the identity provider', () => {
 });
 
 describe('the discovery document', () => {
-  it('names the address of the keys, and is read once', async (t) => {
+  it('the discovery document names the address of the keys, and is read once', async (t) => {
     const { provider, authenticate, token, clock } = await set(t, { jwksUrl: null });
     assert.equal(provider.discoveryRequests, 0);
     await authenticate(await token(first));
@@ -178,13 +178,13 @@ describe('the discovery document', () => {
     assert.deepEqual([provider.discoveryRequests, provider.keyRequests], [1, 2]);
   });
 
-  it('is not read where the operator has configured the address', async (t) => {
+  it('the discovery document is not read where the operator has configured the address', async (t) => {
     const { provider, authenticate, token } = await set(t);
     await authenticate(await token(first));
     assert.equal(provider.discoveryRequests, 0);
   });
 
-  it('is found under an issuer that ends with a slash', async (t) => {
+  it('the discovery document is found under an issuer that ends with a slash', async (t) => {
     const { provider } = await set(t);
     provider.issuer += '/';
     provider.discovery = { issuer: provider.issuer, jwks_uri: `${provider.issuer}keys` };
@@ -192,7 +192,7 @@ describe('the discovery document', () => {
     assert.equal((await authenticate(await sign(goodClaims(provider.issuer, clock), first))).owner, 'acme');
   });
 
-  it('is asked for again when there are no keys any more where it has pointed', async (t) => {
+  it('the discovery document is requested again when there are no keys any more where it has pointed', async (t) => {
     const { provider, authenticate, token, clock } = await set(t, { jwksUrl: null });
     await authenticate(await token(first));
     provider.answer = down;
@@ -204,7 +204,7 @@ describe('the discovery document', () => {
     assert.equal(provider.discoveryRequests, 2);
   });
 
-  it('of a safe issuer is not believed where it points to keys at an unsafe address', async (t) => {
+  it('the discovery document of a safe issuer is refused where it points to keys at an unsafe address', async (t) => {
     const issuer = 'https://issuer.example';
     const asked: string[] = [];
     t.mock.method(globalThis, 'fetch', (url: URL) => {
@@ -223,7 +223,7 @@ describe('the discovery document', () => {
     'whose keys are no address': (issuer) => ({ issuer, jwks_uri: 7 }),
   };
   for (const [what, document] of Object.entries(wrong))
-    it(`is not believed: one ${what}`, async (t) => {
+    it(`a discovery document is refused: one ${what}`, async (t) => {
       const { provider, authenticate, token } = await set(t, { jwksUrl: null });
       provider.discovery = document(provider.issuer);
       assert.equal(await codeOf(authenticate(await token(first))), 'login_unavailable');
