@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Cleanup } from './cleanup.ts';
 
 describe('a cleanup', () => {
-  it('undoes the last step first, and the rest also when one undo fails', async () => {
+  it('a cleanup undoes the last step first, and the rest also when one undo fails', async () => {
     const undone: string[] = [];
     const cleanup = new Cleanup();
     cleanup.push('first', () => void undone.push('first'));
@@ -17,7 +17,7 @@ describe('a cleanup', () => {
     );
   });
 
-  it('undoes nothing after it was handed over, and all of it where it went', async () => {
+  it('a cleanup undoes nothing after it was transferred, and the new owner undoes all of it', async () => {
     const undone: string[] = [];
     const cleanup = new Cleanup();
     cleanup.push('step', () => void undone.push('step'));

@@ -4,7 +4,7 @@ import { closestName } from './closest-name.ts';
 
 const names = ['kind', 'timeout_seconds', 'idle_timeout_seconds', 'keep_alive', 'start_url', 'extra_headers', 'proxy'];
 
-test('finds the name that a misspelt or shortened one means', () => {
+test('the closest name is the one that a misspelt or shortened one means', () => {
   for (const [name, expected] of [
     ['timeout', 'timeout_seconds'],
     ['timeoutSeconds', 'timeout_seconds'],
@@ -18,7 +18,7 @@ test('finds the name that a misspelt or shortened one means', () => {
     assert.equal(closestName(name, names), expected, name);
 });
 
-test('finds none where no name is near, or the name is very long', () => {
+test('there is no closest name where none is near, or the name is very long', () => {
   for (const name of ['ttl', 'no_such_field', '', 'x'.repeat(100_000), '💥'])
     assert.equal(closestName(name, names), null, name.slice(0, 20));
   assert.equal(closestName('kind', []), null);

@@ -8,7 +8,7 @@ import { Deadline, abortAfter } from './deadline.ts';
 
 const { signal } = new AbortController();
 
-it('counts what is spent and what is left, in whole milliseconds, from its creation', () => {
+it('a deadline counts what is spent and what is left, in whole milliseconds, from its creation', () => {
   const clock = new ManualClock();
   clock.advance(5000);
   const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
@@ -17,7 +17,7 @@ it('counts what is spent and what is left, in whole milliseconds, from its creat
   assert.deepEqual([deadline.spentMs, deadline.leftMs], [400, 600]);
 });
 
-it('has nothing left once its time is over, and never less', () => {
+it('a deadline has nothing left once its time is over, and never less', () => {
   const clock = new ManualClock();
   const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
   clock.advance(1000);
@@ -26,33 +26,37 @@ it('has nothing left once its time is over, and never less', () => {
   assert.deepEqual([deadline.spentMs, deadline.leftMs], [61_000, 0]);
 });
 
-it('gives a part of the call no more than what is left', () => {
+it('a deadline gives a part of the call no more than what is left', () => {
   const clock = new ManualClock();
   const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
   clock.advance(600);
   assert.deepEqual([deadline.within(300).leftMs, deadline.within(5000).leftMs], [300, 400]);
 });
 
-it('aborts with a TimeoutError after the time, also what it is a part of', { timeout: 10_000 }, async () => {
+it('abortAfter aborts with a TimeoutError after the time, also the signals that it is a part of', { timeout: 10_000 }, async () => {
   const either = AbortSignal.any([signal, abortAfter(5)]);
   await new Promise<void>((resolve) => either.addEventListener('abort', () => resolve()));
   assert.equal((either.reason as Error).name, 'TimeoutError');
   assert.equal(signal.aborted, false);
 });
 
-it('is free when its time is over, though it was part of others that never aborted', { timeout: 30_000 }, async () => {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  const closed = new AbortController();
-  const made = Array.from({ length: 100 }, () => {
-    const within = AbortSignal.any([new AbortController().signal, abortAfter(1)]);
-    AbortSignal.any([within, closed.signal]);
-    return new WeakRef(within);
-  });
-  const left = (): number => made.filter((each) => each.deref() !== undefined).length;
-  // References are released with the turn of the loop in which they were read.
-  while (left() > 0) {
-    await sleep(5);
-    collect();
-  }
-});
+it(
+  'a signal of abortAfter is freed when its time is over, though it was part of others that never aborted',
+  { timeout: 30_000 },
+  async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const closed = new AbortController();
+    const made = Array.from({ length: 100 }, () => {
+      const within = AbortSignal.any([new AbortController().signal, abortAfter(1)]);
+      AbortSignal.any([within, closed.signal]);
+      return new WeakRef(within);
+    });
+    const left = (): number => made.filter((each) => each.deref() !== undefined).length;
+    // References are released with the turn of the loop in which they were read.
+    while (left() > 0) {
+      await sleep(5);
+      collect();
+    }
+  },
+);

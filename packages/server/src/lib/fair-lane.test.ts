@@ -18,7 +18,7 @@ function start(lane: FairLane, owner: string, started: string[], size = 1) {
 const tick = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('FairLane', () => {
-  it('leaves a slot to other owners, and the next one to who holds fewest', async () => {
+  it('FairLane leaves a slot to other owners, and the next one to the owner who holds fewest', async () => {
     const lane = new FairLane(bounds);
     const started: string[] = [];
     const many = Array.from({ length: 5 }, () => start(lane, 'a', started));
@@ -40,7 +40,7 @@ describe('FairLane', () => {
     assert.equal(started.length, 7);
   });
 
-  it('refuses who has queued much before who has queued nothing', async () => {
+  it('FairLane refuses an owner who has queued much before one who has queued nothing', async () => {
     const lane = new FairLane({ ...bounds, width: 1, ownerWidth: 1 });
     const started: string[] = [];
     const queued = Array.from({ length: 5 }, () => start(lane, 'a', started));
@@ -51,7 +51,7 @@ describe('FairLane', () => {
     await Promise.all([...queued, other].map(({ done }) => done));
   });
 
-  it('ends a wait that takes too long, or whose caller leaves', async () => {
+  it('FairLane ends a wait that takes too long, or whose caller leaves', async () => {
     const lane = new FairLane({ ...bounds, width: 1, ownerWidth: 1, waitMsMax: 10 });
     const started: string[] = [];
     const first = start(lane, 'a', started);

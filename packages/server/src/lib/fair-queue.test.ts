@@ -9,7 +9,7 @@ interface Item {
 }
 
 describe('a fair queue', () => {
-  it('gives out every item once, those of an owner in the order they came', () => {
+  it('a fair queue gives out every item once, those of an owner in the order they came', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { maxLength: 30 }), (owners) => {
         const queue = new FairQueue<Item>();
@@ -29,7 +29,7 @@ describe('a fair queue', () => {
     );
   });
 
-  it('serves an owner who comes late after at most one item of each other', () => {
+  it('a fair queue serves an owner who comes late after at most one item of each other', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom('a', 'b', 'c'), { minLength: 1, maxLength: 30 }), fc.nat(10), (owners, served) => {
         const queue = new FairQueue<Item>();
@@ -42,7 +42,7 @@ describe('a fair queue', () => {
     );
   });
 
-  it('gives the next place to who holds the fewest', () => {
+  it('a fair queue gives the next place to the owner who holds the fewest', () => {
     const queue = new FairQueue<string>();
     for (const owner of ['a', 'b', 'c']) queue.push(owner, owner);
     assert.equal(
@@ -51,7 +51,7 @@ describe('a fair queue', () => {
     );
   });
 
-  it('forgets what is taken out, and takes no harm from what is not there', () => {
+  it('a fair queue forgets removed items, and ignores the removal of unknown ones', () => {
     const queue = new FairQueue<string>();
     for (const item of ['one', 'two']) queue.push('a', item);
     for (const [owner, item] of [
@@ -63,7 +63,7 @@ describe('a fair queue', () => {
     assert.deepEqual([queue.take(() => 0), queue.take(() => 0)], ['two', undefined]);
   });
 
-  it('gives out those that are to be first before the owner’s others, in the order they came', () => {
+  it('a fair queue gives out items that are to be first before the owner’s others, in the order they came', () => {
     const queue = new FairQueue<string>();
     for (const item of ['a1', 'a2!', 'b1', 'a3', 'a4!']) queue.push(item.charAt(0), item, { isFirst: item.endsWith('!') });
     assert.deepEqual(

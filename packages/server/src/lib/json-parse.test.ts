@@ -7,7 +7,7 @@ import { inTurns } from './turn-budget.ts';
 const parse = (text: string, depthMax = 100): Promise<unknown> => inTurns(parseInParts(Buffer.from(text), depthMax));
 
 describe('JSON that is parsed in parts', () => {
-  it('is what JSON.parse makes of it', async () => {
+  it('JSON that is parsed in parts is what JSON.parse makes of it', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 6 }), fc.constantFrom('', ' ', '\t\n'), async (value, space) => {
         const text = JSON.stringify(value, null, space);
@@ -19,7 +19,7 @@ describe('JSON that is parsed in parts', () => {
       assert.deepEqual(await parse(text), JSON.parse(text), text);
   });
 
-  it('is refused wherever JSON.parse refuses it', async () => {
+  it('JSON that is parsed in parts is refused wherever JSON.parse refuses it', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.jsonValue({ maxDepth: 3 }),
@@ -58,7 +58,7 @@ describe('JSON that is parsed in parts', () => {
       await assert.rejects(parse(text), SyntaxError, text);
   });
 
-  it('is refused where it is nested too deep', async () => {
+  it('JSON that is parsed in parts is refused where it is nested too deep', async () => {
     await parse('['.repeat(100) + ']'.repeat(100));
     await assert.rejects(parse('['.repeat(101) + ']'.repeat(101)), /too deep/);
   });

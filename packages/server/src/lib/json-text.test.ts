@@ -6,14 +6,14 @@ import { JsonTooLong, toJsonText } from './json-text.ts';
 const long = (unit: string): string => unit.repeat(Math.ceil(2_500_000 / unit.length));
 
 describe('the JSON of a response', () => {
-  it('is what JSON.stringify makes of it, and a newline', async () => {
+  it('the JSON of a response is what JSON.stringify makes of it, and a newline', async () => {
     await fc.assert(
       fc.asyncProperty(fc.jsonValue(), async (value) => assert.equal(await toJsonText(value), `${JSON.stringify(value)}\n`)),
       { numRuns: 200 },
     );
   });
 
-  it('is the same with long strings, whatever is in and beside them', async () => {
+  it('the JSON of a response is that of JSON.stringify with long strings, whatever is in and beside them', async () => {
     for (const unit of ['a', '"\\\n', '\u{1f600}', 'x\u{1f600}', '\ud800', '\udc00a', '\u0000'])
       for (const value of [
         long(unit),
@@ -33,7 +33,7 @@ describe('the JSON of a response', () => {
         assert.ok((await toJsonText(value)) === `${JSON.stringify(value)}\n`, JSON.stringify(unit));
   });
 
-  it('is refused where it is longer than it may be', async () => {
+  it('the JSON of a response is refused where it is longer than its limit', async () => {
     for (const value of ['x'.repeat(2000), Array<string>(100_000).fill('x')]) await assert.rejects(toJsonText(value, 1000), JsonTooLong);
     assert.equal(await toJsonText(['x'], 5), '["x"]\n');
   });

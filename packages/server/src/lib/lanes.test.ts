@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 const deferred = () => Promise.withResolvers<void>();
 
 describe('a lane', () => {
-  it('runs the work of one key one at a time, in the order it came', async () => {
+  it('a lane runs the work of one key one at a time, in the order it came', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.constantFrom('a', 'b'), { maxLength: 20 }), async (keys) => {
         const lanes = new Lanes({ width: 1, waitingMax: 50, waitMsMax: 1000 });
@@ -36,7 +36,7 @@ describe('a lane', () => {
     );
   });
 
-  it('runs as many at once as it is wide', async () => {
+  it('a lane runs as many at once as it is wide', async () => {
     const lanes = new Lanes({ width: 2, waitingMax: 5, waitMsMax: 1000 });
     const gates = [deferred(), deferred(), deferred()];
     const begun: number[] = [];
@@ -50,7 +50,7 @@ describe('a lane', () => {
     await Promise.all(work);
   });
 
-  it('refuses at once the caller that is one too many', async () => {
+  it('a lane refuses at once the caller that is one too many', async () => {
     const lanes = new Lanes({ width: 1, waitingMax: 1, waitMsMax: 1000 });
     const gate = deferred();
     const first = lanes.run('key', never, () => gate.promise);
@@ -63,7 +63,7 @@ describe('a lane', () => {
     await Promise.all([first, second]);
   });
 
-  it('lets a caller go whose turn does not come in time, and runs the next', async () => {
+  it('a lane lets a caller go whose turn does not come in time, and runs the next', async () => {
     const lanes = new Lanes({ width: 1, waitingMax: 5, waitMsMax: 5 });
     const gate = deferred();
     const first = lanes.run('key', never, () => gate.promise);
@@ -76,7 +76,7 @@ describe('a lane', () => {
     assert.equal(await lanes.run('key', never, () => Promise.resolve('next')), 'next');
   });
 
-  it('lets a caller go at once whose signal aborts while it waits', async () => {
+  it('a lane lets a caller go at once whose signal aborts while it waits', async () => {
     const lanes = new Lanes({ width: 1, waitingMax: 5, waitMsMax: 60_000 });
     const gate = deferred();
     const first = lanes.run('key', never, () => gate.promise);
@@ -89,7 +89,7 @@ describe('a lane', () => {
     assert.equal(lanes.size, 0);
   });
 
-  it('goes on after work that failed', async () => {
+  it('a lane goes on after work that failed', async () => {
     const lanes = new Lanes({ width: 1, waitingMax: 5, waitMsMax: 1000 });
     await assert.rejects(
       lanes.run('key', never, () => Promise.reject(new Error('broken'))),

@@ -18,14 +18,14 @@ function collect(): { destination: Writable; lines: () => Record<string, unknown
 }
 
 describe('the log', () => {
-  it('is one JSON object a line, without secrets', () => {
+  it('the log is one JSON object a line, without secrets', () => {
     const { destination, lines } = collect();
     createLog('info', { destination }).info({ owner: 'acme', token: 'hush' }, 'session created');
     const [line] = lines();
     assert.deepEqual([line?.['level'], line?.['msg'], line?.['owner'], line?.['token']], ['info', 'session created', 'acme', '[secret]']);
   });
 
-  it('has no stack for an error with a code, and one for a fault of our own', () => {
+  it('the log has no stack for an error with a code, and one for an unexpected error', () => {
     const { destination, lines } = collect();
     const log = createLog('info', { destination });
     const cause = new Error('net::ERR_NAME_NOT_RESOLVED');
@@ -40,7 +40,7 @@ describe('the log', () => {
     assert.match((fault?.['err'] as { stack: string } | undefined)?.stack ?? '', /TypeError: x is undefined\n\s+at /);
   });
 
-  it('is readable on a terminal: time, level, message and the other fields in one line', async () => {
+  it('the log is readable on a terminal: time, level, message and the other fields in one line', async () => {
     let text = '';
     const destination = await readableLines((part) => (text += part));
     const log = createLog('info', { destination });

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { Loop } from './loop.ts';
 
 describe('a loop', () => {
-  it('takes one more turn for any number of nudges during a turn', async () => {
+  it('a loop takes one more turn for any number of nudges during a turn', async () => {
     const gate = Promise.withResolvers<void>();
     let turns = 0;
     const loop = new Loop('test', 60_000, async () => {
@@ -17,7 +17,7 @@ describe('a loop', () => {
     assert.equal(turns, 2);
   });
 
-  it('reports failed iterations until one succeeds', async () => {
+  it('a loop reports failed iterations until one succeeds', async () => {
     let healthy = false;
     const heard: unknown[] = [];
     const loop = new Loop('test', 60_000, () => (healthy ? Promise.resolve() : Promise.reject(new Error('down'))));
@@ -36,7 +36,7 @@ describe('a loop', () => {
     assert.equal(loop.status.lastError, null);
   });
 
-  it('aborts the turn under way when it is stopped, waits for it, and takes no other', async () => {
+  it('a loop that is stopped aborts the turn under way, waits for it, and takes no other', async () => {
     let turns = 0;
     const loop = new Loop('test', 1, async (signal) => {
       turns += 1;

@@ -14,15 +14,15 @@ const values: Record<string, () => unknown> = {
 
 describe('a value that passes in pieces', () => {
   for (const [name, create] of Object.entries(values))
-    it(`is the same: ${name}`, async () => assert.deepEqual(await fromPieces(toPieces(create())), create()));
+    it(`a value that passes in pieces is unchanged: ${name}`, async () => assert.deepEqual(await fromPieces(toPieces(create())), create()));
 
-  it('has none that takes long', () => {
+  it('a large value passes in many pieces, none of which has all of it', () => {
     const pieces = toPieces(Array.from({ length: 100_000 }, (_, i) => ({ name: 'a', i })));
     assert.ok(pieces.length >= 100, `${pieces.length}`);
     assert.ok(pieces.every(({ entries }) => entries.length < 100_000));
   });
 
-  it('leaves the event loop to others between two', async () => {
+  it('a value that passes in pieces leaves the event loop to others between two', async () => {
     const pieces = toPieces(Array.from({ length: 100_000 }, (_, i) => ({ name: 'a', i })));
     let turns = 0;
     const count = setInterval(() => (turns += 1), 0);

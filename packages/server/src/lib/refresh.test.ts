@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isRedirect, parseRefresh, refreshOf } from './refresh.ts';
 
-test('a refresh is read as the HTML standard has it', () => {
+test('a refresh is parsed as the HTML standard has it', () => {
   for (const [value, delayMs, target] of [
     ['0;url=/a', 0, '/a'],
     [' 5 ; URL = /a ', 5000, '/a'],
@@ -33,7 +33,7 @@ test('the shortest refresh to a web address is obeyed, of equal ones the last', 
   assert.equal(refreshOf(['0;http://[/'], { base: 'http://[', from }), null);
 });
 
-test('a page that keeps itself fresh is not left, and one that wants another look at once is', () => {
+test('a page that refreshes itself is not left, and one that asks for another address or a reload within a second is', () => {
   const from = 'http://site.example/a';
   const follows = (delayMs: number, url: string): boolean => isRedirect({ delayMs, url }, { from, withinMs: 5000 });
   assert.deepEqual(

@@ -6,13 +6,13 @@ const secret = Buffer.alloc(32, 7);
 const bytes = Buffer.from('{"password":"hunter2 \u0000"}');
 
 describe('sealed bytes', () => {
-  it('are read by who has the secret, and show nothing to others', async () => {
+  it('sealed bytes are read with the secret, and show nothing to others', async () => {
     const sealed = await sealBytes(secret, 'job', bytes);
     assert.deepEqual(await openBytes(secret, 'job', sealed), bytes);
     assert.equal(sealed.includes('hunter2') || sealed.includes(bytes.toString('base64url')), false);
   });
 
-  it('are nothing under another secret, for another purpose, or changed', async () => {
+  it('sealed bytes are refused under another secret, for another purpose, or changed', async () => {
     const sealed = await sealBytes(secret, 'job', bytes);
     assert.equal(await openBytes(Buffer.alloc(32, 8), 'job', sealed), null);
     assert.equal(await openBytes(secret, 'other', sealed), null);

@@ -9,14 +9,14 @@ const claims: TokenClaims = { purpose: 'connect', owner: 'local', session: 'ses_
 const bytesOf = (token: string): string[] => token.split('.').map((part) => Buffer.from(part, 'base64url').toString('latin1'));
 
 describe('a sealed token', () => {
-  it('gives back its claims until it expires', async () => {
+  it('a sealed token gives back its claims until it expires', async () => {
     const token = await sealToken(secret, claims);
     assert.deepEqual(await openToken(secret, token, 'connect', now), claims);
     assert.deepEqual(await openToken(secret, token, 'connect', new Date(now.getTime() + 299_999)), claims);
     assert.equal(await openToken(secret, token, 'connect', new Date(now.getTime() + 300_000)), null);
   });
 
-  it('carries what more its claims say, and nothing that they do not', async () => {
+  it('a sealed token has the optional claims that it was given, and no others', async () => {
     const more: TokenClaims = { ...claims, purpose: 'view', scope: 'control', issuedAtMs: now.getTime() + 7, grantId: 'lnk_1' };
     assert.deepEqual(await openToken(secret, await sealToken(secret, more), 'view', now), more);
     assert.deepEqual(await openToken(secret, await sealToken(secret, { ...claims, keyId: null }), 'connect', now), {
@@ -25,20 +25,20 @@ describe('a sealed token', () => {
     });
   });
 
-  it('reveals none of its claims, and differs each time', async () => {
+  it('a sealed token reveals none of its claims, and differs each time', async () => {
     const token = await sealToken(secret, claims);
     const readable = token + bytesOf(token).join(' ');
     for (const text of ['connect', 'local', 'ses_1', 'key_1', String(claims.expiresAt)]) assert.ok(!readable.includes(text), text);
     assert.notEqual(await sealToken(secret, claims), token);
   });
 
-  it('is refused for another purpose and under another secret', async () => {
+  it('a sealed token is refused for another purpose and under another secret', async () => {
     const token = await sealToken(secret, claims);
     assert.equal(await openToken(secret, token, 'view', now), null);
     assert.equal(await openToken(Buffer.alloc(32, 8), token, 'connect', now), null);
   });
 
-  it('is refused when any byte of it was changed', async () => {
+  it('a sealed token is refused when any byte of it was changed', async () => {
     const token = await sealToken(secret, claims);
     await fc.assert(
       fc.asyncProperty(fc.nat(token.length - 1), fc.constantFrom(...'abcXYZ019-_.'), async (position, letter) => {
@@ -50,7 +50,7 @@ describe('a sealed token', () => {
     );
   });
 
-  it('takes any text for a token without throwing', async () => {
+  it('any text is read as a sealed token without throwing', async () => {
     await fc.assert(fc.asyncProperty(fc.string(), async (text) => assert.equal(await openToken(secret, text, 'connect', now), null)));
   });
 });

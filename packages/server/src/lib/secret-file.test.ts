@@ -9,7 +9,7 @@ describe('a secret file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-secret-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('is made once with mode 0600, read afterwards, and leaves no draft', () => {
+  it('a secret file is made once with mode 0600, read afterwards, and leaves no draft', () => {
     const path = join(folder, 'one', 'key');
     assert.deepEqual(
       readOrCreateSecret(path, () => 'first'),
@@ -23,7 +23,7 @@ describe('a secret file', () => {
     assert.deepEqual(readdirSync(join(folder, 'one')), ['key']);
   });
 
-  it('is closed to others again when its mode was widened', () => {
+  it('a secret file is closed to others again when its mode was widened', () => {
     const path = join(folder, 'wide');
     readOrCreateSecret(path, () => 'wide');
     chmodSync(path, 0o644);
@@ -31,7 +31,7 @@ describe('a secret file', () => {
     assert.equal(statSync(path).mode & 0o777, 0o600);
   });
 
-  it('is made anew where it was left empty', () => {
+  it('a secret file is made anew where it was left empty', () => {
     const path = join(folder, 'empty');
     writeFileSync(path, '');
     assert.deepEqual(

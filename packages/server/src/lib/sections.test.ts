@@ -9,7 +9,7 @@ const longestOf = (work: () => void) => {
   return longestSection(fromMs, performance.now());
 };
 
-it('adds up sections of one name, without what they contain', () => {
+it('sections of one name are added up, without the sections inside them', () => {
   const longest = longestOf(() =>
     runFor({ name: 'fetch' }, () => {
       // Each is shorter than the other one, and all together far longer, also where a wait takes longer than it should.
@@ -22,7 +22,7 @@ it('adds up sections of one name, without what they contain', () => {
   assert.ok((longest?.ms ?? 0) >= 230);
 });
 
-it('returns what the work returns, and leaves the section when it throws', async () => {
+it('a section returns what its work returns, and is left when the work throws', async () => {
   assert.equal(await runFor({ name: 'a' }, () => Promise.resolve(1)), 1);
   assert.throws(() => section('b', () => assert.fail()));
   assert.equal(
@@ -31,7 +31,7 @@ it('returns what the work returns, and leaves the section when it throws', async
   );
 });
 
-it('counts only the time that was asked about', () => {
+it('the longest section counts only the time of the call that is measured', () => {
   section('early', () => wait(30));
   assert.equal(longestOf(() => section('late', () => wait(5)))?.name, 'late');
 });

@@ -47,7 +47,7 @@ function replaceSlowly(text: string, patterns: readonly string[]): string {
 }
 
 describe('texts that are replaced at once', () => {
-  it('are found as by looking at every place for each of them', () => {
+  it('texts that are replaced at once are found as by looking at every place for each of them', () => {
     const word = (max: number): fc.Arbitrary<string> => fc.string({ unit: fc.constantFrom('a', 'b', 'c'), minLength: 1, maxLength: max });
     fc.assert(
       fc.property(word(60), fc.uniqueArray(word(6), { maxLength: 6 }), (text, patterns) =>
@@ -57,12 +57,12 @@ describe('texts that are replaced at once', () => {
     );
   });
 
-  it('are found across slices, and what is inserted is not read again', () => {
+  it('texts that are replaced at once are found across slices, and what is inserted is not read again', () => {
     const text = `${'x'.repeat(65_534)}secret${'x'.repeat(70_000)}`;
     assert.equal(replace(text, ['secret', '<0>']), text.replace('secret', '<0>'));
   });
 
-  it('are counted as they are written', () => {
+  it('texts that are replaced at once are counted as they are written', () => {
     let chars = 0;
     const finder = finish(TextFinder.create(['aaa']));
     const written = finish(

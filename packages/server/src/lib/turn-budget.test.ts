@@ -13,7 +13,7 @@ function processor(t: TestContext, stepsPerMs: () => number) {
 }
 
 describe('the size of a slice', () => {
-  it('follows the processor, so that after the first each takes as long', (t) => {
+  it('the size of a slice follows the speed of the processor, so that each takes as long after the first', (t) => {
     for (const speed of [10, 100, 333, 1000, 3000]) {
       const work = processor(t, () => speed);
       const slice = new SliceSize({ first: 1000 });
@@ -23,7 +23,7 @@ describe('the size of a slice', () => {
     }
   });
 
-  it('shrinks at once where the processor is taken away, and grows again', (t) => {
+  it('the size of a slice shrinks at once where the processor is taken away, and grows again', (t) => {
     let speed = 1000;
     const work = processor(t, () => speed);
     const slice = new SliceSize({ first: 1000 });
@@ -39,7 +39,7 @@ describe('the size of a slice', () => {
     );
   });
 
-  it('stays within its bounds', (t) => {
+  it('the size of a slice stays within its bounds', (t) => {
     const slow = processor(t, () => 0.001);
     const slice = new SliceSize({ first: 100, min: 10, max: 300 });
     const sizes = (work: (size: number) => unknown): number[] => Array.from({ length: 5 }, () => slice.next((size) => (work(size), size)));

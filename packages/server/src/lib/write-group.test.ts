@@ -21,14 +21,14 @@ function createStream(): { calls: string[]; write: (text: string) => void } {
 }
 
 describe('the writes of a turn', () => {
-  it('are one at once, and all others together at its end', async () => {
+  it('the writes of a turn are one at once, and all others together at its end', async () => {
     const { calls, write } = createStream();
     for (const text of ['a', 'b', 'c']) write(text);
     assert.deepEqual(calls, ['a']);
     await nextTurn();
     assert.deepEqual(calls, ['a', 'b+c']);
   });
-  it('do not wait for those of the turn before', async () => {
+  it('the writes of a turn do not wait for those of the turn before', async () => {
     const { calls, write } = createStream();
     write('a');
     await nextTurn();

@@ -16,16 +16,16 @@ describe('maskUrl', () => {
     ['https://shop.test/loaves/rye-bread?sort=price&cursor=abc', 'https://shop.test/loaves/rye-bread?sort=price&cursor=abc'],
     ['https://shop.test/by?email=ada%40example.com', 'https://shop.test/by?email=ada%40example.com'],
   ];
-  for (const [url, shown] of addresses) it(`shows ${url} as ${shown}`, () => assert.equal(maskUrl(url, '…'), shown));
+  for (const [url, shown] of addresses) it(`maskUrl shows ${url} as ${shown}`, () => assert.equal(maskUrl(url, '…'), shown));
 
-  it('shows nothing of what it does not read', () => {
+  it('maskUrl shows nothing of an address that it cannot parse', () => {
     const shown = maskUrl(`https://shop.test/?q=${'a'.repeat(100_000)}&token=${token}`, '…');
     assert.ok(shown.length < 70_000 && shown.endsWith('…'));
   });
 });
 
 describe('maskHeader', () => {
-  it('replaces credentials under any name, and leaves what servers and browsers write', () => {
+  it('maskHeader replaces credentials under any name, and leaves what servers and browsers write', () => {
     assert.equal(maskHeader('x-upstream', `Bearer ${token}`, '…'), 'Bearer …');
     assert.equal(maskHeader('link', `</a.css?token=${token}>; rel=preload`, '…'), '</a.css?token=…>; rel=preload');
     assert.equal(maskHeader('etag', `"${token}"`, '…'), `"${token}"`);
@@ -34,7 +34,7 @@ describe('maskHeader', () => {
 });
 
 describe('maskTexts', () => {
-  it('masks every text of a value but its ids', () => {
+  it('maskTexts masks every text of a value but its ids', () => {
     const value = {
       message: `GET https://shop.test/?token=${token} failed`,
       list: [{ at: 1, error: `Bearer ${token}` }],
@@ -51,7 +51,7 @@ describe('maskTexts', () => {
 });
 
 describe('maskText', () => {
-  it('replaces credentials of a line, and leaves its words', () => {
+  it('maskText replaces credentials of a line, and leaves its words', () => {
     assert.equal(maskText(`failed: token=${token} for ada@example.com`, '…'), 'failed: token=… for ada@example.com');
     assert.equal(maskText('Your password is wrong.', '…'), 'Your password is wrong.');
   });

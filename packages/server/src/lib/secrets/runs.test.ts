@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { charClass, eachRun, matchesInRuns } from './runs.ts';
 
-it('runs are those of a pattern', () => {
+it('runs of a character class are those of a regular expression', () => {
   const digits = charClass(/\d/);
   for (const text of ['', '1', '123', 'a1234b', '12a345', '1234', 'é123', '12 3456 789 ', '123a12345a1', `${'12a'.repeat(50)}123`]) {
     const runs: [number, string][] = [];
@@ -15,7 +15,7 @@ it('runs are those of a pattern', () => {
   }
 });
 
-it('a match in a run sees the characters around it', () => {
+it('a match in a run of characters sees the characters around it', () => {
   const pattern = /(?<!x)\d(?:-?\d){3,}(?!y)/g;
   const text = 'x1234 12-34 1234y 1234-5 1-2-3';
   const matches: [number, string][] = [];
