@@ -52,7 +52,7 @@ async function startElsewhere(dataDir: string): Promise<{ kill(): Promise<void>;
 }
 
 describe('the embedded database', { timeout: 600_000 }, () => {
-  it('runs without rights, on a socket that others cannot enter', async () => {
+  it('the embedded database runs without rights, on a socket that others cannot enter', async () => {
     const embedded = await start(makeFolder());
     try {
       assert.equal(embedded.adopted, false);
@@ -70,7 +70,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('keeps its data over a stop, and leaves no process', async () => {
+  it('the embedded database keeps its data over a stop, and leaves no process', async () => {
     const folder = await makeClusterFolder();
     const first = await start(folder);
     await query(first, 'create table survivors as select 42 as answer');
@@ -85,7 +85,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('adopts the server of a process that was killed, and can stop it', async () => {
+  it('the embedded database adopts the server of a process that was killed, and can stop it', async () => {
     const folder = await makeClusterFolder();
     const elsewhere = await startElsewhere(folder);
     await elsewhere.kill();
@@ -97,7 +97,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     await assert.rejects(query(embedded, 'select 1'));
   });
 
-  it('stops itself and no process that its lock file is made to name', async () => {
+  it('the embedded database stops itself and no process that its lock file is made to name', async () => {
     const embedded = await start(await makeClusterFolder());
     const bystander = spawn('sleep', ['100']);
     try {
@@ -113,7 +113,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('comes back by itself with every acknowledged row when the server is killed', async () => {
+  it('the embedded database comes back by itself with every acknowledged row when the server is killed', async () => {
     const embedded = await start(await makeClusterFolder());
     try {
       await query(embedded, 'create table rows (id integer primary key)');
@@ -141,7 +141,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('comes back when a server dies that it had adopted', async () => {
+  it('the embedded database comes back when a server dies that it had adopted', async () => {
     const folder = await makeClusterFolder();
     const elsewhere = await startElsewhere(folder);
     await elsewhere.kill();
@@ -155,7 +155,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('lets two processes race on an empty folder and gives both the same database', async () => {
+  it('the embedded database lets two processes race on an empty folder and gives both the same database', async () => {
     const folder = makeFolder();
     const [one, other] = await Promise.all([startElsewhere(folder), startElsewhere(folder)]);
     await Promise.all([one.kill(), other.kill()]);
@@ -173,7 +173,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('finds room for the socket when the path of the folder is too long for one', async () => {
+  it('the embedded database finds room for the socket when the path of the folder is too long for one', async () => {
     const folder = join(makeFolder(), 'a'.repeat(60), 'b'.repeat(60));
     const embedded = await start(folder);
     const { host } = embedded.connection;
@@ -187,7 +187,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
   });
 
   it(
-    'runs for a data folder that only root can enter, and finds its data again there',
+    'the embedded database runs for a data folder that only root can enter, and finds its data again there',
     { skip: !isRoot && 'only root drops its rights' },
     async () => {
       const closed = join(makeFolder(), 'closed');
@@ -213,7 +213,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     },
   );
 
-  it('reads a cluster that root has copied', { skip: !isRoot && 'only root can give files away' }, async () => {
+  it('the embedded database reads a cluster that root has copied', { skip: !isRoot && 'only root can give files away' }, async () => {
     const folder = await makeClusterFolder();
     const copy = join(makeFolder(), 'copy');
     const copying = spawn('cp', ['-r', folder, copy]);
@@ -226,7 +226,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     }
   });
 
-  it('says why a damaged cluster does not start, and leaves it as it is', async () => {
+  it('the embedded database says why a damaged cluster does not start, and leaves it as it is', async () => {
     const folder = await makeClusterFolder();
     const control = join(folder, 'postgres/cluster/global/pg_control');
     writeFileSync(control, 'damaged');
@@ -234,7 +234,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     assert.equal(readFileSync(control, 'utf8'), 'damaged');
   });
 
-  it('does not start on the files of another major version', async () => {
+  it('the embedded database does not start on the files of another major version', async () => {
     const folder = await makeClusterFolder();
     const version = join(folder, 'postgres/cluster/PG_VERSION');
     writeFileSync(version, '9.1\n');
@@ -242,7 +242,7 @@ describe('the embedded database', { timeout: 600_000 }, () => {
     assert.equal(readFileSync(version, 'utf8'), '9.1\n');
   });
 
-  it('keeps its log within bounds', async () => {
+  it('the embedded database keeps its log within bounds', async () => {
     const folder = await makeClusterFolder();
     const file = join(folder, 'postgres/postgres.log');
     writeFileSync(file, 'x'.repeat(3 * 1024 * 1024));

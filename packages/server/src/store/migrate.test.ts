@@ -30,7 +30,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     return rows.map((row) => row[column]);
   };
 
-  it('run in the order of their numbers, each with all its statements', async () => {
+  it('migrations run in the order of their numbers, each with all its statements', async () => {
     write('0002-second.sql', `insert into marks values ('it''s; two');`);
     write('0001-first.sql', `-- A comment; with a semicolon.\ncreate table marks (mark text);\ninsert into marks values ('one');`);
     await migrateFolder();
@@ -38,7 +38,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     assert.deepEqual(await select('name', 'kysely_migration'), ['0001-first', '0002-second']);
   });
 
-  it('change nothing the second time, and only add what is new', async () => {
+  it('migrations change nothing the second time, and only add what is new', async () => {
     write('0001-first.sql', `create table marks (mark text); insert into marks values ('one');`);
     await migrateFolder();
     await migrateFolder();
@@ -47,13 +47,13 @@ describe('migrations', { timeout: 180_000 }, () => {
     assert.deepEqual(await select('mark', 'marks'), ['one', 'two']);
   });
 
-  it('run once when several workers start together', async () => {
+  it('migrations run once when several workers start together', async () => {
     write('0001-first.sql', `create table marks (mark text); insert into marks values ('one');`);
     await Promise.all([migrateFolder(), migrateFolder(), migrateFolder(), migrateFolder()]);
     assert.deepEqual(await select('mark', 'marks'), ['one']);
   });
 
-  it('of the next version let this one start, for they only add', async () => {
+  it('migrations of the next version let this one start, for they only add', async () => {
     write('0001-first.sql', `create table marks (mark text);`);
     write('0002-second.sql', `alter table marks add column note text; insert into marks values ('two');`);
     await migrateFolder();
@@ -62,7 +62,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     assert.deepEqual(await select('mark', 'marks'), ['two']);
   });
 
-  it('let a version start that uses what replaced the removed, and no version before', async () => {
+  it('migrations that remove something let a version start that uses the replacement, and no version before', async () => {
     write('0001-first.sql', `create table marks (mark text);`);
     write('0002-second.sql', `alter table marks add column note text;`);
     write('0003-contract-of-0002-mark.sql', `alter table marks drop column mark;`);
@@ -76,7 +76,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     );
   });
 
-  it('are refused where the database has others that this version does not know', async () => {
+  it('migrations are refused where the database has others that this version does not know', async () => {
     write('0001-first.sql', `create table marks (mark text);`);
     write('0002-theirs.sql', `select 1;`);
     await migrateFolder();
@@ -85,7 +85,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabase && error.message.includes('0002-theirs'));
   });
 
-  it('leave nothing behind when one of them fails', async () => {
+  it('migrations leave nothing behind when one of them fails', async () => {
     write('0001-first.sql', `create table marks (mark text);`);
     write('0002-broken.sql', `insert into marks values ('two'); insert into nowhere values (1);`);
     await assert.rejects(migrateFolder(), /could not be migrated/);

@@ -13,7 +13,7 @@ describe('the folder of the database', () => {
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  it('can be entered by the user of the database also where the umask closes what is made', () => {
+  it('the folder of the database can be entered by the user of the database also where the umask closes new folders', () => {
     const umask = process.umask(0o077);
     try {
       const home = openHome(join(folder, 'data'), { uid: 60_754, gid: 60_754 });

@@ -31,19 +31,19 @@ async function startZombie(): Promise<{ pid: number; end: () => void }> {
 }
 
 describe('a lock file', () => {
-  it('names the server that wrote it', () => {
+  it('a lock file names the server that wrote it', () => {
     assert.equal(readPostmaster(cluster), undefined);
     write(lockText(4711));
     assert.deepEqual(readPostmaster(cluster), { pid: 4711, socketDir: join(root, 'socket'), ready: true });
   });
 
   for (const pid of [-1, -4711, 0, '1e3', '0x10', ' 7'])
-    it(`that names the process ${pid} is not read`, () => {
+    it(`a lock file that names the process ${pid} is not read`, () => {
       write(lockText(pid));
       assert.equal(readPostmaster(cluster), undefined);
     });
 
-  it('that is a link or has a second name is not read', () => {
+  it('a lock file that is a link or has a second name is not read', () => {
     const target = join(cluster, 'target');
     writeFileSync(target, lockText(4711));
     symlinkSync(target, join(cluster, 'postmaster.pid'));
@@ -53,7 +53,7 @@ describe('a lock file', () => {
     assert.equal(readPostmaster(cluster), undefined);
   });
 
-  it('of a zombie is taken over, and nothing else is written', async () => {
+  it('a lock file of a zombie is taken over, and nothing else is written', async () => {
     const zombie = await startZombie();
     try {
       const socketDir = join(cluster, 'socket');
@@ -74,7 +74,7 @@ describe('a lock file', () => {
 });
 
 describe('a process', () => {
-  it('is no server of the cluster because a file says so', async () => {
+  it('a process is no server of the cluster because a file says so', async () => {
     const child = spawn('sleep', ['100'], { cwd: cluster });
     try {
       await once(child, 'spawn');
@@ -85,7 +85,7 @@ describe('a process', () => {
     }
   });
 
-  it('is alive only with its own start time', () => {
+  it('a process is alive only with its own start time', () => {
     const own = processWith(process.pid) ?? assert.fail();
     assert.equal(isAlive(own), true);
     assert.equal(isAlive({ ...own, startTime: '1' }), false);

@@ -38,7 +38,7 @@ describe('the store', { timeout: 180_000 }, () => {
     return rows.length;
   };
 
-  it('gives times as dates, bigints as numbers and JSON as what it holds', async () => {
+  it('the store gives times as dates, bigints as numbers and JSON as what it holds', async () => {
     const db = test.store.tables<TestTables>();
     await sql`create table things (id bigint primary key, at timestamptz not null, details jsonb not null)`.execute(db);
     const thing = { id: 2 ** 40, at: new Date('2026-01-02T03:04:05.678Z'), details: { list: [1, 'two'], none: null } };
@@ -46,7 +46,7 @@ describe('the store', { timeout: 180_000 }, () => {
     assert.deepEqual(await db.selectFrom('things').selectAll().execute(), [thing]);
   });
 
-  it('relies on no state of its connections behind a pooler in transaction mode', async () => {
+  it('the store relies on no state of its connections behind a pooler in transaction mode', async () => {
     const pooled = await openStore({ databaseUrl: test.url, directUrl: test.url, dataDir: makeFolder(), log: silentLog });
     try {
       await pooled.transaction(async (tx) => {
@@ -60,7 +60,7 @@ describe('the store', { timeout: 180_000 }, () => {
     }
   });
 
-  it('lets a caller recognise which unique constraint was violated', async () => {
+  it('the store lets a caller recognise which unique constraint was violated', async () => {
     await insertOwner('twice');
     await assert.rejects(
       insertOwner('twice'),
@@ -69,7 +69,7 @@ describe('the store', { timeout: 180_000 }, () => {
     assert.equal(isUniqueViolation(new Error('23505')), false);
   });
 
-  it('keeps all of a transaction or nothing', async () => {
+  it('the store keeps all of a transaction or nothing', async () => {
     const insertTwo = (fail: boolean) =>
       test.store.transaction(async (tx) => {
         await tx.tables<TestTables>().insertInto('owners').values({ owner_id: 'whole', tier: 'free' }).execute();
@@ -82,7 +82,7 @@ describe('the store', { timeout: 180_000 }, () => {
     assert.equal(await countOwners('whole'), 1);
   });
 
-  it('fails no call when a newer version alters tables under its prepared statements', async () => {
+  it('the store fails no call when a newer version alters tables under its prepared statements', async () => {
     await insertOwner('altered');
     const countAll = () => Promise.all(Array.from({ length: 20 }, () => countOwners('altered')));
     const countInTransaction = () =>
@@ -100,7 +100,7 @@ describe('the store', { timeout: 180_000 }, () => {
     }
   });
 
-  it('runs more statements at once than it has connections', async () => {
+  it('the store runs more statements at once than it has connections', async () => {
     const rows = await Promise.all(
       Array.from({ length: 100 }, (_, n) => sql<{ n: number }>`select ${n}::bigint as n`.execute(test.store.tables())),
     );
@@ -110,7 +110,7 @@ describe('the store', { timeout: 180_000 }, () => {
     );
   });
 
-  it('takes a server that only reads for one that is away, and asks it over a new connection the next time', async () => {
+  it('the store takes a read-only server for one that is away, and asks it over a new connection the next time', async () => {
     const db = test.store.tables();
     const name = sql.id(test.name);
     // As at a standby before it is promoted, or at a primary that was replaced.
@@ -126,7 +126,7 @@ describe('the store', { timeout: 180_000 }, () => {
     }
   });
 
-  it('distinguishes a statement that takes too long from a wrong one', async () => {
+  it('the store distinguishes a statement that takes too long from a wrong one', async () => {
     const slow = test.store.transaction(async (tx) => {
       await sql`set local statement_timeout = 20`.execute(tx.tables());
       await sql`select pg_sleep(30)`.execute(tx.tables());
@@ -137,7 +137,7 @@ describe('the store', { timeout: 180_000 }, () => {
 });
 
 describe('a store whose server fails', { timeout: 180_000 }, () => {
-  it('answers store_unavailable while it is down, and works again when it is back', async () => {
+  it('a store whose server fails answers store_unavailable while it is down, and works again when it is back', async () => {
     const dataDir = await makeClusterFolder();
     const first = await startEmbedded({ dataDir, log: silentLog });
     const databaseUrl = `postgres://berth@localhost/postgres?host=${encodeURIComponent(first.connection.host)}`;
@@ -168,7 +168,7 @@ describe('a store whose server fails', { timeout: 180_000 }, () => {
     }
   });
 
-  it('does not wait for a frozen server longer than the signal allows', async () => {
+  it('a store does not wait for a frozen server longer than the signal allows', async () => {
     const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
@@ -188,7 +188,7 @@ describe('a store whose server fails', { timeout: 180_000 }, () => {
 });
 
 describe('a store on a data folder', { timeout: 180_000 }, () => {
-  it('refuses a second process and leaves the first at work', async () => {
+  it('a store on a data folder refuses a second process and leaves the first at work', async () => {
     const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
@@ -199,7 +199,7 @@ describe('a store on a data folder', { timeout: 180_000 }, () => {
     }
   });
 
-  it('is free again at once when its process was killed', async () => {
+  it('a data folder is free again at once when the process of its store was killed', async () => {
     const dataDir = await makeClusterFolder();
     const script = `
       const { openStore } = await import(${JSON.stringify(new URL('./store.ts', import.meta.url).href)});
@@ -216,7 +216,7 @@ describe('a store on a data folder', { timeout: 180_000 }, () => {
     await store.close();
   });
 
-  it('stops its server when it is closed, however often', async () => {
+  it('a store on a data folder stops its server when it is closed, however often', async () => {
     const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     const pidFile = join(dataDir, 'postgres/cluster/postmaster.pid');
