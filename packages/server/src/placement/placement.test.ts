@@ -77,7 +77,7 @@ const reserved = async (): Promise<Record<string, number>> => {
 };
 
 describe('where a session runs', () => {
-  it('is here where there is no other worker, without a statement', async () => {
+  it('a session is placed here where there is no other worker, without a statement', async () => {
     await beat(database.store, { workerId: 'b' });
     let statements = 0;
     const count = () => void (statements += 1);
@@ -88,7 +88,7 @@ describe('where a session runs', () => {
     assert.ok(statements > 0);
   });
 
-  it('is decided atomically: bursts at three workers fill all of them, and none beyond its room', async () => {
+  it('placement is atomic: bursts at three workers fill all of them, and none beyond its room', async () => {
     const ids = ['a', 'b', 'c'];
     for (const workerId of ids) await beat(database.store, { workerId, sessionsMax: 10 });
     const workers = ids.map((id) => placementOf(id));
@@ -101,7 +101,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await reserved(), { a: 10, b: 10, c: 10 });
   });
 
-  it('passes over a worker whose row another placement is reserving in', async () => {
+  it('placement passes over a worker whose row another placement is reserving in', async () => {
     for (const workerId of ['a', 'b']) await beat(database.store, { workerId });
     const options = { silentSeconds: 30, wait: false };
     await database.store.transaction(async (tx) => {
@@ -111,7 +111,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await reserved(), { a: 1, b: 1 });
   });
 
-  it('waits in no circle, however many want the last places', { timeout: 60_000 }, async () => {
+  it('placements do not deadlock, however many want the last places', { timeout: 60_000 }, async () => {
     const ids = ['a', 'b', 'c'];
     for (let round = 0; round < 10; round += 1) {
       for (const workerId of ids) for (let n = 0; n < 2; n += 1) await beat(database.store, { workerId, sessionsMax: 2 });
@@ -120,7 +120,7 @@ describe('where a session runs', () => {
     }
   });
 
-  it('forgets what was reserved after two heartbeats of the worker', async () => {
+  it('a reservation for a session is forgotten after two heartbeats of the worker', async () => {
     await beat(database.store, { workerId: 'b', sessionsMax: 1 });
     assert.deepEqual(await placementOf('a')(), ['b']);
     await beat(database.store, { workerId: 'b', sessionsMax: 1 });
@@ -129,7 +129,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await reserved(), { b: 0 });
   });
 
-  it('is no worker that is cordoned, drains, stops, is silent, or whose row is of an older version', async () => {
+  it('a session is not placed on a worker that is cordoned, drains, stops, is silent, or whose row is of an older version', async () => {
     for (const workerId of ['a', 'b', 'c', 'd', 'e']) await beat(database.store, { workerId });
     await beat(database.store, { workerId: 's', isStopping: true });
     const db = database.store.tables();
@@ -140,7 +140,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await placementOf('a')(), ['a']);
   });
 
-  it('is a worker of the region, and here where none of it lives', async () => {
+  it('a session is placed on a worker of the region, and here where none of it lives', async () => {
     await beat(database.store, { workerId: 'a' });
     await beat(database.store, { workerId: 'f', region: 'far' });
     assert.deepEqual(await placementOf('a')({ region: 'far' }), ['f']);
@@ -149,12 +149,12 @@ describe('where a session runs', () => {
     assert.deepEqual(await placementOf('a')({ region: 'far' }), ['a']);
   });
 
-  it('is spread over workers by owner', async () => {
+  it('sessions are spread over workers by owner', async () => {
     for (const workerId of ['a', 'b']) await beat(database.store, { workerId, sessionsMax: 100 });
     assert.deepEqual((await placementOf('a', { owned: { a: 4 } })())[0], 'b');
   });
 
-  it('is spread within the second in which nothing is read again: what was placed counts', async () => {
+  it('sessions are spread within the second in which nothing is read again: what was placed counts', async () => {
     for (const workerId of ['a', 'b']) await beat(database.store, { workerId, sessionsMax: workerId === 'a' ? 1000 : 200 });
     const place = placementOf('a');
     const firsts: string[] = [];
@@ -163,7 +163,7 @@ describe('where a session runs', () => {
     assert.deepEqual(countFirsts(firsts.map((id) => [id])), { a: 3, b: 3 });
   });
 
-  it('is chosen by what was read within the last second: then the reservation is the only statement', async () => {
+  it('a placement uses what was read within the last second: then the reservation is the only statement', async () => {
     for (const workerId of ['a', 'b']) await beat(database.store, { workerId });
     let reads = 0;
     const place = placementOf('a', { sessionsByWorker: () => Promise.resolve(((reads += 1), new Map())) });
@@ -177,7 +177,7 @@ describe('where a session runs', () => {
     assert.deepEqual({ operations: operations.toSorted(), reads }, { operations: ['select', 'update', 'update'], reads: 2 });
   });
 
-  it('is reserved later where there is plenty of room: without a statement, and counted by this worker at once', async () => {
+  it('a place is reserved later where there is plenty of room: without a statement, and counted by this worker at once', async () => {
     for (const workerId of ['a', 'b']) await beat(database.store, { workerId, sessionsMax: 100 });
     const place = placementOf('a');
     await place();
@@ -203,7 +203,7 @@ describe('where a session runs', () => {
     assert.deepEqual(operations.filter((each) => each === 'update').length, 1);
   });
 
-  it('is read beside the pin of the owner', { timeout: 10_000 }, async () => {
+  it('candidates for a placement are read beside the pin of the owner', { timeout: 10_000 }, async () => {
     await beat(database.store, { workerId: 'b' });
     const { promise: read, resolve: onRead } = Promise.withResolvers<void>();
     const sessionsByWorker = () => (onRead(), Promise.resolve(new Map<string, number>()));
@@ -211,7 +211,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await place(), ['b']);
   });
 
-  it('is reserved without waiting for the disk, by a setting that ends with the statement', async () => {
+  it('a place is reserved without waiting for the disk, by a setting that ends with the statement', async () => {
     await beat(database.store, { workerId: 'a' });
     const setting = async (tx: Tables): Promise<unknown> =>
       (await sql`select current_setting('synchronous_commit') as commit`.execute(tx.tables())).rows;
@@ -228,7 +228,7 @@ describe('where a session runs', () => {
     assert.deepEqual(await setting(database.store), before);
   });
 
-  it('is here where the database is unavailable', async () => {
+  it('a session is placed here where the database is unavailable', async () => {
     await beat(database.store, { workerId: 'b', fleetAddress: '127.0.0.1:1' });
     const proxy = await createDatabaseProxy(database.url);
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-placement-'));
@@ -270,7 +270,7 @@ describe('where a session runs', () => {
 });
 
 describe('where a fetch runs', () => {
-  it('is here as long as there is room, and reserves nothing', async () => {
+  it('a fetch runs here as long as there is room, and reserves nothing', async () => {
     await beat(database.store, { workerId: 'a', sessions: 5 });
     await beat(database.store, { workerId: 'b' });
     assert.deepEqual(await placementOf('a')({ work: 'fetch' }), ['a']);
@@ -283,7 +283,7 @@ describe('where a fetch runs', () => {
 describe('where new work of a pinned owner runs', () => {
   const b = { workerId: 'b', fleetAddress: '127.0.0.1:1' };
 
-  it('is that worker alone, whatever its region and its room, with room reserved for a session', async () => {
+  it('new work of a pinned owner runs on that worker alone, whatever its region and its room, with room reserved for a session', async () => {
     await beat(database.store, { workerId: 'a' });
     await beat(database.store, { ...b, region: 'far', sessionsMax: 1 });
     assert.deepEqual(await placementOf('a', { pin: 'b' })(), ['b']);
@@ -294,7 +294,7 @@ describe('where new work of a pinned owner runs', () => {
     assert.deepEqual(await placementOf('b', { pin: 'b', hasPeers: false })(), ['b']);
   });
 
-  it('is nowhere while that worker is cordoned, drains, stops, is silent, was never there or cannot be reached', async () => {
+  it('new work of a pinned owner runs nowhere while that worker is cordoned, drains, stops, is silent, was never there or cannot be reached', async () => {
     await beat(database.store, { workerId: 'a' });
     const db = database.store.tables();
     const refuse = (code: string, message: RegExp, hasPeers = true) =>

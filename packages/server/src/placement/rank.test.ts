@@ -27,7 +27,7 @@ const request = (own: Record<string, number> = {}): PlacementRequest => ({
 const rank = (rooms: Room[], own: Record<string, number> = {}, seed = 1) => rankWorkers(rooms, request(own), seeded(seed));
 
 describe('the order of workers', () => {
-  it('has only those of the region and kind that take work', () => {
+  it('the order of workers has only those of the region and kind that take work', () => {
     const rooms = [
       roomOf('a'),
       roomOf('b', { region: 'far' }),
@@ -38,25 +38,25 @@ describe('the order of workers', () => {
     assert.deepEqual(rank(rooms.slice(1)), []);
   });
 
-  it('begins with warm machines, unless sessions placed since have taken them', () => {
+  it('the order of workers begins with warm machines, unless sessions placed since have taken them', () => {
     const warm = { headless: 2 };
     assert.equal(rank([roomOf('a'), roomOf('b', { sessions: 8, warm })])[0], 'b');
     assert.equal(rank([roomOf('a'), roomOf('b', { sessions: 6, reserved: 2, warm })])[0], 'a');
     assert.equal(rank([roomOf('a'), roomOf('b', { sessions: 8, warm: { full_browser: 2 } })])[0], 'a');
   });
 
-  it('prefers room, by sessions, memory and processors', () => {
+  it('the order of workers prefers room, by sessions, memory and processors', () => {
     assert.deepEqual(rank([roomOf('a', { sessions: 4 }), roomOf('b', { sessions: 1 }), roomOf('c', { sessions: 2 })]), ['b', 'c', 'a']);
     assert.deepEqual(rank([roomOf('a', { sessions: 2, machinesLeft: 1 }), roomOf('b', { sessions: 4 })]), ['b', 'a']);
     assert.deepEqual(rank([roomOf('a', { isBusy: true }), roomOf('b', { sessions: 3 })]), ['b', 'a']);
   });
 
-  it('spreads the sessions of an owner over workers that are about as full', () => {
+  it('the order of workers spreads the sessions of an owner over workers that are about as full', () => {
     const rooms = [roomOf('a', { sessions: 5 }), roomOf('b', { sessions: 6 }), roomOf('c', { sessions: 9 })];
     assert.deepEqual(rank(rooms, { a: 3 }), ['b', 'a', 'c']);
   });
 
-  it('has full workers after those with room, the least loaded first, for their rows may count a session twice', () => {
+  it('the order of workers has those that report full last, for their rows may count a session twice', () => {
     const full = [roomOf('a', { sessions: 10 }), roomOf('b', { sessions: 9, reserved: 1 }), roomOf('c', { machinesLeft: 0 })];
     const [first, ...others] = rank([...full, roomOf('d', { sessions: 9 })]);
     assert.deepEqual([first, ...others.toSorted()], ['d', 'a', 'b', 'c']);
@@ -65,14 +65,14 @@ describe('the order of workers', () => {
     assert.deepEqual(rank([roomOf('a', { isAdmitting: false })]), ['a']);
   });
 
-  it('has plenty of room while half of it is free, and more than one burst takes', () => {
+  it('a worker has plenty of room while half of it is free, and more than one burst takes', () => {
     const plenty = (room: Partial<Room>): boolean => hasPlenty(roomOf('a', { sessionsMax: 100, ...room }));
     assert.deepEqual([plenty({ sessions: 40, reserved: 10 }), plenty({ sessions: 40, reserved: 11 })], [true, false]);
     assert.deepEqual([plenty({ machinesLeft: 16 }), plenty({ machinesLeft: 15 })], [true, false]);
     assert.deepEqual([plenty({ sessions: 17, machinesLeft: 16 }), plenty({ isAdmitting: false })], [false, false]);
   });
 
-  it('differs by chance alone among equals, and is the same for the same chance', () => {
+  it('the order of workers differs by chance alone among equals, and is the same for the same chance', () => {
     const rooms = Array.from({ length: 5 }, (_, n) => roomOf(String(n)));
     const firsts = new Set(Array.from({ length: 100 }, (_, seed) => rank(rooms, {}, seed)[0]));
     assert.equal(firsts.size, 5);
@@ -98,7 +98,7 @@ const rooms = fc.array(anyRoom, { maxLength: 60 }).map((each) => each.map((room,
 const runs = { seed: 1, numRuns: 500 };
 
 describe('whatever the workers report', () => {
-  it('each candidate serves region and kind, once, and has room if any has', () => {
+  it('each candidate for a placement serves region and kind, once, and has room if any has', () => {
     fc.assert(
       fc.property(rooms, fc.integer(), (all, seed) => {
         const ids = rank(all, {}, seed);
