@@ -93,7 +93,7 @@ const harOf = (url: string, value: string) => {
 const [cookieChars, headers] = [8192, 8];
 
 describe('the event loop runs while the worker reads', () => {
-  it('robots.txt', (t) =>
+  it('the event loop runs while the worker reads hostile robots.txt', (t) =>
     assertLoopRuns(t, Object.values(hostileRobots.texts), {
       'reading and matching': async (text) => {
         const rules = await parseRobots(text, 'Berth');
@@ -101,7 +101,7 @@ describe('the event loop runs while the worker reads', () => {
       },
     }));
 
-  it('the beginning of pages', (t) =>
+  it('the event loop runs while the worker reads the beginning of hostile pages', (t) =>
     assertLoopRuns(t, Object.values(hostilePages), {
       outline: readOutline,
       'block detection of a page': (html) => classify(pageOf(html, 200)),
@@ -115,7 +115,7 @@ describe('the event loop runs while the worker reads', () => {
         }),
     }));
 
-  it('bodies in any encoding, of any type, JSON and PDF among them', (t) =>
+  it('the event loop runs while the worker reads hostile bodies in any encoding, of any type, JSON and PDF among them', (t) =>
     assertLoopRuns(t, Object.keys(hostileBodies), {
       decoding: (name) => decodeBody(hostileBodies[name]?.body ?? Buffer.alloc(0), hostileBodies[name]?.contentType ?? null),
       'a file of a fetch': async (name) => {
@@ -127,7 +127,7 @@ describe('the event loop runs while the worker reads', () => {
       },
     }));
 
-  it('content types and file names', (t) =>
+  it('the event loop runs while the worker reads hostile content types and file names', (t) =>
     assertLoopRuns(t, hostileTypes, {
       'kind of a body': (type) => kindOf(type, Buffer.from(type)),
       'charset of a body': (type) => decodeBody(Buffer.from('a'), type),
@@ -135,7 +135,7 @@ describe('the event loop runs while the worker reads', () => {
       'file name of a download': sanitizeFileName,
     }));
 
-  it('addresses', (t) =>
+  it('the event loop runs while the worker reads hostile addresses', (t) =>
     assertLoopRuns(t, words.hostileUrls, {
       'addresses of requests': (url) => [WebUrl.safeParse(url), isBrowsable(url.slice(0, 8192))],
       hosts: (url) => [parseHost(url.slice(7, 16_000)), parseAuthority(`${url.slice(7, 16_000)}:80`), domainOf(url), redactBlockUrl(url)],
@@ -144,7 +144,7 @@ describe('the event loop runs while the worker reads', () => {
       HAR: (url) => harOf(url, 'a'),
     }));
 
-  it('headers and cookies', (t) =>
+  it('the event loop runs while the worker reads hostile headers and cookies', (t) =>
     assertLoopRuns(t, words.hostileHeaders, {
       cookies: (value) => {
         const cookies = new RequestCookies();
@@ -154,7 +154,7 @@ describe('the event loop runs while the worker reads', () => {
       HAR: (value) => harOf('http://site.test/', value),
     }));
 
-  it('selectors, templates and patterns', async (t) => {
+  it('the event loop runs while the worker reads hostile selectors, templates and patterns', async (t) => {
     await assertLoopRuns(t, words.hostileSelectors, {
       locators: parseSelector,
       'CSS selectors': (selector) => invalidSelectors([selector]),
@@ -171,18 +171,19 @@ describe('the event loop runs while the worker reads', () => {
   });
 
   // Larger bodies are parsed in threads.
-  it('JSON of requests', (t) => assertLoopRuns(t, words.hostileJson(smallBodyBytesMax), { JSON: parseJson }));
+  it('the event loop runs while the worker reads hostile JSON of requests', (t) =>
+    assertLoopRuns(t, words.hostileJson(smallBodyBytesMax), { JSON: parseJson }));
 
-  it('playlists of recordings', (t) =>
+  it('the event loop runs while the worker reads hostile playlists of recordings', (t) =>
     assertLoopRuns(t, words.hostilePlaylists, { playlist: (text) => closePlaylist(text, new Map([['seg00001.m4s', 1]])) }));
 
-  it('numbers and dates', (t) =>
+  it('the event loop runs while the worker reads hostile numbers and dates', (t) =>
     assertLoopRuns(t, [...words.hostileHeaders, ...['1', "1'", '1,', '.1', '-', '1 of ', 'a1'].map((unit) => unit.repeat(5000))], {
       numbers: toNumber,
       dates: toDate,
     }));
 
-  it('all of it, with hardly a longer turn', (t) => {
+  it('reading all hostile texts has hardly a longer turn of the event loop', (t) => {
     const p999 = p999Of(allSamples);
     t.diagnostic(`${p999.toFixed(1)} yardsticks at the 99.9th percentile of ${allSamples.length} samples`);
     assert.ok(p999 <= delayBounds.p999, `${p999} yardsticks`);

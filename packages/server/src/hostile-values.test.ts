@@ -68,7 +68,7 @@ function busyHar(): string {
 const ignoringRefusal = async (work: Promise<unknown>): Promise<unknown> => work.catch((error: unknown) => error);
 
 describe('the event loop runs while the worker handles results', () => {
-  it('secrets that are taken out of them', (t) => {
+  it('the event loop runs while secrets are taken out of results', (t) => {
     const letters = 'abcdefghijklmnopqrst'.split('');
     const chained = Object.fromEntries(letters.map((letter, index) => [(letters[index + 1] ?? 'z').repeat(64), letter.repeat(3)]));
     const nearly = Object.fromEntries(letters.map((letter, index) => [letter, `${'a'.repeat(900 + index)}b`]));
@@ -83,7 +83,7 @@ describe('the event loop runs while the worker handles results', () => {
     });
   });
 
-  it('replies: the HAR of a session, and lists without a long text', (t) => {
+  it('the event loop runs while replies are written: the HAR of a session, and lists without a long text', (t) => {
     const value = 'x'.repeat(4096);
     const names = Array.from({ length: 100 }, (_, index) => `x-header-${index}`);
     const entries = Array.from({ length: 2000 }, (_, index) => {
@@ -100,7 +100,7 @@ describe('the event loop runs while the worker handles results', () => {
     });
   });
 
-  it('recordings that are imported', (t) => {
+  it('the event loop runs while recordings are imported', (t) => {
     const selectors = [['#a']];
     const attempt = (steps: unknown[]) => async () => {
       assert.throws(() => importRecorder({ steps }), ValidationError);
@@ -116,7 +116,7 @@ describe('the event loop runs while the worker handles results', () => {
     });
   });
 
-  it('the report on a HAR of 32 MB: made, stored, and read again', async (t) => {
+  it('the event loop runs while the report on a HAR of 32 MB is made, stored, and read again', async (t) => {
     const pairs = Array.from({ length: 200 }, (_, index) => ({ name: `n${index}`, value: `v${index}` }));
     const request = { method: 'GET', url: 'https://a.test/', httpVersion: 'h2', headers: pairs, queryString: pairs, cookies: [] };
     const response = {
@@ -164,7 +164,7 @@ describe('the event loop runs while the worker handles results', () => {
     }
   });
 
-  it('the page of a report with as many endpoints, operations and files as it may have', (t) => {
+  it('the event loop runs while the page of a report with as many endpoints, operations and files as allowed is made', (t) => {
     const reading = readHar(busyHar(), { bodyBytesMax: 100_000 });
     assert.ok('capture' in reading);
     const include: ReportOptions['include'] = ['site', 'api', 'auth', 'assets', 'third_parties', 'cookies', 'security', 'seo'];
@@ -172,7 +172,7 @@ describe('the event loop runs while the worker handles results', () => {
     return assertShortTurns(t, { 'its page': () => toReportHtml(report) });
   });
 
-  it('all of it, with hardly a longer turn', (t) => {
+  it('handling all hostile results has hardly a longer turn of the event loop', (t) => {
     const p999 = p999Of(allSamples);
     t.diagnostic(`${p999.toFixed(1)} yardsticks at the 99.9th percentile of ${allSamples.length} samples`);
     assert.ok(p999 <= delayBounds.p999, `${p999} yardsticks`);

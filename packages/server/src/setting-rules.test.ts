@@ -7,11 +7,11 @@ const bucket = { BERTH_OBJECTS_BUCKET: 'berth-recordings' };
 const optionsOf = (environment: Record<string, string>) => storageOptions(readConfig(environment));
 
 describe('the settings of object storage', () => {
-  it('are off by default', () => {
+  it('object storage is off by default', () => {
     assert.equal(optionsOf({}), null);
   });
 
-  it('are those of AWS, unless there is an endpoint', () => {
+  it('the settings of object storage are those of AWS, unless there is an endpoint', () => {
     assert.deepEqual(optionsOf(bucket), {
       ...{
         kind: 'bucket',
@@ -47,7 +47,7 @@ describe('the settings of object storage', () => {
     ['credentials in the endpoint', { ...bucket, BERTH_OBJECTS_ENDPOINT: 'https://a:b@minio' }, /must not contain credentials/],
     ['a prefix that leaves its place', { ...bucket, BERTH_OBJECTS_PREFIX: 'a/../b' }, /BERTH_OBJECTS_PREFIX/],
   ] as const)
-    it(`refuse ${what}`, () => {
+    it(`the settings of object storage refuse ${what}`, () => {
       assert.throws(
         () => optionsOf(environment),
         (error) => error instanceof ConfigError && expected.test(error.message),
@@ -62,11 +62,11 @@ describe('what a start refuses', () => {
     ['a bootstrap key that is malformed', { BERTH_BOOTSTRAP_API_KEY: 'secret-key' }, /BERTH_BOOTSTRAP_API_KEY is malformed.*api-key/],
     ['a short admin key where others reach it', { BERTH_ADMIN_KEY: 'operator', BERTH_HOST: '0.0.0.0' }, /^BERTH_ADMIN_KEY must have/],
   ] as const)
-    it(`has ${what}`, () => {
+    it(`a start is refused with ${what}`, () => {
       const [problem, ...others] = settingsProblems(readConfig(environment));
       assert.match(problem ?? '', expected);
       assert.deepEqual(others, []);
     });
 
-  it('is nothing by default', () => assert.deepEqual(settingsProblems(readConfig({})), []));
+  it('a start with the default settings has no problem', () => assert.deepEqual(settingsProblems(readConfig({})), []));
 });

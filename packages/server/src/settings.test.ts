@@ -10,7 +10,7 @@ const variables = Object.entries(
 const marker = (name: string): string => `hush-${name.toLowerCase().replaceAll('_', '-')}=0123456789abcdef0123456789`;
 
 describe('the settings', () => {
-  it('are all there, once each', () => {
+  it('the settings are all there, once each', () => {
     const names = readSettings(readConfig({})).map(({ name }) => name);
     assert.deepEqual(
       names,
@@ -18,7 +18,7 @@ describe('the settings', () => {
     );
   });
 
-  it('call every variable a secret that is named like one', () => {
+  it('the settings call every variable a secret that is named like one', () => {
     const named = variables.filter(([name]) => /(KEY|KEY_ID|SECRET|TOKEN|PASSWORD|HEADERS)$/.test(name)).map(([name]) => name);
     assert.deepEqual(
       variables.filter(([, { isSecret }]) => isSecret).map(([name]) => name),
@@ -27,7 +27,7 @@ describe('the settings', () => {
     assert.ok(named.length >= 7);
   });
 
-  it('show no other free text than this, which was checked to hold no secret', () => {
+  it('the settings show only the free texts of this list, which were checked to hold no secret', () => {
     const texts = ['hush', '/hush', 'https://hush.example', 'postgres://hush.example/hush', 'hush=hush', 'hush.example:1'];
     const isFree = ({ schema }: { schema: z.ZodType }): boolean => texts.some((text) => schema.safeParse(text).success);
     assert.deepEqual(
@@ -57,14 +57,14 @@ describe('the settings', () => {
     );
   });
 
-  it('hold no secret value, whatever is set', () => {
+  it('the settings hold no secret value, whatever is set', () => {
     const secrets = Object.fromEntries(variables.filter(([, { isSecret }]) => isSecret).map(([name]) => [name, marker(name)]));
     const settings = readSettings(readConfig(secrets));
     assert.ok(!JSON.stringify(settings).includes('hush-'));
     for (const name of Object.keys(secrets)) assert.equal(settings.find((setting) => setting.name === name)?.value, 'set');
   });
 
-  it('hold no part of a URL that can be a secret', () => {
+  it('the settings hold no part of a URL that can be a secret', () => {
     const addresses = {
       BERTH_DATABASE_URL: 'postgres://berth:hush-1@db.example:5432/berth?sslpassword=hush-2#hush-3',
       BERTH_OIDC_ISSUER: 'https://user:hush-4@id.example/realm',
@@ -78,7 +78,7 @@ describe('the settings', () => {
     assert.equal(settings.find(({ name }) => name === 'BERTH_DATABASE_URL')?.value, 'postgres://db.example:5432/berth');
   });
 
-  it('say where each value comes from', () => {
+  it('the settings say where each value comes from', () => {
     const settings = readSettings(readConfig({ BERTH_PORT: '1', BERTH_HOST: '::1', BERTH_REGION: '' }, { BERTH_PORT: '9090' }));
     const short = (wanted: string) => settings.filter(({ name }) => name === wanted).map(({ value, source }) => [value, source])[0];
     assert.deepEqual(short('BERTH_PORT'), ['9090', 'command_line']);

@@ -8,7 +8,7 @@ import { allDone, Startup } from './startup.ts';
 import { ShownKeys, welcome } from './welcome.ts';
 
 describe('the steps of a start', () => {
-  it('are logged as they begin, named while they run, and measured', async () => {
+  it('the steps of a start are logged as they begin, named while they run, and measured', async () => {
     const lines: [object, string][] = [];
     const log: Log = { ...silentLog, info: (fields, message) => void lines.push([fields, message]) };
     const startup = new Startup(log);
@@ -29,7 +29,7 @@ describe('the steps of a start', () => {
     assert.deepEqual(Object.keys(steps), ['opening one', 'opening two']);
   });
 
-  it('are all waited for when one fails', async () => {
+  it('the steps of a start are all waited for when one fails', async () => {
     const slow = Promise.withResolvers<string>();
     const outcome = allDone([Promise.reject(new Error('no')), slow.promise]).catch((error: unknown) => String(error));
     let isOver = false;
@@ -45,7 +45,7 @@ describe('the keys', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-keys-'));
   after(() => rmSync(folder, { recursive: true }));
 
-  it('count as shown only when they were printed, each for itself', () => {
+  it('each key counts as shown only when it was printed', () => {
     const file = join(folder, 'shown-keys');
     assert.equal(new ShownKeys(file).has('one'), false);
     new ShownKeys(file).add(['one', 'two']);
@@ -56,7 +56,7 @@ describe('the keys', () => {
     );
   });
 
-  it('are printed once, and never in the line to paste', () => {
+  it('keys are printed once, and never in the line to paste', () => {
     const options = { address: 'http://127.0.0.1:8080', keyFile: "/data/it's/api-key", signIn: false, warnings: [] };
     const first = welcome({ ...options, keys: [{ name: 'API key (owner local)', secret: 'brt_live_1' }] });
     assert.ok(first.includes('API key (owner local):  brt_live_1'), first.join('\n'));

@@ -24,7 +24,7 @@ function makeHost(start: Partial<HostReading> = {}) {
 }
 
 describe('room for another machine', () => {
-  it('exists while the floor stays free after a boot', () => {
+  it('room for another machine exists while the floor stays free after a boot', () => {
     const { readFresh } = makeHost();
     assert.deepEqual([readFresh().admitting, readFresh().reason], [true, null]);
     assert.equal(readFresh({ memoryAvailableBytes: 750 * megabyte }).admitting, true);
@@ -33,7 +33,7 @@ describe('room for another machine', () => {
     assert.equal(readFresh({ memoryAvailableBytes: 800 * megabyte }).admitting, true);
   });
 
-  it('excludes memory reserved for booting machines', () => {
+  it('room for another machine excludes memory reserved for booting machines', () => {
     const { pressure, clock, readFresh } = makeHost({ memoryAvailableBytes: 1400 * megabyte });
     const first = pressure.reserve();
     pressure.reserve();
@@ -52,7 +52,7 @@ describe('room for another machine', () => {
     assert.equal(readFresh().reason, 'memory_promised');
   });
 
-  it('reserves nothing for a machine that has run for some seconds', () => {
+  it('no memory is reserved for a machine that has run for some seconds', () => {
     const { pressure, clock, readFresh } = makeHost({ memoryAvailableBytes: 800 * megabyte });
     const promised = pressure.reserve();
     promised.started();
@@ -61,7 +61,7 @@ describe('room for another machine', () => {
     assert.equal(readFresh().admitting, true);
   });
 
-  it('does not exist while memory stalls, with hysteresis', () => {
+  it('room for another machine does not exist while memory stalls, with hysteresis', () => {
     const { readFresh } = makeHost({ memoryAvailableBytes: 1000 * megabyte });
     assert.equal(readFresh({ memoryStallPercent: 9 }).admitting, true);
     assert.equal(readFresh({ memoryStallPercent: 11 }).reason, 'memory_stalled');
@@ -70,13 +70,13 @@ describe('room for another machine', () => {
     assert.equal(readFresh({ memoryStallPercent: 9 }).admitting, true);
   });
 
-  it('exists on a host with plenty of memory, also while one machine stalls at its own limit', () => {
+  it('room for another machine exists on a host with plenty of memory, also while one machine stalls at its own limit', () => {
     const { readFresh } = makeHost();
     assert.equal(readFresh({ memoryStallPercent: 90 }).admitting, true);
     assert.equal(readFresh({ memoryAvailableBytes: 1200 * megabyte }).reason, 'memory_stalled');
   });
 
-  it('exists while processors are busy, which only lowers the boot concurrency', () => {
+  it('room for another machine exists while processors are busy, which only lowers the boot concurrency', () => {
     const { readFresh } = makeHost();
     const readings = [79, 81, 61, 59, 78].map((cpuStallPercent) => readFresh({ cpuStallPercent }));
     assert.deepEqual(
@@ -86,7 +86,7 @@ describe('room for another machine', () => {
     assert.ok(readings.every(({ admitting }) => admitting));
   });
 
-  it('is assumed when the kernel has no readings', () => {
+  it('room for another machine is assumed when the kernel has no readings', () => {
     const { readFresh } = makeHost({ memoryAvailableBytes: null, memoryStallPercent: null, cpuStallPercent: null });
     assert.deepEqual(readFresh(), {
       memoryAvailableBytes: null,
@@ -98,7 +98,7 @@ describe('room for another machine', () => {
     });
   });
 
-  it('is read once for a whole burst of creates', () => {
+  it('room for another machine is read once for a whole burst of creates', () => {
     const { pressure, clock, reads } = makeHost();
     for (let create = 0; create < 100; create += 1) pressure.read();
     assert.equal(reads(), 1);

@@ -7,20 +7,20 @@ const slotOf = (begun: string, current: string | null) =>
   ({ kind: 'headless', generation: begun, machine: current === null ? null : { vm: { generation: current } } }) as unknown as VmSlot;
 
 describe('a machine is outdated', () => {
-  it('when new ones have another generation', () => {
+  it('a machine is outdated when new ones have another generation', () => {
     assert.equal(isOutdated(depsOf('two'), slotOf('one', 'one')), true);
     assert.equal(isOutdated(depsOf('one'), slotOf('one', 'one')), false);
   });
 
-  it('not while it boots', () => {
+  it('a machine is not outdated while it boots', () => {
     assert.equal(isOutdated(depsOf('two'), slotOf('one', null)), false);
   });
 
-  it('not when it has the new generation although its boot began before the change', () => {
+  it('a machine is not outdated when it has the new generation although its boot began before the change', () => {
     assert.equal(isOutdated(depsOf('two'), slotOf('one', 'two')), false);
   });
 
-  it('not when it fell back to another generation', () => {
+  it('a machine is not outdated when it fell back to another generation', () => {
     assert.equal(isOutdated(depsOf('template'), slotOf('template', 'cold')), false);
     assert.equal(isOutdated(depsOf('repaired'), slotOf('template', 'cold')), true);
   });

@@ -23,7 +23,7 @@ function targetsOf(workerId: string, region: string, { poolTarget = 3, takesWork
 const heartbeatOf = (workerId: string, region: string): Promise<unknown> => beat(database.store, { workerId, region });
 
 describe('the shares of a target', () => {
-  it('add up to the target, and differ by one at most', () => {
+  it('the shares of a target add up to it, and differ by one at most', () => {
     for (const count of [1, 2, 3, 7])
       for (const target of [0, 1, 2, 3, 10, 1000]) {
         const workers = Array.from({ length: count }, (_, n) => `wrk_${n}`).toReversed();
@@ -36,7 +36,7 @@ describe('the shares of a target', () => {
       }
   });
 
-  it('are divided among the workers of the region that live', async () => {
+  it('the shares of a target are divided among the live workers of the region', async () => {
     const [one, other] = [targetsOf('wrk_a', 'parts'), targetsOf('wrk_b', 'parts')];
     await one.read();
     assert.equal(one.share('headless'), 3, 'it needs no heartbeat of its own');
@@ -48,7 +48,7 @@ describe('the shares of a target', () => {
 });
 
 describe('a worker that takes no new sessions', () => {
-  it('has no share, and the others have all', async () => {
+  it('a worker that takes no new sessions has no share of the target, and the others have all', async () => {
     const [one, other] = [targetsOf('wrk_a', 'cordoned', { takesWork: false }), targetsOf('wrk_b', 'cordoned')];
     await Promise.all([heartbeatOf('wrk_a', 'cordoned'), heartbeatOf('wrk_b', 'cordoned')]);
     await sql`update workers set state = 'cordoned' where worker_id = 'wrk_a'`.execute(database.store.tables());
@@ -58,7 +58,7 @@ describe('a worker that takes no new sessions', () => {
 });
 
 describe('the target of a region', () => {
-  it('is the configured default until an operator sets it', async () => {
+  it('the target of a region is the configured default until an operator sets it', async () => {
     const targets = targetsOf('wrk_a', 'fresh', { poolTarget: 5 });
     await targets.read();
     assert.deepEqual(targets.of('headless'), { target: 5, updatedAt: null, updatedBy: null });
@@ -67,7 +67,7 @@ describe('the target of a region', () => {
     assert.deepEqual(targets.of('headless'), { target: 0, updatedAt: clock.now(), updatedBy: 'operator' });
   });
 
-  it('reaches other workers within seconds, and survives restarts', async () => {
+  it('the target of a region reaches other workers within seconds, and survives restarts', async () => {
     const [one, other] = [targetsOf('wrk_a', 'shared'), targetsOf('wrk_b', 'shared')];
     await other.refresh();
     await one.set({ kind: 'full_browser', target: 7, ...operator });
@@ -81,14 +81,14 @@ describe('the target of a region', () => {
     assert.deepEqual([restarted.of('full_browser').target, restarted.of('headless').target], [7, 99]);
   });
 
-  it('is one region’s alone', async () => {
+  it("the target of a region does not change another region's", async () => {
     await targetsOf('wrk_a', 'here').set({ kind: 'headless', target: 9, ...operator });
     const elsewhere = targetsOf('wrk_a', 'there');
     await elsewhere.read();
     assert.equal(elsewhere.of('headless').target, 3);
   });
 
-  it('is the last that was set, however many set it at once', async () => {
+  it('the target of a region is the last that was set, however many set it at once', async () => {
     const [one, other] = [targetsOf('wrk_a', 'busy'), targetsOf('wrk_b', 'busy')];
     await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? one : other).set({ kind: 'headless', target: n, ...operator })));
     const fresh = targetsOf('wrk_c', 'busy');
@@ -96,7 +96,7 @@ describe('the target of a region', () => {
     assert.equal(one.of('headless').target, fresh.of('headless').target);
   });
 
-  it('is not what could not be written', async () => {
+  it('the target of a region does not change when the new one could not be written', async () => {
     const targets = targetsOf('wrk_a', 'refused');
     await assert.rejects(targets.set({ kind: 'headless', target: 1001, ...operator }));
     await targets.read();

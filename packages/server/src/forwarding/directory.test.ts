@@ -14,7 +14,7 @@ function build(): { directory: Directory; answers: ((peers: Peer[]) => void)[] }
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('the address of a worker that has just started', () => {
-  it('is read again, by a read that began after the question', async () => {
+  it('the address of a worker that has just started is read again, by a read that began after the question', async () => {
     const { directory, answers } = build();
     const asked = directory.addressOf('wrk_old');
     const address = directory.currentAddressOf('wrk_new');
@@ -27,7 +27,7 @@ describe('the address of a worker that has just started', () => {
     assert.equal(await address, 'wrk_new.test:8090');
   });
 
-  it('is read again after another read that came in between', async () => {
+  it('the address of a worker that has just started is read again after another read that came in between', async () => {
     const { directory, answers } = build();
     const first = directory.addressOf('wrk_old');
     answers.shift()?.([peer('wrk_old')]);

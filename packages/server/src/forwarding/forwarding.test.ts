@@ -108,7 +108,7 @@ const identity = (from: string, to: string, target = '/v1/sessions', method = 'G
 describe('the internal listener', () => {
   const [here, other, third] = [newId('wrk'), newId('wrk'), newId('wrk')];
 
-  it('takes a request of another worker for the caller that it vouches for', async () => {
+  it('the internal listener serves a request of another worker for the caller that it vouches for', async () => {
     const { port, calls } = await listening(here);
     const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
     const headers = [identityHeader, identity(other, here), 'host', 'berth'];
@@ -127,7 +127,7 @@ describe('the internal listener', () => {
     assert.deepEqual(calls, [{ ...caller, from: other }]);
   });
 
-  it('speaks to nobody without a certificate of the fleet', async () => {
+  it('the internal listener speaks to nobody without a certificate of the fleet', async () => {
     const { port, calls, credentials } = await listening(here);
     const { ca } = credentials.current;
     await assert.rejects(ask(port, { ca }));
@@ -138,7 +138,7 @@ describe('the internal listener', () => {
     assert.deepEqual(calls, []);
   });
 
-  it('refuses a request that its sender has not signed for it', async () => {
+  it('the internal listener refuses a request that its sender has not signed for it', async () => {
     const { port, calls } = await listening(here);
     const sender = await credentialsOf(other).open();
     for (const [what, token] of Object.entries({
@@ -160,7 +160,7 @@ describe('the internal listener', () => {
     }
   });
 
-  it('refuses an identity that was sent before: to another worker’s certificate, for another request, and later', async () => {
+  it('the internal listener refuses an identity that was sent before: to another worker’s certificate, for another request, and later', async () => {
     const { port, calls } = await listening(here);
     const [sender, thief] = [await credentialsOf(other).open(), await credentialsOf(third).open()];
     const captured = { [identityHeader]: identity(other, here) };
@@ -175,7 +175,7 @@ describe('the internal listener', () => {
     assert.equal(calls.length, 1);
   });
 
-  it('closes though another worker is about to finish its handshake', { timeout: 60_000 }, async () => {
+  it('the internal listener closes though another worker is about to finish its handshake', { timeout: 60_000 }, async () => {
     const { port, credentials, close } = await listening(here);
     const early = connect(port, '127.0.0.1');
     await once(early, 'connect');
@@ -187,7 +187,7 @@ describe('the internal listener', () => {
     await closing;
   });
 
-  it('presents a new certificate without a restart', async () => {
+  it('the internal listener presents a new certificate without a restart', async () => {
     const { port, credentials } = await listening(here);
     const sender = await credentialsOf(other).open();
     const serial = async (): Promise<string> => {
@@ -222,19 +222,19 @@ describe('a connection to another worker', () => {
   const send = async (peers: Peer[], workerId: string): Promise<unknown> => (await connectionsTo(other, peers)).send(postTo(workerId));
   const unreachable = { code: 'worker_unreachable', retryable: true, retryAfterSeconds: 1 };
 
-  it('is not used where another worker answers at its address', async () => {
+  it('a connection to another worker is not used where a different worker answers at its address', async () => {
     const { port, calls } = await listening(here);
     await assert.rejects(send([{ workerId: elsewhere, address: `127.0.0.1:${port}`, isSilent: false }], elsewhere), unreachable);
     assert.deepEqual(calls, []);
   });
 
-  it('leaves open what became of a request that was sent and not answered', async () => {
+  it('a request that was sent to another worker and not answered fails as not retryable', async () => {
     const { port } = await listening(here, (request) => void request.socket.destroy());
     const peers = [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }];
     await assert.rejects(send(peers, here), { code: 'worker_unreachable', retryable: false });
   });
 
-  it('follows a worker that has restarted at another address', async () => {
+  it('a connection to another worker follows it to the address that it has restarted at', async () => {
     const { port, calls } = await listening(here);
     const ports = [9, 9, port];
     const connections = await connectionsTo(other, [], () =>
@@ -251,7 +251,7 @@ describe('a connection to another worker', () => {
     assert.equal(calls.length, 1);
   });
 
-  it('leaves open what became of a request that broke off at the address that a worker has restarted at', async () => {
+  it('a request that broke off at the address that a worker has restarted at fails as not retryable', async () => {
     const { port } = await listening(here, (request) => {
       request.resume().once('end', () => request.socket.destroy());
     });
@@ -277,7 +277,7 @@ describe('a connection to another worker', () => {
       await assert.rejects(once(response, 'end'), { code: 'ECONNRESET' });
     };
 
-    it('ends at once, also one that presented an older certificate', async () => {
+    it('a request to a worker that is lost ends at once, also to one that presented an older certificate', async () => {
       const { port, received } = await arrivals();
       const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
       const sent = connections.send(postTo(here));
@@ -288,7 +288,7 @@ describe('a connection to another worker', () => {
       await ended;
     });
 
-    it('ends at once, also one that went to the address that it had restarted at', async () => {
+    it('a request to a worker that is lost ends at once, also one to the address that it had restarted at', async () => {
       const { port, received } = await arrivals();
       const ports = [9, port];
       const connections = await connectionsTo(other, [], () =>
@@ -301,7 +301,7 @@ describe('a connection to another worker', () => {
       await ended;
     });
 
-    it('ends at once, also one that waits for its answer', async () => {
+    it('a request to a worker that is lost ends at once, also one that waits for its answer', async () => {
       const received = Promise.withResolvers<void>();
       const { port } = await listening(here, () => received.resolve());
       const connections = await connectionsTo(other, [{ workerId: here, address: `127.0.0.1:${port}`, isSilent: false }]);
@@ -313,7 +313,7 @@ describe('a connection to another worker', () => {
     });
   });
 
-  it('is refused where nobody listens, and where the worker has no row or no recent heartbeat', async () => {
+  it('a request to another worker is refused where nobody listens, and where the worker has no row or no recent heartbeat', async () => {
     const { port } = await listening(here);
     await assert.rejects(send([{ workerId: here, address: '127.0.0.1:9', isSilent: false }], here), unreachable);
     await assert.rejects(send([], here), unreachable);
@@ -322,7 +322,7 @@ describe('a connection to another worker', () => {
 });
 
 describe('the headers of a request to another worker', () => {
-  it('are those of the client, without credentials, the connection’s own, and what only the fleet may set', () => {
+  it('a request to another worker has the headers of the client, without credentials, the connection’s own, and what only the fleet may set', () => {
     const passed = ['Content-Type', 'text/plain', 'Idempotency-Key', '7', 'Accept', '*/*'];
     const credentials = ['Authorization', 'Bearer key', 'Cookie', 'berth_view=1', 'X-Admin-Key', 'key'];
     const origin = [
@@ -355,7 +355,7 @@ describe('certificates of an operator', () => {
     return files;
   }
 
-  it('are read from files and used by two workers, again after they were replaced, and no others are trusted', async () => {
+  it('certificates of an operator are read from files and used by two workers, again after they were replaced, and no others are trusted', async () => {
     const [here, other] = [newId('wrk'), newId('wrk')];
     const folder = mkdtempSync(join(tmpdir(), 'berth-certificates-'));
     opened.push(() => rmSync(folder, { recursive: true }));
@@ -393,7 +393,7 @@ describe('the authority of a fleet', () => {
     ca.findIndex((each) => new X509Certificate(cert).verify(new X509Certificate(each).publicKey));
   const issue = (workerId: string): Promise<TlsCredentials> => new Authority({ store: database.store, clock, workerId }).issue();
 
-  it('is one, whoever made it, and signs certificates that name their worker', async () => {
+  it('the authority of a fleet is one, whoever made it, and signs certificates that name their worker', async () => {
     const ids = [newId('wrk'), newId('wrk'), newId('wrk')];
     const all = await Promise.all(ids.map(issue));
     assert.equal(new Set(all.map(({ ca }) => ca.join(''))).size, 1);
@@ -404,7 +404,7 @@ describe('the authority of a fleet', () => {
     assert.deepEqual(all.map(signerOf), [0, 0, 0]);
   });
 
-  it('is followed by another one, which all trust before it signs', async () => {
+  it('the authority of a fleet is followed by another one, which all trust before it signs', async () => {
     const workerId = newId('wrk');
     const before = await issue(workerId);
     clock.advance(91 * dayMs);

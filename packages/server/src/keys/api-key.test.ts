@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { isWellFormed, newRawKey } from './api-key.ts';
 
 describe('a raw key', () => {
-  it('has the prefix, 43 characters and a checksum of 6', () => {
+  it('a raw API key has the prefix, 43 characters and a checksum of 6', () => {
     for (let n = 0; n < 200; n += 1) {
       const key = newRawKey();
       assert.match(key, /^brt_live_[0-9A-Za-z]{49}$/);
@@ -12,7 +12,7 @@ describe('a raw key', () => {
     }
   });
 
-  it('is distinguished from a mistyped one without a query', () => {
+  it('a raw API key is distinguished from a mistyped one without a query', () => {
     const key = newRawKey();
     fc.assert(
       fc.property(fc.integer({ min: 9, max: key.length - 1 }), fc.constantFrom(...'0aZ9'), (selector, letter) => {
@@ -22,7 +22,7 @@ describe('a raw key', () => {
     );
   });
 
-  it('is not any text', () => {
+  it('other texts are not taken for a raw API key', () => {
     fc.assert(fc.property(fc.string(), (text) => assert.equal(isWellFormed(text), false)));
   });
 });

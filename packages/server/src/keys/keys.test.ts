@@ -44,7 +44,7 @@ const refused = (promise: Promise<unknown>, code: ErrorCode): Promise<void> =>
   assert.rejects(promise, (error) => error instanceof ServiceError && error.code === code);
 
 describe('a minted key', () => {
-  it('lets its owner in, and is in the log with who made it and without its secret', async () => {
+  it('a created key lets its owner in, and is in the audit log with who created it and without its secret', async () => {
     const { own, enter, auditTrail } = makeWorker();
     const created = await own('minted', 30, 'ci');
     assert.deepEqual(await enter(created), { owner: 'minted', keyId: created.key.keyId, requestsPerMinute: 600, scope: 'owner:minted' });
@@ -54,7 +54,7 @@ describe('a minted key', () => {
     assert.ok(!JSON.stringify(entries).includes(created.raw));
   });
 
-  it('is not made where its plan is none, and neither is its owner nor an entry', async () => {
+  it('a key of an unknown plan is not created, and neither is its owner nor an audit entry', async () => {
     const { keys, auditTrail } = makeWorker();
     const minting = keys.create({
       owner: 'nothing',
@@ -68,7 +68,7 @@ describe('a minted key', () => {
     assert.deepEqual([await keys.list({ owner: 'nothing', limit: 100 }), await auditTrail('nothing')], [[], []]);
   });
 
-  it('that the operator gave is made once, whoever starts at the same time', async () => {
+  it('a key that the operator gave is created once, whoever starts at the same time', async () => {
     const raw = newRawKey();
     const workers = [makeWorker(), makeWorker(), makeWorker()];
     await Promise.all(workers.map(({ keys }) => keys.bootstrap({ file: '', configured: raw })));
@@ -82,7 +82,7 @@ describe('a minted key', () => {
 });
 
 describe('an owner’s people', () => {
-  it('may have a hundred good keys, and one more when one of them is gone', async () => {
+  it('people of an owner may have a hundred valid keys, and one more when one of them is revoked or expired', async () => {
     const { keys, own, clock } = makeWorker();
     const [first, ...others] = await Promise.all(Array.from({ length: 100 }, (_, at) => own('hoarder', at === 50 ? 1 : null)));
     assert.ok(first && others.length === 99);
@@ -94,7 +94,7 @@ describe('an owner’s people', () => {
     await own('hoarder');
   });
 
-  it('get no more than that by asking at the same time, or by leaving replaced keys their grace', async () => {
+  it('people of an owner get no more keys by asking at the same time, or by leaving replaced keys their grace', async () => {
     const { keys, own } = makeWorker();
     const made = await Promise.allSettled(Array.from({ length: 110 }, () => own('crowd')));
     assert.equal(made.filter(({ status }) => status === 'fulfilled').length, 100);
@@ -104,7 +104,7 @@ describe('an owner’s people', () => {
     await rotate(0);
   });
 
-  it('leave the operator free to make more', async () => {
+  it("the key limit of an owner's people does not keep the operator from creating more", async () => {
     const { keys, own } = makeWorker();
     await Promise.all(Array.from({ length: 100 }, () => own('full')));
     await keys.create({ owner: 'full', name: null, expiresInDays: null, createdBy: 'admin', actor: 'operator' });
@@ -112,7 +112,7 @@ describe('an owner’s people', () => {
 });
 
 describe('a revoked key', () => {
-  it('is refused from then on, and listeners are notified', async () => {
+  it('a revoked key is refused from then on, and listeners are notified', async () => {
     const { keys, own, enter, revoked, clock } = makeWorker();
     const created = await own('revoker');
     await enter(created);
@@ -122,7 +122,7 @@ describe('a revoked key', () => {
     assert.deepEqual(revoked, [created.key.keyId]);
   });
 
-  it('keeps its first time and its one entry, however often and by whomever it is revoked', async () => {
+  it('a revoked key keeps its first time and its one audit entry, however often and by whomever it is revoked', async () => {
     const { keys, own, auditTrail, clock } = makeWorker();
     const { key } = await own('twice');
     const first = await keys.revoke({ keyId: key.keyId, owner: null, actor: 'operator' });
@@ -133,14 +133,14 @@ describe('a revoked key', () => {
     assert.deepEqual(revocations, [{ actor: 'operator', action: 'key.revoked', subject: key.keyId }]);
   });
 
-  it('is written down once when two revoke it at the same time', async () => {
+  it('a revoked key has one audit entry when two revoke it at the same time', async () => {
     const { keys, own, auditTrail } = makeWorker();
     const { key } = await own('both');
     await Promise.all(['login:ada', 'login:ben', 'login:eve'].map((actor) => keys.revoke({ keyId: key.keyId, owner: 'both', actor })));
     assert.equal((await auditTrail('both')).filter(({ action }) => action === 'key.revoked').length, 1);
   });
 
-  it('must be one’s own: unknown, malformed and foreign are the same', async () => {
+  it('a key to revoke must be one’s own: unknown, malformed and foreign are the same', async () => {
     const { keys, own, enter } = makeWorker();
     const foreign = await own('victim');
     const errors = await Promise.all(
@@ -156,7 +156,7 @@ describe('a revoked key', () => {
 });
 
 describe('a replaced key', () => {
-  it('is revoked at once without a grace, and the new one has its name', async () => {
+  it('a replaced key is revoked at once without a grace, and the new one has its name', async () => {
     const { keys, own, enter, revoked, auditTrail } = makeWorker();
     const old = await own('rotator', null, 'ci');
     await enter(old);
@@ -175,7 +175,7 @@ describe('a replaced key', () => {
     });
   });
 
-  it('is good for its grace and not longer, also where it is known already', async () => {
+  it('a replaced key is valid for its grace and not longer, also where it is cached', async () => {
     const { keys, own, enter, revoked, clock } = makeWorker();
     const old = await own('graceful');
     await enter(old);
@@ -190,7 +190,7 @@ describe('a replaced key', () => {
     assert.deepEqual(revoked, []);
   });
 
-  it('never lives longer by its grace, and the new one lives as long as it was to', async () => {
+  it('a replaced key never lives longer by its grace, and the new one lives as long as the old one was to', async () => {
     const { keys, own, clock } = makeWorker();
     const old = await own('mortal', 30);
     clock.advance(30 * dayMs - 10_000);
@@ -200,7 +200,7 @@ describe('a replaced key', () => {
     assert.deepEqual(match?.expiresAt, old.key.expiresAt);
   });
 
-  it('cannot be one that is revoked or expired', async () => {
+  it('a key that is revoked or expired cannot be replaced', async () => {
     const { keys, own, clock, auditTrail } = makeWorker();
     const [revoked, expired] = [await own('late'), await own('late', 1)];
     await keys.revoke({ keyId: revoked.key.keyId, owner: 'late', actor: 'login:ada' });
@@ -211,7 +211,7 @@ describe('a replaced key', () => {
     assert.deepEqual(await auditTrail('late'), before);
   });
 
-  it('is replaced by one key when two ask at the same time', async () => {
+  it('a key is replaced by one key when two ask at the same time', async () => {
     const { keys, own, statuses } = makeWorker();
     const { key } = await own('hasty');
     const asked = await Promise.allSettled(
@@ -223,7 +223,7 @@ describe('a replaced key', () => {
 });
 
 describe('a plan that changes', () => {
-  it('counts for keys that are known already, from the next request on', async () => {
+  it('a plan that changes applies to cached keys from the next request on', async () => {
     const { owners, own, enter } = makeWorker();
     const created = await own('mover');
     assert.equal((await enter(created)).requestsPerMinute, 600);
@@ -232,7 +232,7 @@ describe('a plan that changes', () => {
     assert.equal((await enter(created)).requestsPerMinute, null);
   });
 
-  it('is the one of a trial while it runs', async () => {
+  it('a key has the plan of a trial while it runs', async () => {
     const { owners, own, enter, clock } = makeWorker();
     const created = await own('trier');
     await store.transaction((tx) =>

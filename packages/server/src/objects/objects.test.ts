@@ -62,7 +62,7 @@ for (const kind of ['folder', 'bucket'] as const)
   describe(`objects in a ${kind}`, () => {
     const place = (): StorageOptions => (kind === 'bucket' ? bucket.place : { kind, path: folder });
 
-    it('are read as they were written, whole and in parts', async () => {
+    it(`objects in a ${kind} are read as they were written, whole and in parts`, async () => {
       const objects = await open(place());
       const data = patternOf(partBytes + 3 * megabyte + 1);
       await objects.put('a/large', inChunks(data));
@@ -79,7 +79,7 @@ for (const kind of ['folder', 'bucket'] as const)
       await assert.rejects(objects.readAll('a/large', data.length - 1), ObjectTooLarge);
     });
 
-    it('are replaced, listed by prefix and deleted', async () => {
+    it(`objects in a ${kind} are replaced, listed by prefix and deleted`, async () => {
       const objects = await open(place());
       for (const key of ['rec/b/two', 'rec/a/one', 'other/c', 'rec/b/one']) await objects.put(key, inChunks(Buffer.from(key)));
       await objects.put('rec/a/one', inChunks(Buffer.from('again')));
@@ -92,7 +92,7 @@ for (const kind of ['folder', 'bucket'] as const)
       assert.equal((await objects.readAll('empty', 10)).length, 0);
     });
 
-    it('that do not exist are no failure of the storage', async () => {
+    it(`objects in a ${kind} that do not exist are no failure of the storage`, async () => {
       const objects = await open(place());
       assert.equal(await objects.head('none'), null);
       await assert.rejects(objects.read('none', { start: 0, end: 0 }), ObjectNotFound);
@@ -102,7 +102,7 @@ for (const kind of ['folder', 'bucket'] as const)
       assert.equal(objects.stats.requests.get.error, 0);
     });
 
-    it('are stored whole or not at all', async () => {
+    it(`objects in a ${kind} are stored whole or not at all`, async () => {
       const objects = await open(place());
       const broken = async function* (): AsyncGenerator<Buffer> {
         yield* inChunks(patternOf(partBytes + megabyte));
@@ -119,13 +119,13 @@ for (const kind of ['folder', 'bucket'] as const)
       assert.deepEqual(await keysOf(objects, ''), []);
     });
 
-    it('are written, read and deleted by the doctor', async () => {
+    it(`objects in a ${kind} are written, read and deleted by the doctor`, async () => {
       await probe(place());
     });
   });
 
 describe('a bucket', () => {
-  it('gets an object above the size of a part in parts, and a small one in one request', async () => {
+  it('a bucket gets an object above the size of a part in parts, and a small one in one request', async () => {
     const objects = await open(bucket.place);
     await objects.put('large', inChunks(patternOf(2 * partBytes + 1)));
     assert.deepEqual(bucket.requests.filter((line) => line.includes('partNumber=')).length, 3);
@@ -135,7 +135,7 @@ describe('a bucket', () => {
     assert.match(bucket.requests[0] ?? '', /^PUT /);
   });
 
-  it('refuses a wrong secret, by the signature', async () => {
+  it('a bucket refuses a wrong secret, by the signature', async () => {
     const objects = await open({ ...bucket.place, credentials: { ...testCredentials, secretAccessKey: 'another' } });
     const causes: string[] = [];
     for (const call of [
@@ -154,7 +154,7 @@ describe('a bucket', () => {
     await assert.rejects(probe({ ...bucket.place, bucket: 'berth-none' }), { name: 'NoSuchBucket' });
   });
 
-  it('takes the credentials of a file', async () => {
+  it('a bucket is opened with the credentials of a file', async () => {
     const file = join(folder, 'credentials');
     writeFileSync(
       file,
@@ -164,7 +164,7 @@ describe('a bucket', () => {
     await assert.rejects(probe({ ...bucket.place, credentials: { file: join(folder, 'none') } }));
   });
 
-  it('that answers 503 for a moment is asked again', async () => {
+  it('a bucket that answers 503 for a moment is asked again', async () => {
     const objects = await open(bucket.place);
     let refusals = 1;
     bucket.fault = (_request, response) => (refusals-- > 0 ? slowDown(response) : 'pass');
@@ -174,7 +174,7 @@ describe('a bucket', () => {
     assert.equal(objects.stats.requests.put.error, 0);
   });
 
-  it('that answers 503 for good is asked a few times', async () => {
+  it('a bucket that answers 503 for good is asked a few times', async () => {
     const objects = await open(bucket.place);
     bucket.fault = (_request, response) => slowDown(response);
     await assert.rejects(objects.head('busy'), isUnavailable);
@@ -182,7 +182,7 @@ describe('a bucket', () => {
     assert.deepEqual(objects.stats.requests.head, { ok: 0, error: 1 });
   });
 
-  it('that does not answer is abandoned, and its connection with it', async () => {
+  it('a bucket that does not answer is abandoned, and its connection with it', async () => {
     const objects = await open(bucket.place, { callMs: 200 });
     const held: { destroyed: boolean }[] = [];
     bucket.fault = (request) => {
@@ -193,7 +193,7 @@ describe('a bucket', () => {
     while (held.some(({ destroyed }) => !destroyed)) await turn();
   });
 
-  it('that breaks off in the middle of a piece is asked for it again', async () => {
+  it('a bucket that breaks off in the middle of a piece is asked for that piece again', async () => {
     const objects = await open(bucket.place);
     await objects.put('piece', inChunks(patternOf(megabyte)));
     let breaks = 1;
@@ -213,7 +213,7 @@ describe('a bucket', () => {
     await assert.rejects(buffer(objects.stream('piece', { start: 0, end: megabyte - 1 })), isUnavailable);
   });
 
-  it('that restarts in the middle of an upload and of a read has lost nothing', async () => {
+  it('a bucket that restarts in the middle of an upload and of a read has lost nothing', async () => {
     const objects = await open(bucket.place);
     const data = patternOf(partBytes + megabyte);
     const restarted = async function* (): AsyncGenerator<Buffer> {
@@ -234,7 +234,7 @@ describe('a bucket', () => {
     assert.ok(Buffer.concat(pieces).equals(data));
   });
 
-  it('ends uploads that began a day ago', async () => {
+  it('uploads to a bucket that began a day ago are ended', async () => {
     const clock = new ManualClock(new Date('2026-01-03T00:00:00Z'));
     const objects = new Objects({ backend: await openBackend(bucket.place), prefix: 'of/', clock, log: silentLog });
     // The server lists no uploads: what AWS documents as its reply, and the requests that follow it.
@@ -264,7 +264,7 @@ describe('a bucket', () => {
 });
 
 describe('a shared folder', () => {
-  it('is rid of uploads that began a day ago', async () => {
+  it('a shared folder is rid of uploads that began a day ago', async () => {
     const path = mkdtempSync(join(folder, 'drafts-'));
     const clock = new ManualClock(new Date(Date.now() + 25 * 3_600_000));
     const objects = new Objects({ backend: await openBackend({ kind: 'folder', path }), prefix: '', clock, log: silentLog });

@@ -64,7 +64,7 @@ const figures: MonthFigures = {
 };
 
 describe('the economics of a month', () => {
-  it('are those of an example that was worked out by hand, to the cent and beyond', () => {
+  it('the economics of a month are those of an example that was worked out by hand, to the cent and beyond', () => {
     const { assumptions, ...rest } = toEconomics(figures, load(euros));
     const acme = {
       revenue: { subscriptions: 29, credits: 0, total: 29 },
@@ -114,7 +114,7 @@ describe('the economics of a month', () => {
     assert.ok(assumptions.some((text) => text.includes('counts as direct: 3333333333 bytes')));
   });
 
-  it('add up exactly where floating point does not', () => {
+  it('the economics of a month add up exactly where floating point does not', () => {
     const owners = Array.from({ length: 1000 }, (_, n) => `owner-${n}`);
     const usage = owners.map((owner) => usageOf(owner, { captchaSolves: 1 }));
     const { cost, by_owner, by_plan } = toEconomics(
@@ -126,7 +126,7 @@ describe('the economics of a month', () => {
     assert.notEqual(summed, 100);
   });
 
-  it('have no margin in percent without revenue, and a negative one where cost is higher', () => {
+  it('the economics of a month have no margin in percent without revenue, and a negative one where cost is higher', () => {
     const idle = { ...figures, usage: [], flows: [], subscriptions: [] };
     const lossy = toEconomics(idle, load({ currency: 'EUR', fixed_per_month: { server: 10 } }));
     assert.deepEqual([lossy.revenue.total, lossy.margin, lossy.margin_pct], [0, -10, null]);
@@ -135,7 +135,7 @@ describe('the economics of a month', () => {
     assert.equal(toEconomics({ ...idle, subscriptions }, small).margin_pct, -66.67);
   });
 
-  it('say which plans have no price, and count only subscriptions that are paid', () => {
+  it('the economics of a month say which plans have no price, and count only subscriptions that are paid', () => {
     const subscriptions = [
       { owner: 'acme', tier: 'developer', status: 'active' as const },
       { owner: 'globex', tier: 'scale', status: 'past_due' as const },
@@ -147,7 +147,7 @@ describe('the economics of a month', () => {
     assert.ok(assumptions.includes('Subscriptions whose last payment failed do not count: 1.'));
   });
 
-  it('are in no currency and cost nothing without a price file, and say so', () => {
+  it('the economics of a month are in no currency and cost nothing without a price file, and say so', () => {
     const { currency, cost, revenue, assumptions } = toEconomics(figures, loadPrices(null, plans));
     assert.deepEqual([currency, cost.total, revenue.total], [null, 0, 0]);
     assert.equal(assumptions[0], 'BERTH_PRICES_FILE is not set, so all prices are 0.');
@@ -165,14 +165,14 @@ describe('the price file', () => {
     ['with an unknown plan', { ...euros, plans: { gold: 1 } }, /plans\.gold: no such plan; the plans are free, developer, scale/],
   ];
   for (const [why, file, message] of errors)
-    it(`${why} is refused with the place of the error`, () => {
+    it(`a price file ${why} is refused with the place of the error`, () => {
       assert.throws(
         () => load(file),
         (error) => error instanceof PricesFileError && message.test(error.message),
       );
     });
 
-  it('that is missing is refused with its name', () => {
+  it('a missing price file is refused with its name', () => {
     assert.throws(() => loadPrices(join(folder, 'none.json'), plans), /none\.json cannot be read/);
   });
 });

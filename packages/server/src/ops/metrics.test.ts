@@ -79,7 +79,7 @@ function createMetrics(stats: Partial<MetricsDeps> = {}) {
 }
 
 describe('the metrics', () => {
-  it('are text that Prometheus parses, with all series from the start', async () => {
+  it('the metrics are text that Prometheus parses, with all series from the start', async () => {
     const { metrics, read } = createMetrics();
     assert.equal(metrics.contentType, 'text/plain; version=0.0.4; charset=utf-8');
     const parsed = await read();
@@ -89,7 +89,7 @@ describe('the metrics', () => {
     assert.equal(parsed.get('berth_sessions_ended_total')?.samples.get('berth_sessions_ended_total{reason="plan_limit"}'), 0);
   });
 
-  it('report charged, granted and redeemed credits, and metered usage', async () => {
+  it('the metrics report charged, granted and redeemed credits, and metered usage', async () => {
     const { value } = createMetrics({
       credits: {
         stats: () => ({ charged: { action: 0.03, session: 2, captcha: 0, egress: 0.000001 }, granted: 100, redeemed: 5.5, refused: 3 }),
@@ -115,7 +115,7 @@ describe('the metrics', () => {
     assert.equal(await value('berth_meters'), 7);
   });
 
-  it('report the bytes of the gate, and those of the proxies of the operator', async () => {
+  it('the metrics report the bytes of the gate, and those of the proxies of the operator', async () => {
     const { value } = createMetrics({
       gate: { stats: () => ({ bytesIn: 1000, bytesOut: 200, proxiedIn: 700, proxiedOut: 50, routesOpen: 2 }) },
     });
@@ -126,14 +126,14 @@ describe('the metrics', () => {
     assert.equal(await value('berth_egress_routes'), 2);
   });
 
-  it('report stalls of the event loop by what it did', async () => {
+  it('the metrics report stalls of the event loop by what it did', async () => {
     const totals = new Map([['fetch', { count: 2, seconds: 1.5 }]]);
     const { value } = createMetrics({ stalls: { totals } });
     assert.equal(await value('berth_event_loop_stalls_total{during="fetch"}'), 2);
     assert.equal(await value('berth_event_loop_stall_seconds_total{during="fetch"}'), 1.5);
   });
 
-  it('count runs of flows by name and status, how long they took, and heals', async () => {
+  it('the metrics count runs of flows by name and status, how long they took, and heals', async () => {
     const { finish, value } = createMetrics();
     finish({ task: 'extract', status: 'ok', ms: 400 });
     finish({ task: 'extract', status: 'blocked', ms: 2000 });
@@ -144,7 +144,7 @@ describe('the metrics', () => {
     assert.equal(await value('berth_heals_total{result="skipped"}'), 0);
   });
 
-  it('count requests by endpoint and status, and how long they took', async () => {
+  it('the metrics count requests by endpoint and status, and how long they took', async () => {
     const { metrics, value } = createMetrics();
     metrics.observeRequest({ endpointId: 'getUsage', status: 200, code: null, ms: 3 });
     metrics.observeRequest({ endpointId: 'getUsage', status: 200, code: null, ms: 80 });
@@ -156,7 +156,7 @@ describe('the metrics', () => {
     assert.equal(await value('berth_http_request_duration_seconds_sum{endpoint="getUsage"}'), 0.083);
   });
 
-  it('count denied requests, and not those for what does not exist', async () => {
+  it('the metrics count denied requests, and not those for missing resources', async () => {
     const { metrics, read, value } = createMetrics();
     const refused = {
       insufficient_credits: 402,
@@ -178,7 +178,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('report held sessions by status and ended ones by reason', async () => {
+  it('the metrics report held sessions by status and ended ones by reason', async () => {
     const statuses = ['starting', 'ready', 'ready', 'failed'] as const;
     const live = new Map(statuses.map((status, at) => [String(at), { status }])) as unknown as MetricsDeps['sessions']['live'];
     const listeners: ((record: SessionRecord) => void)[] = [];
@@ -191,7 +191,7 @@ describe('the metrics', () => {
     assert.equal(await value('berth_sessions_ended_total{reason="credits_exhausted"}'), 1);
   });
 
-  it('report the machines of each kind, their boots and their losses', async () => {
+  it('the metrics report the machines of each kind, their boots and their losses', async () => {
     const kind = 'headless';
     const ready = { kind, state: 'ready', count: 2 } as const;
     const stats: FleetStats = {
@@ -228,7 +228,7 @@ describe('the metrics', () => {
     assert.equal(await value('berth_pool_machines{kind="headless",state="ready"}'), 1);
   });
 
-  it('report jobs and loops as they are at each scrape', async () => {
+  it('the metrics report jobs and loops as they are at each scrape', async () => {
     const load = { pending: 5, slots: 2 };
     const loop = new Loop('refill', 1000, () => Promise.reject(new Error('no')));
     const { value } = createMetrics({ jobs: { load }, loops: [loop] });
@@ -238,7 +238,7 @@ describe('the metrics', () => {
     assert.deepEqual([await value('berth_loop_failures{loop="refill"}'), await value('berth_loop_turns_total{loop="refill"}')], [2, 2]);
   });
 
-  it('count inspections by their end, and how long they and their reports took', async () => {
+  it('the metrics count inspections by their end, and how long they and their reports took', async () => {
     const listeners: Parameters<MetricsDeps['inspections']['onCompleted']>[0][] = [];
     const { value } = createMetrics({ inspections: { onCompleted: (listener) => listeners.push(listener) } });
     assert.equal(await value('berth_inspections_total{status="blocked"}'), 0);
@@ -249,7 +249,7 @@ describe('the metrics', () => {
     assert.deepEqual([await value('berth_inspection_report_seconds_sum'), await value('berth_inspection_report_seconds_count')], [0.3, 1]);
   });
 
-  it('report how long machines boot and are waited for', async () => {
+  it('the metrics report how long machines boot and are waited for', async () => {
     let observer: Parameters<MetricsDeps['timed']['fleet']['observe']>[0] | undefined;
     const { value } = createMetrics({ timed: { ...untimed, fleet: { observe: (each) => void (observer = each) } } });
     observer?.onBooted({ kind: 'headless', method: 'clone', ms: 300 });
@@ -265,7 +265,7 @@ describe('the metrics', () => {
     );
   });
 
-  it('report when each loop last succeeded, and how long it is overdue', async () => {
+  it('the metrics report when each loop last succeeded, and how long it is overdue', async () => {
     const hanging = new Loop('stuck', 1, (signal) => new Promise((resolve) => signal.addEventListener('abort', () => resolve())));
     const working = new Loop('refill', 60_000, () => Promise.resolve());
     const { value } = createMetrics({ loops: [hanging, working] });
@@ -282,7 +282,7 @@ describe('the metrics', () => {
     assert.equal(await lag('stuck'), 0);
   });
 
-  it('report billing events, and those that were accepted without a signature', async () => {
+  it('the metrics report billing events, and those that were accepted without a signature', async () => {
     const events: ReturnType<MetricsDeps['billing']['stats']>['events'] = [
       { type: 'invoice.paid', outcome: 'applied', count: 2 },
       { type: 'other', outcome: 'ignored', count: 1 },
@@ -295,7 +295,7 @@ describe('the metrics', () => {
 });
 
 describe('process metrics', () => {
-  it('report memory, CPU, files, event loop delay and garbage collections', async () => {
+  it('process metrics report memory, CPU, files, event loop delay and garbage collections', async () => {
     const { value } = createMetrics();
     assert.ok(((await value('process_resident_memory_bytes')) ?? 0) > 1e6);
     assert.ok(((await value('process_cpu_seconds_total')) ?? 0) > 0);
@@ -309,7 +309,7 @@ describe('process metrics', () => {
       assert.ok((collectGarbage(), performance.now() - start < 20_000), 'no garbage collection was counted');
   });
 
-  it('are collected once for all workers of a process, and do not keep it alive', async () => {
+  it('process metrics are collected once for all workers of a process, and do not keep it alive', async () => {
     // A scrape measures the event loop with an immediate of its own.
     const resources = (): string[] => process.getActiveResourcesInfo().filter((type) => type !== 'Immediate');
     await createMetrics().read();
@@ -325,7 +325,7 @@ describe('process metrics', () => {
 
 describe('the reader of the format', () => {
   const good = '# HELP a_total Some.\n# TYPE a_total counter\na_total{b="c"} 1\n';
-  it('takes what is right', () => {
+  it('the reader of the metrics format accepts valid metrics', () => {
     assert.equal(readMetrics(good).get('a_total')?.samples.get('a_total{b="c"}'), 1);
   });
   const wrongs = {
@@ -339,5 +339,6 @@ describe('the reader of the format', () => {
     'a type that there is not': good.replace('counter', 'count'),
     'no end of the last line': good.trimEnd(),
   };
-  for (const [what, text] of Object.entries(wrongs)) it(`refuses ${what}`, () => assert.throws(() => readMetrics(text)));
+  for (const [what, text] of Object.entries(wrongs))
+    it(`the reader of the metrics format refuses ${what}`, () => assert.throws(() => readMetrics(text)));
 });

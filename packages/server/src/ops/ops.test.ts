@@ -42,17 +42,17 @@ const machinesOf = async (stats: Partial<FleetStats>) => {
 };
 
 describe('the health of machines', () => {
-  it('says which they are, how they are kept apart, how many there are and what is wanting', async () => {
+  it('the health of machines says which they are, how they are kept apart, how many there are and what is wanting', async () => {
     assert.deepEqual(await machinesOf({}), ['ok', 'qemu-tcg runtime (microvm); 3 warm, 0 warming, 4 in use; machines are emulated']);
   });
 
-  it('is degraded while they fail to start, one after another', async () => {
+  it('the health of machines is degraded while they fail to start, one after another', async () => {
     const [status, note] = await machinesOf({ failing: ['headless'] });
     assert.equal(status, 'degraded');
     assert.match(String(note), /; headless machines fail to start;/);
   });
 
-  it('is degraded while they are booted cold for want of a template', async () => {
+  it('the health of machines is degraded while they are booted cold for want of a template', async () => {
     const [status, note] = await machinesOf({ templates: [{ kind: 'full_browser', isCold: true }] });
     assert.equal(status, 'degraded');
     assert.match(String(note), /; full_browser machines are booted cold, without a template;/);
@@ -79,12 +79,12 @@ describe('the health of loops', () => {
     return new Ops(deps).health();
   };
 
-  it('is degraded, and so is the worker, where sessions depend on one that fails', async () => {
+  it('the health of loops, and of the worker, is degraded where sessions depend on one that fails', async () => {
     const { status, checks } = await checksWith('reaper', true);
     assert.deepEqual([status, checks['sessions']], ['degraded', { status: 'degraded', note: 'failing: reaper' }]);
   });
 
-  it('names the others that fail, while the worker serves', async () => {
+  it('the health of loops names the others that fail, while the worker serves', async () => {
     const { status, checks } = await checksWith('recording-uploads', false);
     assert.deepEqual([status, checks['loops']], ['ok', { status: 'degraded', note: 'failing: recording-uploads' }]);
   });
@@ -108,12 +108,13 @@ describe('the health of the event loop', () => {
     return checks['event_loop'];
   };
 
-  it('is degraded after a stall, and says what for', async () => {
+  it('the health of the event loop is degraded after a stall, and says what for', async () => {
     assert.deepEqual(await checkFor('fetch', 'reaper'), {
       status: 'degraded',
       note: 'stalled 2 times in the last ten minutes, for 1.2 s at most, last during reaper',
     });
   });
 
-  it('is not degraded by what the host took', async () => assert.equal((await checkFor('host'))?.status, 'ok'));
+  it('the health of the event loop is not degraded by time that the host took', async () =>
+    assert.equal((await checkFor('host'))?.status, 'ok'));
 });

@@ -22,7 +22,7 @@ async function watchWhile(happens: () => void | Promise<void>, readCpuMs = () =>
 }
 
 describe('a stall', () => {
-  it('is reported with the request in which it happened', async () => {
+  it('a stall is reported with the request in which it happened', async () => {
     const { longest, totals, lines } = await watchWhile(() => runFor({ name: 'fetch', requestId: 'req_1' }, () => standStill(400)));
     assert.ok(longest && longest.ms >= 350);
     assert.deepEqual([longest.during, longest.section?.name], ['fetch', 'start']);
@@ -30,7 +30,7 @@ describe('a stall', () => {
     assert.ok(lines.some((line) => line['during'] === 'fetch' && line['request_id'] === 'req_1'));
   });
 
-  it('is attributed to a section that the request enters after a wait', async () => {
+  it('a stall is attributed to a section that the request enters after a wait', async () => {
     const { longest } = await watchWhile(() =>
       runFor({ name: 'fetch' }, async () => {
         await sleep(20);
@@ -40,7 +40,7 @@ describe('a stall', () => {
     assert.deepEqual([longest?.during, longest?.section?.name], ['fetch', 'classify']);
   });
 
-  it('is unknown where no section was entered, or too short a one', async () => {
+  it('a stall is unknown where no section was entered, or too short a one', async () => {
     const { longest } = await watchWhile(() => {
       runFor({ name: 'reaper' }, () => standStill(1));
       standStill(400);
@@ -48,7 +48,7 @@ describe('a stall', () => {
     assert.deepEqual([longest?.during, longest?.section], ['unknown', null]);
   });
 
-  it('in which the host did not run the process is no fault of what ran', async () => {
+  it('a stall in which the host did not run the process is attributed to the host', async () => {
     assert.equal(
       (
         await watchWhile(
@@ -60,7 +60,7 @@ describe('a stall', () => {
     );
   });
 
-  it('is measured by the time of the main thread', async () => {
+  it('a stall is measured by the time of the main thread', async () => {
     const lines: Record<string, unknown>[] = [];
     const watch = new StallWatch({
       log: { ...silentLog, warn: (fields) => void lines.push({ ...fields }) },

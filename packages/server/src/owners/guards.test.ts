@@ -21,7 +21,7 @@ async function refusal(guard: Guard, credentials: Partial<Credentials>): Promise
 }
 
 describe('an admin endpoint', () => {
-  it('is for the admin key alone', async () => {
+  it('an admin endpoint is for the admin key alone', async () => {
     const guard = adminGuard(adminKey);
     assert.equal(await refusal(guard, { adminKey }), null);
     assert.equal(await refusal(guard, {}), 'missing_admin_key');
@@ -32,7 +32,7 @@ describe('an admin endpoint', () => {
 });
 
 describe('the metrics', () => {
-  it('are for their token alone where there is one', async () => {
+  it('the metrics are for their token alone where there is one', async () => {
     const guard = metricsGuard({ metricsToken, adminKey });
     assert.equal(await refusal(guard, { authorization: `Bearer ${metricsToken}` }), null);
     assert.equal(await refusal(guard, { authorization: `bearer  ${metricsToken} ` }), null);
@@ -43,7 +43,7 @@ describe('the metrics', () => {
       assert.equal(await refusal(guard, { authorization: `Bearer ${wrong}`, adminKey }), 'invalid_metrics_token');
   });
 
-  it('are for the admin key where there is no token', async () => {
+  it('the metrics are for the admin key where there is no token', async () => {
     const guard = metricsGuard({ metricsToken: null, adminKey });
     assert.equal(await refusal(guard, { adminKey }), null);
     assert.equal(await refusal(guard, {}), 'missing_admin_key');

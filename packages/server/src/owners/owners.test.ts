@@ -54,12 +54,12 @@ function makeOwners({
 const nameOf = async (owners: Owners, owner: string): Promise<string> => (await owners.getPlan(owner)).tier.name;
 
 describe('an owner', () => {
-  it('has the default tier before anything is known of it', async () => {
+  it('an unknown owner has the default tier', async () => {
     const { owners } = makeOwners();
     assert.deepEqual(await owners.getPlan('nobody-yet'), { tier: builtin.get('free'), trialEndsAt: null });
   });
 
-  it('is made once, and keeps its tier where none is given', async () => {
+  it('an owner is created once, and keeps its tier where none is given', async () => {
     const { owners, setTier, audited } = makeOwners();
     await setTier('kept', 'startup');
     await store.transaction((tx) => owners.ensure(tx, 'kept', undefined, 'operator'));
@@ -67,7 +67,7 @@ describe('an owner', () => {
     assert.deepEqual(await audited('kept'), [{ actor: 'operator', action: 'tier.changed', from: 'free', to: 'startup', why: 'assigned' }]);
   });
 
-  it('is put on a tier that is given with it, which is written down only where it is another', async () => {
+  it('an owner is put on a tier that is given with it, which is logged only where it is another', async () => {
     const { owners, audited } = makeOwners();
     for (const tier of ['developer', 'developer', 'scale']) {
       await store.transaction((tx) => owners.ensure(tx, 'given', tier, 'operator'));
@@ -83,7 +83,7 @@ describe('an owner', () => {
     );
   });
 
-  it('is not made with a tier that there is not', async () => {
+  it('an owner is not created with an unknown tier', async () => {
     const { owners } = makeOwners();
     const made = store.transaction((tx) => owners.ensure(tx, 'phantom', 'platinum', 'operator'));
     await assert.rejects(made, (error) => error instanceof ValidationError && error.detail[0]?.loc.join('.') === 'body.tier');
@@ -96,14 +96,14 @@ describe('an owner', () => {
     assert.deepEqual(rows, []);
   });
 
-  it('whose tier has left the file has the default one', async () => {
+  it('an owner whose tier has left the file has the default one', async () => {
     const before = makeOwners();
     await before.setTier('left', 'scale');
     const without: Tiers = { ...builtin, get: (name) => (name === 'scale' ? undefined : builtin.get(name)) };
     assert.equal(await nameOf(makeOwners({ tiers: without }).owners, 'left'), 'free');
   });
 
-  it('is changed by one at a time, and each change says what was before it', async () => {
+  it('an owner is changed by one at a time, and each change says what was before it', async () => {
     const { setTier, audited } = makeOwners();
     await Promise.all(['developer', 'startup', 'scale', 'developer', 'startup'].map((tier) => setTier('raced', tier)));
     const changes = await audited('raced');
@@ -115,7 +115,7 @@ describe('an owner', () => {
 });
 
 describe('a trial', () => {
-  it('counts until it ends, which it does by itself', async () => {
+  it('a trial counts until it ends, which it does by itself', async () => {
     const { owners, clock, setTier, startTrial } = makeOwners();
     await setTier('trier', 'developer');
     const endsAt = await startTrial('trier', 'scale', 14);
@@ -127,7 +127,7 @@ describe('a trial', () => {
     assert.equal((await owners.tierOf('trier')).name, 'developer');
   });
 
-  it('ends on the instant, also where its owner was asked about just before', async () => {
+  it('a trial ends on the instant, also where its owner was read just before', async () => {
     const { owners, clock, startTrial } = makeOwners();
     await startTrial('instant', 'scale', 1);
     clock.advance(dayMs - 100);
@@ -136,7 +136,7 @@ describe('a trial', () => {
     assert.equal(owners.getCachedPlan('instant')?.tier.name, 'free');
   });
 
-  it('is over once a tier is set, and the log says from what to what', async () => {
+  it('a trial is over once a tier is set, and the log says from what to what', async () => {
     const { owners, setTier, startTrial, audited } = makeOwners();
     const endsAt = await startTrial('buyer', 'scale', 14);
     await setTier('buyer', 'developer', { actor: 'payment_provider', why: 'subscription' });
@@ -147,7 +147,7 @@ describe('a trial', () => {
     ]);
   });
 
-  it('that was over already is no change', async () => {
+  it('a trial that was over already is no change', async () => {
     const { clock, setTier, startTrial, audited } = makeOwners();
     await startTrial('lapsed', 'scale', 1);
     clock.advance(2 * dayMs);
@@ -157,7 +157,7 @@ describe('a trial', () => {
 });
 
 describe('what is known of an owner', () => {
-  it('is believed for a second', async () => {
+  it('a cached owner is used for a second', async () => {
     const { store: from, asked } = counted();
     const { owners, clock } = makeOwners({ from });
     await owners.getPlan('cached');
@@ -170,14 +170,14 @@ describe('what is known of an owner', () => {
     assert.equal(asked(), 2);
   });
 
-  it('is asked for once by all who want it at the same time', async () => {
+  it('an owner is read once for all who want it at the same time', async () => {
     const { store: from, asked } = counted();
     const { owners } = makeOwners({ from });
     await Promise.all(Array.from({ length: 50 }, () => owners.getPlan('crowd')));
     assert.equal(asked(), 1);
   });
 
-  it('is forgotten at once after a change on this worker, and within a second after one elsewhere', async () => {
+  it('a cached owner is dropped at once after a change on this worker, and within a second after one elsewhere', async () => {
     const here = makeOwners();
     const there = makeOwners();
     for (const { owners } of [here, there]) assert.equal(await nameOf(owners, 'moved'), 'free');
@@ -187,7 +187,7 @@ describe('what is known of an owner', () => {
     assert.equal(await nameOf(there.owners, 'moved'), 'startup');
   });
 
-  it('is not taken from an answer that is older than the change', async () => {
+  it('a cached owner is not taken from an answer that is older than the change', async () => {
     const { owners, setTier } = makeOwners();
     const early = owners.getPlan('overtaken');
     await setTier('overtaken', 'startup');
@@ -195,14 +195,14 @@ describe('what is known of an owner', () => {
     assert.equal(await nameOf(owners, 'overtaken'), 'startup');
   });
 
-  it('is given without waiting only where it is fresh', async () => {
+  it('a cached plan is returned without waiting only where it is fresh', async () => {
     const { owners } = makeOwners();
     assert.equal(owners.getCachedPlan('unasked'), null);
     const plan = await owners.getPlan('unasked');
     assert.deepEqual(owners.getCachedPlan('unasked'), plan);
   });
 
-  it('is asked for again after the database was away', async () => {
+  it('an owner is read again after the database was away', async () => {
     let away = true;
     const tables = <T>() => {
       if (away) throw new Error('away');
@@ -214,7 +214,7 @@ describe('what is known of an owner', () => {
     assert.equal(await nameOf(owners, 'patient'), 'free');
   });
 
-  it('notifies whoever caches something about that owner', async () => {
+  it('a change of an owner notifies whoever caches something about that owner', async () => {
     const { owners, setTier } = makeOwners();
     const heard: string[] = [];
     owners.onChanged((owner) => heard.push(owner));

@@ -24,7 +24,7 @@ describe('the plan table', () => {
     premium_egress: false,
   };
 
-  it('has self_hosted without limits by default', () => {
+  it('the plan table has self_hosted without limits by default', () => {
     const tiers = loadTiers(null, unpaid);
     assert.equal(tiers.default, 'self_hosted');
     assert.deepEqual(tiers.get('self_hosted'), {
@@ -44,7 +44,7 @@ describe('the plan table', () => {
     });
   });
 
-  it('begins with the free plan where plans are paid for', () => {
+  it('the plan table begins with the free plan where plans are paid for', () => {
     const tiers = loadTiers(null, { billing: true });
     assert.deepEqual(tiers.get(tiers.default), {
       name: 'free',
@@ -63,7 +63,7 @@ describe('the plan table', () => {
     });
   });
 
-  it('gives more of everything on larger plans', () => {
+  it('the plan table gives more of everything on larger plans', () => {
     const tiers = loadTiers(null, unpaid);
     const hosted = ['free', 'developer', 'startup', 'scale'].map((name) => tiers.get(name) ?? assert.fail(name));
     const rises = (what: string, values: (number | null)[]): void =>
@@ -98,7 +98,7 @@ describe('the plan table', () => {
     );
   });
 
-  it('keeps recordings for longer on larger plans', () => {
+  it('the plan table keeps recordings for longer on larger plans', () => {
     const tiers = loadTiers(null, unpaid);
     assert.deepEqual(
       ['free', 'developer', 'startup', 'scale', 'self_hosted'].map((name) => tiers.get(name)?.recording_retention_days),
@@ -106,7 +106,7 @@ describe('the plan table', () => {
     );
   });
 
-  it('takes a file that names only what there was at first: limits are null and enforced, recordings kept for 30 days', () => {
+  it('the plan table takes a file in its first form: limits are null and enforced, recordings kept for 30 days', () => {
     const tiers = loadTiers(file('before.json', { default_tier: 'a', tiers: { a: old } }), { billing: true });
     assert.equal(tiers.default, 'a');
     assert.deepEqual(tiers.get('a'), {
@@ -122,12 +122,12 @@ describe('the plan table', () => {
     assert.deepEqual([tiers.prices.size, tiers.priceOf('a')], [0, undefined]);
   });
 
-  it('limits nothing that a file does not name', () => {
+  it('the plan table limits nothing that a file does not name', () => {
     const tiers = loadTiers(file('some.json', { default_tier: 'a', tiers: { a: { ...old, limits: { actions: 10 } } } }), unpaid);
     assert.deepEqual(tiers.get('a')?.limits, { ...noLimits, actions: 10 });
   });
 
-  it('knows what a price buys, and the first price of a tier', () => {
+  it('the plan table knows what a price buys, and the first price of a tier', () => {
     const prices = { price_month: 'a', price_year: 'a', price_other: 'b' };
     const tiers = loadTiers(file('prices.json', { default_tier: 'a', tiers: { a: old, b: old, c: old }, prices }), unpaid);
     assert.deepEqual([...tiers.prices], Object.entries(prices));
@@ -137,14 +137,14 @@ describe('the plan table', () => {
     );
   });
 
-  it('takes the file that the documentation shows', () => {
+  it('the plan table takes the file that the documentation shows', () => {
     const page = readFileSync(new URL('../../../../docs/plans.md', import.meta.url), 'utf8');
     const [, example = ''] = /```json\n([^]*?)```/.exec(page) ?? [];
     const tiers = loadTiers(file('example.json', example), unpaid);
     assert.deepEqual([tiers.default, tiers.names, tiers.priceOf('team')], ['trial', ['trial', 'team'], 'price_team_monthly']);
   });
 
-  it('is refused with the file and the field that is wrong', () => {
+  it('the plan table is refused with the file and the field that is wrong', () => {
     const refused = (name: string, table: unknown, why: RegExp): void => assert.throws(() => loadTiers(file(name, table), unpaid), why);
     const only = (tier: object): object => ({ default_tier: 'a', tiers: { a: { ...old, ...tier } } });
     refused('wrong.json', only({ concurrency_limit: 'many' }), /wrong\.json[^]*concurrency_limit/);

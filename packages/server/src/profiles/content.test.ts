@@ -19,14 +19,14 @@ const readOf = (origins: OriginState[], cookies = [cookieOf('new')]): ReadBrowse
 const namesOf = (origins: OriginState[]): string[] => origins.map(({ origin }) => origin.slice(8, -5));
 
 describe('the content of a profile', () => {
-  it('has the browser’s cookies, the origins that it visited, and the others as they were', () => {
+  it('the content of a profile has the browser’s cookies, the origins that it visited, and the others as they were', () => {
     const before = { cookies: [cookieOf('old')], origins: [originOf('one'), originOf('two', 'old'), originOf('three')] };
     const { state, dropped } = mergeContent(before, readOf([originOf('two', 'new'), originOf('three', '')]));
     assert.deepEqual(state, { cookies: [cookieOf('new')], origins: [originOf('two', 'new'), originOf('one')] });
     assert.equal(dropped, 0);
   });
 
-  it('gives up the origins that were not visited for longest where there is no room', () => {
+  it('the content of a profile gives up the origins that were not visited for longest where there is no room', () => {
     const third = 'x'.repeat(profileBytesMax / 3);
     const before = { cookies: [], origins: [originOf('old', third), originOf('older', third), originOf('small')] };
     const { state, dropped, sizeBytes, json } = mergeContent(before, readOf([originOf('latest', third)]));
@@ -38,12 +38,12 @@ describe('the content of a profile', () => {
     assert.deepEqual([cut.state.origins.length, cut.dropped, namesOf(cut.state.origins)[0]], [profileOriginsMax, 3, 'n0']);
   });
 
-  it('is refused where cookies alone are too large', () => {
+  it('the content of a profile is refused where cookies alone are too large', () => {
     const cookies = Array.from({ length: 1100 }, () => cookieOf('x'.repeat(4000)));
     assert.throws(() => mergeContent(null, readOf([], cookies)), ProfileTooLarge);
   });
 
-  it('opens for its owner and profile alone, and shows nothing', async () => {
+  it('the content of a profile opens for its owner and profile alone, and shows nothing', async () => {
     const [secret, key] = [Buffer.alloc(32, 7), { owner: 'acme', profileId: 'pro_1' }];
     const { json, state } = mergeContent(null, readOf([originOf('one', 'token-of-ada')]));
     const sealed = await sealContent(secret, key, json);

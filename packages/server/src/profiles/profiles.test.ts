@@ -15,7 +15,7 @@ before(async () => {
 });
 after(() => database.drop());
 
-it('a save whose first answer was lost is stored once', async () => {
+it('a save of a profile whose first answer was lost is stored once', async () => {
   const { store } = database;
   const audit = new Audit({ store, clock });
   const owners = new Owners({ store, tiers: loadTiers(null, { billing: false }), audit, clock });

@@ -44,7 +44,7 @@ const rows = async (): Promise<number> =>
   (await sql<{ n: number }>`select count(*)::int as n from rate_counts`.execute(database.store.tables())).rows[0]?.n ?? 0;
 
 describe('a rate over several workers', () => {
-  it('holds for all together as soon as they have exchanged their counts', async () => {
+  it('a rate over several workers holds for all together as soon as they have exchanged their counts', async () => {
     const [a, b, c] = [worker('a'), worker('b'), worker('c')];
     const allowed = [await a.call('one', 4), await b.call('one', 4), await c.call('other', 1)].map((each) => each.allowed);
     assert.deepEqual(allowed, [4, 4, 1]);
@@ -59,7 +59,7 @@ describe('a rate over several workers', () => {
     assert.equal((await c.call('other', 9)).allowed, 9, 'other callers are not concerned');
   });
 
-  it('counts no call twice, however often they exchange', async () => {
+  it('a rate over several workers counts no call twice, however often they exchange', async () => {
     const [a, b] = [worker('a'), worker('b')];
     await a.call('twice', 3);
     await b.call('twice', 3);
@@ -67,7 +67,7 @@ describe('a rate over several workers', () => {
     assert.equal((await a.call('twice', 10)).allowed, 4);
   });
 
-  it('is taken back for all', async () => {
+  it('a call that is taken back from a rate is taken back for all workers', async () => {
     const [a, b] = [worker('a'), worker('b')];
     await a.call('back', 10);
     await a.takeBack('back');
@@ -77,7 +77,7 @@ describe('a rate over several workers', () => {
     assert.equal((await b.call('back', 1)).allowed, 0);
   });
 
-  it('ends for all at the same time, by the database’s clock', async () => {
+  it('a rate over several workers ends for all at the same time, by the database’s clock', async () => {
     const [a, b] = [worker('a'), worker('b')];
     await a.call('end', 10);
     await a.exchange();
@@ -95,7 +95,7 @@ describe('a rate over several workers', () => {
     assert.equal((await c.call('end', 9)).allowed, 9);
   });
 
-  it('costs a worker that is alone, or is not called, no statement', async () => {
+  it('a rate costs a worker that is alone, or is not called, no statement', async () => {
     const alone = worker('alone', { alone: true });
     await alone.call('alone', 5);
     const before = await rows();

@@ -27,7 +27,7 @@ const regions = [
   { code: 'us-1', name: 'Virginia' },
 ];
 
-test('is one region named by the default without a file', () => {
+test('regions are one region named by the default without a file', () => {
   const registry = loadRegions({ file: null, defaultCode: 'local' });
   assert.equal(registry.version, 'builtin');
   assert.deepEqual(registry.list(), [
@@ -43,7 +43,7 @@ test('is one region named by the default without a file', () => {
   assert.equal(registry.resolve('other'), null);
 });
 
-test('lists what a region can do without addresses and passwords', (t) => {
+test('regions are listed with their capabilities, without addresses and passwords', (t) => {
   const registry = loadRegions({ file: written(t, { version: '2026-11-21', regions }), defaultCode: 'us-1' });
   assert.equal(registry.version, '2026-11-21');
   assert.deepEqual(
@@ -57,13 +57,13 @@ test('lists what a region can do without addresses and passwords', (t) => {
   assert.equal(registry.resolve('eu-1')?.proxies.managed[0]?.password, 'hush');
 });
 
-test('takes a digest of the file for a version when it has none', (t) => {
+test('a file of regions without a version has its digest as version', (t) => {
   const version = (content: unknown): string => loadRegions({ file: written(t, content), defaultCode: 'us-1' }).version;
   assert.match(version({ regions }), /^[0-9a-f]{16}$/);
   assert.notEqual(version({ regions }), version({ regions: regions.toReversed() }));
 });
 
-test('refuses a file with its path and what is wrong, and repeats no secret', (t) => {
+test('an invalid file of regions is refused with its path and what is wrong, and no secret', (t) => {
   const cases: [unknown, RegExp][] = [
     ['{"regions": [{"password": "hush"', /is not valid JSON/],
     [{ regions: [] }, /regions: /],

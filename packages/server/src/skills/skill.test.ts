@@ -36,7 +36,7 @@ const learn = (...findings: { finding: Finding; isVerified?: boolean }[]): Skill
   return skill;
 };
 
-it('keeps the selectors in use until two runs have verified others', () => {
+it('a skill keeps the selectors in use until two runs have verified others', () => {
   const once = learn({ finding: listed }, { finding: healed });
   assert.deepEqual([once.version, once.selectors, once.candidate?.verified], [1, ['aria/Go[role="button"]'], 1]);
   const unverified = learn({ finding: healed }, { finding: healed, isVerified: false });
@@ -47,12 +47,12 @@ it('keeps the selectors in use until two runs have verified others', () => {
   assert.equal(twice.lastHealedAt, at);
 });
 
-it('begins anew when healing finds something else', () => {
+it('a skill begins anew when healing finds something else', () => {
   const other: Finding = { ...healed, selectors: ['#other'] };
   assert.deepEqual(learn({ finding: healed }, { finding: other }).candidate, { selectors: ['#other'], verified: 1 });
 });
 
-it('is quarantined after three failures in a row, until the step’s own selectors match again', () => {
+it('a skill is quarantined after three failures in a row, until the step’s own selectors match again', () => {
   const [failure] = [{ finding: notFound }];
   assert.equal(learn(failure, failure).isQuarantined, false);
   assert.equal(learn(failure, failure, { finding: healed }, failure).isQuarantined, false);
@@ -61,17 +61,17 @@ it('is quarantined after three failures in a row, until the step’s own selecto
   assert.equal(applyFinding(quarantined, { finding: listed, isVerified: true, at }).isQuarantined, false);
 });
 
-it('does not count what must not be healed as a failure', () => {
+it('a skill does not count what must not be healed as a failure', () => {
   const skill = learn({ finding: { result: 'failed', reason: 'not_allowed' } });
   assert.deepEqual([skill.failureCount, skill.consecutiveFailures], [0, 0]);
 });
 
-it('is stale after thirty days without a run', () => {
+it('a skill is stale after thirty days without a run', () => {
   assert.equal(stateOf(learn(), new Date(at.getTime() + 31 * 86_400_000)), 'stale');
   assert.equal(stateOf(learn(), at), 'active');
 });
 
-it('is not made of what was not found', () => {
+it('a skill is not made of an element that was not found', () => {
   const key = { skillId: 'skl_1', owner: 'own', domain: 'shop.example', task: 'login', step: 'go' };
   assert.equal(newSkill(key, { finding: notFound, at }), null);
 });
