@@ -6,14 +6,14 @@ export interface TestTitles {
   suites: string[];
   /** The titles of its tests, as far as they are literals. */
   tests: string[];
-  /** The texts of all its string literals. */
+  /** The texts of all its string literals, and of the parts of its templates. */
   literals: string[];
 }
 
 export function readTestTitles(text: string): TestTitles {
   const titles: TestTitles = { suites: [], tests: [], literals: [] };
   const visit = (node: ts.Node, isInSuite: boolean): void => {
-    if (ts.isStringLiteralLike(node)) titles.literals.push(node.text);
+    if (ts.isStringLiteralLike(node) || ts.isTemplateHead(node) || ts.isTemplateMiddleOrTemplateTail(node)) titles.literals.push(node.text);
     const call = ts.isCallExpression(node) && ts.isIdentifier(node.expression) ? node : undefined;
     const name = call?.expression.getText(file);
     const title = call?.arguments[0];

@@ -63,7 +63,7 @@ for (const endpoint of withBody) {
 
   describe(`the body of ${nameOf(endpoint)}`, () => {
     for (const [field, wanted] of fields)
-      it(`refuses a wrong type or an out-of-bounds value in \`${field}\``, async () => {
+      it(`the body of ${nameOf(endpoint)} is refused with a wrong type or an out-of-bounds value in \`${field}\``, async () => {
         const wrong = wrongValues(wanted, { isOptional: !schema.required?.includes(field) });
         assert.ok(wrong.length >= 4, 'the schema gives little to try');
         for (const { value, types, why } of wrong) {
@@ -78,7 +78,7 @@ for (const endpoint of withBody) {
         }
       });
 
-    it('reports all issues in one response', async () => {
+    it(`the body of ${nameOf(endpoint)} has all issues reported in one response`, async () => {
       const all = Object.fromEntries(fields.map(([field, wanted]) => [field, wrongValues(wanted)[0]?.value]));
       const issues = await issuesOf(endpoint, { ...all, no_such_field: 1 });
       for (const field of [...fields.map(([name]) => name), 'no_such_field'])
@@ -88,25 +88,25 @@ for (const endpoint of withBody) {
         );
     });
 
-    it('refuses an undeclared field', async () => {
+    it(`the body of ${nameOf(endpoint)} is refused with an undeclared field`, async () => {
       const [issue, ...more] = await issuesOf(endpoint, { ...good, timeout: 30 });
       assert.deepEqual([issue?.loc, issue?.type, issue?.input, more], [['body', 'timeout'], 'extra_forbidden', 30, []]);
     });
 
     for (const field of schema.required ?? [])
-      it(`is refused without \`${field}\``, async () => {
+      it(`the body of ${nameOf(endpoint)} is refused without \`${field}\``, async () => {
         const [issue] = await issuesOf(endpoint, Object.fromEntries(Object.entries(good).filter(([name]) => name !== field)));
         assert.deepEqual([issue?.loc, issue?.type, issue?.msg], [['body', field], 'missing', 'Field required']);
       });
 
-    it(endpoint.bodyOptional ? 'is optional' : 'is required', async () => {
+    it(`the body of ${nameOf(endpoint)} is ${endpoint.bodyOptional ? 'optional' : 'required'}`, async () => {
       const request = { params: goodRequest(endpoint, ids()).params };
       const issues = endpoint.bodyOptional ? [] : [[['body'], 'missing']];
       const reply = await served.call(endpoint, request);
       assert.deepEqual(reply.status === 422 ? (await served.issues(endpoint, request)).map(({ loc, type }) => [loc, type]) : [], issues);
     });
 
-    it('must be an object', async () => {
+    it(`the body of ${nameOf(endpoint)} must be an object`, async () => {
       for (const value of ['text', 7, true, null, []])
         assert.deepEqual(
           (await issuesOf(endpoint, value)).map(({ loc, type }) => [loc, type]),
@@ -115,7 +115,7 @@ for (const endpoint of withBody) {
         );
     });
 
-    it('must be JSON, and an invalid body is not echoed', async () => {
+    it(`the body of ${nameOf(endpoint)} must be JSON, and an invalid body is not echoed`, async () => {
       for (const text of [
         '{',
         '{"password":"hunter2",}',
@@ -135,7 +135,7 @@ for (const endpoint of withBody) {
       }
     });
 
-    it('refuses duplicate keys and excessive nesting', async () => {
+    it(`the body of ${nameOf(endpoint)} is refused with duplicate keys and excessive nesting`, async () => {
       for (const text of [
         '{"name":"a","name":"b"}',
         `{"metadata":${'['.repeat(100_000)}${']'.repeat(100_000)}}`,
@@ -144,7 +144,7 @@ for (const endpoint of withBody) {
         assert.match((await sendRaw(endpoint, text)).text, /"type":"json_invalid"/, text.slice(0, 30));
     });
 
-    it('cannot change a prototype', async () => {
+    it(`the body of ${nameOf(endpoint)} cannot change a prototype`, async () => {
       for (const text of [
         '{"__proto__":{"admin":true}}',
         '{"constructor":{"prototype":{"admin":true}}}',
@@ -158,7 +158,7 @@ for (const endpoint of withBody) {
       assert.equal(({} as { admin?: boolean }).admin, undefined);
     });
 
-    it('is answered unsupported_media_type with another content type', async () => {
+    it(`the body of ${nameOf(endpoint)} is answered unsupported_media_type with another content type`, async () => {
       const types = [
         'text/plain',
         'application/x-www-form-urlencoded',
@@ -173,7 +173,7 @@ for (const endpoint of withBody) {
       assert.equal((await sendRaw(endpoint, JSON.stringify(good), { 'content-encoding': 'gzip' })).status, 415);
     });
 
-    it('is answered body_too_large above its limit', async () => {
+    it(`the body of ${nameOf(endpoint)} is answered body_too_large above its limit`, async () => {
       const reply = await sendRaw(endpoint, JSON.stringify({ ...good, filler: 'x'.repeat(endpoint.bodyLimitBytes ?? 1024 * 1024) }));
       assert.equal(reply.status, 413);
     });
@@ -181,7 +181,7 @@ for (const endpoint of withBody) {
 }
 
 describe('null in optional fields', () => {
-  it('is the same as no field, also in nested objects', async () => {
+  it('null in an optional field is the same as no field, also in nested objects', async () => {
     const { properties = {} } = bodySchemaOf(withBody.find(({ id }) => id === createSession.id) ?? assert.fail());
     const body = Object.fromEntries(Object.keys(properties).map((name) => [name, null]));
     const {
@@ -210,7 +210,7 @@ describe('null in optional fields', () => {
 });
 
 describe('a request that takes no body', () => {
-  it('refuses fields', async () => {
+  it('a request that takes no body refuses fields', async () => {
     const reply = await served.call(getSession, { params: { session_id: sessionId } });
     assert.equal(reply.status, 200);
     const rotated = await fetch(`${served.url}/v1/session/${sessionId}/rotate-ip`, {
@@ -225,7 +225,7 @@ describe('a request that takes no body', () => {
 describe('a request that cannot be read', () => {
   const params = { ...goodRequest(getSession, { session_id: 'a' }).params, path: 'vnc.html' };
   for (const endpoint of overHttp.filter(({ path }) => path.startsWith('/v1') || path.startsWith('/admin')))
-    it(`is answered by ${nameOf(endpoint)} as its description says`, async () => {
+    it(`a malformed or too long request to ${nameOf(endpoint)} is answered as its description says`, async () => {
       const long = await served.refuse(endpoint, 'uri_too_long', { params, query: { filler: 'x'.repeat(9000) } });
       assert.equal(long.details['limit_bytes'], 8192);
       await served.refuse(endpoint, 'headers_too_large', { params, headers: { 'x-filler': 'x'.repeat(20_000) } });
@@ -274,7 +274,7 @@ describe('an address that is not a web page', () => {
     ['fetch', fetchPage, (url) => ({ url }), 'url'],
   ];
   for (const [what, endpoint, bodyFor, field] of uses)
-    it(`is refused by ${what}`, async () => {
+    it(`an address that is not a web page is refused by ${what}`, async () => {
       const before = await served.call(getSession, { params: { session_id: sessionId } });
       for (const url of forbiddenUrls)
         assert.deepEqual(
@@ -319,7 +319,7 @@ describe('a query', () => {
   ];
   for (const endpoint of [listSessions, listAllSessions])
     for (const [query, field, type] of wrong)
-      it(`of ${nameOf(endpoint)} is refused as ${type}: ${JSON.stringify(query)}`, async () => {
+      it(`a query of ${nameOf(endpoint)} is refused as ${type}: ${JSON.stringify(query)}`, async () => {
         const issues = await served.issues(endpoint, { query });
         assert.deepEqual([issues[0]?.loc.slice(0, 2), issues[0]?.type], [['query', field], type]);
       });
@@ -330,14 +330,14 @@ describe('a query', () => {
     ({ auth, id }) => !['view', 'vnc', 'recording', 'report', 'connectPath'].includes(auth) && !pages.includes(id),
   );
   for (const endpoint of withQuery)
-    it(`of ${nameOf(endpoint)} has no unknown parameter`, async () => {
+    it(`a query of ${nameOf(endpoint)} has no unknown parameter`, async () => {
       const request = goodRequest(endpoint, ids());
       const issues = await served.issues(endpoint, { ...request, query: { ...request.query, no_such: '1' } });
       const here = issues.filter(({ loc }) => loc[1] === 'no_such').map(({ loc, type }) => [loc[0], type]);
       assert.deepEqual(here, [['query', 'extra_forbidden']]);
     });
 
-  it('of a link may have parameters that mail programs add; what its page sends may not', async () => {
+  it('a link may have parameters that mail programs add, and what its page sends may not', async () => {
     const { token } = (await served.call(createViewToken, { params: { session_id: sessionId } })).body;
     const request = { key: null, params: { session_id: sessionId }, query: { token: token ?? '', utm_source: 'mail', fbclid: '1' } };
     assert.equal((await served.call(openLiveView, request)).status, 200);
@@ -345,17 +345,17 @@ describe('a query', () => {
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'utm_source'], 'extra_forbidden']);
   });
 
-  it('refuses a repeated parameter', async () => {
+  it('a query with a repeated parameter is refused', async () => {
     const response = await fetch(`${served.url}/v1/sessions?limit=1&limit=2`, { headers: { authorization: `Bearer ${served.key}` } });
     assert.equal(response.status, 422);
   });
 
-  it('and a body report their issues together', async () => {
+  it('a query and a body report their issues together', async () => {
     const issues = await served.issues(createSession, { query: { wait: 'maybe', extra: '1' }, body: { kind: 'tall', timeout_seconds: 1 } });
     assert.deepEqual(issues.map(({ loc }) => loc.join('.')).toSorted(), ['body.kind', 'body.timeout_seconds', 'query.extra', 'query.wait']);
   });
 
-  it('and a path with a NUL are refused before the database', async () => {
+  it('a query and a path with a NUL are refused before the database', async () => {
     const path = pathOf(getSession, { params: { session_id: 'a\u0000b' } });
     const response = await fetch(served.url + path, { headers: { authorization: `Bearer ${served.key}`, 'x-admin-key': adminKey } });
     assert.ok([404, 422].includes(response.status), `${response.status}`);
@@ -363,7 +363,7 @@ describe('a query', () => {
 });
 
 describe('a refused body', () => {
-  it('has the code, the request id and a hint where every error has them', async () => {
+  it('a refused body has the code, the request id and a hint where every error has them', async () => {
     const cases: [Endpoint, string, string, string][] = [
       [navigate, '{"url":"example.com"}', 'Add `https://`.', 'body.url: Input should be a valid URL. Add `https://`.'],
       [
@@ -381,7 +381,7 @@ describe('a refused body', () => {
     }
   });
 
-  it('that is missing says what to send', async () => {
+  it('a missing body is refused with what to send', async () => {
     const hintOf = async (endpoint: Endpoint): Promise<string | undefined> =>
       (await served.issues(endpoint, { params: goodRequest(endpoint, ids()).params }))[0]?.hint;
     assert.equal(await hintOf(createSession), 'Send `{}` for the defaults, as JSON.');
@@ -390,12 +390,12 @@ describe('a refused body', () => {
 });
 
 describe('a validation issue', () => {
-  it('echoes at most 200 characters of the input', async () => {
+  it('a validation issue echoes at most 200 characters of the input', async () => {
     const [issue] = await issuesOf(createSession, { name: 'n'.repeat(5000) });
     assert.equal(issue?.input, 'n'.repeat(200));
   });
 
-  it('is one of at most a hundred, in a small reply, whatever is sent', async () => {
+  it('validation issues are at most a hundred, in a small reply, whatever is sent', async () => {
     const many = (count: number, of: (index: number) => [string, unknown]): Record<string, unknown> =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => of(index)));
     const fields = many(100, (index) => [`f${index}`, { selectors: Array.from({ length: 20 }, () => Array<string>(8).fill('')) }]);
@@ -415,7 +415,7 @@ describe('a validation issue', () => {
     }
   });
 
-  it('contains no secret', async () => {
+  it('a validation issue contains no secret', async () => {
     const reply = await sendRaw(
       createSession,
       JSON.stringify({
@@ -434,7 +434,7 @@ describe('a validation issue', () => {
 });
 
 describe('a body that arrives too slowly', () => {
-  it('is answered request_timeout', { timeout: 120_000 }, async () => {
+  it('a body that arrives too slowly is answered request_timeout', { timeout: 120_000 }, async () => {
     const text = await slowReply;
     assert.match(text, /^HTTP\/1.1 408 /);
     assert.match(text, /"code":"request_timeout"/);

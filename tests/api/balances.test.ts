@@ -44,7 +44,7 @@ for (const [service, environment] of [
     const walletOf = async ({ owner }: Owner) => (await app.app.credits.wallet(owner)).balance / 1e6;
     const rounded = (credits: number): number => Math.round(credits * 1e6) / 1e6;
 
-    it('reads a balance without it, which the ledger has not', async () => {
+    it(`GET /v1/credits returns the balance without traffic that is not charged yet, at a service ${service}`, async () => {
       const owner = await browsing('open', 5);
       assert.equal(await walletOf(owner), 4);
       assert.ok(owner.left < 3.96, String(owner.left));
@@ -55,14 +55,14 @@ for (const [service, environment] of [
       );
     });
 
-    it('reads the same when a code is redeemed', async () => {
+    it(`redeeming a code returns the balance without traffic that is not charged yet, at a service ${service}`, async () => {
       const owner = await browsing('open', 5);
       const { body } = await app.call(createCreditCodes, { body: { amount: 2 } });
       const redeemed = await app.call(redeemCredits, { key: owner.key, body: { code: body.codes?.[0] ?? '' } });
       assert.deepEqual(redeemed.body, { ok: true, granted: 2, balance: rounded(owner.left + 2) });
     });
 
-    it('is granted credits and taken them back with the same', async () => {
+    it(`granting credits and taking them back returns the balance without traffic that is not charged yet, at a service ${service}`, async () => {
       const owner = await browsing('open', 5);
       const grant = async (amount: number) => (await app.call(grantCredits, { body: { owner: owner.owner, amount } })).body.balance;
       assert.equal(await grant(3), rounded(owner.left + 3));
@@ -72,7 +72,7 @@ for (const [service, environment] of [
       assert.match(message, new RegExp(`Only ${owner.left} credits`));
     });
 
-    it('is listed for the operator with the same, alone, among others and in the sum of all', async () => {
+    it(`the operator lists the balance without traffic that is not charged yet, alone, among others and in the sum of all, at a service ${service}`, async () => {
       const before = (await app.call(overview)).body.credits;
       const owner = await browsing('open', 5);
       const { body: alone } = await app.call(getOwner, { params: { owner: owner.owner } });
@@ -86,7 +86,7 @@ for (const [service, environment] of [
       );
     });
 
-    it('keeps it when the traffic is entered', async () => {
+    it(`the balance does not change when the traffic is charged, at a service ${service}`, async () => {
       const owner = await browsing('open', 5);
       await app.app.metering.flushing.stop();
       for (const { meter } of app.app.sessions.live.values()) if (meter.owner === owner.owner) await meter.close();
@@ -102,7 +102,7 @@ describe('a refusal for want of credits', () => {
   });
   after(() => app.close());
 
-  it('names the balance without traffic that is not charged yet', async () => {
+  it('a refusal for want of credits names the balance without traffic that is not charged yet', async () => {
     const { owner, key } = await app.newOwner('open', 1.5);
     const { session_id } = await app.create({}, { key });
     await browse(app, session_id, `${site.url}/bytes`);
@@ -114,7 +114,7 @@ describe('a refusal for want of credits', () => {
     assert.equal((await app.call(getCredits, { key })).body.balance, left, owner);
   });
 
-  it('reports what is held for calls under way apart from what is left', async () => {
+  it('a refusal for want of credits reports what is held for calls under way apart from what is left', async () => {
     const { owner, key } = await app.newOwner('open', 2.5);
     const { session_id } = await app.create({}, { key });
     await browse(app, session_id, `${site.url}/bytes`);

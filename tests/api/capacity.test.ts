@@ -48,7 +48,7 @@ function assertHonest(reply: Reply): void {
 describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
   beforeEach(() => serve());
 
-  it('starts a few machines at a time and gives every caller a session', async () => {
+  it('a burst of a hundred creates starts a few machines at a time and gives every caller a session', async () => {
     const replies = await Promise.all(burst(100, served.key));
     assert.deepEqual([...new Set(replies.map(({ status }) => status))], [201]);
     assert.ok(bootsAtOnce >= 1 && bootsAtOnce <= bootsAtOnceMax, `${bootsAtOnce} at once`);
@@ -56,7 +56,7 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
     assert.equal(served.app.fleet.waiting, 0);
   });
 
-  it('of one owner does not delay another owner’s create', async () => {
+  it('a burst of creates of one owner does not delay another owner’s create', async () => {
     const other = await served.ownerKey('other');
     const { promise, resolve: open } = Promise.withResolvers<void>();
     gate = promise;
@@ -78,7 +78,7 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
     await Promise.all(greedy);
   });
 
-  it('removes disconnected callers from the queue', async () => {
+  it('a burst of creates removes disconnected callers from the queue', async () => {
     // No create is served while the queue fills.
     served.runtime.delayBoot(25_000);
     const caller = new AbortController();
@@ -97,7 +97,7 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
 describe('a burst that is more than the queue holds', { timeout: 120_000 }, () => {
   beforeEach(() => serve());
 
-  it('is refused with retry_after at once and leaves a slot for another owner', async () => {
+  it('a burst of more creates than the queue holds is refused with retry_after at once and leaves a slot for another owner', async () => {
     const other = await served.ownerKey('other');
     // No create is served while the queue fills.
     served.runtime.delayBoot(25_000);
@@ -130,7 +130,7 @@ describe('a host with too little memory for another browser', { timeout: 120_000
   // Less than a browser needs in addition to the reserve.
   beforeEach(() => serve({ hostReader: () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 }) }));
 
-  it('refuses a session after a short wait with the reason and starts nothing', async () => {
+  it('a host with too little memory refuses a session after a short wait with the reason and starts nothing', async () => {
     const startMs = performance.now();
     const { reply, message, details } = await served.refuse(createSession, 'no_capacity', { body: {} });
     assertSoon(startMs);
@@ -144,7 +144,7 @@ describe('a host with too little memory for another browser', { timeout: 120_000
 describe('a slot that becomes free', { timeout: 120_000 }, () => {
   beforeEach(() => serve({ environment: { BERTH_MAX_SESSIONS: '5' } }));
 
-  it('is used by the next create', async () => {
+  it('a slot that becomes free is used by the next create', async () => {
     const replies = await Promise.all(burst(20, served.key));
     const sessions = replies.filter(({ status }) => status === 201).map(({ body }) => body as { session_id: string });
     assert.equal(sessions.length, 5);

@@ -51,7 +51,7 @@ const nothingIsLeft = () =>
   eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
 
 describe('fifty creates at once', () => {
-  it('at a limit of one give one session, one machine and forty-nine refusals', async () => {
+  it('fifty creates at once at a limit of one give one session, one machine and forty-nine refusals', async () => {
     const key = await served.ownerKey('single', 'single');
     const booted = served.runtime.counts.booted;
     const replies = await many(50, () => served.call(createSession, { key, body: {} }));
@@ -62,7 +62,7 @@ describe('fifty creates at once', () => {
     await nothingIsLeft();
   });
 
-  it('with one name create one session', async () => {
+  it('fifty creates at once with one name create one session', async () => {
     const replies = await many(50, () => served.call(createSession, { body: { name: 'the one' } }));
     assert.deepEqual(tally(replies), { '201': 1, '409 name_taken': 49 });
     assert.deepEqual(await machinesLeft(served), { onHost: 1, berths: 1, live: 1 });
@@ -72,7 +72,7 @@ describe('fifty creates at once', () => {
 });
 
 describe('a worker', () => {
-  it('never exceeds its maximum of sessions', async () => {
+  it('a worker never exceeds its maximum of sessions', async () => {
     const replies = await many(100, () => served.call(createSession, { body: {} }));
     assert.deepEqual(tally(replies), { '201': sessionsMax, [`503 no_capacity`]: 100 - sessionsMax });
     assert.deepEqual(await machinesLeft(served), { onHost: sessionsMax, berths: sessionsMax, live: sessionsMax });
@@ -83,7 +83,7 @@ describe('a worker', () => {
     await nothingIsLeft();
   });
 
-  it('limits concurrent machine starts', async () => {
+  it('a worker limits concurrent machine starts', async () => {
     let starting = 0;
     let max = 0;
     const { runtime } = served;
@@ -111,7 +111,7 @@ describe('a worker', () => {
 });
 
 describe('fifty deletes at once', () => {
-  it('of one session are all answered 204 with one teardown', async () => {
+  it('fifty deletes of one session at once are all answered 204 with one teardown', async () => {
     const { session_id } = await served.create();
     const destroyed = served.runtime.counts.destroyed;
     const replies = await many(50, () => served.call(endSession, { params: { session_id } }));
@@ -122,7 +122,7 @@ describe('fifty deletes at once', () => {
 });
 
 describe('drive calls at once', () => {
-  it('are executed one at a time with sixteen queued and the rest refused', async () => {
+  it('drive calls at once are executed one at a time with sixteen queued and the rest refused', async () => {
     const { session_id } = await served.create();
     const calls = await hang(served, session_id, waitingMax + 1);
     const replies = await many(10, () => served.call(navigate, { params: { session_id }, body: { url: 'about:blank' } }));
@@ -132,7 +132,7 @@ describe('drive calls at once', () => {
     await nothingIsLeft();
   });
 
-  it('leave the queue when their caller disconnects', async () => {
+  it('drive calls leave the queue when their caller disconnects', async () => {
     const { session_id } = await served.create();
     const leaving = new AbortController();
     const [first] = await hang(served, session_id);
@@ -150,7 +150,7 @@ describe('drive calls at once', () => {
 });
 
 describe('a caller that disconnects while its session starts', () => {
-  it('leaves no session and no running machine', async () => {
+  it('a caller that disconnects while its session starts leaves no session and no running machine', async () => {
     served.runtime.delayBoot(60_000);
     const leaving = new AbortController();
     const creating = served.call(createSession, { body: { name: 'abandoned' }, signal: leaving.signal });
@@ -170,7 +170,7 @@ describe('a caller that disconnects while its session starts', () => {
     await nothingIsLeft();
   });
 
-  it('leaves nothing when the connection is lost before the response is read', async () => {
+  it('a create leaves nothing when the connection is lost before the response is read', async () => {
     const { hostname, port } = new URL(served.url);
     await many(20, async () => {
       const socket = connect(Number(port), hostname);
@@ -192,7 +192,7 @@ describe('a caller that disconnects while its session starts', () => {
 });
 
 describe('sessions of one owner', () => {
-  it('can be created, read, driven and ended concurrently with correct responses', async () => {
+  it('sessions of one owner can be created, read, driven and ended concurrently with correct responses', async () => {
     await many(20, async (n) => {
       const { session_id } = await served.create({ metadata: { n: String(n) } });
       const params = { session_id };

@@ -96,7 +96,7 @@ const titlesOf = (file: string): TestTitles => titles.get(file) ?? readTestTitle
 
 describe('the tests of the API', () => {
   for (const endpoint of endpoints)
-    it(`have a suite for every status of ${nameOf(endpoint)}`, () => {
+    it(`the API tests have a suite for every status of ${nameOf(endpoint)}`, () => {
       const file = fileOf(endpoint);
       assert.ok(files.includes(file), `there is no ${file}`);
       const { suites } = titlesOf(file);
@@ -105,7 +105,7 @@ describe('the tests of the API', () => {
       assert.deepEqual(missing, [], `${file} has no describe for these`);
     });
 
-  it('have no suite for a status that is not declared', () => {
+  it('the API tests have no suite for a status that is not declared', () => {
     const undeclared = endpoints.flatMap((endpoint) => {
       const declared = suitesOf(endpoint, new Set(), (code) => errors[code].status);
       return titlesOf(fileOf(endpoint))
@@ -115,7 +115,7 @@ describe('the tests of the API', () => {
     assert.deepEqual(undeclared, []);
   });
 
-  it('have no file without an endpoint or a table', () => {
+  it('the API tests have no file without an endpoint or a table', () => {
     const expected = new Set([...endpoints.map(fileOf), ...tables.map((name) => `${name}.test.ts`)]);
     assert.deepEqual(
       files.filter((file) => !expected.has(file)),
@@ -123,14 +123,14 @@ describe('the tests of the API', () => {
     );
   });
 
-  it('name each shared code in the file that tests it', () => {
+  it('the API tests name each shared code in the file that tests it', () => {
     const missing = Object.entries(coveredOnce).filter(
       ([code, file]) => !titlesOf(file).literals.some((literal) => literal.split(' ').includes(code)),
     );
     assert.deepEqual(missing, []);
   });
 
-  it('have unique titles in each file', () => {
+  it('the API tests have unique titles in each file', () => {
     for (const file of files) {
       const { tests } = titlesOf(file);
       assert.deepEqual(tests.length, new Set(tests).size, `${file} has a title twice`);
@@ -139,14 +139,14 @@ describe('the tests of the API', () => {
 });
 
 describe('the contract', () => {
-  it('declares only codes that an endpoint can answer with', () => {
+  it('the contract declares only codes that an endpoint can answer with', () => {
     const reported = new Set(endpoints.flatMap((endpoint) => errorsOf(endpoint)));
     const beforeEndpoints: ErrorCode[] = ['route_not_found', 'method_not_allowed', 'starting'];
     const idle = (Object.keys(errors) as ErrorCode[]).filter((code) => !reported.has(code) && !beforeEndpoints.includes(code));
     assert.deepEqual(idle, []);
   });
 
-  it('gives each endpoint a unique id, method and path', () => {
+  it('the contract gives each endpoint a unique id, method and path', () => {
     assert.equal(new Set(endpoints.map(({ id }) => id)).size, endpoints.length);
     assert.equal(new Set(endpoints.map(nameOf)).size, endpoints.length);
   });

@@ -17,7 +17,7 @@ const nothingIsLeft = () =>
 const read = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body;
 
 describe('a browser that crashes', () => {
-  it('during a navigation answers the call with session_lost at once', async () => {
+  it('a browser that crashes during a navigation answers the call with session_lost at once', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const startMs = performance.now();
@@ -26,7 +26,7 @@ describe('a browser that crashes', () => {
     assertSoon(startMs);
   });
 
-  it('leaves a failed session with a reason and no machine', async () => {
+  it('a browser that crashes leaves a failed session with a reason and no machine', async () => {
     await nothingIsLeft();
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
@@ -40,7 +40,7 @@ describe('a browser that crashes', () => {
     assert.deepEqual((await auditTrailOf(served, session_id)).slice(1), [['service', 'session.ended', 'browser_crashed']]);
   });
 
-  it('does not affect other sessions', async () => {
+  it('a browser that crashes does not affect other sessions', async () => {
     const [dying, living] = await Promise.all([served.create(), served.create()]);
     const { send, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${living.session_id}/cdp`, {
       authorization: `Bearer ${served.key}`,
@@ -55,7 +55,7 @@ describe('a browser that crashes', () => {
     await served.call(endSession, { params: { session_id: living.session_id } });
   });
 
-  it('during the start is answered no_capacity and leaves nothing', async () => {
+  it('a create whose browser crashes during the start is answered no_capacity and leaves nothing', async () => {
     await nothingIsLeft();
     const { runtime } = served;
     const boot = runtime.boot.bind(runtime);
@@ -74,7 +74,7 @@ describe('a browser that crashes', () => {
 });
 
 describe('a page that crashes', () => {
-  it('affects neither the other tabs nor the session', async () => {
+  it('a page that crashes affects neither the other tabs nor the session', async () => {
     const { session_id } = await served.create();
     const { body: opened } = await served.call(openTab, { params: { session_id }, body: { url: 'http://doomed.test/x' } });
     machineOf(served, session_id).browser.crashPage(opened.tab_id);
@@ -91,7 +91,7 @@ describe('a page that crashes', () => {
 });
 
 describe('a browser that opens no tab in place of its last', () => {
-  it('holds a fetch up no longer than its timeout', async () => {
+  it('a browser that opens no tab in place of its last holds a fetch up no longer than its timeout', async () => {
     const { session_id } = await served.create({ keep_alive: true });
     const { send, socket } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${session_id}/cdp`, {
       authorization: `Bearer ${served.key}`,
@@ -110,7 +110,7 @@ describe('a browser that opens no tab in place of its last', () => {
 });
 
 describe('a frozen browser', () => {
-  it('is detected after a call timed out, and can be ended', { timeout: 120_000 }, async () => {
+  it('a frozen browser is detected after a call timed out, and can be ended', { timeout: 120_000 }, async () => {
     const [watched, ended] = await Promise.all([served.create(), served.create()]);
     machineOf(served, ended.session_id).freeze();
     const startMs = performance.now();

@@ -130,7 +130,7 @@ const canSend = (endpoint: Endpoint, { what }: InvalidCredential): boolean =>
 
 describe('a wrong credential', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth !== 'none'))
-    it(`is refused by ${nameOf(endpoint)} for every kind of defect`, async () => {
+    it(`a wrong credential is refused by ${nameOf(endpoint)} for every kind of defect`, async () => {
       const { apiKey, token, connectToken, viewToken, vncToken, logins } = valid;
       const secrets = [apiKey, adminKey, metricsToken, token, connectToken, viewToken, vncToken, ...Object.values(logins)];
       for (const wrong of wrongCredentials(valid)[endpoint.auth].filter((candidate) => canSend(endpoint, candidate))) {
@@ -150,19 +150,19 @@ describe('a wrong credential', () => {
       }
     });
 
-  it('gets the same bytes for an unknown, malformed, revoked or expired key', async () => {
+  it('unknown, malformed, revoked and expired keys get the same bytes', async () => {
     const answers = await Promise.all(wrongBearer(valid).map((wrong) => send(getSession, wrong)));
     assert.equal(new Set(answers.map(comparable)).size, 1);
   });
 
-  it('gets the same bytes for every kind of invalid link', async () => {
+  it('every kind of invalid link gets the same bytes', async () => {
     for (const endpoint of [openLiveView, openVnc, readRecordingAsset]) {
       const answers = await Promise.all(wrongLink(valid).map((wrong) => send(endpoint, wrong)));
       assert.equal(new Set(answers.map(comparable)).size, 1, nameOf(endpoint));
     }
   });
 
-  it('is refused before the body is parsed', async () => {
+  it('a wrong credential is refused before the body is parsed', async () => {
     for (const endpoint of endpoints.filter(({ auth, body, rawBody }) => auth !== 'none' && (body ?? rawBody))) {
       const { params } = goodRequest(endpoint, { session_id: sessionId });
       const reply = await sendAsIs(served.url, {
@@ -175,14 +175,14 @@ describe('a wrong credential', () => {
     }
   });
 
-  it('has no effect', async () => {
+  it('a request with a wrong credential has no effect', async () => {
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.deepEqual([body.status, body.metadata, body.usage.actions], ['ready', {}, 0]);
     assert.equal((await served.call(listSessions)).body.length, 2);
     assert.deepEqual((await served.call(listKeys)).body.map(({ created_by }) => created_by).toSorted(), ['bootstrap', 'test', 'test']);
   });
 
-  it('is answered rate_limited when its address repeats it, while a valid key from there works', async () => {
+  it('a wrong credential is answered rate_limited when its address repeats it, while a valid key from there works', async () => {
     const from = ['x-forwarded-for', '192.0.2.7'] as const;
     const path = pathOf(getSession, { params: { session_id: sessionId } });
     const tries = await Promise.all(
@@ -197,7 +197,7 @@ describe('a wrong credential', () => {
 });
 
 describe('a revoked key', () => {
-  it('is refused by the next request on the same connection', async () => {
+  it('a revoked key is refused by the next request on the same connection', async () => {
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
@@ -210,7 +210,7 @@ describe('a revoked key', () => {
     await served.refuse(getSession, 'invalid_api_key', { key: raw, params: { session_id: sessionId } });
   });
 
-  it('invalidates the connect tokens that it created', async () => {
+  it('a revoked key invalidates the connect tokens that it created', async () => {
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
@@ -226,13 +226,13 @@ describe('a revoked key', () => {
 });
 
 describe('a valid login token', () => {
-  it('grants access to account endpoints only', async () => {
+  it('a valid login token grants access to account endpoints only', async () => {
     const key = await served.login();
     assert.equal((await served.call(listOwnKeys, { key })).status, 200);
     await served.refuse(getSession, 'invalid_api_key', { key, params: { session_id: sessionId } });
   });
 
-  it('is accepted within the clock tolerance', async () => {
+  it('a login token is accepted within the clock tolerance', async () => {
     const seconds = Math.floor(clock.now().getTime() / 1000);
     for (const claims of [{ exp: seconds - 10 }, { nbf: seconds + 10 }])
       assert.equal((await served.call(listOwnKeys, { key: await issuer.token(claims) })).status, 200);
@@ -240,7 +240,7 @@ describe('a valid login token', () => {
 });
 
 describe('the metrics of a service without a metrics token', () => {
-  it('accept only the admin key', async () => {
+  it('the metrics of a service without a metrics token accept only the admin key', async () => {
     const plain = await startApp();
     try {
       assert.equal((await plain.call(metrics)).status, 200);
@@ -254,7 +254,7 @@ describe('the metrics of a service without a metrics token', () => {
 });
 
 describe('an endpoint without authentication', () => {
-  it('ignores credentials', async () => {
+  it('an endpoint without authentication ignores credentials', async () => {
     for (const endpoint of endpoints.filter(({ auth }) => auth === 'none')) {
       const reply = await sendAsIs(served.url, {
         method: endpoint.method,

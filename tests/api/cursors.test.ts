@@ -66,7 +66,7 @@ async function readWhile(
 describe('pages', () => {
   for (const asOperator of [false, true])
     it(
-      `of ${asOperator ? 'all owners’' : 'one’s own'} sessions have no gaps or repeats while the list changes`,
+      `pages of ${asOperator ? 'all owners’' : 'one’s own'} sessions have no gaps or repeats while the list changes`,
       { timeout: 120_000 },
       async () => {
         await fc.assert(
@@ -89,7 +89,7 @@ describe('pages', () => {
       },
     );
 
-  it('end, also when the last page is full', async () => {
+  it('pages of a list end, also when the last page is full', async () => {
     const key = await served.ownerKey('even');
     for (let n = 0; n < 4; n += 1) await served.create({}, { key });
     const first = await served.call(listSessions, { key, query: { limit: '2' } });

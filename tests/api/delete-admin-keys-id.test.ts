@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('204', () => {
-  it('revokes only this key from the next request on', async () => {
+  it('DELETE /admin/keys/{key_id} revokes only this key from the next request on', async () => {
     const first = (await served.call(createKey, { body: { owner: 'acme' } })).body;
     const second = (await served.call(createKey, { body: { owner: 'acme' } })).body;
     assert.equal((await served.call(listSessions, { key: first.key ?? '' })).status, 200);
@@ -19,7 +19,7 @@ describe('204', () => {
     assert.equal((await served.call(listSessions, { key: second.key ?? '' })).status, 200);
   });
 
-  it('is idempotent and keeps the first revocation time', async () => {
+  it('DELETE /admin/keys/{key_id} is idempotent and keeps the first revocation time', async () => {
     const { key_id } = (await served.call(createKey, { body: { owner: 'twice' } })).body;
     await served.call(revokeKey, { params: { key_id } });
     const [before] = (await served.call(listKeys, { query: { owner: 'twice' } })).body;
@@ -27,7 +27,7 @@ describe('204', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'twice' } })).body, [before]);
   });
 
-  it('keeps the owner’s sessions running', async () => {
+  it('DELETE /admin/keys/{key_id} keeps the owner’s sessions running', async () => {
     const { key, key_id } = (await served.call(createKey, { body: { owner: 'leaver' } })).body;
     const { session_id } = await served.create({}, { key: key ?? '' });
     await served.call(revokeKey, { params: { key_id } });
@@ -36,7 +36,7 @@ describe('204', () => {
 });
 
 describe('404 key_not_found', () => {
-  it('answers an unknown id', async () => {
+  it('DELETE /admin/keys/{key_id} answers 404 key_not_found for an unknown id', async () => {
     for (const key_id of ['key_000000000000000000000000', 'nothing', '../keys', "x' OR 1=1"])
       await served.refuse(revokeKey, 'key_not_found', { params: { key_id } });
   });

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('204', () => {
-  it('ends any owner’s session with the reason admin', async () => {
+  it('DELETE /admin/sessions/{session_id} ends any owner’s session with the reason admin', async () => {
     const key = await served.ownerKey('anna');
     const { session_id } = await served.create({}, { key });
     const session = served.app.sessions.live.get(session_id);
@@ -22,7 +22,7 @@ describe('204', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('is idempotent and keeps the reason', async () => {
+  it('DELETE /admin/sessions/{session_id} is idempotent and keeps the reason', async () => {
     const { session_id } = await served.create();
     await served.call(endAnySession, { params: { session_id } });
     await served.call(endAnySession, { params: { session_id } });
@@ -32,7 +32,7 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown id', async () => {
+  it('DELETE /admin/sessions/{session_id} answers 404 session_not_found for an unknown id', async () => {
     await served.refuse(endAnySession, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });

@@ -14,7 +14,7 @@ const create = async (key: string = served.key) => (await served.call(createConn
 const revoke = (token_id: string, key: string = served.key) => served.call(revokeConnectToken, { key, params: { token_id } });
 
 describe('204', () => {
-  it('revokes only this token, from the next request on', async () => {
+  it('DELETE /v1/connect-tokens/{token_id} revokes only this token, from the next request on', async () => {
     const [one, other] = [await create(), await create()];
     assert.equal((await revoke(one.token_id)).status, 204);
     await served.refuse(discoverVersionByPath, 'invalid_connect_token', { params: { token: one.token ?? '' } });
@@ -23,7 +23,7 @@ describe('204', () => {
     assert.deepEqual([body[0]?.subject, body[0]?.actor], [one.token_id, `key:${one.key_id}`]);
   });
 
-  it('closes the connections of this token with 4003 unauthorized, and those of others stay', async () => {
+  it('DELETE /v1/connect-tokens/{token_id} closes the connections of this token with 4003 unauthorized, and those of others stay', async () => {
     const [one, other] = [await create(), await create()];
     const [mine, theirs] = await Promise.all([openSocket(one.cdp_url ?? ''), openSocket(other.cdp_url ?? '')]);
     const byKey = await openSocket(`${served.url.replace('http', 'ws')}/v1/connect`, { authorization: `Bearer ${served.key}` });
@@ -37,7 +37,7 @@ describe('204', () => {
 });
 
 describe('404 connect_token_not_found', () => {
-  it('answers foreign, unknown, malformed and revoked ids identically', async () => {
+  it('DELETE /v1/connect-tokens/{token_id} answers 404 connect_token_not_found for foreign, unknown, malformed and revoked ids identically', async () => {
     const victim = await served.ownerKey('victim');
     const [foreign, revoked] = [await create(victim), await create()];
     await revoke(revoked.token_id);

@@ -39,7 +39,7 @@ async function startJob(
 }
 
 describe('200', () => {
-  it('cancels a running job and stops its work', async () => {
+  it('DELETE /v1/job/{job_id} cancels a running job and stops its work', async () => {
     const { job_id, context, end } = await startJob();
     const { signal } = await context;
     const { body } = await served.call(cancelJob, { params: { job_id } });
@@ -48,7 +48,7 @@ describe('200', () => {
     end();
   });
 
-  it('wakes callers that wait for the job', async () => {
+  it('DELETE /v1/job/{job_id} wakes callers that wait for the job', async () => {
     const { job_id, end } = await startJob();
     const poll = served.call(getJob, { params: { job_id }, query: untilDone });
     await served.call(cancelJob, { params: { job_id } });
@@ -56,14 +56,14 @@ describe('200', () => {
     end();
   });
 
-  it('is idempotent, also when the work finishes later', async () => {
+  it('DELETE /v1/job/{job_id} is idempotent, also when the work finishes later', async () => {
     const { job_id, end } = await startJob();
     const { body: first } = await served.call(cancelJob, { params: { job_id } });
     end();
     for (let time = 0; time < 3; time += 1) assert.deepEqual((await served.call(cancelJob, { params: { job_id } })).body, first);
   });
 
-  it('does not change a finished job', async () => {
+  it('DELETE /v1/job/{job_id} does not change a finished job', async () => {
     const { job_id, end } = await startJob();
     end({ isRetained: true });
     const { body: done } = await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -72,7 +72,7 @@ describe('200', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('answers unknown, malformed and foreign ids identically, and the foreign job continues', async () => {
+  it('DELETE /v1/job/{job_id} answers 404 job_not_found for unknown, malformed and foreign ids identically, and the foreign job continues', async () => {
     const { job_id, end } = await startJob('stranger');
     const unknown = job_id.replace(/[0-9a-f]{12}$/, '0'.repeat(12));
     const cancel = async (id: string) => comparable((await served.refuse(cancelJob, 'job_not_found', { params: { job_id: id } })).reply);
@@ -86,7 +86,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('410 job_expired', () => {
-  it('answers after the result has expired', async () => {
+  it('DELETE /v1/job/{job_id} answers 410 job_expired after the result has expired', async () => {
     const { job_id, end } = await startJob();
     end();
     await served.call(getJob, { params: { job_id }, query: untilDone });

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('revokes only this key from the next request on', async () => {
+  it('DELETE /v1/keys/{key_id} revokes only this key from the next request on', async () => {
     const key = await served.login('acme');
     const first = (await served.call(createOwnKey, { key })).body;
     const second = (await served.call(createOwnKey, { key })).body;
@@ -23,7 +23,7 @@ describe('200', () => {
     assert.deepEqual([listed?.status, listed?.revoked_at], ['revoked', body.revoked_at]);
   });
 
-  it('is idempotent to the byte with one audit entry', async () => {
+  it('DELETE /v1/keys/{key_id} is idempotent to the byte with one audit entry', async () => {
     const key = await served.login('twice');
     const { key_id } = (await served.call(createOwnKey, { key })).body;
     const first = await served.call(revokeOwnKey, { key, params: { key_id } });
@@ -36,7 +36,7 @@ describe('200', () => {
     );
   });
 
-  it('revokes keys created by the operator and by a colleague', async () => {
+  it('DELETE /v1/keys/{key_id} revokes keys created by the operator and by a colleague', async () => {
     await served.ownerKey('team');
     await served.call(createOwnKey, { key: await served.login('team', 'ben@example.com') });
     const key = await served.login('team', 'ada@example.com');
@@ -46,7 +46,7 @@ describe('200', () => {
 });
 
 describe('404 key_not_found', () => {
-  it('answers foreign, unknown and malformed ids identically', async () => {
+  it('DELETE /v1/keys/{key_id} answers 404 key_not_found for foreign, unknown and malformed ids identically', async () => {
     const { key: raw, key_id: foreign } = (await served.call(createOwnKey, { key: await served.login('victim') })).body;
     const key = await served.login('stranger');
     const ids = [foreign, 'key_000000000000000000000000', 'nothing', '../keys', "x' OR 1=1", 'a'.repeat(200)];

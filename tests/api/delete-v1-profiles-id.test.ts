@@ -22,7 +22,7 @@ async function saved(name: string, key = served.key): Promise<string> {
 }
 
 describe('204', () => {
-  it('deletes a profile, under sessions that read it, and frees its name', async () => {
+  it('DELETE /v1/profiles/{profile_id} deletes a profile, under sessions that read it, and frees its name', async () => {
     const profileId = await saved('mine');
     const reader = await start('mine', false);
     assert.equal((await remove(profileId)).status, 204);
@@ -36,7 +36,7 @@ describe('204', () => {
 });
 
 describe('404 profile_not_found', () => {
-  it('answers foreign, unknown and deleted ones identically', async () => {
+  it('DELETE /v1/profiles/{profile_id} answers 404 profile_not_found for foreign, unknown and deleted ones identically', async () => {
     const key = await served.ownerKey('victim');
     const foreign = await saved('theirs', key);
     const deleted = await saved('gone');
@@ -52,7 +52,7 @@ describe('404 profile_not_found', () => {
 });
 
 describe('409 profile_locked', () => {
-  it('answers while a session is to save it', async () => {
+  it('DELETE /v1/profiles/{profile_id} answers 409 profile_locked while a session is to save it', async () => {
     const session_id = await start('busy', true);
     const { details } = await served.refuse(deleteProfile, 'profile_locked', { params: { profile_id: 'busy' } });
     assert.deepEqual(details, { session_id });

@@ -15,7 +15,7 @@ after(() => served.close());
 const tabsOf = async (session_id: string) => (await served.call(listTabs, { params: { session_id } })).body;
 
 describe('204', () => {
-  it('closes the tab and activates another one', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} closes the tab and activates another one', async () => {
     const { session_id } = await served.create();
     const second = (await served.call(openTab, { params: { session_id }, body: {} })).body.tab_id;
     await served.call(closeTab, { params: { session_id, tab_id: second } });
@@ -26,7 +26,7 @@ describe('204', () => {
     );
   });
 
-  it('closes the first tab', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} closes the first tab', async () => {
     const { session_id } = await served.create();
     const [first] = await tabsOf(session_id);
     const second = (await served.call(openTab, { params: { session_id }, body: { active: false } })).body.tab_id;
@@ -37,7 +37,7 @@ describe('204', () => {
     );
   });
 
-  it('activates the tab that was active before, also when it is neither the opener nor the newest', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} activates the tab that was active before, also when it is neither the opener nor the newest', async () => {
     const { session_id } = await served.create();
     const open = async (active: boolean): Promise<string> =>
       (await served.call(openTab, { params: { session_id }, body: { active } })).body.tab_id;
@@ -56,13 +56,13 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers for an unknown session', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(closeTab, 'session_not_found', { params: { session_id: 'ses_none', tab_id: 'A' } });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab and a closed one', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 404 tab_not_found for an unknown tab and a closed one', async () => {
     await served.refuse(closeTab, 'tab_not_found', { params: { session_id: sessionId, tab_id: 'A' } });
     const tab_id = (await served.call(openTab, { params: { session_id: sessionId }, body: {} })).body.tab_id;
     const replies = await Promise.all([1, 2].map(() => served.call(closeTab, { params: { session_id: sessionId, tab_id } })));
@@ -74,7 +74,7 @@ describe('404 tab_not_found', () => {
 });
 
 describe('409 last_tab', () => {
-  it('keeps the last tab, also when two are closed concurrently', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} keeps the last tab, also when two are closed concurrently with 409 last_tab', async () => {
     const { session_id } = await served.create();
     await served.call(openTab, { params: { session_id }, body: {} });
     const both = await tabsOf(session_id);
@@ -90,7 +90,7 @@ describe('409 last_tab', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('answers before the session has tabs', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 409 session_not_ready before the session has tabs', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(closeTab, 'session_not_ready', { params: { session_id: starting, tab_id: 'A' } });
     await release();
@@ -98,13 +98,13 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers when the session has ended', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 409 session_ended when the session has ended', async () => {
     await served.refuse(closeTab, 'session_ended', { params: { session_id: await endedSession(served), tab_id: 'A' } });
   });
 });
 
 describe('409 session_busy', () => {
-  it('answers when too many calls are queued', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 409 session_busy when too many calls are queued', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(closeTab, 'session_busy', { params: { session_id: jammed, tab_id: 'A' } });
     await release();
@@ -112,7 +112,7 @@ describe('409 session_busy', () => {
 });
 
 describe('502 page_failed', () => {
-  it('answers when the browser cannot close the tab, and the next call succeeds', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 502 page_failed when the browser cannot close the tab, and the next call succeeds', async () => {
     const { session_id } = await served.create();
     const { tab_id } = (await served.call(openTab, { params: { session_id }, body: {} })).body;
     machineOf(served, session_id).browser.failNext('Target.closeTarget');
@@ -123,7 +123,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers when the browser crashes before the tab is closed', async () => {
+  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 502 session_lost when the browser crashes before the tab is closed', async () => {
     assertError(
       await callWhileBrowserDies(served, (session_id) => served.call(closeTab, { params: { session_id, tab_id: 'A' } })),
       502,

@@ -26,7 +26,7 @@ const revoke = async (session_id: string): Promise<void> => {
 };
 
 describe('204', () => {
-  it('revokes all links and cookies of the session, and new links work', async () => {
+  it('DELETE /v1/session/{session_id}/view-tokens revokes all links and cookies of the session, and new links work', async () => {
     const { session_id } = await served.create({ kind: 'full_browser' });
     const old: { page: string; token: string; cookie: string; scope: LinkScope }[] = [];
     for (const [scope, page] of pages) {
@@ -41,7 +41,7 @@ describe('204', () => {
     }
   });
 
-  it('closes the sockets of the links soon, and no others', async () => {
+  it('DELETE /v1/session/{session_id}/view-tokens closes the sockets of the links soon, and no others', async () => {
     const [{ session_id }, other] = [await served.create({ kind: 'full_browser' }), await served.create()];
     const openWith = async (id: string, path: string, scope: LinkScope): Promise<ViewSocket> =>
       ViewSocket.open(`${socketOf(id, path)}?token=${await tokenFor(served, id, scope)}`);
@@ -60,7 +60,7 @@ describe('204', () => {
     assertError(await refusedSocket(`${socketOf(session_id, 'live-view/socket')}?token=x`), 403, 'invalid_view_token');
   });
 
-  it('is idempotent, also for a session without links and an ended session', async () => {
+  it('DELETE /v1/session/{session_id}/view-tokens is idempotent, also for a session without links and an ended session', async () => {
     const { session_id } = await served.create();
     await revoke(session_id);
     await revoke(session_id);
@@ -69,7 +69,7 @@ describe('204', () => {
     await revoke(await endedSession(served));
   });
 
-  it('revokes recording links, also after the session’s retention', async () => {
+  it('DELETE /v1/session/{session_id}/view-tokens revokes recording links, also after the session’s retention', async () => {
     const { sessionId, recId } = await recordedSession(served);
     const page = `recordings/${recId}/index.html`;
     const token = await tokenFor(served, sessionId, 'recording');
@@ -84,7 +84,7 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown id and a foreign session, whose links stay valid', async () => {
+  it('DELETE /v1/session/{session_id}/view-tokens answers 404 session_not_found for an unknown id and a foreign session, whose links stay valid', async () => {
     const key = await served.ownerKey('landlady');
     const { session_id } = await served.create({}, { key });
     const token = await tokenFor(served, session_id, 'view', key);

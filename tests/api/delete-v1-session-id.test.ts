@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('204', () => {
-  it('ends the session and its machine', async () => {
+  it('DELETE /v1/session/{session_id} ends the session and its machine', async () => {
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
     const reply = await served.call(endSession, { params: { session_id } });
@@ -22,7 +22,7 @@ describe('204', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('adds an audit entry with the caller’s key, like the create', async () => {
+  it('DELETE /v1/session/{session_id} adds an audit entry with the caller’s key, like the create', async () => {
     const { session_id } = await served.create();
     const { keyId } = served.app.sessions.live.get(session_id)?.record ?? assert.fail();
     for (let time = 0; time < 2; time += 1) await served.call(endSession, { params: { session_id } });
@@ -32,12 +32,12 @@ describe('204', () => {
     ]);
   });
 
-  it('is idempotent during the retention', async () => {
+  it('DELETE /v1/session/{session_id} is idempotent during the retention', async () => {
     const { session_id } = await served.create();
     for (let time = 0; time < 3; time += 1) assert.equal((await served.call(endSession, { params: { session_id } })).status, 204);
   });
 
-  it('ends a starting session and its machine', async () => {
+  it('DELETE /v1/session/{session_id} ends a starting session and its machine', async () => {
     const { sessionId, release } = await startingSession(served);
     await release();
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
@@ -46,7 +46,7 @@ describe('204', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('ends a session during a navigation, which is answered at once', async () => {
+  it('DELETE /v1/session/{session_id} ends a session during a navigation, which is answered at once', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     await served.call(endSession, { params: { session_id } });
@@ -54,7 +54,7 @@ describe('204', () => {
     assert.equal(details['ended_reason'], 'requested');
   });
 
-  it('ends a session whose page has a title with half a character and a NUL, and stores the title without them', async () => {
+  it('DELETE /v1/session/{session_id} ends a session whose page has a title with half a character and a NUL, and stores the title without them', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const { body: page } = await served.call(navigate, { params, body: { url: 'http://title.test/?a\\ud800b\\u0000\\ud83d\\ude00' } });
@@ -67,7 +67,7 @@ describe('204', () => {
     assert.equal((await served.call(health)).status, 200);
   });
 
-  it('ends a session whose last state the database refuses, and stores the usage', async () => {
+  it('DELETE /v1/session/{session_id} ends a session whose last state the database refuses, and stores the usage', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     await served.call(navigate, { params, body: { url: 'http://site.test/' } });
@@ -82,7 +82,7 @@ describe('204', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session id', async () => {
+  it('DELETE /v1/session/{session_id} answers 404 session_not_found for an unknown session id', async () => {
     await served.refuse(endSession, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('204', () => {
-  it('deletes the skill', async () => {
+  it('DELETE /v1/skills/{skill_id} deletes the skill', async () => {
     const key = await served.ownerKey('deleter');
     await learnSkill(served, { owner: 'deleter', task: 'login', step: 'mail' });
     const [skill] = (await served.call(listSkills, { key })).body;
@@ -21,7 +21,7 @@ describe('204', () => {
 });
 
 describe('404 skill_not_found', () => {
-  it('answers alike for unknown ids and those of others', async () => {
+  it('DELETE /v1/skills/{skill_id} answers 404 skill_not_found alike for unknown ids and those of others', async () => {
     const [key, other] = [await served.ownerKey('holder'), await served.ownerKey('stranger')];
     await learnSkill(served, { owner: 'holder', task: 'login', step: 'mail' });
     const [skill] = (await served.call(listSkills, { key })).body;

@@ -14,7 +14,7 @@ describe('below the floor of the disk', () => {
   });
   after(() => served.close());
 
-  it('sessions and jobs are refused with the reason', async () => {
+  it('sessions and jobs are refused below the floor of the disk with the reason', async () => {
     const created = await served.refuse(createSession, 'no_capacity', { body: {} });
     assert.deepEqual(created.details, { reason: 'disk_low' });
     assert.equal(created.reply.headers.get('retry-after'), '30');
@@ -22,7 +22,7 @@ describe('below the floor of the disk', () => {
     assert.deepEqual(job.details, { reason: 'disk_low' });
   });
 
-  it('the health is degraded, with what is free and what is refused', async () => {
+  it('the health is degraded below the floor of the disk, with what is free and what is refused', async () => {
     const { status, body } = await served.call(health);
     assert.deepEqual([status, body.status, body.checks['disk']?.status], [503, 'degraded', 'degraded']);
     assert.match(body.checks['disk']?.note ?? '', /^\d+ MB free, less than 1000000: new sessions, jobs and files are refused$/);

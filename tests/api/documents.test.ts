@@ -79,12 +79,12 @@ describe('the commands', { concurrency: 3 }, () => {
   for (const file of documents.keys()) {
     const examples = examplesOf(file);
     if (examples.length > 0 && !withBrowser.includes(file) && file !== selling && file !== ofFleet)
-      it(`of ${file} run`, async () => {
+      it(`the commands of ${file} run`, async () => {
         assert.deepEqual(await paste(examples, await targetAt(served, 'local')), []);
       });
   }
 
-  it(`of ${ofFleet} run`, async () => {
+  it(`the commands of ${ofFleet} run`, async () => {
     const fleet = await startFleet({ workers: 1 });
     try {
       assert.deepEqual(await paste(examplesOf(ofFleet), await targetAt(fleet.worker(0), 'local')), []);
@@ -93,7 +93,7 @@ describe('the commands', { concurrency: 3 }, () => {
     }
   });
 
-  it(`of ${selling} run, with the plans of docs/plans.md`, async () => {
+  it(`the commands of ${selling} run, with the plans of docs/plans.md`, async () => {
     const [start, portal, audit, trial, ...others] = examplesOf(selling);
     assert.ok(start && portal && audit && trial && others.length === 0);
     const buyer = await targetAt(shop, 'buyer');
@@ -104,14 +104,14 @@ describe('the commands', { concurrency: 3 }, () => {
     assert.deepEqual(await paste([trial], await targetAt(shop, 'other')), []);
   });
 
-  it('show each metric of the service, and no other', async () => {
+  it('the documented commands show each metric of the service, and no other', async () => {
     const { text } = await served.call(metrics);
     const exported = new Set(Array.from(text.matchAll(/^# TYPE (berth_\w+)/gm), ([, name = '']) => name));
     const shown = new Set(tableCells(textOf('docs/metrics.md'), 0).flatMap((cell) => cell.match(/\bberth_\w+/g) ?? []));
     assert.deepEqual([...shown].toSorted(), [...exported].toSorted());
   });
 
-  it('show each loop of the service, and no other', async () => {
+  it('the documented commands show each loop of the service, and no other', async () => {
     const { text } = await served.call(metrics);
     const running = Array.from(text.matchAll(/^berth_loop_failures\{loop="([\w-]+)"\}/gm), ([, name = '']) => name);
     // Where the database is embedded, which that of tests is not.
@@ -137,7 +137,7 @@ const inEach = (find: (text: string) => string[]): string[] =>
   [...documents].flatMap(([file, text]) => find(text).map((name) => `${file}: ${name}`));
 
 describe('the names', () => {
-  it('of settings are those that the service knows', () => {
+  it('the settings named in the documents are those that the service knows', () => {
     const known = new Set(Object.values(variableGroups).flatMap((group) => Object.keys(group)));
     for (const ofClientsAndTests of ['BERTH_API_KEY', 'BERTH_URL', 'BERTH_CDP_URL', 'BERTH_FUZZ_SECONDS']) known.add(ofClientsAndTests);
     const unknown = inEach((text) =>
@@ -146,7 +146,7 @@ describe('the names', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('of endpoints are in the contract, with their methods', () => {
+  it('the endpoints named in the documents are in the contract, with their methods', () => {
     const known = [...Object.values(endpoints), { method: 'GET', path: '/' }].map(
       ({ method, path }) => new RegExp(`^${method} ${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
     );
@@ -156,7 +156,7 @@ describe('the names', () => {
     assert.deepEqual(unknown, []);
   });
 
-  it('of errors are in the contract, with their status', () => {
+  it('the errors named in the documents are in the contract, with their status', () => {
     const wrong = inEach((text) =>
       Array.from(text.matchAll(/^\| (\d{3}) \| ((?:`\w+`(?:, )?)+) \|/gm)).flatMap(([, status, codes = '']) =>
         (codes.match(/\w+/g) ?? [])
@@ -173,11 +173,11 @@ describe('the names', () => {
     ['close codes', 'docs/connect.md', 'Close codes', 1, Object.keys(closeCodes)],
   ];
   for (const [what, file, section, column, names] of lists)
-    it(`of ${what} are all in ${file}`, () => {
+    it(`the names of ${what} are all in ${file}`, () => {
       assert.deepEqual(namesIn(tableCells(textOf(file), column, section)).toSorted(), [...names].toSorted());
     });
 
-  it('of folders are all in ARCHITECTURE.md, in the order of the ladder', () => {
+  it('the folders are all in ARCHITECTURE.md, in the order of the ladder', () => {
     const { ladder } = createRequire(import.meta.url)('../../architecture.cjs') as { ladder: string[] };
     assert.deepEqual(
       namesIn(tableCells(textOf('ARCHITECTURE.md'), 0, 'The ladder')).filter((name) => !name.endsWith('.ts')),
@@ -192,7 +192,7 @@ describe('the names', () => {
     ['docs/fetch.md', FetchRequest],
   ];
   for (const [file, schema] of requests)
-    it(`of fields are all in ${file}, with their defaults`, () => {
+    it(`the fields are all in ${file}, with their defaults`, () => {
       const { properties = {} } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
       const named = new Set(textOf(file).match(/(?<=["`])\w+(?=["`])/g));
       assert.deepEqual(
@@ -210,13 +210,13 @@ describe('the names', () => {
       );
     });
 
-  it('of events are all in docs/content-and-files.md and docs/captcha.md', () => {
+  it('the events are all in docs/content-and-files.md and docs/captcha.md', () => {
     const [, list = ''] = /^Types: (.*)$/m.exec(textOf('docs/content-and-files.md')) ?? [];
     const ofCaptchas = namesIn(tableCells(textOf('docs/captcha.md'), 0, 'States and events')).filter((name) => name.startsWith('captcha.'));
     assert.deepEqual([...new Set([...namesIn([list]), ...ofCaptchas])].toSorted(), [...sessionEventTypes].toSorted());
   });
 
-  it('of socket codes mean the same everywhere', () => {
+  it('socket close codes mean the same in all documents', () => {
     const codes = new Set(Object.entries({ ...closeCodes, ...viewCloseCodes }).map(([reason, code]) => `${code} ${reason}`));
     const wrong = inEach((text) =>
       Array.from(text.matchAll(/\b(40\d\d)(?: \| )? ?[(]?`(\w+)`/g), ([, code, reason]) => `${code} ${reason}`).filter(

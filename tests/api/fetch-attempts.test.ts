@@ -39,7 +39,7 @@ const once = { retry: { max_attempts: 1 } };
 const challenge = () => blocking.urlOf('cloudflare: managed challenge by header');
 
 describe('a site that fails', () => {
-  it('is retried, and the response lists both attempts', async () => {
+  it('a fetch of a site that fails is retried, and the response lists both attempts', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: site.sequence('/shaky', html('Oops', { status: 503 }), html('<title>Well</title>')) });
     assert.deepEqual(
@@ -53,19 +53,19 @@ describe('a site that fails', () => {
     assert.equal(reply.usage.actions, 2);
   });
 
-  it('is reported with its status when it keeps failing', async () => {
+  it('a fetch of a site that keeps failing reports its status', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: site.sequence('/broken', html('Oops', { status: 500 })) });
     assert.deepEqual([reply.status, reply.status_code, reply.html, reply.error, reply.attempts.length], ['ok', 500, 'Oops', null, 2]);
   });
 
-  it('is retried when it closes the connection', async () => {
+  it('a fetch is retried when the site closes the connection', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: site.sequence('/hangs-up', hangUp, html('Back')) });
     assert.deepEqual([reply.status, reply.html, reply.attempts[0]?.error_code], ['ok', 'Back', 'navigation_failed']);
   });
 
-  it('is retried up to the maximum and only for the given statuses', async () => {
+  it('a fetch is retried up to the maximum and only for the given statuses', async () => {
     const { fetch } = await someOwner();
     const failing = site.sequence('/failing', html('Oops', { status: 500 }));
     assert.equal((await fetch({ url: failing, ...once })).attempts.length, 1);
@@ -75,7 +75,7 @@ describe('a site that fails', () => {
     assert.equal((await fetch({ url: hanging, retry: { on: ['5xx', 'blocked'] } })).attempts.length, 1);
   });
 
-  it('is not retried after a request that may have had an effect', async () => {
+  it('a fetch is not retried after a request that may have had an effect', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({
       url: site.sequence('/order', html('Oops', { status: 503 }), html('Done twice')),
@@ -85,12 +85,12 @@ describe('a site that fails', () => {
     assert.deepEqual([reply.status_code, reply.html, reply.attempts.length], [503, 'Oops', 1]);
   });
 
-  it('is not retried for a missing page', async () => {
+  it('a fetch is not retried for a missing page', async () => {
     const { fetch } = await someOwner();
     assert.deepEqual(reported(await fetch({ url: `${site.url}/not-there` })), [['direct', 'ok', 404]]);
   });
 
-  it('is reported with the reason when it is unreachable', async () => {
+  it('a fetch of an unreachable site reports the reason', async () => {
     const { fetch } = await someOwner();
     const closedSite = await startSite();
     await closedSite.close();
@@ -103,7 +103,7 @@ describe('a site that fails', () => {
     assert.deepEqual([reply.status_code, reply.html, reply.resolved_by, reply.attempts.length], [null, null, null, 2]);
   });
 
-  it('is not retried after a redirect loop', async () => {
+  it('a fetch is not retried after a redirect loop', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: site.sequence('/circle', redirect('/circle')) });
     assert.deepEqual(
@@ -115,7 +115,7 @@ describe('a site that fails', () => {
 });
 
 describe('an address that is not public', () => {
-  it('is never requested, not even by a redirect, and not retried', async () => {
+  it('an address that is not public is never requested, not even by a redirect, and not retried', async () => {
     const { fetch } = await someOwner();
     const own = new URL(served.url);
     for (const url of [
@@ -138,7 +138,7 @@ describe('an address that is not public', () => {
 });
 
 describe('a site that blocks', () => {
-  it('is reported as blocked with vendor and evidence, and retried', async () => {
+  it('a site that blocks is reported as blocked with vendor and evidence, and retried', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: challenge() });
     const { block } = reply;
@@ -153,18 +153,18 @@ describe('a site that blocks', () => {
     assert.equal(reply.attempts[0]?.block_type, 'challenge');
   });
 
-  it('is requested once when blocks are not retried', async () => {
+  it('a site that blocks is requested once when blocks are not retried', async () => {
     const { fetch } = await someOwner();
     assert.equal((await fetch({ url: challenge(), retry: { on: ['timeout', '5xx'] } })).attempts.length, 1);
   });
 
-  it('is an ordinary page when block detection is off', async () => {
+  it('a block page is an ordinary page when block detection is off', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({ url: challenge(), block_detection: 'off' });
     assert.deepEqual([reply.status, reply.status_code, reply.block], ['ok', 403, null]);
   });
 
-  it('is retried after its Retry-After', async () => {
+  it('a site that blocks is retried after its Retry-After', async () => {
     const { fetch } = await someOwner();
     const url = site.sequence('/slowly', html('Slow down', { status: 429, headers: { 'retry-after': '1' } }), html('Now'));
     const reply = await fetch({ url });
@@ -173,7 +173,7 @@ describe('a site that blocks', () => {
     assert.ok((second ?? 0) - (first ?? 0) >= 990);
   });
 
-  it('is not awaited beyond the fetch’s timeout, and the response contains its Retry-After', async () => {
+  it('a site that blocks is not awaited beyond the fetch’s timeout, and the response contains its Retry-After', async () => {
     const { fetch } = await someOwner();
     const url = site.sequence('/much-later', html('Slow down', { status: 429, headers: { 'retry-after': '3600' } }));
     const reply = await fetch({ url });
@@ -185,7 +185,7 @@ describe('a site that blocks', () => {
 });
 
 describe('a site that has blocked three times in a row', () => {
-  it('is in cooldown for this owner only', async () => {
+  it('a site that has blocked three times in a row is in cooldown for this owner only', async () => {
     const [mine, theirs] = await Promise.all([someOwner(), someOwner()]);
     for (const _ of [1, 2, 3]) assert.equal((await mine.fetch({ url: challenge(), ...once })).block?.type, 'challenge');
     const path = site.sequence('/of-the-same-site', html('Hello'));
@@ -200,7 +200,7 @@ describe('a site that has blocked three times in a row', () => {
     assert.equal((await theirs.fetch({ url: path })).status, 'ok');
   });
 
-  it('is requested when the cooldown is ignored, and a success resets it', async () => {
+  it('a site in cooldown is requested when the cooldown is ignored, and a success resets it', async () => {
     const { fetch } = await someOwner();
     for (const _ of [1, 2, 3]) await fetch({ url: challenge(), ...once });
     const url = site.sequence('/by-force', html('Hello'));
@@ -208,7 +208,7 @@ describe('a site that has blocked three times in a row', () => {
     assert.deepEqual([(await fetch({ url, retry: { ignore_cooldown: true } })).status, (await fetch({ url })).status], ['ok', 'ok']);
   });
 
-  it('is requested after the cooldown, which grows when it blocks again', async () => {
+  it('a site is requested after its cooldown, which grows when it blocks again', async () => {
     const { fetch } = await someOwner();
     for (const _ of [1, 2, 3]) await fetch({ url: challenge(), ...once });
     clock.advance(119_000);
@@ -235,7 +235,7 @@ describe('an egress that fails', () => {
   });
   after(() => proxy.close(true));
 
-  it('is reported as an egress failure and retried when allowed', async () => {
+  it('an egress that fails is reported as an egress failure and retried when allowed', async () => {
     const { fetch } = await someOwner();
     const url = site.sequence('/past-a-dead-proxy', html('Hello'));
     const fetchBody = { url, proxy: { type: 'external', server: deadProxy } };
@@ -250,7 +250,7 @@ describe('an egress that fails', () => {
     assert.equal(site.count('/past-a-dead-proxy'), 0, 'a fetch with a proxy never goes without');
   });
 
-  it('is replaced by the next proxy of the list without revealing credentials', async () => {
+  it('an egress that fails is replaced by the next proxy of the list without revealing credentials', async () => {
     const { fetch } = await someOwner();
     const reply = await fetch({
       url: site.sequence('/by-the-next', html('Hello')),
@@ -265,7 +265,7 @@ describe('an egress that fails', () => {
 });
 
 describe('a site’s robots.txt', () => {
-  it('is respected when requested, and a forbidden page is not loaded', async () => {
+  it('robots.txt is respected when requested, and a forbidden page is not loaded', async () => {
     const { fetch } = await someOwner();
     site.on('/robots.txt', bytes('User-agent: *\nDisallow: /private', 'text/plain'));
     const url = site.sequence('/private/page', html('Secret'));
@@ -279,7 +279,7 @@ describe('a site’s robots.txt', () => {
 });
 
 describe('the timeout of a fetch', () => {
-  it('ends a page that never responds, and the attempt is reported', async () => {
+  it('the timeout of a fetch ends a page that never responds, and the attempt is reported', async () => {
     const { fetch } = await someOwner();
     const startMs = performance.now();
     const reply = await fetch({ url: site.sequence('/never', silence), timeout_ms: 1000 });
@@ -288,7 +288,7 @@ describe('the timeout of a fetch', () => {
     assert.deepEqual(reported(reply), [['direct', 'error', null]]);
   });
 
-  it('keeps the received part of a page that never ends', async () => {
+  it('the timeout of a fetch keeps the received part of a page that never ends', async () => {
     const { fetch } = await someOwner();
     const url = site.sequence(
       '/endless',
@@ -300,7 +300,7 @@ describe('the timeout of a fetch', () => {
     assert.ok(reply.warnings.length > 0);
   });
 
-  it('ends when the caller disconnects', async () => {
+  it('a fetch ends when the caller disconnects', async () => {
     const key = await served.ownerKey('hasty');
     const leaving = new AbortController();
     const url = site.sequence('/left', silence);
@@ -313,7 +313,7 @@ describe('the timeout of a fetch', () => {
 });
 
 describe('a block that a browser with windows may pass', () => {
-  it('is retried by full_browser only where this worker can start one', async (t) => {
+  it('a block that a browser with windows may pass is retried by full_browser only where this worker can start one', async (t) => {
     const { kinds } = served.runtime;
     const begin = t.mock.method(served.app.selfHeal, 'begin');
     const { fetch } = await someOwner();

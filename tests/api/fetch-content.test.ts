@@ -28,7 +28,7 @@ async function plainly(url: string, body: Record<string, unknown> = {}): Promise
 }
 
 describe('a page', () => {
-  it('returns exactly the requested formats', async () => {
+  it('a fetch returns exactly the requested formats', async () => {
     const url = site.sequence(
       '/formats',
       html(page(`<h1>Tides</h1><p>High <b>water</b>.</p><a href="/next">Next</a><table><tr><th>At</th></tr><tr><td>4</td></tr></table>`)),
@@ -58,7 +58,7 @@ describe('a page', () => {
     assert.equal(Buffer.from(reply.raw?.data_base64 ?? '', 'base64').toString(), reply.html);
   });
 
-  it('decodes a page with its own encoding', async () => {
+  it('a fetch decodes a page with its own encoding', async () => {
     const url = site.sequence(
       '/latin',
       bytes(Buffer.from('<title>caf\xe9</title><p>\xfcber</p>', 'latin1'), 'text/html; charset=iso-8859-1'),
@@ -67,7 +67,7 @@ describe('a page', () => {
     assert.deepEqual([reply.title, reply.html, reply.text], ['café', '<title>café</title><p>über</p>', 'über']);
   });
 
-  it('returns only the main content or the selected elements', async () => {
+  it('a fetch returns only the main content or the selected elements', async () => {
     const nav = '<nav><a href="/a">Menu entry</a></nav>';
     const url = site.sequence(
       '/whole',
@@ -84,7 +84,7 @@ describe('a page', () => {
     assert.match(without.text ?? '', /^Ledger\s+Imprint$/);
   });
 
-  it('extracts typed fields, with null for no match', async () => {
+  it('a fetch extracts typed fields, with null for no match', async () => {
     const body =
       '<h1> Rope </h1><b class="price">€ 1,250.50</b><a class="more" href="more?x=1">more</a><i>a</i><i>b</i><p>As <u>ever</u></p><time datetime="2026-03-01">1 March</time>';
     const url = site.sequence('/shop/rope', html(page(body)));
@@ -117,7 +117,7 @@ describe('a page', () => {
 });
 
 describe('the format json', () => {
-  it('says that a page needs fields to extract', async () => {
+  it('the format json says that a page needs fields to extract', async () => {
     const url = site.sequence('/no-fields', html(page('<p>Here</p>')));
     for (const mode of ['http', 'auto', 'browser'] as const) {
       const reply = await plainly(url, { formats: ['json'], mode });
@@ -131,7 +131,7 @@ describe('the format json', () => {
 });
 
 describe('a response that is not a page', () => {
-  it('has no body for HEAD and 204', async () => {
+  it('a fetch response has no body for HEAD and 204', async () => {
     const url = site.sequence('/empty', html(page('Here')));
     const head = await plainly(url, { method: 'HEAD', formats: ['html', 'raw'] });
     assert.deepEqual([head.status, head.status_code, head.content_type], ['ok', 200, 'text/html; charset=utf-8']);
@@ -139,7 +139,7 @@ describe('a response that is not a page', () => {
     assert.deepEqual([none.status, none.status_code], ['ok', 204]);
   });
 
-  it('is returned as bytes with the site’s file name', async () => {
+  it('a response that is not a page is returned as bytes with the site’s file name', async () => {
     const data = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0, 1, 2, 3]);
     const url = site.sequence('/chart', bytes(data, 'image/png', { 'content-disposition': 'attachment; filename="../charts/sea.png"' }));
     const reply = await plainly(url);
@@ -153,7 +153,7 @@ describe('a response that is not a page', () => {
     assert.deepEqual([reply.status, reply.html, reply.title], ['ok', null, null]);
   });
 
-  it('is parsed when it is JSON or text', async () => {
+  it('a response that is not a page is parsed when it is JSON or text', async () => {
     const json = await plainly(site.sequence('/data', bytes('{"boats":[1,2]}', 'application/json')), { formats: ['json'] });
     assert.deepEqual(json.json, { boats: [1, 2] });
     const text = await plainly(site.sequence('/notes', bytes('high water at four', 'text/plain')), { formats: ['text'] });
@@ -162,7 +162,7 @@ describe('a response that is not a page', () => {
     assert.deepEqual([broken.json, broken.warnings], [null, ['json_invalid']]);
   });
 
-  it('is truncated with a warning when it is too large', async () => {
+  it('a response that is not a page is truncated with a warning when it is too large', async () => {
     const url = site.sequence('/large', bytes(Buffer.alloc(13 * 1024 * 1024), 'application/octet-stream'));
     const reply = await plainly(url);
     assert.deepEqual([reply.raw?.bytes, reply.raw?.truncated], [12 * 1024 * 1024, true]);

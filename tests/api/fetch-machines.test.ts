@@ -111,7 +111,7 @@ async function pass(seconds: number): Promise<void> {
 const waitForEnd = (sessionId: string) => eventually('the machine has ended', () => !served.app.sessions.live.has(sessionId));
 
 describe('a fetch machine', () => {
-  it('serves consecutive fetches of its owner', async () => {
+  it('a fetch machine serves consecutive fetches of its owner', async () => {
     const key = await someKey();
     const { booted } = served.runtime.counts;
     const first = await machineFor({}, { key });
@@ -120,7 +120,7 @@ describe('a fetch machine', () => {
     assert.equal(served.runtime.counts.booted - booted, 1);
   });
 
-  it('serves concurrent fetches of its owner only', async () => {
+  it('a fetch machine serves concurrent fetches of its owner only', async () => {
     const keys = await Promise.all([someKey(), someKey(), someKey()]);
     const { booted } = served.runtime.counts;
     const machines = await Promise.all(keys.map((key) => Promise.all(Array.from({ length: 6 }, () => machineFor({}, { key })))));
@@ -133,12 +133,12 @@ describe('a fetch machine', () => {
     assert.equal(served.runtime.counts.booted - booted, 3);
   });
 
-  it('is shared by all of its owner’s keys', async () => {
+  it('a fetch machine is shared by all of its owner’s keys', async () => {
     const [one, other] = await Promise.all([served.ownerKey('with-two-keys'), served.ownerKey('with-two-keys')]);
     assert.equal(await machineFor({}, { key: one }), await machineFor({}, { key: other }));
   });
 
-  it('counts no session, and browser time only while it has a page', async () => {
+  it('a fetch machine counts no session, and browser time only while it has a page', async () => {
     const key = await someKey();
     const usage = async () => (await served.call(getUsage, { key })).body.usage;
     const { disconnect, machines } = await hangFetches(1, { key });
@@ -151,7 +151,7 @@ describe('a fetch machine', () => {
     assert.deepEqual([body.purpose, body.usage.browser_seconds], ['fetch', 5]);
   });
 
-  it('is of the requested kind, and shared with fetches of that kind only', async () => {
+  it('a fetch machine is of the requested kind, and shared with fetches of that kind only', async () => {
     const key = await someKey();
     const kindOf = async (sessionId: string) => (await served.call(getSession, { key, params: { session_id: sessionId } })).body.kind;
     const [plain, headed] = [await machineFor({}, { key }), await machineFor({ kind: 'full_browser' }, { key })];
@@ -163,7 +163,7 @@ describe('a fetch machine', () => {
     );
   });
 
-  it('is not in the audit log', async () => {
+  it('a fetch machine is not in the audit log', async () => {
     const key = await someKey();
     const sessionId = await machineFor({}, { key });
     await served.call(endSession, { key, params: { session_id: sessionId } });
@@ -171,7 +171,7 @@ describe('a fetch machine', () => {
     assert.deepEqual(await auditTrailOf(served, sessionId), []);
   });
 
-  it('is separate for each egress', async () => {
+  it('fetch machines are separate for each egress', async () => {
     const key = await someKey();
     const proxy = { type: 'external', server: 'http://proxy.example:3128' };
     const fetchBodies = [{}, { block_ads: true }, { region: 'other' }, { proxy }, { proxy: { ...proxy, username: 'u' } }];
@@ -181,7 +181,7 @@ describe('a fetch machine', () => {
     assert.equal(await machineFor({ region: 'local' }, { key }), machines[0], 'the default region by its name is the same');
   });
 
-  it('is listed only when asked for', async () => {
+  it('a fetch machine is listed only when asked for', async () => {
     const owner = 'with-both';
     const key = await served.ownerKey(owner);
     const fetching = await machineFor({}, { key });
@@ -196,7 +196,7 @@ describe('a fetch machine', () => {
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'purpose'], 'literal_error']);
   });
 
-  it('is marked as such and not counted as a create', async () => {
+  it('a fetch machine is marked as such and not counted as a create', async () => {
     const key = await someKey('once');
     const session_id = await machineFor({}, { key });
     const { body } = await served.call(getSession, { key, params: { session_id } });
@@ -206,7 +206,7 @@ describe('a fetch machine', () => {
     assert.equal(await machineFor({}, { key }), session_id);
   });
 
-  it('does not count towards the concurrency limit', async () => {
+  it('a fetch machine does not count towards the concurrency limit', async () => {
     const key = await someKey('two');
     const sessions = [
       await machineFor({}, { key }),
@@ -219,7 +219,7 @@ describe('a fetch machine', () => {
     await machineFor({ block_ads: true }, { key });
   });
 
-  it('gives way when it is idle and the owner’s plan allows no more of them', async () => {
+  it('an idle fetch machine gives way when the owner’s plan allows no more of them', async () => {
     const key = await someKey('two');
     const [first, second] = [await machineFor({}, { key }), await machineFor({ block_ads: true }, { key })];
     const third = await machineFor({ region: 'other' }, { key });
@@ -227,7 +227,7 @@ describe('a fetch machine', () => {
     assert.deepEqual([await machineFor({ block_ads: true }, { key }), await machineFor({ region: 'other' }, { key })], [second, third]);
   });
 
-  it('is not taken from a running fetch', async () => {
+  it('a fetch machine is not taken from a running fetch', async () => {
     const key = await someKey('single');
     const { disconnect } = await hangFetches(1, { key });
     const { reply } = await served.refuse(fetchPage, 'no_capacity', { key, body: { url: emptyPage, block_ads: true } });
@@ -236,7 +236,7 @@ describe('a fetch machine', () => {
     await machineFor({ block_ads: true }, { key });
   });
 
-  it('starts on plans with short sessions, and accepts no fetch that would outlast it', async () => {
+  it('a fetch machine starts on plans with short sessions, and accepts no fetch that would outlast it', async () => {
     const key = await someKey('brief');
     const session_id = await machineFor({}, { key });
     const { body } = await served.call(getSession, { key, params: { session_id } });
@@ -247,7 +247,7 @@ describe('a fetch machine', () => {
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('is reused when the caller that started it disconnects', async () => {
+  it('a fetch machine is reused when the caller that started it disconnects', async () => {
     const key = await someKey();
     const leaving = new AbortController();
     served.runtime.delayBoot(300);
@@ -263,7 +263,7 @@ describe('a fetch machine', () => {
     assert.equal(served.runtime.counts.booted - booted, 1);
   });
 
-  it('closes the page of a finished fetch', async () => {
+  it('a fetch machine closes the page of a finished fetch', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     for (let n = 0; n < 5; n += 1) await machineFor({ url: emptyPage + n }, { key });
@@ -271,7 +271,7 @@ describe('a fetch machine', () => {
     await eventually('its own tab and one prepared page remain', () => browser.pageUrls.join() === 'about:blank,about:blank');
   });
 
-  it('closes the page of a disconnected caller', async () => {
+  it('a fetch machine closes the page of a disconnected caller', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     const { disconnect, machines } = await hangFetches(3, { key });
@@ -283,7 +283,7 @@ describe('a fetch machine', () => {
 });
 
 describe('the end of a fetch machine', () => {
-  it('comes after two hundred fetches, and the next fetch gets a new machine', { timeout: 120_000 }, async () => {
+  it('a fetch machine ends after two hundred fetches, and the next fetch gets a new machine', { timeout: 120_000 }, async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     for (let n = 0; n < 49; n += 1)
@@ -293,7 +293,7 @@ describe('the end of a fetch machine', () => {
     assert.notEqual(await machineFor({}, { key }), first);
   });
 
-  it('comes after eight minutes, even when it is busy', async () => {
+  it('a fetch machine ends after eight minutes, even when it is busy', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     for (let seconds = 50; seconds <= 450; seconds += 50) {
@@ -305,7 +305,7 @@ describe('the end of a fetch machine', () => {
     await waitForEnd(first);
   });
 
-  it('comes at its maximum age, whoever fetches next', async () => {
+  it('a fetch machine ends at its maximum age, whoever fetches next', async () => {
     const [key, other] = await Promise.all([someKey(), someKey()]);
     const first = await machineFor({}, { key });
     for (let minute = 1; minute <= 9; minute += 1) {
@@ -320,7 +320,7 @@ describe('the end of a fetch machine', () => {
     assert.deepEqual([body.status, body.ended_reason], ['ended', 'requested']);
   });
 
-  it('comes after an idle minute', async () => {
+  it('a fetch machine ends after an idle minute', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     await pass(59);
@@ -332,7 +332,7 @@ describe('the end of a fetch machine', () => {
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('waits for running fetches', async () => {
+  it('the end of a fetch machine waits for running fetches', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     const { disconnect } = await hangFetches(1, { key });
@@ -343,7 +343,7 @@ describe('the end of a fetch machine', () => {
     await waitForEnd(first);
   });
 
-  it('leaves no machine running', async () => {
+  it('the end of fetch machines leaves no machine running', async () => {
     await pass(60);
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
     assert.equal(served.app.fetches.machines.size, 0);
@@ -353,7 +353,7 @@ describe('the end of a fetch machine', () => {
 });
 
 describe('a lost fetch machine', () => {
-  it('is replaced for the next fetch', async () => {
+  it('a lost fetch machine is replaced for the next fetch', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     machineOf(served, first).crash();
@@ -361,7 +361,7 @@ describe('a lost fetch machine', () => {
     assert.notEqual(await machineFor({}, { key }), first);
   });
 
-  it('is replaced when its browser opens no page any more', async () => {
+  it('a fetch machine is replaced when its browser opens no page any more', async () => {
     const key = await someKey();
     const lost = await machineFor({}, { key });
     const release = machineOf(served, lost).browser.delayTabs();
@@ -373,14 +373,14 @@ describe('a lost fetch machine', () => {
     assert.equal(await machineFor({}, { key }), machines[1]);
   });
 
-  it('is replaced when its owner ended it', async () => {
+  it('a fetch machine is replaced when its owner ended it', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     await served.call(endSession, { key, params: { session_id } });
     assert.notEqual(await machineFor({}, { key }), session_id);
   });
 
-  it('has its fetch retried in another machine', async () => {
+  it('a fetch whose machine is lost is retried in another machine', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     // Also on a busy machine enough is left for the second attempt.
@@ -395,7 +395,7 @@ describe('a lost fetch machine', () => {
     assert.notEqual(last, session_id);
   });
 
-  it('is reported as lost when no attempt is left', async () => {
+  it('a fetch machine is reported as lost when no attempt is left', async () => {
     const key = await someKey();
     const session_id = await machineFor({}, { key });
     const call = fetched({ url: hangingUrl, retry: { max_attempts: 1 } }, { key });
@@ -405,7 +405,7 @@ describe('a lost fetch machine', () => {
     assert.deepEqual([status, error?.code, error?.retryable, reported], ['error', 'session_lost', true, session_id]);
   });
 
-  it('of a job is replaced, and the job finishes', async () => {
+  it('a lost fetch machine of a job is replaced, and the job finishes', async () => {
     const key = await someKey();
     const { body } = await served.call(fetchPage, { key, body: { url: emptyPage, async: true } });
     const job_id = jobIdOf(body);
@@ -418,7 +418,7 @@ describe('a lost fetch machine', () => {
 });
 
 describe('pages', () => {
-  it('are limited per machine, and the others are queued', async () => {
+  it('pages are limited per fetch machine, and the others are queued', async () => {
     const key = await someKey();
     const { disconnect, machines } = await hangFetches(4, { key });
     assert.equal(machines().length, 1);
@@ -429,7 +429,7 @@ describe('pages', () => {
     await waiting;
   });
 
-  it('are spread over the allowed number of machines', async () => {
+  it('pages are spread over the allowed number of fetch machines', async () => {
     const wide = await startApp({ environment: { BERTH_FETCH_PAGES_MAX: '1', BERTH_FETCH_MACHINES_MAX: '3' } });
     const { disconnect, machines } = await hangFetches(3, { app: wide });
     assert.equal(machines().length, 3);
@@ -439,7 +439,7 @@ describe('pages', () => {
     await wide.close();
   });
 
-  it('are refused immediately when the queue is full', { timeout: 120_000 }, async () => {
+  it('fetches are refused immediately when the queue for pages is full', { timeout: 120_000 }, async () => {
     const narrow = await startApp({ environment: { BERTH_FETCH_PAGES_MAX: '1' } });
     const { disconnect } = await hangFetches(1, { app: narrow });
     const leaving = new AbortController();
@@ -462,7 +462,7 @@ describe('pages', () => {
 });
 
 describe('a worker that is stopped', () => {
-  it('ends running fetches and leaves no machine', async () => {
+  it('a worker that is stopped ends running fetches and leaves no machine', async () => {
     const stopping = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
     await fetched({}, {}, stopping);
     const call = stopping.call(fetchPage, { body: { url: hangingUrl, retry: { max_attempts: 1 } } }).catch((error: unknown) => error);
@@ -495,7 +495,7 @@ describe('a hundred fetches', () => {
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
   }
 
-  it('leave no session, page, listener or timer', { timeout: 120_000 }, async (t) => {
+  it('a hundred fetches leave no session, page, listener or timer', { timeout: 120_000 }, async (t) => {
     const warnings: string[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning.message);
     process.on('warning', onWarning);

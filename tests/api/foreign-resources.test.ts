@@ -57,20 +57,20 @@ const malformed = ['nothing', 'ses_', '..%2f..', 'ses_UPPER', "ses_' OR 1=1 --",
 
 describe('a foreign session', () => {
   for (const endpoint of bySession) {
-    it(`is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
+    it(`a foreign session is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
       const foreign = await asStranger(endpoint, { session_id: victim, tab_id: victimTab });
       const unknown = await asStranger(endpoint, { session_id: newId('ses'), tab_id: victimTab });
       assert.equal(foreign.status, 404);
       assert.equal(comparable(foreign), comparable(unknown));
     });
 
-    it(`is answered by ${nameOf(endpoint)} like a malformed id`, async () => {
+    it(`a foreign session is answered by ${nameOf(endpoint)} like a malformed id`, async () => {
       const unknown = comparable(await asStranger(endpoint, { session_id: newId('ses') }));
       for (const id of malformed) assert.equal(comparable(await asStranger(endpoint, { session_id: id })), unknown, id);
     });
   }
 
-  it('is not changed by any of these calls', async () => {
+  it('a foreign session is not changed by any call', async () => {
     const { body } = await served.call(getSession, { key: victimKey, params: { session_id: victim } });
     assert.deepEqual(
       [body.status, body.metadata, body.name, body.tabs.open, body.connections.cdp],
@@ -79,7 +79,7 @@ describe('a foreign session', () => {
     assert.equal(body.usage.actions, 1, 'only its owner has driven it');
   });
 
-  it('is in no other owner’s list, whatever the filter', async () => {
+  it('a foreign session is in no other owner’s list, whatever the filter', async () => {
     for (const query of [{}, { name: 'mine' }, { 'metadata.secret': 'plans' }, { status: 'ready' }]) {
       const { body } = await served.call(listSessions, { key: strangerKey, query });
       assert.deepEqual(
@@ -89,12 +89,12 @@ describe('a foreign session', () => {
     }
   });
 
-  it('does not reserve its name for other owners', async () => {
+  it('a foreign session does not reserve its name for other owners', async () => {
     const { status } = await served.call(createSession, { key: strangerKey, body: { name: 'mine' } });
     assert.equal(status, 201);
   });
 
-  it('cannot be listed with a cursor of its owner', async () => {
+  it('a foreign session cannot be listed with a cursor of its owner', async () => {
     await served.create({}, { key: victimKey });
     const page = await served.call(listSessions, { key: victimKey, query: { limit: '1' } });
     const cursor = page.headers.get('x-next-cursor') ?? assert.fail('no second page');
@@ -119,21 +119,21 @@ describe('a foreign job', () => {
     comparable(await new Client(served.url, strangerKey).call(endpoint, goodRequest(endpoint, { job_id })));
 
   for (const endpoint of byJob) {
-    it(`is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
+    it(`a foreign job is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
       const unknown = await read(endpoint, unknownJob(victimJob));
       const halfMine = `${strangersJob.split('.')[0]}.${victimJob.split('.')[1]}`;
       for (const id of [victimJob, halfMine, victim, ...malformed]) assert.equal(await read(endpoint, id), unknown, id);
     });
   }
 
-  it('is unchanged after all of these calls', async () => {
+  it('a foreign job is not changed by any call', async () => {
     const { body } = await served.call(getFetchJob, { key: victimKey, params: { job_id: victimJob } });
     assert.deepEqual([body.status, body.error?.code, body.metadata], ['error', 'navigation_failed', { secret: 'plans' }]);
   });
 });
 
 describe('a navigation', () => {
-  it('ignores a session id in the body', async () => {
+  it('a navigation ignores a foreign session id in the body', async () => {
     const issues = await served.issues(navigate, {
       key: strangerKey,
       params: { session_id: strangers },
@@ -147,7 +147,7 @@ describe('a navigation', () => {
     assert.equal(body.usage.actions, 1);
   });
 
-  it('accepts the session id of the path in the body', async () => {
+  it('a navigation accepts the session id of the path in the body', async () => {
     const reply = await served.call(navigate, {
       key: strangerKey,
       params: { session_id: strangers },
@@ -158,7 +158,7 @@ describe('a navigation', () => {
 });
 
 describe('a tab of another session', () => {
-  it('is not found in an own or a foreign session', async () => {
+  it('a tab of another session is not found in an own or a foreign session', async () => {
     const second = (await served.create({}, { key: victimKey })).session_id;
     for (const [key, session_id] of [
       [victimKey, second],
@@ -173,7 +173,7 @@ describe('a tab of another session', () => {
 });
 
 describe('a connect token', () => {
-  it('opens only its own session', async () => {
+  it('a connect token opens only its own session', async () => {
     const { token } = (await served.call(connectSession, { key: strangerKey, params: { session_id: strangers } })).body;
     const reply = await refusedSocket(`${served.url.replace(/^http/, 'ws')}/v1/session/${victim}/cdp?token=${token}`);
     assert.equal(reply.status, 403);
@@ -181,7 +181,7 @@ describe('a connect token', () => {
 });
 
 describe('a link', () => {
-  it('opens only its own session and does not reveal others', async () => {
+  it('a link opens only its own session and does not reveal others', async () => {
     const own = (await served.create({ kind: 'full_browser' }, { key: strangerKey })).session_id;
     const tokens = { view: await tokenFor(served, own, 'control', strangerKey), vnc: await tokenFor(served, own, 'vnc', strangerKey) };
     for (const endpoint of byLink) {
@@ -206,7 +206,7 @@ describe('a foreign key', () => {
   });
 
   for (const endpoint of byKey)
-    it(`is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
+    it(`a foreign key is answered by ${nameOf(endpoint)} with the same bytes as an unknown id`, async () => {
       const key = await served.login('stranger');
       const read = async (key_id: string): Promise<string> =>
         comparable(await served.call(endpoint, { ...goodRequest(endpoint, { key_id }), key }));
@@ -214,7 +214,7 @@ describe('a foreign key', () => {
       for (const id of [victimKeyId, ...malformed]) assert.equal(await read(id), unknown, id);
     });
 
-  it('stays valid and is in no other owner’s list', async () => {
+  it('a foreign key stays valid and is in no other owner’s list', async () => {
     assert.equal((await served.call(listSessions, { key: victimKey })).status, 200);
     const { body } = await served.call(listOwnKeys, { key: await served.login('stranger') });
     assert.deepEqual([...new Set(body.map(({ owner }) => owner))], ['stranger']);
@@ -222,7 +222,7 @@ describe('a foreign key', () => {
 });
 
 describe('a key', () => {
-  it('is listed only for its owner', async () => {
+  it('a key is listed only for its owner', async () => {
     const { body } = await served.call(listKeys, { query: { owner: 'stranger' } });
     assert.deepEqual([...new Set(body.map(({ owner }) => owner))], ['stranger']);
   });

@@ -15,7 +15,7 @@ const reported = async (query: Record<string, string>) =>
   (await served.call(listAudit, { query })).body.map(({ actor, action, subject, details }) => ({ actor, action, subject, ...details }));
 
 describe('200', () => {
-  it('lists changes of keys and plans with their actor, newest first', async () => {
+  it('GET /admin/audit lists changes of keys and plans with their actor, newest first', async () => {
     const first = (await served.call(createKey, { body: { owner: 'acme', tier: 'scale' } })).body;
     const key = await served.login('acme', 'ada@example.com');
     const second = (await served.call(createOwnKey, { key, body: { name: 'ci' } })).body;
@@ -30,21 +30,21 @@ describe('200', () => {
     ]);
   });
 
-  it('lists the bootstrap key as created by the service, with its time', async () => {
+  it('GET /admin/audit lists the bootstrap key as created by the service, with its time', async () => {
     const { body } = await served.call(listAudit, { query: { actor: 'service', action: 'key.created' } });
     const [{ entry_id, subject, ...entry } = assert.fail()] = body;
     assert.ok(entry_id > 0 && subject?.startsWith('key_'));
     assert.deepEqual(entry, { at: '2026-01-01T00:00:00.000Z', actor: 'service', action: 'key.created', owner: 'local', details: {} });
   });
 
-  it('holds no secrets', async () => {
+  it('GET /admin/audit holds no secrets', async () => {
     const login = await served.login('discreet');
     const { key } = (await served.call(createOwnKey, { key: login })).body;
     const { text } = await served.call(listAudit, { query: { limit: '500' } });
     for (const secret of [key, served.key, login]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
   });
 
-  it('finds the entries about one object', async () => {
+  it('GET /admin/audit finds the entries about one object', async () => {
     const { key_id } = (await served.call(createKey, { body: { owner: 'leaky' } })).body;
     await served.call(createKey, { body: { owner: 'leaky' } });
     await served.call(revokeKey, { params: { key_id } });
@@ -55,7 +55,7 @@ describe('200', () => {
     assert.deepEqual(await reported({ subject: 'key_none' }), []);
   });
 
-  it('filters by owner, actor, action and time', async () => {
+  it('GET /admin/audit filters by owner, actor, action and time', async () => {
     await served.call(createOwnKey, { key: await served.login('narrow', 'eve@example.com') });
     clock.advance(5000);
     await served.call(createKey, { body: { owner: 'narrow' } });
@@ -68,7 +68,7 @@ describe('200', () => {
     assert.deepEqual(await reported({ owner: 'nobody' }), []);
   });
 
-  it('pages without gaps or repeats while entries are added', async () => {
+  it('GET /admin/audit pages without gaps or repeats while entries are added', async () => {
     const add = () => served.call(createKey, { body: { owner: 'paged' } });
     const ids = (await Promise.all(Array.from({ length: 7 }, add))).map(({ body }) => body.key_id);
     const seen: string[] = [];
@@ -86,7 +86,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses invalid filters', async () => {
+  it('GET /admin/audit refuses invalid filters with 422', async () => {
     for (const [name, value] of [
       ['limit', '0'],
       ['limit', '501'],

@@ -29,7 +29,7 @@ const named = ({ series }: Awaited<ReturnType<typeof read>>) =>
   series.map(({ name, blocks, resolved }) => [name, blocks, resolved] as const);
 
 describe('200', () => {
-  it('counts the last day by the hour and vendor', async () => {
+  it('GET /admin/blocks/history counts the last day by the hour and vendor', async () => {
     const history = await read();
     assert.deepEqual(
       [history.since, history.until, history.interval_seconds, history.by],
@@ -44,7 +44,7 @@ describe('200', () => {
     assert.deepEqual(history.other, { blocks: 0, resolved: 0, counts: Array<number>(24).fill(0) });
   });
 
-  it('groups by site, type and owner', async () => {
+  it('GET /admin/blocks/history groups by site, type and owner', async () => {
     assert.deepEqual(named(await read({ by: 'site' })), [
       ['other.example', 2, 0],
       ['example.com', 1, 1],
@@ -56,7 +56,7 @@ describe('200', () => {
     ]);
   });
 
-  it('filters by owner, site, type and vendor', async () => {
+  it('GET /admin/blocks/history filters by owner, site, type and vendor', async () => {
     for (const [query, blocks] of [
       [{ owner: 'ben' }, 1],
       [{ domain: 'www.other.example' }, 2],
@@ -68,7 +68,7 @@ describe('200', () => {
       assert.equal((await read(query)).total.blocks, blocks, JSON.stringify(query));
   });
 
-  it('has longer intervals for a longer time, with as many blocks as the list has', async () => {
+  it('GET /admin/blocks/history has longer intervals for a longer time, with as many blocks as the list has', async () => {
     for (const [hours, seconds, count] of [
       [48, 3600, 48],
       [49, 21_600, 9],
@@ -86,14 +86,14 @@ describe('200', () => {
     }
   });
 
-  it('adds up what is beyond the largest groups', async () => {
+  it('GET /admin/blocks/history adds up what is beyond the largest groups', async () => {
     const { series, other, total } = await read({ by: 'site', hours: '720', owner: 'many' });
     assert.deepEqual([series.length, other.blocks, total.blocks], [10, 2, 12]);
   });
 });
 
 describe('422', () => {
-  it('refuses invalid parameters', async () => {
+  it('GET /admin/blocks/history refuses invalid parameters with 422', async () => {
     for (const [name, value] of [
       ['hours', '0'],
       ['hours', '721'],

@@ -26,7 +26,7 @@ const listed = async (query: Record<string, string>) =>
   (await served.call(listBlocks, { query })).body.map(({ owner, domain, type }) => `${owner} ${domain} ${type}`);
 
 describe('200', () => {
-  it('returns all details of a block without secrets', async () => {
+  it('GET /admin/blocks returns all details of a block without secrets', async () => {
     const { body, text } = await served.call(listBlocks);
     const { event_id, egress, ...event } = body[2] ?? assert.fail();
     assert.match(event_id, /^evt_/);
@@ -57,7 +57,7 @@ describe('200', () => {
     assert.ok(!/203\.0\.113\.7|secret|pw@/.test(text));
   });
 
-  it('lists resolved and unresolved blocks, newest first', async () => {
+  it('GET /admin/blocks lists resolved and unresolved blocks, newest first', async () => {
     const { body } = await served.call(listBlocks);
     assert.deepEqual(
       body.map(({ owner, resolved, resolved_by }) => [owner, resolved, resolved_by]),
@@ -69,7 +69,7 @@ describe('200', () => {
     );
   });
 
-  it('filters by owner, site and type, and limits the number', async () => {
+  it('GET /admin/blocks filters by owner, site and type, and limits the number', async () => {
     assert.deepEqual(await listed({ owner: 'anna' }), ['anna example.com captcha', 'anna example.com challenge']);
     assert.deepEqual(await listed({ domain: 'other.example' }), ['ben other.example challenge']);
     assert.deepEqual(await listed({ type: 'captcha' }), ['anna example.com captcha']);
@@ -80,16 +80,16 @@ describe('200', () => {
     assert.equal((await listed({ limit: '1000' })).length, 3);
   });
 
-  it('has none for an owner or a site that cannot exist', async () => {
+  it('GET /admin/blocks is empty for an owner or a site that cannot exist', async () => {
     for (const query of [{ owner: 'No Such!' }, { owner: '' }, { domain: 'no host' }, { domain: 'example.com/b' }, { domain: '' }])
       assert.deepEqual(await listed(query as Record<string, string>), [], JSON.stringify(query));
   });
 
-  it('maps a host to its registrable domain', async () => {
+  it('GET /admin/blocks maps a host to its registrable domain', async () => {
     assert.equal((await listed({ domain: 'www.Example.com' })).length, 2);
   });
 
-  it('filters by time in epoch seconds', async () => {
+  it('GET /admin/blocks filters by time in epoch seconds', async () => {
     const { body } = await served.call(listBlocks, { query: { owner: 'anna' } });
     for (const since of ['0', '1.5e9', '1E+3']) assert.equal((await listed({ since })).length, 3, since);
     assert.equal((await listed({ since: String(body[0]?.ts) })).length, 2);
@@ -97,7 +97,7 @@ describe('200', () => {
     assert.deepEqual(await listed({ since: '253402300799' }), []);
   });
 
-  it('is read page by page, also over blocks of one moment', async () => {
+  it('GET /admin/blocks is read page by page, also over blocks of one moment', async () => {
     const owner = 'pages';
     const work = Array.from({ length: 5 }, (_, n) => ({ ...blocked(), ...at(n < 3 ? 10 : 11), owner, domain: `site-${n}.example` }));
     for (const attempt of work) served.app.selfHeal.record({ attempts: [attemptOf(attempt)] });
@@ -118,21 +118,21 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid limit', async () => {
+  it('GET /admin/blocks refuses an invalid limit with 422', async () => {
     for (const limit of ['0', '-1', '1001', '1e9', 'abc', '1.5', '']) {
       const [issue] = await served.issues(listBlocks, { query: { limit } });
       assert.deepEqual(issue?.loc, ['query', 'limit'], limit);
     }
   });
 
-  it('refuses an invalid time', async () => {
+  it('GET /admin/blocks refuses an invalid time with 422', async () => {
     for (const since of ['NaN', '1e400', '-1', 'Infinity', '999999999999999', 'yesterday', '']) {
       const [issue] = await served.issues(listBlocks, { query: { since } });
       assert.deepEqual(issue?.loc, ['query', 'since'], since);
     }
   });
 
-  it('refuses texts that are too long or hold a NUL, unknown vendors and foreign cursors', async () => {
+  it('GET /admin/blocks refuses texts that are too long or hold a NUL, unknown vendors and foreign cursors with 422', async () => {
     for (const [name, value] of [
       ['owner', 'a'.repeat(300)],
       ['domain', 'a\0b'],

@@ -44,7 +44,7 @@ const read = async (): Promise<EconomicsResponse> => (await served.call(economic
 const cents = (amount: number): number => Math.round(amount * 100);
 
 describe('200', () => {
-  it('is zero but for fixed cost before anything is used', async () => {
+  it('GET /admin/economics is zero but for fixed cost before anything is used', async () => {
     const { revenue, cost, margin, margin_pct, by_plan, by_owner, currency, month } = await read();
     assert.deepEqual(
       { revenue, cost, margin, margin_pct, by_plan, by_owner, currency, month },
@@ -61,7 +61,7 @@ describe('200', () => {
     );
   });
 
-  it('counts what owners used, by the type of their egress, and what they paid', async () => {
+  it('GET /admin/economics counts what owners used, by the type of their egress, and what they paid', async () => {
     const [direct, proxied] = [await served.newOwner(), await served.newOwner()];
     const { session_id } = await served.create({}, { key: direct.key });
     const { session_id: throughProxy } = await served.create({ proxy: { type: 'external', server: site.url } }, { key: proxied.key });
@@ -102,7 +102,7 @@ describe('200', () => {
     assert.equal(cents(forecast.revenue), cents(19.99 + 4464 * 2.5));
   });
 
-  it('begins anew with the month', async () => {
+  it('GET /admin/economics begins anew with the month', async () => {
     clock.advance(31 * 24 * 3_600_000);
     const { month, revenue, usage, credits, forecast } = await read();
     assert.deepEqual([month, usage.egress_bytes.direct, credits.redeemed], ['2026-02', 0, 0]);

@@ -24,7 +24,7 @@ after(() => served.close());
 const health = async (domain: string, owner = 'anna') => (await served.call(getSiteHealth, { params: { domain }, query: { owner } })).body;
 
 describe('200', () => {
-  it('returns the site’s health for an owner', async () => {
+  it('GET /admin/health/{domain} returns the site’s health for an owner', async () => {
     assert.deepEqual(await health('example.com'), {
       domain: 'example.com',
       owner: 'anna',
@@ -43,7 +43,7 @@ describe('200', () => {
     });
   });
 
-  it('has no attempt that this service refused itself', async () => {
+  it('GET /admin/health/{domain} has no attempt that this service refused itself', async () => {
     const attemptsOf = async (domain: string): Promise<number> => (await health(domain, 'local')).window.attempts;
     const { session_id } = await served.create();
     const once = { max_attempts: 1 };
@@ -61,11 +61,11 @@ describe('200', () => {
     assert.equal(await attemptsOf('127.0.0.1'), 0);
   });
 
-  it('maps a host to its registrable domain', async () => {
+  it('GET /admin/health/{domain} maps a host to its registrable domain', async () => {
     assert.deepEqual(await health('WWW.example.com'), await health('example.com'));
   });
 
-  it('answers unknown for an unknown site or owner', async () => {
+  it('GET /admin/health/{domain} answers unknown for an unknown site or owner', async () => {
     const unknown = {
       state: 'unknown',
       success_rate: null,
@@ -86,12 +86,12 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('requires an owner', async () => {
+  it('GET /admin/health/{domain} answers 422 without an owner', async () => {
     const [issue] = await served.issues(getSiteHealth, { params: { domain: 'example.com' } });
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'missing']);
   });
 
-  it('refuses an invalid host', async () => {
+  it('GET /admin/health/{domain} refuses an invalid host with 422', async () => {
     for (const domain of ['no host', 'a/b', 'a?b', 'a\0b', 'http://example.com', 'a'.repeat(300)]) {
       const [issue] = await served.issues(getSiteHealth, { params: { domain }, query: { owner: 'anna' } });
       assert.deepEqual(issue?.loc, ['path', 'domain'], domain);

@@ -22,7 +22,7 @@ const states = async (query: Record<string, string> = {}) =>
   (await served.call(listSiteHealth, { query })).body.map(({ owner, domain, state }) => `${owner} ${domain} ${state}`);
 
 describe('200', () => {
-  it('lists the sites of all owners, worst first', async () => {
+  it('GET /admin/health lists the sites of all owners, worst first', async () => {
     assert.deepEqual(await states(), [
       'anna closed.example cooldown',
       'ben broken.example blocked',
@@ -31,12 +31,12 @@ describe('200', () => {
     ]);
   });
 
-  it('filters by owner', async () => {
+  it('GET /admin/health filters by owner', async () => {
     assert.deepEqual(await states({ owner: 'anna' }), ['anna closed.example cooldown', 'anna fine.example healthy']);
     for (const owner of ['nobody', 'No Such!', '']) assert.deepEqual(await states({ owner }), []);
   });
 
-  it('is read page by page in the same order', async () => {
+  it('GET /admin/health is read page by page in the same order', async () => {
     const whole = await states();
     const seen: string[] = [];
     let next: string | null = '';
@@ -50,7 +50,7 @@ describe('200', () => {
     assert.deepEqual(seen, whole);
   });
 
-  it('reports the end of a cooldown', async () => {
+  it('GET /admin/health reports the end of a cooldown', async () => {
     const [closed, , , fine] = (await served.call(listSiteHealth)).body;
     assert.ok(Date.parse(closed?.cooldown_until ?? '') > Date.now());
     assert.deepEqual([closed?.consecutive_blocks, closed?.success_rate, closed?.last_ok_at], [3, 0, null]);
@@ -59,7 +59,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid limit and cursor', async () => {
+  it('GET /admin/health refuses an invalid limit and cursor with 422', async () => {
     for (const [name, value] of [
       ['limit', '1001'],
       ['cursor', 'nonsense'],

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the bootstrap key of a new service without its secret', async () => {
+  it('GET /admin/keys lists the bootstrap key of a new service without its secret', async () => {
     const { body, text } = await served.call(listKeys);
     assert.deepEqual(
       body.map(({ owner, name, prefix, last4, created_by, status, expires_at, revoked_at }) => ({
@@ -39,7 +39,7 @@ describe('200', () => {
     assert.ok(!text.includes(served.key.slice(9, -4)));
   });
 
-  it('filters by owner', async () => {
+  it('GET /admin/keys filters by owner', async () => {
     await served.call(createKey, { body: { owner: 'acme' } });
     const { body } = await served.call(listKeys, { query: { owner: 'acme' } });
     assert.deepEqual(
@@ -49,7 +49,7 @@ describe('200', () => {
     assert.deepEqual((await served.call(listKeys, { query: { owner: 'nobody' } })).body, []);
   });
 
-  it('finds a key by its last characters', async () => {
+  it('GET /admin/keys finds a key by its last characters', async () => {
     const { key_id, key } = (await served.call(createKey, { body: { owner: 'leaky' } })).body;
     const { body } = await served.call(listKeys, { query: { last4: key?.slice(-4) ?? '' } });
     assert.ok(body.some((listed) => listed.key_id === key_id));
@@ -57,7 +57,7 @@ describe('200', () => {
     assert.deepEqual((await served.call(listKeys, { query: { last4: '%%%%' } })).body, []);
   });
 
-  it('is paged by limit and cursor, within one owner', async () => {
+  it('GET /admin/keys is paged by limit and cursor, within one owner', async () => {
     const made: string[] = [];
     for (let count = 0; count < 3; count += 1) made.push((await served.call(createKey, { body: { owner: 'paged' } })).body.key_id);
     const seen: string[] = [];
@@ -71,7 +71,7 @@ describe('200', () => {
     assert.deepEqual(seen.toSorted(), made.toSorted());
   });
 
-  it('lists revoked keys as revoked', async () => {
+  it('GET /admin/keys lists revoked keys as revoked', async () => {
     const made = await served.call(createKey, { body: { owner: 'gone' } });
     await served.call(revokeKey, { params: { key_id: made.body.key_id } });
     const [key] = (await served.call(listKeys, { query: { owner: 'gone' } })).body;
@@ -79,7 +79,7 @@ describe('200', () => {
     assert.ok(key?.revoked_at);
   });
 
-  it('returns when a key was last used', async () => {
+  it('GET /admin/keys returns when a key was last used', async () => {
     const made = await served.call(createKey, { body: { owner: 'user' } });
     assert.equal(made.body.last_used_at, null);
     await served.call(listSessions, { key: made.body.key ?? '' });
@@ -91,12 +91,12 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid owner', async () => {
+  it('GET /admin/keys refuses an invalid owner with 422', async () => {
     const [issue] = await served.issues(listKeys, { query: { owner: 'No Such!' } });
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'owner'], 'string_pattern_mismatch']);
   });
 
-  it('refuses more of a key than its end', async () => {
+  it('GET /admin/keys refuses more characters of a key than its end with 422', async () => {
     for (const last4 of ['abc', served.key]) {
       const [issue] = await served.issues(listKeys, { query: { last4 } });
       assert.deepEqual(issue?.loc, ['query', 'last4']);

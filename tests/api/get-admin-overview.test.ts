@@ -80,7 +80,7 @@ async function startCountingSite() {
 }
 
 describe('200', () => {
-  it('counts the sessions, machines and jobs that the database and the runtime have', async () => {
+  it('GET /admin/overview counts the sessions, machines and jobs that the database and the runtime have', async () => {
     const { key } = await served.newOwner('open', 100);
     const sessions = await Promise.all(Array.from({ length: 5 }, () => served.create({}, { key })));
     await served.call(endSession, { key, params: { session_id: sessions[0]?.session_id ?? '' } });
@@ -109,7 +109,7 @@ describe('200', () => {
     );
   });
 
-  it('has the traffic that a site has counted itself', async () => {
+  it('GET /admin/overview has the traffic that a site has counted itself', async () => {
     const { key } = await served.newOwner('open', 100);
     const { session_id } = await served.create({}, { key });
     const counted = await startCountingSite();
@@ -128,7 +128,7 @@ describe('200', () => {
     }
   });
 
-  it('has the disk as the system says, and the memory that the host reports', async () => {
+  it('GET /admin/overview has the disk as the system says, and the memory that the host reports', async () => {
     const { host } = await read();
     const { bavail, bsize } = statfsSync(served.dataDir);
     // Other programs write meanwhile.
@@ -137,7 +137,7 @@ describe('200', () => {
     assert.deepEqual([host.disk, host.admitting, host.memory_available_bytes], ['ok', true, memoryAvailableBytes]);
   });
 
-  it('sums up what was given and taken back, and what is left of it for all owners', async () => {
+  it('GET /admin/overview sums up what was given and taken back, and what is left of it for all owners', async () => {
     const { owner, key } = await served.newOwner('open', 10.5);
     await served.call(grantCredits, { body: { owner, amount: -2.25 } });
     const { codes } = (await served.call(createCreditCodes, { body: { amount: 7 } })).body;
@@ -156,7 +156,7 @@ describe('200', () => {
     assert.equal(Math.round(balance * 1e6), Math.round(owners.reduce((all, owner) => all + owner.balance, 0) * 1e6));
   });
 
-  it('counts the blocks of the last day, and denied requests by their code', async () => {
+  it('GET /admin/overview counts the blocks of the last day, and denied requests by their code', async () => {
     const { selfHeal } = served.app;
     const dayMs = 24 * 3_600_000;
     const blocked = (startedAt: Date) => attemptOf({ outcome: 'blocked', block: blockOf('captcha'), startedAt });
@@ -173,7 +173,7 @@ describe('200', () => {
     assert.ok((denials['missing_api_key'] ?? 0) >= 1);
   });
 
-  it('has each loop with its last turn and error', async () => {
+  it('GET /admin/overview has each loop with its last turn and error', async () => {
     const loop = served.app.loops.find(({ name }) => name === 'audit-pruning') ?? assert.fail();
     const { status } = loop;
     loop.status = { ...status, lastError: 'Error: no such table', failures: 2 };
@@ -188,7 +188,7 @@ describe('200', () => {
     assert.deepEqual([turns > 0, Math.abs(Date.parse(last_turn_at ?? '') - Date.now()) < 600_000], [true, true]);
   });
 
-  it('has the workers of all regions, and counts the machines of silent ones as failed', async () => {
+  it('GET /admin/overview has the workers of all regions, and counts the machines of silent ones as failed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-overview-'));
     const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
     try {
@@ -217,7 +217,7 @@ describe('200', () => {
     }
   });
 
-  it('names insecure settings, and none where there are none', async () => {
+  it('GET /admin/overview names insecure settings, and none where there are none', async () => {
     const { warnings, version, uptime_seconds } = await read();
     // Nothing of billing is set, so events of billing are no risk.
     assert.match(warnings.join('\n'), /^The development sign-in/);

@@ -12,7 +12,7 @@ after(() => served.close());
 const read = async (owner: string) => (await served.call(getOwner, { params: { owner } })).body;
 
 describe('200', () => {
-  it('returns plan, usage and balance, each as the owner reads it', async () => {
+  it('GET /admin/owners/{owner} returns plan, usage and balance, each as the owner reads it', async () => {
     const key = await served.ownerKey('acme', 'free');
     await served.call(grantCredits, { body: { owner: 'acme', amount: 5 } });
     const { session_id } = await served.create({}, { key });
@@ -26,7 +26,7 @@ describe('200', () => {
     assert.deepEqual(credits, (await served.call(getCredits, { key })).body);
   });
 
-  it('returns a running trial beside the plan', async () => {
+  it('GET /admin/owners/{owner} returns a running trial beside the plan', async () => {
     const { codes } = (await served.call(createPromoCodes, { body: { tier: 'scale', trial_days: 7 } })).body;
     const trial = (await served.call(redeemPromo, { key: await served.login('trying'), body: { code: codes?.[0] } })).body;
     const { plan, usage } = await read('trying');
@@ -34,14 +34,14 @@ describe('200', () => {
     assert.equal(usage.tier, 'scale');
   });
 
-  it('returns an owner whose id needs escaping', async () => {
+  it('GET /admin/owners/{owner} returns an owner whose id needs escaping', async () => {
     await served.ownerKey('org:a|b@c.example');
     assert.equal((await read('org:a|b@c.example')).owner, 'org:a|b@c.example');
   });
 });
 
 describe('404 owner_not_found', () => {
-  it('answers an unknown owner, and creates none', async () => {
+  it('GET /admin/owners/{owner} answers 404 owner_not_found for an unknown owner, and creates none', async () => {
     for (const owner of ['nobody', 'No Such!', 'a\0b', 'x'.repeat(500)])
       for (let count = 0; count < 2; count += 1) await served.refuse(getOwner, 'owner_not_found', { params: { owner } });
   });

@@ -15,7 +15,7 @@ after(() => served.close());
 const ids = async (query: Record<string, string>) => (await served.call(listOwners, { query })).body.map(({ owner }) => owner);
 
 describe('200', () => {
-  it('lists each owner with plan and balance, sorted by id', async () => {
+  it('GET /admin/owners lists each owner with plan and balance, sorted by id', async () => {
     const { body, headers } = await served.call(listOwners);
     assert.deepEqual(
       body.map(({ created_at, ...owner }) => ({ ...owner, isDated: Date.parse(created_at) <= Date.now() })),
@@ -35,21 +35,21 @@ describe('200', () => {
     assert.equal(headers.get('x-has-more'), 'false');
   });
 
-  it('lists the plan of a running trial as the one in effect', async () => {
+  it('GET /admin/owners lists the plan of a running trial as the one in effect', async () => {
     const { codes } = (await served.call(createPromoCodes, { body: { tier: 'scale', trial_days: 7 } })).body;
     await served.call(redeemPromo, { key: await served.login('trying'), body: { code: codes?.[0] } });
     const [owner] = (await served.call(listOwners, { query: { search: 'trying' } })).body;
     assert.deepEqual([owner?.tier, owner?.plan.tier, owner?.plan.trial_tier], ['scale', 'self_hosted', 'scale']);
   });
 
-  it('finds owners by a part of their id and by their plan, and takes no text for a pattern', async () => {
+  it('GET /admin/owners finds owners by a part of their id and by their plan, and takes no text for a pattern', async () => {
     assert.deepEqual(await ids({ search: 'CME' }), ['Acme-labs', 'acme']);
     assert.deepEqual(await ids({ search: 'acme', tier: 'free' }), ['acme']);
     for (const search of ['%', '_', '\\', "' OR 1=1 --"]) assert.deepEqual(await ids({ search }), [], search);
     assert.deepEqual(await ids({ tier: 'no-such-plan' }), []);
   });
 
-  it('pages without gaps or repeats while owners are added', async () => {
+  it('GET /admin/owners pages without gaps or repeats while owners are added', async () => {
     for (let n = 0; n < 5; n += 1) await served.ownerKey(`paged-${n}`);
     const seen: string[] = [];
     let query: Record<string, string> | null = { search: 'paged', limit: '2' };
@@ -65,7 +65,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses invalid filters', async () => {
+  it('GET /admin/owners refuses invalid filters with 422', async () => {
     for (const [name, value] of [
       ['limit', '0'],
       ['limit', '501'],
@@ -84,7 +84,7 @@ describe('422', () => {
     }
   });
 
-  it('refuses a cursor with a text that the database cannot store', async () => {
+  it('GET /admin/owners refuses a cursor with a text that the database cannot store with 422', async () => {
     const cursor = Buffer.from(JSON.stringify(['a\0b'])).toString('base64url');
     const [issue] = await served.issues(listOwners, { query: { cursor } });
     assert.deepEqual(issue?.loc, ['query', 'cursor']);

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the plans with their limits, as owners of them read them', async () => {
+  it('GET /admin/plans lists the plans with their limits, as owners of them read them', async () => {
     const { body } = await served.call(listPlans);
     assert.deepEqual(
       body.filter((plan) => plan.default).map(({ tier }) => tier),
@@ -31,7 +31,7 @@ describe('200', () => {
     );
   });
 
-  it('counts the owners of each plan', async () => {
+  it('GET /admin/plans counts the owners of each plan', async () => {
     await Promise.all(['one', 'two'].map((owner) => served.ownerKey(owner, 'developer')));
     const { body } = await served.call(listPlans);
     assert.deepEqual(

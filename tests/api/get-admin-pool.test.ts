@@ -29,7 +29,7 @@ const lose = (from: TestApp, workerId: string, agoSeconds: number): Promise<unkn
 };
 
 describe('200', () => {
-  it('returns the default target', async () => {
+  it('GET /admin/pool returns the default target', async () => {
     const { object, region, target, targets, updated_at, updated_by } = await pool();
     const unset = { updated_at: null, updated_by: null };
     assert.deepEqual(
@@ -44,7 +44,7 @@ describe('200', () => {
     );
   });
 
-  it('returns each machine with its worker, kind, idle time and resources', async () => {
+  it('GET /admin/pool returns each machine with its worker, kind, idle time and resources', async () => {
     clock.advance(12_345);
     const { vms, counts, worker } = await pool();
     assert.deepEqual(counts, { warming: 0, ready: 2, assigned: 0, draining: 0, failed: 0 });
@@ -63,7 +63,7 @@ describe('200', () => {
     });
   });
 
-  it('returns the session of a machine in use, without an idle time', async () => {
+  it('GET /admin/pool returns the session of a machine in use, without an idle time', async () => {
     const { session_id } = await served.create();
     const { vms } = await pool();
     const used = vms.find((vm) => vm.session_id === session_id);
@@ -71,7 +71,7 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('returns a starting machine with its purpose', async () => {
+  it('GET /admin/pool returns a starting machine with its purpose', async () => {
     await eventually('the pool is full', () => served.app.fleet.count('ready') === 2 && served.app.fleet.count('warming') === 0);
     const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
     await eventually('it is starting', async () => (await pool()).counts.warming === 1);
@@ -84,7 +84,7 @@ describe('200', () => {
     await release();
   });
 
-  it('returns the answering worker’s runtime and whether it has capacity', async () => {
+  it('GET /admin/pool returns the answering worker’s runtime and whether it has capacity', async () => {
     const { worker } = await pool();
     const { pressure, ...rest } = worker;
     assert.deepEqual(rest, {
@@ -99,7 +99,7 @@ describe('200', () => {
     assert.ok(pressure.memory_available_bytes === null || pressure.memory_available_bytes > 0);
   });
 
-  it('returns the machines of other workers, and marks those of lost workers as failed', async () => {
+  it('GET /admin/pool returns the machines of other workers, and marks those of lost workers as failed', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
     try {
@@ -124,7 +124,7 @@ describe('200', () => {
     }
   });
 
-  it('marks recorded but unheld machines as failed until the reaper runs', async () => {
+  it('GET /admin/pool marks recorded but unheld machines as failed until the reaper runs', async () => {
     const { reaper, deps } = served.app.fleet;
     const { store, region, workerId } = deps;
     const row = { vm_id: 'vm_left', worker_id: workerId, region, kind: 'headless', state: 'assigned', created_at: clock.now() };
@@ -140,7 +140,7 @@ describe('200', () => {
     assert.equal(await left(), undefined);
   });
 
-  it('does not inspect machines on every request', async () => {
+  it('GET /admin/pool does not inspect machines on every request', async () => {
     // A machine that is still starting or ending is inspected, too.
     const { fleet } = served.app;
     await eventually('the pool is full', () => fleet.count('ready') === 2 && fleet.count('warming') + fleet.count('draining') === 0);

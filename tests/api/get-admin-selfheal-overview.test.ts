@@ -18,7 +18,7 @@ const noFlows = { selector_heals: { verified: 0, unverified: 0, failed: 0 }, ski
 const blocked = () => ({ outcome: 'blocked' as const, startedAt: clock.now() });
 
 describe('200', () => {
-  it('is zero before the first attempt', async () => {
+  it('GET /admin/selfheal/overview is zero before the first attempt', async () => {
     const { body } = await served.call(selfHealOverview);
     assert.deepEqual(body, {
       window_hours: 24,
@@ -33,7 +33,7 @@ describe('200', () => {
     });
   });
 
-  it('counts attempts, blocks and their results', async () => {
+  it('GET /admin/selfheal/overview counts attempts, blocks and their results', async () => {
     const { selfHeal } = served.app;
     selfHeal.record({ attempts: [attemptOf(blocked()), attemptOf({ n: 2, strategy: 'fresh_context', startedAt: clock.now() })] });
     for (let n = 0; n < 3; n += 1)
@@ -56,7 +56,7 @@ describe('200', () => {
     });
   });
 
-  it('excludes data older than a day', async () => {
+  it('GET /admin/selfheal/overview excludes data older than a day', async () => {
     clock.advance(24 * hourMs);
     const { body } = await served.call(selfHealOverview);
     assert.deepEqual([body.totals.attempts, body.heal_rate, body.top_domains, body.cooldowns], [0, null, [], 0]);

@@ -19,7 +19,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the sessions of all owners with owner and worker, newest first', async () => {
+  it('GET /admin/sessions lists the sessions of all owners with owner and worker, newest first', async () => {
     const { body } = await served.call(listAllSessions);
     assert.deepEqual(
       body.map(({ session_id, owner }) => [session_id, owner]),
@@ -30,7 +30,7 @@ describe('200', () => {
     );
   });
 
-  it('filters by owner and status', async () => {
+  it('GET /admin/sessions filters by owner and status', async () => {
     const ids = async (query: Record<string, string>) =>
       (await served.call(listAllSessions, { query })).body.map(({ session_id }) => session_id);
     assert.deepEqual(await ids({ owner: 'anna' }), [made[0]?.[0], made[2]?.[0]]);
@@ -38,7 +38,7 @@ describe('200', () => {
     assert.deepEqual(await ids({ owner: 'anna', status: 'ended' }), []);
   });
 
-  it('returns pages', async () => {
+  it('GET /admin/sessions returns pages', async () => {
     const first = await served.call(listAllSessions, { query: { limit: '2' } });
     assert.equal(first.headers.get('x-has-more'), 'true');
     const second = await served.call(listAllSessions, { query: { limit: '2', cursor: first.headers.get('x-next-cursor') ?? '' } });
@@ -51,7 +51,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an unknown status', async () => {
+  it('GET /admin/sessions refuses an unknown status with 422', async () => {
     const [issue] = await served.issues(listAllSessions, { query: { status: 'alive' } });
     assert.deepEqual([issue?.loc.slice(0, 2), issue?.type], [['query', 'status'], 'literal_error']);
   });

@@ -12,7 +12,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists each setting as the service runs with it, and where it comes from', async () => {
+  it('GET /admin/settings lists each setting as the service runs with it, and where it comes from', async () => {
     const { worker_id, settings } = (await served.call(getSettings)).body;
     assert.match(worker_id, /^wrk_/);
     const short = (name: string) => {
@@ -26,7 +26,7 @@ describe('200', () => {
     assert.deepEqual(short('BERTH_ADMIN_KEY'), ['not set', 'default', true]);
   });
 
-  it('holds no secret', async () => {
+  it('GET /admin/settings holds no secret', async () => {
     const { text } = await served.call(getSettings);
     for (const secret of [metricsToken, adminKey, served.key]) assert.ok(!text.includes(secret));
   });

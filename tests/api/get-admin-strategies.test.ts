@@ -17,7 +17,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('reports the results of each strategy, gentlest first, and the next one', async () => {
+  it('GET /admin/strategies reports the results of each strategy, gentlest first, and the next one', async () => {
     const { body } = await served.call(getStrategies, { query });
     assert.deepEqual([body.owner, body.domain, body.current, body.next_probe_at], ['anna', 'example.com', 'wait_retry', null]);
     assert.deepEqual(
@@ -45,14 +45,14 @@ describe('200', () => {
     );
   });
 
-  it('reports which strategies are available', async () => {
+  it('GET /admin/strategies reports which strategies are available', async () => {
     const { body } = await served.call(getStrategies, { query });
     const enabled = new Map(body.strategies.map((strategy) => [strategy.name, strategy.enabled]));
     // A proxy list comes from the caller; a proxy provider is configured by the operator.
     assert.deepEqual([enabled.get('direct'), enabled.get('rotate_egress'), enabled.get('captcha_provider')], [true, true, false]);
   });
 
-  it('reports when a cooldown ends', async () => {
+  it('GET /admin/strategies reports when a cooldown ends', async () => {
     const closed = { owner: 'anna', domain: 'closed.example' };
     for (let n = 0; n < 3; n += 1)
       served.app.selfHeal.record({ attempts: [attemptOf({ ...closed, outcome: 'blocked', startedAt: new Date() })] });
@@ -60,14 +60,14 @@ describe('200', () => {
     assert.ok(Date.parse(body.next_probe_at ?? '') > Date.now());
   });
 
-  it('starts with the direct strategy on an unknown site', async () => {
+  it('GET /admin/strategies starts with the direct strategy on an unknown site', async () => {
     const { body } = await served.call(getStrategies, { query: { owner: 'ben', domain: 'example.com' } });
     assert.deepEqual([body.current, body.strategies.every(({ attempts }) => attempts === 0)], ['direct', true]);
   });
 });
 
 describe('422', () => {
-  it('requires an owner and a domain, and reports both at once', async () => {
+  it('GET /admin/strategies answers 422 without an owner and a domain, and reports both at once', async () => {
     const issues = await served.issues(getStrategies);
     assert.deepEqual(
       issues.map(({ loc, type }) => [...loc, type]),
@@ -78,7 +78,7 @@ describe('422', () => {
     );
   });
 
-  it('refuses a text that is no host, and a very long owner', async () => {
+  it('GET /admin/strategies refuses a text that is no host, and a very long owner, with 422', async () => {
     const issues = await served.issues(getStrategies, { query: { owner: 'a'.repeat(300), domain: 'http://example.com' } });
     assert.deepEqual(
       issues.map(({ loc, type }) => [...loc, type]),

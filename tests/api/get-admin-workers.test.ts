@@ -11,7 +11,7 @@ before(async () => {
 after(() => fleet.close());
 
 describe('200', () => {
-  it('lists the workers of the database with their room', async () => {
+  it('GET /admin/workers lists the workers of the database with their room', async () => {
     const { session_id } = await fleet.worker(1).create();
     const index = fleet.workers.findIndex(({ app }) => app.sessions.live.has(session_id));
     fleet.worker(index).app.fleet.heartbeat.nudge();
@@ -28,7 +28,7 @@ describe('200', () => {
     );
   });
 
-  it('lists only kinds that a worker can start', async () => {
+  it('GET /admin/workers lists only kinds that a worker can start', async () => {
     const { app, runtime } = fleet.worker(0);
     const listed = async () => {
       app.fleet.heartbeat.nudge();
@@ -42,7 +42,7 @@ describe('200', () => {
     assert.deepEqual(await listed(), ['headless', 'full_browser']);
   });
 
-  it('has no worker that was stopped', async () => {
+  it('GET /admin/workers has no worker that was stopped', async () => {
     const third = await fleet.add();
     await eventually('it is listed', async () => (await fleet.call(0, listWorkers)).body.length === 3);
     assert.ok(third.app.fleet.lastHeartbeat.hasPeers);

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the pages of the sessions that the token created, with the token', async () => {
+  it('GET /c/{token}/json/list lists the pages of the sessions that the token created, with the token', async () => {
     const { token, cdp_url } = (await served.call(createConnectToken)).body;
     const list = async () => (await served.call(discoverTargetsByPath, { key: null, params: { token: token ?? '' } })).body;
     assert.deepEqual(await list(), []);

@@ -23,7 +23,7 @@ before(async () => {
 after(() => Promise.all([plain?.close(), furnished?.close()]));
 
 describe('200', () => {
-  it('lists the plans that have a price, once each, where plans are sold', async (t) => {
+  it('GET /dashboard/config.json lists the plans that have a price, once each, where plans are sold', async (t) => {
     assert.deepEqual((await plain.call(getDashboardConfig, { key: null })).body.plans, []);
     const { served, close } = await startBillingApp();
     t.after(close);
@@ -32,7 +32,7 @@ describe('200', () => {
     assert.equal(plans.find(({ tier }) => tier === 'scale')?.concurrency_limit, 3);
   });
 
-  it('describes the service without a credential', async () => {
+  it('GET /dashboard/config.json describes the service without a credential', async () => {
     const { body } = await plain.call(getDashboardConfig, { key: null });
     assert.equal(body.version, apiVersion);
     assert.deepEqual(body.regions, (await plain.call(listRegions)).body.regions);
@@ -52,7 +52,7 @@ describe('200', () => {
     }
   });
 
-  it('says what the operator has configured, and none of its secrets', async () => {
+  it('GET /dashboard/config.json says what the operator has configured, and none of its secrets', async () => {
     const { body, text } = await furnished.call(getDashboardConfig, { key: null });
     assert.deepEqual(body.features, {
       billing: true,

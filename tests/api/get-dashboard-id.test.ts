@@ -10,7 +10,7 @@ before(async () => {
 after(() => served?.close());
 
 describe('200', () => {
-  it('returns the same page at every address below the dashboard', async () => {
+  it('GET /dashboard/{path} returns the same page at every address below the dashboard', async () => {
     const start = await served.call(openDashboard, { key: null });
     for (const path of ['sessions', 'sessions/ses_1/network', 'no-such-page', '%3Cscript%3E']) {
       const reply = await fetch(`${served.url}/dashboard/${path}`);
@@ -22,7 +22,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('is not sent for parameters of the sign-in and of other programs', async () => {
+  it('GET /dashboard/{path} answers 200 with parameters of the sign-in and of other programs', async () => {
     const request = { key: null, params: { path: 'signed-in' }, query: { code: 'x', state: 'y', utm_source: 'mail' } };
     assert.equal((await served.call(openDashboardPage, request)).status, 200);
   });

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served?.close());
 
 describe('200', () => {
-  it('returns the page without a credential, and sets no cookie', async () => {
+  it('GET /dashboard returns the page without a credential, and sets no cookie', async () => {
     const { text, headers } = await served.call(openDashboard, { key: null });
     assert.match(headers.get('content-type') ?? '', /^text\/html/);
     assert.match(text, /<title>Dashboard · Berth<\/title>/);
@@ -18,7 +18,7 @@ describe('200', () => {
     assert.equal(headers.get('cache-control'), 'no-store');
   });
 
-  it('has a policy that allows nothing but the service itself, and no framing', async () => {
+  it('GET /dashboard has a policy that allows nothing but the service itself, and no framing', async () => {
     const { headers } = await served.call(openDashboard, { key: null });
     const policy = headers.get('content-security-policy') ?? '';
     assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:;/);
@@ -26,7 +26,7 @@ describe('200', () => {
     assert.equal(headers.get('referrer-policy'), 'no-referrer');
   });
 
-  it('loads all its files from this service, and holds no inline script or style', async () => {
+  it('GET /dashboard loads all its files from this service, and holds no inline script or style', async () => {
     const { text } = await served.call(openDashboard, { key: null });
     assert.ok(!/<script(?![^>]*\bsrc=)/.test(text) && !/<style|\sstyle=|\son\w+=/.test(text));
     const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '');
@@ -39,14 +39,14 @@ describe('200', () => {
     }
   });
 
-  it('is linked from the front page', async () => {
+  it('GET /dashboard is linked from the front page', async () => {
     const home = await (await fetch(served.url)).text();
     assert.match(home, /href="\/dashboard"/);
   });
 });
 
 describe('422', () => {
-  it('is not sent for parameters that other programs add to links', async () => {
+  it('GET /dashboard answers 200 with parameters that other programs add to links', async () => {
     assert.equal((await served.call(openDashboard, { key: null, query: { utm_source: 'mail' } })).status, 200);
   });
 });

@@ -10,13 +10,13 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('returns an HTML page', async () => {
+  it('GET /docs returns an HTML page', async () => {
     const { text, headers } = await served.call(docs, { key: null });
     assert.match(headers.get('content-type') ?? '', /^text\/html/);
     assert.match(text, /<title>/);
   });
 
-  it('loads everything from this service', async () => {
+  it('GET /docs loads everything from this service', async () => {
     const { text, headers } = await served.call(docs);
     const links = [...text.matchAll(/(?:src|href)="([^"]+)"/g)].map(([, link]) => link ?? '');
     assert.ok(links.length >= 3);
@@ -29,7 +29,7 @@ describe('200', () => {
     assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'/);
   });
 
-  it('contains no inline script', async () => {
+  it('GET /docs contains no inline script', async () => {
     const { text } = await served.call(docs);
     assert.ok(!/<script(?![^>]*\bsrc=)/.test(text) && !/\son\w+=/.test(text));
   });

@@ -22,7 +22,7 @@ const checksOf = async (): Promise<[number, string, Record<string, string>]> => 
 };
 
 describe('200', () => {
-  it('lists every check when all pass', async () => {
+  it('GET /health lists every check when all pass', async () => {
     const [status, overall, { event_loop: eventLoop, ...checks }] = await checksOf();
     assert.deepEqual(
       [status, overall, checks],
@@ -32,7 +32,7 @@ describe('200', () => {
     assert.ok(eventLoop !== undefined);
   });
 
-  it('reports a stall of the event loop, and what for, without refusing work', async (t) => {
+  it('GET /health reports a stall of the event loop, and what for, without refusing work', async (t) => {
     // A busy host may take most of the time, which is then no fault of the worker: here the host gives the thread all of it.
     t.mock.method(process, 'threadCpuUsage', () => ({ user: performance.now() * 1000, system: 0 }));
     await eventually('a stall is reported', async () => {
@@ -46,7 +46,7 @@ describe('200', () => {
     assert.match(await reply.text(), /^berth_event_loop_stalls_total\{during="\w+"\} [1-9]/m);
   });
 
-  it('reports the kind and number of machines', async () => {
+  it('GET /health reports the kind and number of machines', async () => {
     await served.create();
     const { body } = await served.call(health);
     assert.match(body.checks['machines']?.note ?? '', /^fake runtime \(process\); 0 warm, 0 warming, 1 in use/);
@@ -54,7 +54,7 @@ describe('200', () => {
 });
 
 describe('503', () => {
-  it('answers only while the database is unreachable', async () => {
+  it('GET /health answers 503 while the database is unreachable, and only then', async () => {
     await served.proxy.cut();
     const [status, overall, checks] = await checksOf();
     assert.deepEqual([status, overall, checks['store']], [503, 'unhealthy', 'unhealthy']);
@@ -63,7 +63,7 @@ describe('503', () => {
     await eventually('it is healthy again', async () => JSON.stringify((await checksOf()).slice(0, 2)) === JSON.stringify([200, 'ok']));
   });
 
-  it('answers when the session manager’s loops fail repeatedly', async (t) => {
+  it('GET /health answers 503 when the session manager’s loops fail repeatedly', async (t) => {
     const { reaper } = served.app.fleet;
     // Not by the database: a turn of the loop's own, right after that is back, would succeed.
     const list = t.mock.method(served.runtime, 'list', () => Promise.reject(new Error('no such host')));

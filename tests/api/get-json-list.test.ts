@@ -13,7 +13,7 @@ after(() => served.close());
 const socketUrlOf = (sessionId: string) => `${served.url.replace('http', 'ws')}/v1/session/${sessionId}/cdp`;
 
 describe('200', () => {
-  it('lists the pages of all live sessions of the caller, and of nobody else', async () => {
+  it('GET /json/list lists the pages of all live sessions of the caller, and of nobody else', async () => {
     const key = await served.ownerKey('lister');
     const [first, second, over] = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     assert.ok(first && second && over);
@@ -26,7 +26,7 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id: others.session_id } });
   });
 
-  it('lists, for a connect token, the pages of the sessions that it created, with the token', async () => {
+  it('GET /json/list lists, for a connect token, the pages of the sessions that it created, with the token', async () => {
     const [mine, another] = await Promise.all([1, 2].map(async () => (await served.call(createConnectToken)).body));
     const { session_id } = await served.create();
     const { socket } = await openSocket(mine?.cdp_url ?? '');
@@ -42,7 +42,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses a token above the length limit', async () => {
+  it('GET /json/list refuses a token above the length limit with 422', async () => {
     const [issue] = await served.issues(discoverTargets, { query: { token: 'x'.repeat(2049) } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['query', 'token'], 'string_too_long', '[secret]']);
   });

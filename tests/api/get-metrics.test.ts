@@ -36,7 +36,7 @@ async function assertRefused(served: TestApp, headers: Record<string, string>, c
 }
 
 describe('200', () => {
-  it('returns Prometheus text with the admin key when no token is configured', async () => {
+  it('GET /metrics returns Prometheus text with the admin key when no token is configured', async () => {
     const response = await scrape(served, { 'x-admin-key': adminKey });
     assert.equal(response.status, 200);
     assert.equal(response.headers.get('content-type'), 'text/plain; version=0.0.4; charset=utf-8');
@@ -56,7 +56,7 @@ describe('200', () => {
     await assertRefused(served, { 'x-admin-key': 'wrong' }, 'invalid_admin_key');
   });
 
-  it('never decreases its traffic counters', async () => {
+  it('GET /metrics never decreases its traffic counters', async () => {
     const counters = async (): Promise<Map<string, number>> => {
       const parsed = readMetrics(await (await scrape(served, { 'x-admin-key': adminKey })).text());
       return new Map([...parsed.values()].filter(({ type }) => type === 'counter').flatMap(({ samples }) => [...samples]));
@@ -71,7 +71,7 @@ describe('200', () => {
     }
   });
 
-  it('counts calls by result without owner names', async () => {
+  it('GET /metrics counts calls by result without owner names', async () => {
     const value = (series: string): Promise<number> => valueOf(guarded, bearer(token), series);
     const broke = await guarded.ownerKey('broke-owner');
     await guarded.refuse(createSession, 'insufficient_credits', { key: broke, body: {} });
@@ -128,14 +128,14 @@ describe('200', () => {
 });
 
 describe('401 missing_metrics_token', () => {
-  it('answers a request without the token, also with the admin key', async () => {
+  it('GET /metrics answers 401 missing_metrics_token for a request without the token, also with the admin key', async () => {
     for (const headers of [{}, { 'x-admin-key': adminKey }, { authorization: 'Basic eDp5' }, bearer('')])
       await assertRefused(guarded, headers, 'missing_metrics_token');
   });
 });
 
 describe('403 invalid_metrics_token', () => {
-  it('answers any other token, including the admin key and API keys', async () => {
+  it('GET /metrics answers 403 invalid_metrics_token for any other token, including the admin key and API keys', async () => {
     assert.equal((await scrape(guarded, bearer(token))).status, 200);
     for (const wrong of [adminKey, guarded.key, `${token}x`, token.slice(1)])
       await assertRefused(guarded, bearer(wrong), 'invalid_metrics_token');

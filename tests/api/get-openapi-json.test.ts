@@ -32,7 +32,7 @@ function schemasIn(value: unknown): object[] {
 const operationOf = ({ paths }: Document, { path, method }: Endpoint) => paths[path]?.[method.toLowerCase()];
 
 describe('200', () => {
-  it('describes exactly the endpoints of the contract', async () => {
+  it('GET /openapi.json describes exactly the endpoints of the contract', async () => {
     const document = await read();
     assert.match(document.openapi, /^3\.1\./);
     const described = Object.entries(document.paths).flatMap(([path, operations]) =>
@@ -42,16 +42,16 @@ describe('200', () => {
     for (const endpoint of endpoints) assert.equal(operationOf(document, endpoint)?.operationId, endpoint.id);
   });
 
-  it('describes exactly the served paths', async () => {
+  it('GET /openapi.json describes exactly the served paths', async () => {
     assert.deepEqual([...served.app.http.mounted].toSorted(), endpoints.map(({ id }) => id).toSorted());
   });
 
-  it('declares the success status of each endpoint', async () => {
+  it('GET /openapi.json declares the success status of each endpoint', async () => {
     const document = await read();
     for (const endpoint of endpoints) assert.ok(operationOf(document, endpoint)?.responses[String(endpoint.status)], nameOf(endpoint));
   });
 
-  it('has examples that the service accepts as they stand', async (t) => {
+  it('GET /openapi.json has examples that the service accepts as they stand', async (t) => {
     const app = await startApp();
     t.after(() => app.close());
     const document = await read();
@@ -65,18 +65,18 @@ describe('200', () => {
     }
   });
 
-  it('has valid schemas', async () => {
+  it('GET /openapi.json has valid schemas', async () => {
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     const schemas = schemasIn(await read());
     assert.ok(schemas.length > endpoints.length);
     for (const schema of schemas) assert.ok(ajv.validateSchema(schema), JSON.stringify([ajv.errors, schema]).slice(0, 2000));
   });
 
-  it('contains the requested address', async () => {
+  it('GET /openapi.json contains the requested address', async () => {
     assert.deepEqual((await read()).servers, [{ url: served.url }]);
   });
 
-  it('is made from the contract, except for the address', async () => {
+  it('GET /openapi.json is made from the contract, except for the address', async () => {
     const { servers: _, ...reported } = await read();
     // As JSON: undefined values are absent.
     const { servers: _default, ...created } = createOpenApiDocument({ endpoints, version: apiVersion });

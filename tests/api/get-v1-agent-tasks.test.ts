@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the flows, whose examples match their own schemas', async () => {
+  it('GET /v1/agent/tasks lists the flows, whose examples match their own schemas', async () => {
     const { body: tasks } = await served.call(listTasks);
     assert.ok(tasks.length >= 10);
     assert.ok(!tasks.some(({ name }) => name === 'llm_task'), 'no language model is configured');
@@ -27,7 +27,7 @@ describe('200', () => {
     }
   });
 
-  it('marks secrets as write-only', async () => {
+  it('GET /v1/agent/tasks marks secrets as write-only', async () => {
     const { body: tasks } = await served.call(listTasks);
     const custom = tasks.find(({ name }) => name === 'custom');
     assert.match(JSON.stringify(custom?.inputs), /"writeOnly":true/);

@@ -14,7 +14,7 @@ after(() => served.close());
 const list = async (key?: string) => (await served.call(listConnectTokens, key === undefined ? {} : { key })).body;
 
 describe('200', () => {
-  it('lists only the caller’s tokens, newest first, without secrets', async () => {
+  it('GET /v1/connect-tokens lists only the caller’s tokens, newest first, without secrets', async () => {
     const key = await served.ownerKey('lister');
     const made = [];
     for (const name of ['one', 'two']) {
@@ -30,7 +30,7 @@ describe('200', () => {
     for (const { token } of made) assert.ok(token !== null && !text.includes(token));
   });
 
-  it('says when a token was last used, to the minute', async () => {
+  it('GET /v1/connect-tokens says when a token was last used, to the minute', async () => {
     const key = await served.ownerKey('user');
     const { token } = (await served.call(createConnectToken, { key })).body;
     await served.call(discoverVersionByPath, { params: { token: token ?? '' } });
@@ -38,7 +38,7 @@ describe('200', () => {
     await eventually('the use is stored', async () => (await list(key))[0]?.last_used_at === at);
   });
 
-  it('says which tokens are expired and whose API key is revoked, and none that is revoked itself', async () => {
+  it('GET /v1/connect-tokens says which tokens are expired and whose API key is revoked, and none that is revoked itself', async () => {
     const { key, raw } = await served.app.keys.create({
       owner: 'mixed',
       name: null,

@@ -51,7 +51,7 @@ async function assertEnded(session_id: string): Promise<void> {
 }
 
 describe('101', () => {
-  it('creates a session for an API key in the header, which ends with its connection', async () => {
+  it('GET /v1/connect creates a session for an API key in the header, which ends with its connection', async () => {
     const { socket, send } = await openSocket(address(), withKey());
     const { targetInfos } = await send('Target.getTargets');
     assert.equal((targetInfos as unknown[]).length, 1);
@@ -62,7 +62,7 @@ describe('101', () => {
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
   });
 
-  it('creates one for a connect token in the URL or in the header, and records the token', async () => {
+  it('GET /v1/connect creates a session for a connect token in the URL or in the header, and records the token', async () => {
     const { token_id, token, cdp_url } = await newToken();
     for (const [url, headers] of [
       [cdp_url ?? '', {}],
@@ -78,7 +78,7 @@ describe('101', () => {
     }
   });
 
-  it('takes the options of POST /v1/session as query parameters', async () => {
+  it('GET /v1/connect takes the options of POST /v1/session as query parameters', async () => {
     const query = {
       kind: 'full_browser',
       timeout_seconds: '600',
@@ -117,7 +117,7 @@ describe('101', () => {
     await served.call(endAnySession, { params: { session_id: session.session_id } });
   });
 
-  it('takes a value with a question mark as it is pasted', async () => {
+  it('GET /v1/connect takes a value with a question mark as it is pasted', async () => {
     const { socket } = await openSocket(`${address()}start_url=http://site.test/?a=1`, withKey());
     const { session_id, start_navigation } = await newest();
     assert.equal(start_navigation?.url, 'http://site.test/?a=1');
@@ -125,7 +125,7 @@ describe('101', () => {
     await assertEnded(session_id);
   });
 
-  it('lets a token connect again to a session with keep_alive that it created, and to no other', async () => {
+  it('GET /v1/connect lets a token connect again to a session with keep_alive that it created, and to no other', async () => {
     const { token, cdp_url } = await newToken();
     const first = await openSocket(`${cdp_url}&keep_alive=true`);
     const { session_id } = await newest();
@@ -149,7 +149,7 @@ describe('101', () => {
     for (const id of [own.session_id, session_id]) await served.call(endAnySession, { params: { session_id: id } });
   });
 
-  it('is closed with 4003 unauthorized when the API key that created its token is revoked', async () => {
+  it('GET /v1/connect is closed with 4003 unauthorized when the API key that created its token is revoked', async () => {
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
       name: null,
@@ -166,7 +166,7 @@ describe('101', () => {
     assertError(await refusedSocket(cdp_url ?? ''), 403, 'invalid_connect_token');
   });
 
-  it('is closed with 4002 max_lifetime, and an attached client is never idle', async () => {
+  it('GET /v1/connect is closed with 4002 max_lifetime, and an attached client is never idle', async () => {
     const { closed } = await openSocket(address({ timeout_seconds: '120', idle_timeout_seconds: '10' }), withKey());
     const { session_id } = await newest();
     for (const seconds of [119, 1]) {
@@ -178,13 +178,13 @@ describe('101', () => {
     assert.deepEqual(await closed, { code: 4002, reason: 'max_lifetime' });
   });
 
-  it('closes with 4008 browser_crashed when the browser crashes', async () => {
+  it('GET /v1/connect closes with 4008 browser_crashed when the browser crashes', async () => {
     const { closed } = await openSocket(address(), withKey());
     machineOf(served, (await newest()).session_id).crash();
     assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('leaves nothing behind when the client disconnects during the start', async () => {
+  it('GET /v1/connect leaves nothing behind when the client disconnects during the start', async () => {
     served.runtime.delayBoot(5000);
     const socket = new WebSocket(address(), { headers: withKey() });
     socket.on('error', () => undefined);
@@ -196,7 +196,7 @@ describe('101', () => {
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
   });
 
-  it('writes neither keys nor tokens to the log', async () => {
+  it('GET /v1/connect writes neither keys nor tokens to the log', async () => {
     const { token, cdp_url, cdp_http_url } = await newToken();
     (await openSocket(`${cdp_url}&keep_alive=true`)).socket.close();
     await refusedSocket(`${cdp_url}&viewport.width=1`);
@@ -215,21 +215,21 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('answers a request without an upgrade, and creates nothing', async () => {
+  it('GET /v1/connect answers 400 bad_request for a request without an upgrade, and creates nothing', async () => {
     const { message } = await served.refuse(openConnect, 'bad_request');
     assert.match(message, /Upgrade: websocket/);
   });
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed proxies for a plan without them', async () => {
+  it('GET /v1/connect refuses managed proxies for a plan without them with 403 premium_egress_required', async () => {
     const key = await served.ownerKey('frugal', 'free');
     await refuse(403, 'premium_egress_required', { query: { 'proxy.type': 'managed' }, headers: withKey(key) });
   });
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses pages of other origins, and creates nothing', async () => {
+  it('GET /v1/connect refuses pages of other origins with 403 origin_not_allowed, and creates nothing', async () => {
     const { token } = await newToken();
     const before = served.runtime.counts.booted;
     await refuse(403, 'origin_not_allowed', { query: { token: token ?? '' }, headers: { origin: 'https://evil.example' } });
@@ -238,7 +238,7 @@ describe('403 origin_not_allowed', () => {
 });
 
 describe('403 invalid_connect_token', () => {
-  it('refuses an API key in the URL and says so, whether it is valid or not', async () => {
+  it('GET /v1/connect refuses an API key in the URL with 403 invalid_connect_token and says so, whether it is valid or not', async () => {
     for (const key of [served.key, `brt_live_${'x'.repeat(49)}`]) {
       const reply = await refusedSocket(address({ token: key }));
       assertError(reply, 403, 'invalid_connect_token');
@@ -249,7 +249,7 @@ describe('403 invalid_connect_token', () => {
 });
 
 describe('409 name_taken', () => {
-  it('is answered before the handshake', async () => {
+  it('GET /v1/connect answers 409 name_taken before the handshake', async () => {
     const { session_id } = await served.create({ name: 'taken' });
     await refuse(409, 'name_taken', { query: { name: 'taken' } });
     await served.call(endAnySession, { params: { session_id } });
@@ -257,7 +257,7 @@ describe('409 name_taken', () => {
 });
 
 describe('409 session_ended', () => {
-  it('is answered when the session is ended while it starts', async () => {
+  it('GET /v1/connect answers 409 session_ended when the session is ended while it starts', async () => {
     served.runtime.delayBoot(60_000);
     const refused = refusedSocket(address(), withKey());
     await eventually('the session is starting', async () => (await live()).some(({ status }) => status === 'starting'));
@@ -268,7 +268,7 @@ describe('409 session_ended', () => {
 });
 
 describe('429 concurrency_limit', () => {
-  it('counts sessions by connecting like all others', async () => {
+  it('GET /v1/connect counts its sessions for 429 concurrency_limit like all others', async () => {
     const key = await served.ownerKey('three', 'free');
     const open = await Promise.all([1, 2, 3].map(() => openSocket(address(), withKey(key))));
     await refuse(429, 'concurrency_limit', { headers: withKey(key) });
@@ -277,7 +277,7 @@ describe('429 concurrency_limit', () => {
 });
 
 describe('429 create_rate_limit', () => {
-  it('counts connects like creates', async () => {
+  it('GET /v1/connect counts its creates for 429 create_rate_limit like all others', async () => {
     const key = await served.ownerKey('hasty', 'free');
     await createUntil(served, key, 'create_rate_limit', 10);
     await refuse(429, 'create_rate_limit', { headers: withKey(key) });
@@ -285,7 +285,7 @@ describe('429 create_rate_limit', () => {
 });
 
 describe('503 no_capacity', () => {
-  it('is answered before the handshake when no machine starts', async () => {
+  it('GET /v1/connect answers 503 no_capacity before the handshake when no machine starts', async () => {
     await whileNoMachineStarts(served, () => refuse(503, 'no_capacity'));
   });
 });
@@ -308,7 +308,7 @@ describe('422', () => {
     ['a region that is none', { region: 'nowhere' }, 'query.region', 'literal_error'],
   ];
   for (const [what, query, loc, type] of wrong)
-    it(`refuses ${what} before the handshake, and creates nothing`, async () => {
+    it(`GET /v1/connect refuses ${what} with 422 before the handshake, and creates nothing`, async () => {
       const key = await served.ownerKey('wrong', 'free');
       const before = served.runtime.counts.booted;
       const { status, body } = await refusedSocket(address(query), withKey(key));
@@ -321,7 +321,7 @@ describe('422', () => {
       assert.equal(served.runtime.counts.booted, before);
     });
 
-  it('repeats no secret of the query', async () => {
+  it('GET /v1/connect answers 422 without a secret of the query', async () => {
     const secret = 'hunter2hunter2';
     const proxy = { 'proxy.username': secret.repeat(30), 'proxy.password': secret.repeat(100), 'proxy.server': `http://a:${secret}@x y` };
     for (const query of [proxy, { token: secret.repeat(200) }]) {

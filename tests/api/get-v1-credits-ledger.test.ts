@@ -12,7 +12,7 @@ after(() => served.close());
 const grant = (owner: string, amount: number) => served.call(grantCredits, { body: { owner, amount } });
 
 describe('200', () => {
-  it('returns what was added and charged, newest first, with the balance after each', async () => {
+  it('GET /v1/credits/ledger returns what was added and charged, newest first, with the balance after each', async () => {
     const key = await served.ownerKey('journaled');
     await grant('journaled', 100);
     await grant('journaled', -40);
@@ -35,7 +35,7 @@ describe('200', () => {
     assert.equal(headers.get('x-has-more'), 'false');
   });
 
-  it('continues a page exactly, also when entries are added meanwhile', async () => {
+  it('GET /v1/credits/ledger continues a page exactly, also when entries are added meanwhile', async () => {
     const key = await served.ownerKey('paged');
     for (const amount of [1, 2, 3, 4, 5]) await grant('paged', amount);
     const first = await served.call(listCreditEntries, { key, query: { limit: '2' } });
@@ -53,14 +53,14 @@ describe('200', () => {
     );
   });
 
-  it('is empty for an owner without entries, and holds nobody else’s', async () => {
+  it('GET /v1/credits/ledger is empty for an owner without entries, and holds nobody else’s', async () => {
     await grant('rich', 5);
     assert.deepEqual((await served.call(listCreditEntries, { key: await served.ownerKey('poor') })).body, []);
   });
 });
 
 describe('422', () => {
-  it('refuses a cursor of another list', async () => {
+  it('GET /v1/credits/ledger refuses a cursor of another list with 422', async () => {
     const key = await served.ownerKey('lost');
     const cursor = Buffer.from('["a","b"]').toString('base64url');
     const [issue] = await served.issues(listCreditEntries, { key, query: { cursor } });

@@ -15,12 +15,12 @@ const cost = { action: 0.01, captcha: 1, egress_mb: 0.2, session: 1 };
 const blank = { url: 'about:blank' };
 
 describe('200', () => {
-  it('returns the wallet and the prices, also to an owner without credits', async () => {
+  it('GET /v1/credits returns the wallet and the prices, also to an owner without credits', async () => {
     const { body } = await served.call(getCredits, { key: await served.ownerKey('penniless') });
     assert.deepEqual(body, { owner: 'penniless', balance: 0, enforced: false, cost });
   });
 
-  it('is used up, and not below zero, when credits are not enforced', async () => {
+  it('GET /v1/credits is used up, and not below zero, when credits are not enforced', async () => {
     const key = await served.ownerKey('free-rider');
     await served.call(grantCredits, { body: { owner: 'free-rider', amount: 0.5 } });
     const { session_id } = await served.create({}, { key });
@@ -32,7 +32,7 @@ describe('200', () => {
     assert.equal((await served.call(getCredits, { key })).body.balance, 0);
   });
 
-  it('is charged immediately when credits are enforced', async () => {
+  it('GET /v1/credits is charged immediately when credits are enforced', async () => {
     const key = await enforcing.ownerKey('prepaid');
     await enforcing.call(grantCredits, { body: { owner: 'prepaid', amount: 1.015 } });
     const { session_id } = await enforcing.create({}, { key });
@@ -43,7 +43,7 @@ describe('200', () => {
     assert.deepEqual(details, { balance: 0.005, available: 0.005, required: 0.01 });
   });
 
-  it('is not enforced on a plan with overdraft', async () => {
+  it('GET /v1/credits is not enforced on a plan with overdraft', async () => {
     const key = await enforcing.ownerKey('scaling', 'scale');
     const { session_id } = await enforcing.create({}, { key });
     await enforcing.call(navigate, { key, params: { session_id }, body: blank });

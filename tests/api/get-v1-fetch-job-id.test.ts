@@ -44,7 +44,7 @@ function slowPage(path: string): { url: string; isAsked: () => boolean; end: () 
 }
 
 describe('200', () => {
-  it('returns a running fetch, and then its result in the synchronous format', async () => {
+  it('GET /v1/fetch/job/{job_id} returns a running fetch, and then its result in the synchronous format', async () => {
     const { url, isAsked, end } = slowPage('/slow');
     const job_id = await submit({ url, metadata: { job: 'tides' } });
     await eventually('the page is requested', isAsked);
@@ -68,14 +68,14 @@ describe('200', () => {
     assert.deepEqual(Object.keys(done).toSorted(), Object.keys(atOnce).toSorted());
   });
 
-  it('returns the same result on every poll', async () => {
+  it('GET /v1/fetch/job/{job_id} returns the same result on every poll', async () => {
     const job_id = await submit({ url: site.sequence('/once', html('x')) });
     const first = await poll(job_id);
     assert.deepEqual([await poll(job_id), await poll(job_id, {})], [first, first]);
     assert.equal(site.count('/once'), 1);
   });
 
-  it('answers as soon as the fetch finishes, at the latest after wait_seconds', async () => {
+  it('GET /v1/fetch/job/{job_id} answers as soon as the fetch finishes, at the latest after wait_seconds', async () => {
     const { url, isAsked, end } = slowPage('/awaited');
     const job_id = await submit({ url });
     await eventually('the page is requested', isAsked);
@@ -87,7 +87,7 @@ describe('200', () => {
     assertSoon(startMs);
   });
 
-  it('reports blocks, failures and unreachable sites as a synchronous fetch does', async () => {
+  it('GET /v1/fetch/job/{job_id} reports blocks, failures and unreachable sites as a synchronous fetch does', async () => {
     const key = await served.ownerKey('unlucky');
     const readReply = async (body: Record<string, unknown>): Promise<[string, number | null, string | undefined]> => {
       const job_id = await submit({ ...body, retry: { max_attempts: 1 } }, { key });
@@ -101,7 +101,7 @@ describe('200', () => {
     assert.deepEqual(await readReply({ url: site.sequence('/silent', silence), timeout_ms: 1000 }), ['error', null, 'timeout']);
   });
 
-  it('reports a cancelled fetch without waiting for the site', async () => {
+  it('GET /v1/fetch/job/{job_id} reports a cancelled fetch without waiting for the site', async () => {
     const job_id = await submit({ url: site.sequence('/given-up', silence) });
     await eventually('the page is requested', () => site.count('/given-up') === 1);
     const waiting = poll(job_id);
@@ -112,7 +112,7 @@ describe('200', () => {
     await eventually('its slot is free', () => served.app.jobs.load.slots === 0);
   });
 
-  it('returns the job that the general endpoint returns', async () => {
+  it('GET /v1/fetch/job/{job_id} returns the job that the general endpoint returns', async () => {
     const job_id = await submit({ url: site.sequence('/general', html('x')) });
     const { poll_url, ...result } = await poll(job_id);
     const { body: job } = await served.call(getJob, { params: { job_id } });
@@ -121,7 +121,7 @@ describe('200', () => {
     assert.deepEqual(job.usage, result.usage);
   });
 
-  it('returns every fetch when more are queued than can run at once', async () => {
+  it('GET /v1/fetch/job/{job_id} returns every fetch when more are queued than can run at once', async () => {
     const urls = Array.from({ length: 8 }, (_, n) => site.sequence(`/turn-${n}`, html(`<title>${n}</title>`)));
     const ids = await Promise.all(urls.map((url) => submit({ url })));
     const replies = await Promise.all(ids.map((id) => poll(id)));
@@ -131,7 +131,7 @@ describe('200', () => {
     );
   });
 
-  it('creates one job for a repeated Idempotency-Key', async () => {
+  it('GET /v1/fetch/job/{job_id} creates one job for a repeated Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'the-fetch' };
     const body = { url: site.sequence('/twice', html('x')) };
     const [first, second] = [await submit(body, { headers }), await submit(body, { headers })];
@@ -140,7 +140,7 @@ describe('200', () => {
     assert.equal(site.count('/twice'), 1);
   });
 
-  it('returns the assigned machine while the fetch runs', async () => {
+  it('GET /v1/fetch/job/{job_id} returns the assigned machine while the fetch runs', async () => {
     served.runtime.delayBoot(50);
     const job_id = await submit({ url: 'http://status-204.test/', mode: 'browser' });
     served.runtime.delayBoot(0);
@@ -152,7 +152,7 @@ describe('200', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('answers unknown, malformed and foreign ids identically', async () => {
+  it('GET /v1/fetch/job/{job_id} answers 404 job_not_found for unknown, malformed and foreign ids identically', async () => {
     const key = await served.ownerKey('stranger');
     const foreign = await submit({ url: site.sequence('/theirs', html('x')) }, { key });
     const mine = await submit({ url: site.sequence('/mine', html('x')) });
@@ -177,7 +177,7 @@ describe('404 job_not_found', () => {
     assert.equal((await served.call(getFetchJob, { key, params: { job_id: foreign }, query: untilDone })).body.status, 'ok');
   });
 
-  it('answers the id of a job that is no fetch', async () => {
+  it('GET /v1/fetch/job/{job_id} answers 404 job_not_found for the id of a job that is no fetch', async () => {
     const { body: inspection } = await served.call(inspect, { body: { har: { log: { entries: [] } }, async: true } });
     const job_id = jobIdOf(inspection);
     await served.refuse(getFetchJob, 'job_not_found', { params: { job_id }, query: untilDone });
@@ -186,7 +186,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('410 job_expired', () => {
-  it('answers the owner a day after the fetch finished', async () => {
+  it('GET /v1/fetch/job/{job_id} answers its owner 410 job_expired a day after the fetch finished', async () => {
     const job_id = await submit({ url: site.sequence('/expires', html('x')) });
     await poll(job_id);
     clock.advance(24 * 3_600_000 - 1);
@@ -198,7 +198,7 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid wait_seconds', async () => {
+  it('GET /v1/fetch/job/{job_id} refuses an invalid wait_seconds with 422', async () => {
     for (const [query, type] of [
       [{ wait_seconds: '-1' }, 'greater_than_equal'],
       [{ wait_seconds: String(waitSecondsMax + 1) }, 'less_than_equal'],

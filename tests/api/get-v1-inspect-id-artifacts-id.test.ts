@@ -32,7 +32,7 @@ const linksOf = ({ artifacts }: InspectResponse): Record<InspectArtifact, string
 };
 
 describe('200', () => {
-  it('answers the owner’s key, and the links without a key, with what is in the report', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} answers the owner’s key, and the links without a key, with what is in the report', async () => {
     const report = await inspected();
     const { job_id, api, har, screenshot } = report;
     const expected: Record<InspectArtifact, [type: string, bytes: Buffer]> = {
@@ -58,7 +58,7 @@ describe('200', () => {
 });
 
 describe('include', () => {
-  it('returns the API section for the document or the client alone', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} with `include` returns the API section for the document or the client alone', async () => {
     for (const [section, name] of [
       ['openapi', 'openapi.json'],
       ['client', 'client.ts'],
@@ -72,7 +72,7 @@ describe('include', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('refuses the link of another report', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} refuses the link of another report with 403 invalid_view_token', async () => {
     const [mine, other] = [await inspected(), await inspected()];
     const token = new URL(linksOf(mine)['openapi.json'] ?? '').searchParams.get('token') ?? '';
     const params = { job_id: other.job_id, name: 'openapi.json' };
@@ -81,14 +81,14 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('answers for the report of another owner', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} answers 404 job_not_found for the report of another owner', async () => {
     const { job_id } = await inspected(undefined, await served.ownerKey('stranger'));
     await served.refuse(getInspectArtifact, 'job_not_found', { params: { job_id, name: 'openapi.json' } });
   });
 });
 
 describe('409 report_not_available', () => {
-  it('answers for parts that were not included, which have no link', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} answers 409 report_not_available for parts that were not included, which have no link', async () => {
     const report = await inspected(['api', 'openapi']);
     const links = linksOf(report);
     assert.deepEqual([links['client.ts'], links['capture.har'], links['screenshot.jpg']], [null, null, null]);
@@ -102,7 +102,7 @@ describe('409 report_not_available', () => {
 });
 
 describe('410 job_expired', () => {
-  it('answers when the report has been deleted', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} answers 410 job_expired when the report has been deleted', async () => {
     const { job_id } = await inspected();
     shiftMs = 25 * 3_600_000;
     await served.refuse(getInspectArtifact, 'job_expired', { params: { job_id, name: 'openapi.json' } });
@@ -111,7 +111,7 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('names the parts that there are', async () => {
+  it('GET /v1/inspect/{job_id}/artifacts/{name} answers 422 for an unknown part with the names of all parts', async () => {
     const { job_id } = await inspected();
     const { text } = await served.call(getInspectArtifact, { params: { job_id, name: 'report.pdf' } });
     assert.match(text, /"loc":\["path","name"\].*openapi\.json.*screenshot\.jpg/s);

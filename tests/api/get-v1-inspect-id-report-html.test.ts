@@ -20,7 +20,7 @@ async function inspected(key?: string): Promise<{ job_id: string; report_url: st
 }
 
 describe('200', () => {
-  it('answers the owner’s key with a page that loads nothing and runs no script', async () => {
+  it('GET /v1/inspect/{job_id}/report.html answers the owner’s key with a page that loads nothing and runs no script', async () => {
     const { job_id } = await inspected();
     const reply = await served.call(getInspectReport, { params: { job_id } });
     assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -30,7 +30,7 @@ describe('200', () => {
     assert.doesNotMatch(reply.text, /<script(?! type="application)|(src|href)="https?:/);
   });
 
-  it('opens by its link without a key, and ignores what mail programs add', async () => {
+  it('GET /v1/inspect/{job_id}/report.html opens by its link without a key, and ignores what mail programs add', async () => {
     const { report_url } = await inspected();
     for (const link of [report_url, `${report_url}&utm_source=mail`]) {
       const reply = await fetch(link, { headers: { accept: 'text/html' } });
@@ -41,7 +41,7 @@ describe('200', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('refuses the link of another report, one of a revoked key, and one that has expired', async () => {
+  it('GET /v1/inspect/{job_id}/report.html refuses a link of another report, of a revoked key, and one that has expired with 403 invalid_view_token', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'local' } });
     const [mine, other] = [await inspected(body.key ?? ''), await inspected()];
     const token = new URL(mine.report_url).searchParams.get('token') ?? '';
@@ -53,7 +53,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('answers unknown, foreign and other jobs identically', async () => {
+  it('GET /v1/inspect/{job_id}/report.html answers 404 job_not_found for unknown, foreign and other jobs identically', async () => {
     const key = await served.ownerKey('stranger');
     const { job_id: foreign } = await inspected(key);
     const { body } = await served.call(fetchPage, { body: { url: 'http://site.test/', async: true } });
@@ -67,7 +67,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('409 report_not_available', () => {
-  it('answers while the inspection runs, and when it has failed', async () => {
+  it('GET /v1/inspect/{job_id}/report.html answers 409 report_not_available while the inspection runs, and when it has failed', async () => {
     const { body } = await served.call(inspect, { body: { url: hangingUrl, async: true, timeout_ms: 1000 } });
     const { job_id } = body;
     const running = await served.refuse(getInspectReport, 'report_not_available', { params: { job_id } });
@@ -82,7 +82,7 @@ describe('409 report_not_available', () => {
 });
 
 describe('410 job_expired', () => {
-  it('answers when the report has been deleted', async () => {
+  it('GET /v1/inspect/{job_id}/report.html answers 410 job_expired when the report has been deleted', async () => {
     const { job_id } = await inspected();
     shiftMs = 25 * 3_600_000;
     await served.refuse(getInspectReport, 'job_expired', { params: { job_id } });
@@ -91,7 +91,7 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/inspect/{job_id}/report.html refuses two tokens with 422', async () => {
     const { job_id } = await inspected();
     const address = `${served.url}/v1/inspect/${job_id}/report.html?token=a&token=b`;
     const reply = await fetch(address, { headers: { authorization: `Bearer ${served.key}` } });

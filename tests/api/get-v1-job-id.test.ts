@@ -57,7 +57,7 @@ const malformedIds = (good: string): string[] => [
 ];
 
 describe('200', () => {
-  it('reports a running job, and its result when it has finished', async () => {
+  it('GET /v1/job/{job_id} reports a running job, and its result when it has finished', async () => {
     const { job_id, context, end } = await startJob();
     (await context).progress(1, 3, 'loading');
     const { body: running } = await served.call(getJob, { params: { job_id } });
@@ -73,7 +73,7 @@ describe('200', () => {
     assert.equal(Date.parse(done.expires_at ?? '') - Date.parse(done.finished_at ?? ''), 24 * 3_600_000);
   });
 
-  it('answers as soon as the job has finished when wait_seconds is set', async () => {
+  it('GET /v1/job/{job_id} answers as soon as the job has finished when wait_seconds is set', async () => {
     const { job_id, context, end } = await startJob();
     await context;
     const startMs = performance.now();
@@ -83,14 +83,14 @@ describe('200', () => {
     assertSoon(startMs);
   });
 
-  it('answers with the unfinished job when wait_seconds has passed', async () => {
+  it('GET /v1/job/{job_id} answers with the unfinished job when wait_seconds has passed', async () => {
     const { job_id, end } = await startJob();
     const { body } = await served.call(getJob, { params: { job_id }, query: { wait_seconds: '1' } });
     assert.equal(body.status, 'pending');
     end();
   });
 
-  it('reports why a job failed', async () => {
+  it('GET /v1/job/{job_id} reports why a job failed', async () => {
     const { job_id, end } = await startJob();
     await served.call(cancelJob, { params: { job_id } });
     const { body } = await served.call(getJob, { params: { job_id } });
@@ -104,7 +104,7 @@ describe('session_id', () => {
   const sessionIdOf = async (job_id: string): Promise<string | null> =>
     (await served.call(getJob, { params: { job_id }, query: untilDone })).body.session_id;
 
-  it('is null where no browser works: plain HTTP, and a HAR', async () => {
+  it('GET /v1/job/{job_id} has no session_id where no browser works: plain HTTP, and a HAR', async () => {
     for (const mode of ['http', 'auto'] as const) {
       const { body: pending } = await served.call(fetchPage, { body: { url: 'http://site.test/', mode, async: true } });
       assert.equal(pending.session_id, null, mode);
@@ -116,7 +116,7 @@ describe('session_id', () => {
     assert.deepEqual([pending.session_id, await sessionIdOf(pending.job_id)], [null, null]);
   });
 
-  it('is a session that can be read, otherwise', async () => {
+  it('GET /v1/job/{job_id} has the session_id of a session that can be read', async () => {
     const body = { url: 'http://site.test/', async: true };
     for (const { body: pending } of [
       await served.call(fetchPage, { body }),
@@ -129,7 +129,7 @@ describe('session_id', () => {
 });
 
 describe('404 job_not_found', () => {
-  it('answers unknown, malformed, foreign and mixed ids identically', async () => {
+  it('GET /v1/job/{job_id} answers 404 job_not_found for unknown, malformed, foreign and mixed ids identically', async () => {
     const mine = await startJob();
     const theirs = await startJob('stranger');
     mine.end();
@@ -145,7 +145,7 @@ describe('404 job_not_found', () => {
       assert.equal(await readReply(job_id), expected, job_id);
   });
 
-  it('answers for a job that finished long ago', async () => {
+  it('GET /v1/job/{job_id} answers 404 job_not_found for a job that finished long ago', async () => {
     const { job_id, end } = await startJob();
     end();
     await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -159,7 +159,7 @@ describe('404 job_not_found', () => {
 });
 
 describe('410 job_expired', () => {
-  it('answers only the owner after the result has expired', async () => {
+  it('GET /v1/job/{job_id} answers 410 job_expired after the result has expired, to its owner only', async () => {
     const { job_id, end } = await startJob();
     end();
     const { body } = await served.call(getJob, { params: { job_id }, query: untilDone });
@@ -171,7 +171,7 @@ describe('410 job_expired', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid wait_seconds and unknown query parameters', async () => {
+  it('GET /v1/job/{job_id} refuses an invalid wait_seconds and unknown query parameters with 422', async () => {
     for (const [query, type] of [
       [{ wait_seconds: '-1' }, 'greater_than_equal'],
       [{ wait_seconds: String(waitSecondsMax + 1) }, 'less_than_equal'],

@@ -12,7 +12,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the organisation’s keys without secrets, newest first', async () => {
+  it('GET /v1/keys lists the organisation’s keys without secrets, newest first', async () => {
     const key = await served.login('acme');
     const first = (await served.call(createOwnKey, { key, body: { name: 'first' } })).body;
     clock.advance(1);
@@ -25,7 +25,7 @@ describe('200', () => {
     for (const secret of [first.key, second.key]) assert.ok(secret && !text.includes(secret.slice(9, -4)));
   });
 
-  it('includes keys created by the operator, and none of another organisation', async () => {
+  it('GET /v1/keys includes keys created by the operator, and none of another organisation', async () => {
     await served.call(createKey, { body: { owner: 'shared', name: 'given' } });
     await served.call(createKey, { body: { owner: 'sharing', name: 'foreign' } });
     const { body } = await served.call(listOwnKeys, { key: await served.login('shared') });
@@ -35,7 +35,7 @@ describe('200', () => {
     );
   });
 
-  it('is paged by limit and cursor', async () => {
+  it('GET /v1/keys is paged by limit and cursor', async () => {
     const key = await served.login('pages');
     for (const name of ['one', 'two', 'three']) {
       await served.call(createOwnKey, { key, body: { name } });
@@ -53,11 +53,11 @@ describe('200', () => {
     assert.match(first.headers.get('link') ?? '', /\/v1\/keys\?limit=2&cursor=.*rel="next"/);
   });
 
-  it('is empty for an organisation without keys', async () => {
+  it('GET /v1/keys is empty for an organisation without keys', async () => {
     assert.deepEqual((await served.call(listOwnKeys, { key: await served.login('newcomers') })).body, []);
   });
 
-  it('includes revoked keys and the time of last use', async () => {
+  it('GET /v1/keys includes revoked keys and the time of last use', async () => {
     const key = await served.login('history');
     const made = (await served.call(createOwnKey, { key })).body;
     await served.call(listSessions, { key: made.key ?? '' });
@@ -71,7 +71,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses a limit out of bounds and a cursor of another list', async () => {
+  it('GET /v1/keys refuses a limit out of bounds and a cursor of another list with 422', async () => {
     const key = await served.login('wrong');
     const position = Buffer.from('[1,"ses_000000000000000000000000"]').toString('base64url');
     for (const query of [{ limit: '0' }, { limit: '501' }, { cursor: 'nonsense' }, { cursor: position }])

@@ -12,7 +12,7 @@ after(() => served.close());
 const create = (name: string, key = served.key) => served.call(createSession, { key, body: { profile: { name, save_changes: true } } });
 
 describe('200', () => {
-  it('returns a profile by its name or its id', async () => {
+  it('GET /v1/profiles/{profile_id} returns a profile by its name or its id', async () => {
     const { body: session } = await create('two words');
     const byName = await served.call(getProfile, { params: { profile_id: 'two words' } });
     assert.deepEqual([byName.body.name, byName.body.writer_session_id], ['two words', session.session_id]);
@@ -22,7 +22,7 @@ describe('200', () => {
 });
 
 describe('404 profile_not_found', () => {
-  it('answers foreign, unknown and malformed ids and names identically', async () => {
+  it('GET /v1/profiles/{profile_id} answers 404 profile_not_found for foreign, unknown and malformed ids and names identically', async () => {
     const key = await served.ownerKey('victim');
     await create('theirs', key);
     const { profile_id } = (await served.call(getProfile, { key, params: { profile_id: 'theirs' } })).body;

@@ -19,7 +19,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists only the caller’s profiles, newest first, page by page', async () => {
+  it('GET /v1/profiles lists only the caller’s profiles, newest first, page by page', async () => {
     const names: string[] = [];
     let cursor: string | null = '';
     while (cursor !== null) {
@@ -31,7 +31,7 @@ describe('200', () => {
     assert.deepEqual(names, ['three', 'two', 'one']);
   });
 
-  it('has metadata and never the content', async () => {
+  it('GET /v1/profiles has metadata and never the content', async () => {
     const { body } = await served.call(listProfiles, { key });
     const { profile_id, writer_session_id, ...rest } = body[0] ?? assert.fail('no profile');
     assert.match(profile_id, /^pro_[0-9a-z]{24}$/);
@@ -44,7 +44,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses a limit out of range and a cursor of another list', async () => {
+  it('GET /v1/profiles refuses a limit out of range and a cursor of another list with 422', async () => {
     for (const query of [{ limit: '0' }, { limit: '501' }, { cursor: Buffer.from('[1,"ses_1"]').toString('base64url') }])
       assert.equal((await served.issues(listProfiles, { query })).length, 1);
   });

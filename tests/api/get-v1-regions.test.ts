@@ -37,7 +37,7 @@ after(async () => {
 });
 
 describe('200', () => {
-  it('lists the configured regions and their options', async () => {
+  it('GET /v1/regions lists the configured regions and their options', async () => {
     const { body } = await served.call(listRegions);
     assert.deepEqual(body.regions, [
       {
@@ -57,17 +57,17 @@ describe('200', () => {
     ]);
   });
 
-  it('returns the registry version in the body and in a header', async () => {
+  it('GET /v1/regions returns the registry version in the body and in a header', async () => {
     const { body, headers } = await served.call(listRegions);
     assert.deepEqual([body.version, headers.get('x-service-region-registry-version')], ['2026-11', '2026-11']);
   });
 
-  it('reveals no proxy details', async () => {
+  it('GET /v1/regions reveals no proxy details', async () => {
     const { text } = await served.call(listRegions);
     for (const secret of ['hunter2', 'proxy.example', 'a.example', 'user']) assert.ok(!text.includes(secret), secret);
   });
 
-  it('lists exactly the codes that a session accepts', async () => {
+  it('GET /v1/regions lists exactly the codes that a session accepts', async () => {
     for (const { code } of (await served.call(listRegions)).body.regions) {
       const { body } = await served.call(createSession, { body: { region: code } });
       assert.equal(body.region, code);

@@ -11,21 +11,21 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('reports that a page has no captcha', async () => {
+  it('GET /v1/session/{session_id}/captcha reports that a page has no captcha', async () => {
     const { session_id } = await served.create();
     await served.call(navigate, { params: { session_id }, body: { url: 'http://plain.test/' } });
     const { body } = await served.call(getCaptcha, { params: { session_id } });
     assert.deepEqual([body.present, body.vendor, body.type], [false, null, null]);
   });
 
-  it('refuses captcha solving when no solver is configured', async () => {
+  it('GET /v1/session/{session_id}/captcha refuses captcha solving when no solver is configured', async () => {
     const [issue] = await served.issues(createSession, { body: { captcha: { mode: 'solve' } } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'captcha', 'mode'], 'value_error']);
   });
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/captcha answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getCaptcha, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
@@ -41,7 +41,7 @@ async function askWhile(session_id: string, happens: () => unknown): Promise<Rep
 }
 
 describe('404 tab_not_found', () => {
-  it('answers when the tab closes during the call', async () => {
+  it('GET /v1/session/{session_id}/captcha answers 404 tab_not_found when the tab closes during the call', async () => {
     const session_id = await muteSession(served);
     const { body: first } = await served.call(listTabs, { params: { session_id } });
     await served.call(openTab, { params: { session_id }, body: { active: false } });
@@ -51,14 +51,14 @@ describe('404 tab_not_found', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers when the browser crashes during the call', async () => {
+  it('GET /v1/session/{session_id}/captcha answers 502 session_lost when the browser crashes during the call', async () => {
     const session_id = await muteSession(served);
     assertError(await askWhile(session_id, () => machineOf(served, session_id).crash()), 502, 'session_lost');
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/captcha answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     await served.refuse(getCaptcha, 'session_not_ready', { params: { session_id: sessionId } });
     await release();
@@ -66,7 +66,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason', async () => {
+  it('GET /v1/session/{session_id}/captcha answers 409 session_ended with the end reason', async () => {
     const sessionId = await endedSession(served);
     await served.refuse(getCaptcha, 'session_ended', { params: { session_id: sessionId } });
   });

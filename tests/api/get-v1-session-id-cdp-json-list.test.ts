@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the tabs with their tab ids', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list lists the tabs with their tab ids', async () => {
     const { session_id } = await served.create();
     await served.call(openTab, { params: { session_id }, body: { url: 'http://site.test/page' } });
     const { body } = await served.call(cdpList, { params: { session_id } });
@@ -22,14 +22,14 @@ describe('200', () => {
     );
   });
 
-  it('takes a connect token instead of a key', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list takes a connect token instead of a key', async () => {
     const { session_id } = await served.create();
     const { token } = (await served.call(connectSession, { params: { session_id } })).body;
     const reply = await served.call(cdpList, { key: null, params: { session_id }, query: { token } });
     assert.equal(reply.status, 200);
   });
 
-  it('accepts a trailing slash', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list accepts a trailing slash', async () => {
     const { session_id } = await served.create();
     const response = await fetch(`${served.url}/v1/session/${session_id}/cdp/json/list/`, {
       headers: { authorization: `Bearer ${served.key}` },
@@ -40,13 +40,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers when there is no such session', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list answers 404 session_not_found when there is no such session', async () => {
     await served.refuse(cdpList, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('answers before the browser has started', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list answers 409 session_not_ready before the browser has started', async () => {
     const { sessionId, release } = await startingSession(served);
     await served.refuse(cdpList, 'session_not_ready', { params: { session_id: sessionId } });
     await release();
@@ -54,13 +54,13 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the browser has exited', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list answers 409 session_ended after the browser has exited', async () => {
     await served.refuse(cdpList, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 
 describe('422', () => {
-  it('refuses a token above the length limit', async () => {
+  it('GET /v1/session/{session_id}/cdp/json/list refuses a token above the length limit with 422', async () => {
     const { session_id } = await served.create();
     const [issue] = await served.issues(cdpList, { params: { session_id }, query: { token: 'x'.repeat(2049) } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['query', 'token'], 'string_too_long', '[secret]']);

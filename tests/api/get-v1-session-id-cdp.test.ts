@@ -19,7 +19,7 @@ const refuse = async (sessionId: string, status: number, code: ErrorCode, header
 const connectionsOf = async (session_id: string) => (await served.call(getSession, { params: { session_id } })).body.connections.cdp;
 
 describe('101', () => {
-  it('opens a DevTools socket for an API key in the header', async () => {
+  it('GET /v1/session/{session_id}/cdp opens a DevTools socket for an API key in the header', async () => {
     const { session_id } = await served.create();
     const { socket, send } = await openSocket(addressOf(session_id), withKey());
     const { targetInfos } = await send('Target.getTargets');
@@ -29,7 +29,7 @@ describe('101', () => {
     await eventually('the connection is not counted', async () => (await connectionsOf(session_id)) === 0);
   });
 
-  it('opens several sockets of one session with separate attachments', async () => {
+  it('GET /v1/session/{session_id}/cdp opens several sockets of one session with separate attachments', async () => {
     const { session_id } = await served.create();
     const clients = await Promise.all([1, 2, 3].map(() => openSocket(addressOf(session_id), withKey())));
     const overheard: string[][] = clients.map(({ socket }) => {
@@ -56,7 +56,7 @@ describe('101', () => {
     for (const { socket } of clients) socket.terminate();
   });
 
-  it('stays open after its token expires, and a token opens several sockets', async () => {
+  it('GET /v1/session/{session_id}/cdp stays open after its token expires, and a token opens several sockets', async () => {
     const { session_id } = await served.create();
     const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
     const [first, second] = await Promise.all([openSocket(cdp_url), openSocket(cdp_url)]);
@@ -66,21 +66,21 @@ describe('101', () => {
     second.socket.terminate();
   });
 
-  it('is closed with 4000 session_ended when the session ends', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 4000 session_ended when the session ends', async () => {
     const { session_id } = await served.create();
     const { closed } = await openSocket(addressOf(session_id), withKey());
     await served.call(endSession, { params: { session_id } });
     assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
   });
 
-  it('is closed with 4008 browser_crashed when the browser crashes', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 4008 browser_crashed when the browser crashes', async () => {
     const { session_id } = await served.create();
     const { closed } = await openSocket(addressOf(session_id), withKey());
     machineOf(served, session_id).crash();
     assert.deepEqual(await closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized soon after its key is revoked', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 4003 unauthorized soon after its key is revoked', async () => {
     const { session_id } = await served.create();
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
@@ -102,7 +102,7 @@ describe('101', () => {
     other.socket.terminate();
   });
 
-  it('is closed with 4009 limit when too many are open', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 4009 limit when too many are open', async () => {
     const { session_id } = await served.create();
     const open = await Promise.all(Array.from({ length: 32 }, () => openSocket(addressOf(session_id), withKey())));
     const { closed } = await openSocket(addressOf(session_id), withKey());
@@ -110,7 +110,7 @@ describe('101', () => {
     for (const { socket } of open) socket.terminate();
   });
 
-  it('disconnects only the client that calls Browser.close', async () => {
+  it('GET /v1/session/{session_id}/cdp disconnects only the client that calls Browser.close', async () => {
     const { session_id } = await served.create();
     const leaving = await openSocket(addressOf(session_id), withKey());
     const staying = await openSocket(addressOf(session_id), withKey());
@@ -121,7 +121,7 @@ describe('101', () => {
     staying.socket.terminate();
   });
 
-  it('answers forbidden methods with a protocol error', async () => {
+  it('GET /v1/session/{session_id}/cdp answers forbidden methods with a protocol error', async () => {
     const { session_id } = await served.create();
     const { socket, send } = await openSocket(addressOf(session_id), withKey());
     const { targetInfos } = (await send('Target.getTargets')) as { targetInfos: { targetId: string }[] };
@@ -134,7 +134,7 @@ describe('101', () => {
     socket.terminate();
   });
 
-  it('makes a client wait that sends more than its browser reads, and loses nothing of it', async () => {
+  it('GET /v1/session/{session_id}/cdp makes a client wait that sends more than its browser reads, and loses nothing of it', async () => {
     const { session_id } = await served.create();
     const { socket, send } = await openSocket(addressOf(session_id), withKey());
     const { browser, cdp } = machineOf(served, session_id);
@@ -149,7 +149,7 @@ describe('101', () => {
     socket.terminate();
   });
 
-  it('is closed with 1009 at the head of a message over 64 MiB', async () => {
+  it('GET /v1/session/{session_id}/cdp is closed with 1009 at the head of a message over 64 MiB', async () => {
     const { session_id } = await served.create();
     const { socket, closed } = await openSocket(addressOf(session_id), withKey());
     socket.on('error', () => {});
@@ -158,7 +158,7 @@ describe('101', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
   });
 
-  it('closes a client that sends no valid protocol messages and keeps the session', async () => {
+  it('GET /v1/session/{session_id}/cdp closes a client that sends no valid protocol messages and keeps the session', async () => {
     const { session_id } = await served.create();
     for (const text of ['not json', '[]', '{"id":"x"}', `{"id":1,"method":"${'x'.repeat(100)}`]) {
       const { socket, closed } = await openSocket(addressOf(session_id), withKey());
@@ -172,13 +172,13 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('answers a request without an upgrade', async () => {
+  it('GET /v1/session/{session_id}/cdp answers 400 bad_request for a request without an upgrade', async () => {
     const { session_id } = await served.create();
     const { message } = await served.refuse(openCdp, 'bad_request', { params: { session_id } });
     assert.match(message, /Upgrade: websocket/);
   });
 
-  it('refuses a client of Playwright servers before the handshake, and says what to use instead', async () => {
+  it('GET /v1/session/{session_id}/cdp refuses a client of Playwright servers with 400 bad_request before the handshake, and says what to use instead', async () => {
     const { session_id } = await served.create();
     const { cdp_url } = (await served.call(connectSession, { params: { session_id } })).body;
     const connectAddress = `${served.url.replace('http', 'ws')}/v1/connect`;
@@ -196,7 +196,7 @@ describe('400 bad_request', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses other origins before the handshake, even with a valid key', async () => {
+  it('GET /v1/session/{session_id}/cdp refuses other origins with 403 origin_not_allowed before the handshake, even with a valid key', async () => {
     const { session_id } = await served.create();
     for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
       await refuse(session_id, 403, 'origin_not_allowed', { origin });
@@ -206,13 +206,13 @@ describe('403 origin_not_allowed', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('is answered before the handshake', async () => {
+  it('GET /v1/session/{session_id}/cdp answers 404 session_not_found before the handshake', async () => {
     await refuse('ses_none', 404, 'session_not_found');
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is answered before the handshake while the browser starts', async () => {
+  it('GET /v1/session/{session_id}/cdp answers 409 session_not_ready before the handshake while the browser starts', async () => {
     const { sessionId, release } = await startingSession(served);
     await refuse(sessionId, 409, 'session_not_ready');
     await release();
@@ -220,13 +220,13 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('is answered before the handshake after the browser has exited', async () => {
+  it('GET /v1/session/{session_id}/cdp answers 409 session_ended before the handshake after the browser has exited', async () => {
     await refuse(await endedSession(served), 409, 'session_ended');
   });
 });
 
 describe('422', () => {
-  it('refuses a token above the length limit', async () => {
+  it('GET /v1/session/{session_id}/cdp refuses a token above the length limit with 422', async () => {
     const { session_id } = await served.create();
     const reply = await refusedSocket(`${addressOf(session_id)}?token=${'x'.repeat(2049)}`, withKey());
     assert.equal(reply.status, 422);

@@ -12,7 +12,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('returns an address with a token that opens the DevTools socket', async () => {
+  it('GET /v1/session/{session_id}/connect returns an address with a token that opens the DevTools socket', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     assert.deepEqual([body.session_id, body.status, body.token_type, body.protocol], [session_id, 'ready', 'connect', '1.3']);
@@ -23,26 +23,26 @@ describe('200', () => {
     socket.terminate();
   });
 
-  it('returns tokens that are valid for five minutes', async () => {
+  it('GET /v1/session/{session_id}/connect returns tokens that are valid for five minutes', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     const seconds = (Date.parse(body.expires_at) - Date.now()) / 1000;
     assert.ok(seconds > 297 && seconds <= 300, `${seconds} s`);
   });
 
-  it('returns scripts that contain the address', async () => {
+  it('GET /v1/session/{session_id}/connect returns scripts that contain the address', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     for (const snippet of Object.values(body.snippets)) assert.ok(snippet.includes(body.cdp_url));
   });
 
-  it("returns a script for Puppeteer that leaves the session's viewport alone", async () => {
+  it("GET /v1/session/{session_id}/connect returns a script for Puppeteer that leaves the session's viewport alone", async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(connectSession, { params: { session_id } });
     assert.match(body.snippets.puppeteer, /defaultViewport: null/);
   });
 
-  it('never contains the API key', async () => {
+  it('GET /v1/session/{session_id}/connect never contains the API key', async () => {
     const { session_id } = await served.create();
     const { text } = await served.call(connectSession, { params: { session_id } });
     assert.ok(!text.includes(served.key) && !Buffer.from(text, 'base64').includes(served.key));
@@ -50,13 +50,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers when there is no session to connect to', async () => {
+  it('GET /v1/session/{session_id}/connect answers 404 session_not_found when there is no session to connect to', async () => {
     await served.refuse(connectSession, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('answers while the browser is starting', async () => {
+  it('GET /v1/session/{session_id}/connect answers 409 session_not_ready while the browser is starting', async () => {
     const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(connectSession, 'session_not_ready', { params: { session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
@@ -65,7 +65,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the browser has exited', async () => {
+  it('GET /v1/session/{session_id}/connect answers 409 session_ended after the browser has exited', async () => {
     await served.refuse(connectSession, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

@@ -23,7 +23,7 @@ const linesOf = async (afterId?: number) =>
 const write = (text: string, level?: 'log' | 'warning' | 'error') => machineOf(served, sessionId).browser.write(text, level);
 
 describe('200', () => {
-  it('collects the lines of all pages from the first call', async () => {
+  it('GET /v1/session/{session_id}/console collects the lines of all pages from the first call', async () => {
     write('before');
     assert.deepEqual(await linesOf(), []);
     await eventually('a line arrives', async () => {
@@ -34,7 +34,7 @@ describe('200', () => {
     assert.deepEqual([line?.id, line?.level, line?.text, line?.url, line?.line], [1, 'warning', 'careful', 'http://site.test/', 1]);
   });
 
-  it('returns what is newer than a line, and retains the latest', async () => {
+  it('GET /v1/session/{session_id}/console returns what is newer than a line, and retains the latest', async () => {
     const last = (await linesOf()).at(-1)?.id ?? assert.fail();
     for (let n = 1; n <= 2 * consoleLinesMax; n += 1) write(`line ${n}`);
     await eventually('all have arrived', async () => (await linesOf()).at(-1)?.text === `line ${2 * consoleLinesMax}`);
@@ -49,13 +49,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/console answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getConsole, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/console answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getConsole, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -63,14 +63,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/console answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getConsole, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('422', () => {
-  it('answers an id that is no whole number', async () => {
+  it('GET /v1/session/{session_id}/console answers 422 for an id that is no whole number', async () => {
     const params = { session_id: sessionId };
     for (const text of ['-1', 'soon', '1.5'])
       assert.deepEqual((await served.issues(getConsole, { params, query: { after: text } }))[0]?.loc, ['query', 'after']);

@@ -26,7 +26,7 @@ const url = 'http://site.test/page';
 const content = (query: Record<string, string> = {}) => served.call(getContent, { params: { session_id: sessionId }, query });
 
 describe('200', () => {
-  it('returns the current HTML', async () => {
+  it('GET /v1/session/{session_id}/content returns the current HTML', async () => {
     const { body } = await content();
     const { tab_id, ...rest } = body;
     assert.equal(tab_id, (await served.call(listTabs, { params: { session_id: sessionId } })).body[0]?.tab_id);
@@ -36,39 +36,39 @@ describe('200', () => {
     );
   });
 
-  it('returns markdown', async () => {
+  it('GET /v1/session/{session_id}/content returns markdown', async () => {
     assert.match((await content({ format: 'markdown' })).body.content ?? '', /^# site\.test\n\nA page\./);
   });
 
-  it('returns text', async () => {
+  it('GET /v1/session/{session_id}/content returns text', async () => {
     assert.match((await content({ format: 'text' })).body.content ?? '', /^site\.test\s+A page\.\s+Next$/);
   });
 
-  it('returns only links', async () => {
+  it('GET /v1/session/{session_id}/content returns only links', async () => {
     const { body } = await content({ format: 'links' });
     assert.deepEqual([body.content, body.links], [null, [{ url: 'http://site.test/next', text: 'Next', rel: null, internal: true }]]);
   });
 
-  it('returns the main content', async () => {
+  it('GET /v1/session/{session_id}/content returns the main content', async () => {
     const { body } = await content({ format: 'text', only_main_content: 'true' });
     assert.equal(body.content, 'site.test\n\nA page.\n\nNext');
   });
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/content answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getContent, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab', async () => {
+  it('GET /v1/session/{session_id}/content answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(getContent, 'tab_not_found', { params: { session_id: sessionId }, query: { tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/content answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getContent, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -76,14 +76,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/content answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getContent, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('GET /v1/session/{session_id}/content refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(getContent, 'session_busy', { params: { session_id: jammed } });
     await release();
@@ -91,14 +91,14 @@ describe('409 session_busy', () => {
 });
 
 describe('422', () => {
-  it('accepts four formats', async () => {
+  it('GET /v1/session/{session_id}/content answers 422 for a format other than its four', async () => {
     const [issue] = await served.issues(getContent, { params: { session_id: sessionId }, query: { format: 'word' } });
     assert.deepEqual([issue?.loc, issue?.type], [['query', 'format'], 'literal_error']);
   });
 });
 
 describe('502 page_failed', () => {
-  it('answers when the page crashes during the call', async () => {
+  it('GET /v1/session/{session_id}/content answers 502 page_failed when the page crashes during the call', async () => {
     const session_id = await muteSession(served);
     const [tab] = (await served.call(listTabs, { params: { session_id } })).body;
     const asking = served.refuse(getContent, 'page_failed', { params: { session_id } });
@@ -109,7 +109,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued call when the browser crashes', async () => {
+  it('GET /v1/session/{session_id}/content answers 502 session_lost for a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(getContent, { params: { session_id } }));
     assertError(reply, 502, 'session_lost');
   });

@@ -28,7 +28,7 @@ const take = (id: string, method = 'GET') =>
   fetch(`${served.url}/v1/session/${sessionId}/downloads/${id}`, { method, headers: { authorization: `Bearer ${served.key}` } });
 
 describe('200', () => {
-  it('returns the file as an attachment with its size and digest', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} returns the file as an attachment with its size and digest', async () => {
     const response = await take(await planted({ data, name: 'catalogue.bin' }));
     assert.equal(response.status, 200);
     assert.deepEqual(Buffer.from(await response.arrayBuffer()), data);
@@ -47,25 +47,25 @@ describe('200', () => {
     ['a\r\nset-cookie: x=y', 'attachment; filename="aset-cookie: x=y"'],
     ['Größe €.txt', `attachment; filename="Gr??e ?.txt"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%20%E2%82%AC.txt`],
   ] as const)
-    it(`sanitizes the file name ${JSON.stringify(name)}`, async () => {
+    it(`GET /v1/session/{session_id}/downloads/{download_id} sanitizes the file name ${JSON.stringify(name)}`, async () => {
       const response = await take(await planted({ data: Buffer.from('x'), name }));
       assert.equal(response.headers.get('content-disposition'), shown);
       assert.equal(response.headers.get('set-cookie'), null);
       await response.arrayBuffer();
     });
 
-  it('returns the file repeatedly and concurrently', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} returns the file repeatedly and concurrently', async () => {
     const id = await planted({ data });
     const all = await Promise.all(Array.from({ length: 5 }, async () => Buffer.from(await (await take(id)).arrayBuffer()).equals(data)));
     assert.deepEqual(all, Array(5).fill(true));
   });
 
-  it('returns an empty file', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} returns an empty file', async () => {
     const response = await take(await planted({}));
     assert.deepEqual([response.status, response.headers.get('content-length'), await response.text()], [200, '0', '']);
   });
 
-  it('returns only headers for HEAD', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} returns only headers for HEAD', async () => {
     const response = await take(await planted({ data }), 'HEAD');
     assert.deepEqual(
       [response.headers.get('content-length'), response.headers.get('x-content-sha256'), await response.text()],
@@ -73,7 +73,7 @@ describe('200', () => {
     );
   });
 
-  it('does not wait for drive calls', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} does not wait for drive calls', async () => {
     const { session_id } = await served.create();
     const hanging = await hang(served, session_id);
     const id = plantDownload(served, session_id, { data });
@@ -89,30 +89,30 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getDownload, 'session_not_found', { params: { session_id: 'ses_none', download_id: 'none' } });
   });
 });
 
 describe('404 download_not_found', () => {
-  it('answers a cancelled download and says so', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 download_not_found for a cancelled download and says so', async () => {
     const download_id = await planted({ data, state: 'canceled' });
     const { details } = await served.refuse(getDownload, 'download_not_found', { params: { session_id: sessionId, download_id } });
     assert.deepEqual(details, { status: 'cancelled' });
   });
 
-  it('answers unknown and malformed ids', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 download_not_found for unknown and malformed ids', async () => {
     for (const download_id of ['none', '../../har', '%2e%2e', 'constructor', '💥'])
       await served.refuse(getDownload, 'download_not_found', { params: { session_id: sessionId, download_id } });
   });
 
-  it('answers a download of another session', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 download_not_found for a download of another session', async () => {
     const download_id = await planted({ data });
     const { session_id } = await served.create();
     await served.refuse(getDownload, 'download_not_found', { params: { session_id, download_id } });
   });
 
-  it('answers when the file was deleted', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 download_not_found when the file was deleted', async () => {
     const download_id = await planted({ data });
     machineOf(served, sessionId).files.downloads.delete(download_id);
     await served.refuse(getDownload, 'download_not_found', { params: { session_id: sessionId, download_id } });
@@ -120,7 +120,7 @@ describe('404 download_not_found', () => {
 });
 
 describe('409 download_not_ready', () => {
-  it('answers with the progress while the download runs', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 409 download_not_ready with the progress while the download runs', async () => {
     const download_id = await planted({ data, state: 'inProgress' });
     const { reply, details } = await served.refuse(getDownload, 'download_not_ready', { params: { session_id: sessionId, download_id } });
     assert.deepEqual(details, { received_bytes: 1, total_bytes: data.length });
@@ -129,7 +129,7 @@ describe('409 download_not_ready', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getDownload, 'session_not_ready', { params: { session_id: starting, download_id: 'none' } });
     await release();
@@ -137,7 +137,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/downloads/{download_id} answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getDownload, 'session_ended', {
       params: { session_id: await endedSession(served), download_id: 'none' },
     });

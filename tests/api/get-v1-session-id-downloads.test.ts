@@ -13,11 +13,11 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('is empty without downloads', async () => {
+  it('GET /v1/session/{session_id}/downloads is empty without downloads', async () => {
     assert.deepEqual((await served.call(listDownloads, { params: { session_id: sessionId } })).body, []);
   });
 
-  it('lists downloads with their progress, newest first', async () => {
+  it('GET /v1/session/{session_id}/downloads lists downloads with their progress, newest first', async () => {
     const { session_id } = await served.create();
     const data = Buffer.from('hello');
     const whole = plantDownload(served, session_id, { data, name: '../../etc/passwd' });
@@ -46,13 +46,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/downloads answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(listDownloads, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/downloads answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(listDownloads, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -60,7 +60,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/downloads answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(listDownloads, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });

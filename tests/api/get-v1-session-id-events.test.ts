@@ -17,7 +17,7 @@ const listening = (session_id: string): number => served.app.sessions.live.get(s
 const go = (session_id: string, url: string) => served.call(navigate, { params: { session_id }, body: { url } });
 
 describe('200', () => {
-  it('streams new events in order', async () => {
+  it('GET /v1/session/{session_id}/events streams new events in order', async () => {
     const { session_id } = await served.create();
     await go(session_id, 'http://before.test/');
     const stream = await open(session_id);
@@ -30,7 +30,7 @@ describe('200', () => {
     stream.close();
   });
 
-  it('resumes after Last-Event-ID', async () => {
+  it('GET /v1/session/{session_id}/events resumes after Last-Event-ID', async () => {
     const { session_id } = await served.create();
     const first = await open(session_id);
     await go(session_id, 'http://one.test/');
@@ -46,14 +46,14 @@ describe('200', () => {
     again.close();
   });
 
-  it('starts with the oldest stored event for the id 0', async () => {
+  it('GET /v1/session/{session_id}/events starts with the oldest stored event for the id 0', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id, 0);
     assert.equal((await stream.next())?.id, 1);
     stream.close();
   });
 
-  it('ignores an invalid id', async () => {
+  it('GET /v1/session/{session_id}/events ignores an invalid id', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id, 'yesterday');
     await go(session_id, 'http://now.test/');
@@ -61,7 +61,7 @@ describe('200', () => {
     stream.close();
   });
 
-  it('stores the latest 500 events', async () => {
+  it('GET /v1/session/{session_id}/events stores the latest 500 events', async () => {
     const { session_id } = await served.create();
     const { events } = served.app.sessions.live.get(session_id) ?? assert.fail();
     for (let count = 0; count < 2000; count += 1) events.emit('navigation', { url: `http://site.test/${count}` });
@@ -73,7 +73,7 @@ describe('200', () => {
     stream.close();
   });
 
-  it('ends after the session_ended event', async () => {
+  it('GET /v1/session/{session_id}/events ends after the session_ended event', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id);
     await served.call(endSession, { params: { session_id } });
@@ -82,7 +82,7 @@ describe('200', () => {
     assert.equal(await stream.next(), undefined);
   });
 
-  it('is closed when the client disconnects', async () => {
+  it('GET /v1/session/{session_id}/events is closed when the client disconnects', async () => {
     const { session_id } = await served.create();
     const stream = await open(session_id);
     assert.equal(listening(session_id), 1);
@@ -90,7 +90,7 @@ describe('200', () => {
     await eventually('there is no listener', () => listening(session_id) === 0);
   });
 
-  it('opens no stream for HEAD', async () => {
+  it('GET /v1/session/{session_id}/events opens no stream for HEAD', async () => {
     const { session_id } = await served.create();
     const response = await fetch(`${served.url}/v1/session/${session_id}/events`, {
       method: 'HEAD',
@@ -100,7 +100,7 @@ describe('200', () => {
     await eventually('there is no listener', () => listening(session_id) === 0);
   });
 
-  it('does not count as activity', async () => {
+  it('GET /v1/session/{session_id}/events does not count as activity', async () => {
     const { session_id } = await served.create();
     const before = served.app.sessions.live.get(session_id)?.lastActivityAt().getTime() ?? 0;
     const stream = await open(session_id);
@@ -111,13 +111,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/events answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(streamEvents, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/events answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(streamEvents, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -125,14 +125,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/events answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(streamEvents, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('429 too_many_streams', () => {
-  it('refuses the eleventh stream until one is closed', async () => {
+  it('GET /v1/session/{session_id}/events refuses the eleventh stream with 429 too_many_streams until one is closed', async () => {
     const { session_id } = await served.create();
     const streams = await Promise.all(Array.from({ length: 10 }, () => open(session_id)));
     const { reply } = await served.refuse(streamEvents, 'too_many_streams', { params: { session_id } });

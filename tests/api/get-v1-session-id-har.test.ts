@@ -22,7 +22,7 @@ const harOf = async (session_id: string): Promise<Log> =>
   (await served.call(getHar, { params: { session_id } })).body.log as unknown as Log;
 
 describe('200', () => {
-  it('contains all traffic of a session that was started with HAR', async () => {
+  it('GET /v1/session/{session_id}/har contains all traffic of a session that was started with HAR', async () => {
     const { session_id } = await served.create({ har: true });
     await served.call(navigate, { params: { session_id }, body: { url: 'http://status-404.test/a' } });
     const { version, creator, pages, entries } = await harOf(session_id);
@@ -33,7 +33,7 @@ describe('200', () => {
     );
   });
 
-  it('otherwise starts with the first call', async () => {
+  it('GET /v1/session/{session_id}/har starts with the first call when the session was started without HAR', async () => {
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://before.test/' } });
     assert.deepEqual((await harOf(sessionId)).entries, []);
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://after.test/' } });
@@ -45,13 +45,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/har answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getHar, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/har answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getHar, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -59,7 +59,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/har answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getHar, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });

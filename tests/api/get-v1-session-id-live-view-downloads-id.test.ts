@@ -25,7 +25,7 @@ const save = async (id: string, cookie?: string, of = sessionId): Promise<Reply>
   open(`${served.url}/v1/session/${of}/live-view/downloads/${id}`, cookie === undefined ? {} : { cookie });
 
 describe('200', () => {
-  it('saves the file for a viewer with control', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} saves the file for a viewer with control', async () => {
     const id = await planted({ data: Buffer.from('some bytes'), name: 'report.pdf' });
     const { status, text, headers } = await save(id, await cookieFor('control'));
     assert.deepEqual([status, text], [200, 'some bytes']);
@@ -37,13 +37,13 @@ describe('200', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('answers a request without a link', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} answers 401 missing_view_token for a request without a link', async () => {
     assertError(await save(await planted({ data: Buffer.from('x') })), 401, 'missing_view_token');
   });
 });
 
 describe('403 invalid_view_token', () => {
-  it('answers a link without control, of another session, and of an ended one', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} answers 403 invalid_view_token for a link without control, of another session, and of an ended one', async () => {
     const id = await planted({ data: Buffer.from('x') });
     const other = (await served.create()).session_id;
     assertError(await save(id, await cookieFor('view')), 403, 'invalid_view_token');
@@ -55,20 +55,20 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('404 download_not_found', () => {
-  it('answers an unknown download', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} answers 404 download_not_found for an unknown download', async () => {
     assertError(await save('none', await cookieFor('control')), 404, 'download_not_found');
   });
 });
 
 describe('409 download_not_ready', () => {
-  it('answers while the download runs', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} answers 409 download_not_ready while the download runs', async () => {
     const id = await planted({ data: Buffer.from('x'), state: 'inProgress' });
     assertError(await save(id, await cookieFor('control')), 409, 'download_not_ready');
   });
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/live-view/downloads/{download_id} refuses two tokens with 422', async () => {
     const { status, text } = await save('none?token=a&token=b', await cookieFor('control'));
     assert.equal(status, 422);
     assert.match(text, /"type":"string_type"/);

@@ -39,7 +39,7 @@ const cookieFor = async (sessionId: string): Promise<string> =>
   cookieOf(await open(`${served.url}/v1/session/${sessionId}/live-view?token=${await tokenFor(served, sessionId)}`));
 
 describe('101', () => {
-  it('sends the greeting, the tabs and a frame immediately', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket sends the greeting, the tabs and a frame immediately', async () => {
     const session = await served.create({ start_url: 'http://site.test/' });
     const viewer = await watch(session.session_id);
     await eventually('a picture is there', () => viewer.frames().length > 0);
@@ -55,14 +55,14 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('accepts the page’s cookie from its own origin', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket accepts the page’s cookie from its own origin', async () => {
     const sessionId = await create();
     const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
     await eventually('it is greeted', () => viewer.messages.length > 0);
     viewer.socket.terminate();
   });
 
-  it('sends the newest frame after each acknowledgement, with at most two unacknowledged', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket sends the newest frame after each acknowledgement, with at most two unacknowledged', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     const { browser } = machineOf(served, sessionId);
@@ -84,7 +84,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('is counted in the session, emits events and leaves no screencast', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is counted in the session, emits events and leaves no screencast', async () => {
     const sessionId = await create();
     const [first, second] = [await watch(sessionId), await watch(sessionId, { scope: 'control' })];
     await eventually('both are counted', async () => (await viewersOf(sessionId)) === 2);
@@ -102,7 +102,7 @@ describe('101', () => {
     assert.equal(reported.length, 4);
   });
 
-  it('is closed with 4009 limit when there are too many viewers', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4009 limit when there are too many viewers', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const viewers = await Promise.all(Array.from({ length: 50 }, () => ViewSocket.open(withToken(sessionId, token))));
@@ -114,7 +114,7 @@ describe('101', () => {
     await eventually('all viewers have disconnected', async () => (await viewersOf(sessionId)) === 0);
   });
 
-  it('leaves nothing of two hundred viewers', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket leaves nothing of two hundred viewers', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     for (let turn = 0; turn < 10; turn += 1) {
@@ -126,7 +126,7 @@ describe('101', () => {
     await eventually('the screencast has stopped', () => machineOf(served, sessionId).browser.screencasts.length === 0);
   });
 
-  it('ignores input of a view link', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket ignores input of a view link', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     const commands: LiveViewCommand[] = [
@@ -145,7 +145,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('forwards mouse, keys and text of a control link, and releases them on disconnect', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket forwards mouse, keys and text of a control link, and releases them on disconnect', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const { inputs } = machineOf(served, sessionId).browser;
@@ -165,7 +165,7 @@ describe('101', () => {
     await eventually('the key is released', () => kinds().includes('dispatchKeyEvent keyUp'));
   });
 
-  it('opens, activates and closes tabs for a control link, within the session’s rules', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket opens, activates and closes tabs for a control link, within the session’s rules', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const tabs = () => viewer.of('state').at(-1)?.tabs ?? [];
@@ -182,7 +182,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('navigates for a control link as a drive call does', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket navigates for a control link as a drive call does', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     const url = () => viewer.of('state').at(-1)?.tabs[0]?.url;
@@ -203,7 +203,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('replaces a pending navigation with the next one, however often', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket replaces a pending navigation with the next one, however often', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     for (let turn = 0; turn < 10; turn += 1) viewer.send({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
@@ -214,7 +214,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('cancels pending input on disconnect', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket cancels pending input on disconnect', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     viewer.send({ type: 'navigate', to: 'url', url: 'http://hang.test/' });
@@ -224,7 +224,7 @@ describe('101', () => {
     await eventually('no call drives', () => driving() === 0);
   });
 
-  it('resizes the page to the nearest allowed size', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket resizes the page to the nearest allowed size', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId, { scope: 'control' });
     viewer.send({ type: 'resize', width: 100, height: 800.4 });
@@ -236,7 +236,7 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('is closed with 4010 bad_message at the first invalid message', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4010 bad_message at the first invalid message', async () => {
     const sessionId = await create();
     for (const data of [
       'x',
@@ -252,7 +252,7 @@ describe('101', () => {
     assert.equal((await served.call(getSession, { params: { session_id: sessionId } })).body.status, 'ready');
   });
 
-  it('is closed with 4000 session_ended and the reason', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4000 session_ended and the reason', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     await served.call(endSession, { params: { session_id: sessionId } });
@@ -260,7 +260,7 @@ describe('101', () => {
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'requested' });
   });
 
-  it('is closed with 4008 browser_crashed when the browser crashes', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4008 browser_crashed when the browser crashes', async () => {
     const sessionId = await create();
     const viewer = await watch(sessionId);
     machineOf(served, sessionId).crash();
@@ -268,7 +268,7 @@ describe('101', () => {
     assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: 'browser_crashed' });
   });
 
-  it('is closed with 4003 unauthorized soon after its links are revoked', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4003 unauthorized soon after its links are revoked', async () => {
     const sessionId = await create();
     const byToken = await watch(sessionId);
     const byCookie = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
@@ -279,7 +279,7 @@ describe('101', () => {
     assertSoon(startMs, 5000);
   });
 
-  it('is closed with 4003 unauthorized soon after its key is revoked, and no other socket is', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 4003 unauthorized soon after its key is revoked, and no other socket is', async () => {
     const sessionId = await create();
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
@@ -297,14 +297,14 @@ describe('101', () => {
     other.socket.terminate();
   });
 
-  it('is closed with 1012 service_restart when the service stops', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket is closed with 1012 service_restart when the service stops', async () => {
     const stopping = await startApp();
     const viewer = await watch(await create(stopping), { from: stopping });
     await stopping.close();
     assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
   });
 
-  it('resets the idle timer by input, not by watching', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket resets the idle timer by input, not by watching', async () => {
     const clock = new ManualClock();
     const still = await startApp({ clock });
     const pass = async (seconds: number): Promise<void> => {
@@ -333,7 +333,7 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('answers a request without an upgrade', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket answers 400 bad_request for a request without an upgrade', async () => {
     const sessionId = await create();
     const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId)}`);
     assertError(reply, 400, 'bad_request');
@@ -342,7 +342,7 @@ describe('400 bad_request', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('is answered before the handshake, also with an API key', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket answers 401 missing_view_token before the handshake, also with an API key', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
     assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
@@ -351,7 +351,7 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('is answered before the handshake for every invalid link', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket answers 403 invalid_view_token before the handshake for every invalid link', async () => {
     const [mine, other] = [await create(), await create()];
     const window = (await served.create({ kind: 'full_browser' })).session_id;
     const ended = await create();
@@ -371,7 +371,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses other origins, with a valid cookie and with a valid token', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket refuses other origins with 403 origin_not_allowed, also with a valid cookie or token', async () => {
     const sessionId = await create();
     const cookie = await cookieFor(sessionId);
     const token = await tokenFor(served, sessionId);
@@ -381,14 +381,14 @@ describe('403 origin_not_allowed', () => {
     }
   });
 
-  it('refuses a cookie without an Origin header', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket refuses a cookie without an Origin header with 403 origin_not_allowed', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId), { cookie: await cookieFor(sessionId) }), 403, 'origin_not_allowed');
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('is answered before the handshake while the browser starts', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket answers 409 session_not_ready before the handshake while the browser starts', async () => {
     const { sessionId, release } = await startingSession(served);
     const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId)));
     assertError(reply, 409, 'session_not_ready');
@@ -398,7 +398,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/live-view/socket refuses two tokens with 422', async () => {
     const sessionId = await create();
     const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
       cookie: await cookieFor(sessionId),

@@ -16,7 +16,7 @@ const byToken = (sessionId: string, token: string): Promise<Reply> => open(`${pa
 const create = async (): Promise<string> => (await served.create()).session_id;
 
 describe('200', () => {
-  it('serves a page under a strict policy without caching', async () => {
+  it('GET /v1/session/{session_id}/live-view serves a page under a strict policy without caching', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const { status, headers, text } = await byToken(sessionId, token);
@@ -34,7 +34,7 @@ describe('200', () => {
     assert.ok(!/<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/i.test(text), 'the page holds script or style of its own');
   });
 
-  it('loads only immutable files of this service', async () => {
+  it('GET /v1/session/{session_id}/live-view loads only immutable files of this service', async () => {
     const sessionId = await create();
     const { text } = await byToken(sessionId, await tokenFor(served, sessionId));
     const paths = [...text.matchAll(/\b(?:src|href)="([^"]+)"/g)].map(([, path]) => path ?? '');
@@ -49,7 +49,7 @@ describe('200', () => {
     }
   });
 
-  it('exchanges the token for a new cookie that reopens the page', async () => {
+  it('GET /v1/session/{session_id}/live-view exchanges the token for a new cookie that reopens the page', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId);
     const first = await byToken(sessionId, token);
@@ -61,26 +61,26 @@ describe('200', () => {
     assert.deepEqual(again.headers.getSetCookie(), []);
   });
 
-  it('opens while the session starts', async () => {
+  it('GET /v1/session/{session_id}/live-view opens while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     assert.equal((await byToken(sessionId, await tokenFor(served, sessionId))).status, 200);
     await release();
   });
 
-  it('serves control links', async () => {
+  it('GET /v1/session/{session_id}/live-view serves control links', async () => {
     const sessionId = await create();
     assert.equal((await byToken(sessionId, await tokenFor(served, sessionId, 'control'))).status, 200);
   });
 });
 
 describe('401 missing_view_token', () => {
-  it('answers a request without a link, also with an API key', async () => {
+  it('GET /v1/session/{session_id}/live-view answers 401 missing_view_token for a request without a link, also with an API key', async () => {
     const session_id = await create();
     await served.refuse(openLiveView, 'missing_view_token', { params: { session_id } });
     await served.refuse(openLiveView, 'missing_view_token', { params: { session_id }, key: null });
   });
 
-  it('answers browsers with an HTML page that says how to get a link', async () => {
+  it('GET /v1/session/{session_id}/live-view answers browsers 401 missing_view_token with an HTML page that says how to get a link', async () => {
     const reply = await open(pathOf(await create()), { accept: 'text/html,application/xhtml+xml;q=0.9' });
     assert.equal(reply.status, 401);
     assert.equal(reply.headers.get('content-type'), 'text/html; charset=utf-8');
@@ -92,7 +92,7 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('answers every invalid link identically', async () => {
+  it('GET /v1/session/{session_id}/live-view answers 403 invalid_view_token for every invalid link identically', async () => {
     const [mine, other] = [await create(), await create()];
     const window = (await served.create({ kind: 'full_browser' })).session_id;
     const ended = await create();
@@ -120,7 +120,7 @@ describe('403 invalid_view_token', () => {
     }
   });
 
-  it('answers browsers with an HTML page without scripts', async () => {
+  it('GET /v1/session/{session_id}/live-view answers browsers 403 invalid_view_token with an HTML page without scripts', async () => {
     const reply = await open(`${pathOf(await create())}?token=x`, { accept: 'text/html' });
     assert.equal(reply.status, 403);
     assert.match(reply.text, /This link is not valid/);
@@ -129,7 +129,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/live-view refuses two tokens with 422', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId)));
     const reply = await open(`${pathOf(sessionId)}?token=a&token=b`, { cookie });

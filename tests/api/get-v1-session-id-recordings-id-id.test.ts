@@ -42,7 +42,7 @@ describe('200', () => {
     ['frames.mjpeg', 'video/x-motion-jpeg', 'no-store'],
     ['frames.ndjson', 'application/x-ndjson; charset=utf-8', 'no-store'],
   ] as const)
-    it(`serves the file ${name} with its own type, never as a page`, async () => {
+    it(`GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} serves the file ${name} with its own type, never as a page`, async () => {
       const { status, headers } = await byKey(name);
       assert.equal(status, 200);
       const names = [
@@ -62,7 +62,7 @@ describe('200', () => {
       assert.equal(headers.get('content-length'), String(readFileSync(onDisk).length));
     });
 
-  it('serves the player under a strict policy, identical for all recordings', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} serves the player under a strict policy, identical for all recordings', async () => {
     const { status, headers, text } = await byKey('index.html');
     assert.equal(status, 200);
     assert.equal(headers.get('content-type'), 'text/html; charset=utf-8');
@@ -77,7 +77,7 @@ describe('200', () => {
     assert.deepEqual(headers.getSetCookie(), []);
   });
 
-  it('accepts a link and its cookie, also after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} accepts a link and its cookie, also after the session has ended', async () => {
     const token = await tokenFor(served, over.sessionId, 'recording');
     const first = await byLink(over, 'index.html', token);
     assert.equal(first.status, 200);
@@ -90,7 +90,7 @@ describe('200', () => {
     }
   });
 
-  it('sets the cookie with the first file that is opened by the link, whichever it is, and no second one', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} sets the cookie with the first file that is opened by the link, whichever it is, and no second one', async () => {
     const token = await tokenFor(served, over.sessionId, 'recording');
     const first = await byLink(over, 'video.m3u8', token);
     assert.equal(first.status, 200);
@@ -103,7 +103,7 @@ describe('200', () => {
     assert.notEqual(cookieOf(await open(`${served.url}${pathOf(over, 'video.m3u8')}?token=${other}`, { cookie })), cookie);
   });
 
-  it('accepts view links while the session runs', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} accepts view links while the session runs', async () => {
     const session = await recordingSession(served);
     for (const scope of ['view', 'control'] as const) {
       const first = await byLink(session, 'index.html', await tokenFor(served, session.sessionId, scope));
@@ -115,7 +115,7 @@ describe('200', () => {
     }
   });
 
-  it('lists actions and events on the timeline without typed text', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} lists actions and events on the timeline without typed text', async () => {
     const session = await recordingSession(served);
     const request = { params: { session_id: session.sessionId } };
     await served.call(navigate, { ...request, body: { url: 'http://shop.test/?coupon=hunter2' } });
@@ -141,7 +141,7 @@ describe('200', () => {
     assert.ok(lines.some(({ type, data }) => type === 'navigation' && data['url'] === 'http://shop.test/?coupon=…'));
   });
 
-  it('has the end of a session that saves its profile, too', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} has the end of a session that saves its profile, too', async () => {
     const session = await recordingSession(served, { profile: { name: 'recorded', save_changes: true } });
     await endRecorded(served, session);
     const { text } = await byKey('events.ndjson', {}, session);
@@ -149,7 +149,7 @@ describe('200', () => {
     assert.match(text, /"ended_reason":"requested"/);
   });
 
-  it('serves a growing file up to its current end, without caching', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} serves a growing file up to its current end, without caching', async () => {
     const session = await recordingSession(served);
     await eventually('it has arrived', async () => (await byKey('poster.jpg', {}, session)).status === 200);
     assert.equal((await byKey('poster.jpg', {}, session)).headers.get('cache-control'), 'no-store');
@@ -160,7 +160,7 @@ describe('200', () => {
     await endRecorded(served, session);
   });
 
-  it('sends headers only for HEAD', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} sends headers only for HEAD', async () => {
     const response = await fetch(served.url + pathOf(over, 'seg00000.m4s'), {
       method: 'HEAD',
       headers: { authorization: `Bearer ${served.key}` },
@@ -170,7 +170,7 @@ describe('200', () => {
 });
 
 describe('206', () => {
-  it('returns the requested range', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} returns the requested range', async () => {
     for (const [range, text, contentRange] of [
       ['bytes=3-5', 'seg', '3-5/15'],
       ['bytes=12-', 'm4s', '12-14/15'],
@@ -182,20 +182,20 @@ describe('206', () => {
     }
   });
 
-  it('ignores ranges for the player', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} ignores ranges for the player', async () => {
     assert.equal((await byKey('index.html', { range: 'bytes=0-1' })).status, 200);
   });
 });
 
 describe('401 missing_view_token', () => {
-  it('answers a request without a link and without a key', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 401 missing_view_token for a request without a link and without a key', async () => {
     assertError(await open(served.url + pathOf(over, 'poster.jpg')), 401, 'missing_view_token');
     assertError(await open(served.url + pathOf(over, 'poster.jpg'), { cookie: 'other=1' }), 401, 'missing_view_token');
   });
 });
 
 describe('403 invalid_view_token', () => {
-  it('answers links of another session or scope, and revoked links', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 403 invalid_view_token for links of another session or scope, and revoked links', async () => {
     const other = await recordedSession(served);
     assertError(await byLink(over, 'poster.jpg', await tokenFor(served, other.sessionId, 'recording')), 403, 'invalid_view_token');
     assertError(await byLink(over, 'poster.jpg', 'nonsense'), 403, 'invalid_view_token');
@@ -208,13 +208,13 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 invalid_api_key', () => {
-  it('answers an invalid key', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 403 invalid_api_key for an invalid key', async () => {
     await served.refuse(readRecordingAsset, 'invalid_api_key', { params: params(over, 'poster.jpg'), key: `${served.key}x` });
   });
 });
 
 describe('404 recording_not_found', () => {
-  it('answers for the player and the files of an unknown recording', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 recording_not_found for the player and the files of an unknown recording', async () => {
     for (const asset of ['index.html', 'poster.jpg', 'nothing'])
       for (const wrong of [
         { recId: newId('rec') },
@@ -226,13 +226,13 @@ describe('404 recording_not_found', () => {
         await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, ...wrong }, asset) });
   });
 
-  it('answers under another session of the same owner', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 recording_not_found under another session of the same owner', async () => {
     const { session_id } = await served.create();
     await served.refuse(readRecordingAsset, 'recording_not_found', { params: params({ ...over, sessionId: session_id }, 'poster.jpg') });
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('answers a foreign id with the same bytes as an unknown id', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 recording_not_found for a foreign id with the same bytes as an unknown id', async () => {
     const key = await served.ownerKey('stranger');
     const foreign = await served.refuse(readRecordingAsset, 'recording_not_found', { params: params(over, 'poster.jpg'), key });
     const unknown = await served.refuse(readRecordingAsset, 'recording_not_found', {
@@ -270,7 +270,7 @@ const hostilePaths = [
 
 describe('404 asset_not_found', () => {
   for (const path of hostilePaths)
-    it(`or another harmless error answers ${path.slice(0, 40)}`, async () => {
+    it(`GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 or another harmless error for ${path.slice(0, 40)}`, async () => {
       const reply = await sendAsIs(served.url, {
         method: 'GET',
         path: pathOf(over, path),
@@ -285,14 +285,14 @@ describe('404 asset_not_found', () => {
       assert.ok(!reply.text.includes(served.dataDir));
     });
 
-  it('answers nested names, and only to those who may read the recording', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 asset_not_found for nested names, and only to those who may read the recording', async () => {
     for (const name of ['video/video.m3u8', 'a/b/c.js', 'poster.jpg/x', '']) {
       assertError(await byKey(name), 404, 'asset_not_found');
       assertError(await open(served.url + pathOf(over, name)), 401, 'missing_view_token');
     }
   });
 
-  it('answers a file that the recording does not have', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 asset_not_found for a file that the recording does not have', async () => {
     for (const name of ['seg99999.m4s', 'seg00000.m4s.tmp', 'worker-id', '💥'])
       await served.refuse(readRecordingAsset, 'asset_not_found', { params: params(over, name) });
   });
@@ -303,7 +303,7 @@ describe('404 asset_not_found', () => {
     ['a pipe without a writer', (path: string) => void execFileSync('mkfifo', [path])],
     ['a folder', (path: string) => mkdirSync(path)],
   ] as const)
-    it(`answers immediately when ${what} has the name of a file`, async () => {
+    it(`GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 404 asset_not_found immediately when ${what} has the name of a file`, async () => {
       for (const name of ['har.json', 'video/seg00007.m4s']) {
         const path = join(over.folder, name);
         rmSync(path, { force: true, recursive: true });
@@ -318,14 +318,14 @@ describe('404 asset_not_found', () => {
 });
 
 describe('416 range_not_satisfiable', () => {
-  it('answers a range behind the end', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} answers 416 range_not_satisfiable for a range behind the end', async () => {
     const reply = await byKey('seg00000.m4s', { range: 'bytes=15-' });
     assert.deepEqual(assertError(reply, 416, 'range_not_satisfiable'), { size_bytes: 15 });
   });
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/recordings/{rec_id}/{asset_path} refuses two tokens with 422', async () => {
     const { status, text } = await byKey('poster.jpg?token=a&token=b');
     assert.equal(status, 422);
     assert.match(text, /"type":"string_type"/);

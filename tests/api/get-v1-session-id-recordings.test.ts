@@ -16,7 +16,7 @@ after(() => served.close());
 const dayMs = 24 * 3_600_000;
 
 describe('200', () => {
-  it('returns a recording in progress and its player address', async () => {
+  it('GET /v1/session/{session_id}/recordings returns a recording in progress and its player address', async () => {
     const session = await recordingSession(served);
     const { sessionId, recId } = session;
     const recording = await recordingOf(served, session);
@@ -32,7 +32,7 @@ describe('200', () => {
     await endRecorded(served, session);
   });
 
-  it('returns the finished recording and its expiry, also in the session', async () => {
+  it('GET /v1/session/{session_id}/recordings returns the finished recording and its expiry, also in the session', async () => {
     const session = await recordedSession(served);
     const recording = await recordingOf(served, session);
     assert.deepEqual([recording.status, recording.video, recording.truncated], ['complete', 'frames', false]);
@@ -52,19 +52,19 @@ describe('200', () => {
     assert.deepEqual(body.recording, { enabled: true, rec_id: session.recId, status: 'complete' });
   });
 
-  it('keeps recordings for the plan’s retention', async () => {
+  it('GET /v1/session/{session_id}/recordings keeps recordings for the plan’s retention', async () => {
     const key = await served.ownerKey('somebody-on-trial', 'free');
     const session = await recordedSession(served, { key });
     const { expires_at, ended_at } = await recordingOf(served, session, key);
     assert.equal(Date.parse(expires_at ?? '') - Date.parse(ended_at ?? ''), dayMs);
   });
 
-  it('is empty for a session without recording', async () => {
+  it('GET /v1/session/{session_id}/recordings is empty for a session without recording', async () => {
     const { session_id } = await served.create();
     assert.deepEqual((await served.call(listRecordings, { params: { session_id } })).body, []);
   });
 
-  it('returns the recording of a crashed session', async () => {
+  it('GET /v1/session/{session_id}/recordings returns the recording of a crashed session', async () => {
     const session = await recordingSession(served);
     await eventually('there is a frame', async () => (await recordingOf(served, session)).assets.includes('poster.jpg'));
     machineOf(served, session.sessionId).crash();
@@ -72,13 +72,13 @@ describe('200', () => {
     assert.deepEqual([(await recordingOf(served, session)).status, (await recordingOf(served, session)).video], ['complete', 'frames']);
   });
 
-  it('lists no deleted file', async () => {
+  it('GET /v1/session/{session_id}/recordings lists no deleted file', async () => {
     const session = await recordedSession(served);
     rmSync(`${session.folder}/har.json`);
     assert.ok(!(await recordingOf(served, session)).assets.includes('har.json'));
   });
 
-  it('does not reset the idle timer', async () => {
+  it('GET /v1/session/{session_id}/recordings does not reset the idle timer', async () => {
     const session = await recordingSession(served);
     const readyMs = Date.parse((await recordingOf(served, session)).started_at);
     await eventually('some time has passed', () => Date.now() > readyMs + 20);
@@ -92,12 +92,12 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers when there is neither a session nor a recording', async () => {
+  it('GET /v1/session/{session_id}/recordings answers 404 session_not_found when there is neither a session nor a recording', async () => {
     for (const session_id of [newId('ses'), 'nothing', '..%2f', '\0', '💥'])
       await served.refuse(listRecordings, 'session_not_found', { params: { session_id } });
   });
 
-  it('answers a foreign id with the same bytes as an unknown id', async () => {
+  it('GET /v1/session/{session_id}/recordings answers 404 session_not_found for a foreign id with the same bytes as an unknown id', async () => {
     const { sessionId } = await recordedSession(served);
     const key = await served.ownerKey('stranger');
     const foreign = await served.refuse(listRecordings, 'session_not_found', { params: { session_id: sessionId }, key });

@@ -13,26 +13,26 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('returns cookies and the local storage of the open pages', async () => {
+  it('GET /v1/session/{session_id}/storage-state returns cookies and the local storage of the open pages', async () => {
     await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a' } });
     const { body } = await served.call(getStorageState, { params: { session_id: sessionId } });
     assert.deepEqual(body, { cookies: [], origins: [{ origin: 'http://site.test', localStorage: [{ name: 'theme', value: 'dark' }] }] });
   });
 
-  it('is accepted by a new session', async () => {
+  it('GET /v1/session/{session_id}/storage-state is accepted by a new session', async () => {
     const { body: storage_state } = await served.call(getStorageState, { params: { session_id: sessionId } });
     assert.equal((await served.create({ storage_state })).status, 'ready');
   });
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('GET /v1/session/{session_id}/storage-state answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(getStorageState, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('GET /v1/session/{session_id}/storage-state answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(getStorageState, 'session_not_ready', { params: { session_id: starting } });
     await release();
@@ -40,14 +40,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('GET /v1/session/{session_id}/storage-state answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(getStorageState, 'session_ended', { params: { session_id: await endedSession(served) } });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('GET /v1/session/{session_id}/storage-state refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(getStorageState, 'session_busy', { params: { session_id: jammed } });
     await release();
@@ -55,7 +55,7 @@ describe('409 session_busy', () => {
 });
 
 describe('502 page_failed', () => {
-  it('answers when the browser cannot read the cookies, and the next call succeeds', async () => {
+  it('GET /v1/session/{session_id}/storage-state answers 502 page_failed when the browser cannot read the cookies, and the next call succeeds', async () => {
     machineOf(served, sessionId).browser.failNext('Storage.getCookies');
     const { details } = await served.refuse(getStorageState, 'page_failed', { params: { session_id: sessionId } });
     assert.equal(details['reason'], 'context_lost');
@@ -64,7 +64,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued call when the browser crashes', async () => {
+  it('GET /v1/session/{session_id}/storage-state answers 502 session_lost for a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(getStorageState, { params: { session_id } }));
     assertError(reply, 502, 'session_lost');
   });

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists one empty tab in a new session', async () => {
+  it('GET /v1/session/{session_id}/tabs lists one empty tab in a new session', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(listTabs, { params: { session_id } });
     assert.deepEqual(
@@ -20,7 +20,7 @@ describe('200', () => {
     );
   });
 
-  it('lists tabs oldest first, one of them active', async () => {
+  it('GET /v1/session/{session_id}/tabs lists tabs oldest first, one of them active', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const second = (await served.call(openTab, { params, body: { url: 'http://second.test/a' } })).body.tab_id;
@@ -36,7 +36,7 @@ describe('200', () => {
     );
   });
 
-  it('does not wait for drive calls', async () => {
+  it('GET /v1/session/{session_id}/tabs does not wait for drive calls', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     assert.equal((await served.call(listTabs, { params: { session_id } })).body.length, 1);
@@ -44,7 +44,7 @@ describe('200', () => {
     await hanging;
   });
 
-  it('is not counted as an action', async () => {
+  it('GET /v1/session/{session_id}/tabs is not counted as an action', async () => {
     const { session_id } = await served.create();
     await served.call(navigate, { params: { session_id }, body: { url: 'http://a.test/' } });
     await served.call(listTabs, { params: { session_id } });
@@ -53,13 +53,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers when the session is unknown', async () => {
+  it('GET /v1/session/{session_id}/tabs answers 404 session_not_found when the session is unknown', async () => {
     await served.refuse(listTabs, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('answers while the browser starts', async () => {
+  it('GET /v1/session/{session_id}/tabs answers 409 session_not_ready while the browser starts', async () => {
     const { sessionId, release } = await startingSession(served);
     await served.refuse(listTabs, 'session_not_ready', { params: { session_id: sessionId } });
     await release();
@@ -67,7 +67,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the browser has closed', async () => {
+  it('GET /v1/session/{session_id}/tabs answers 409 session_ended after the browser has closed', async () => {
     await served.refuse(listTabs, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

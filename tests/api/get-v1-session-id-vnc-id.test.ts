@@ -17,7 +17,7 @@ const byToken = (sessionId: string, token: string): Promise<Reply> => open(`${pa
 const create = async (): Promise<string> => (await served.create({ kind: 'full_browser' })).session_id;
 
 describe('200', () => {
-  it('serves the window’s page under a strict policy', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} serves the window’s page under a strict policy', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     const { status, headers, text } = await byToken(sessionId, token);
@@ -32,7 +32,7 @@ describe('200', () => {
     assert.ok(!text.includes(sessionId) && !text.includes(token));
   });
 
-  it('exchanges the token for a cookie that is limited to the window’s path', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} exchanges the token for a cookie that is limited to the window’s path', async () => {
     const sessionId = await create();
     const first = await byToken(sessionId, await tokenFor(served, sessionId, 'vnc'));
     const [cookie = ''] = first.headers.getSetCookie();
@@ -45,7 +45,7 @@ describe('200', () => {
 });
 
 describe('the folder', () => {
-  it('serves the same page, with and without the slash', async () => {
+  it('the folder of GET /v1/session/{session_id}/vnc/{path} serves the same page, with and without the slash', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     const { text } = await byToken(sessionId, token);
@@ -58,7 +58,7 @@ describe('the folder', () => {
 });
 
 describe('404 asset_not_found', () => {
-  it('answers nested names', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} answers 404 asset_not_found for nested names', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     for (const name of ['core/rfb.js', 'a/b/c', 'vnc.html/x'])
@@ -66,7 +66,7 @@ describe('404 asset_not_found', () => {
     assertError(await open(pathOf(sessionId, 'core/rfb.js')), 401, 'missing_view_token');
   });
 
-  it('answers every other name', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} answers 404 asset_not_found for every other name', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     const names = [
@@ -92,7 +92,7 @@ describe('404 asset_not_found', () => {
     }
   });
 
-  it('never redirects to another site, however the address is written', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} never redirects to another site, however the address is written', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     for (const rest of [
@@ -115,13 +115,13 @@ describe('404 asset_not_found', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('answers a request without a link, also with an API key', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} answers 401 missing_view_token for a request without a link, also with an API key', async () => {
     await served.refuse(openVnc, 'missing_view_token', { params: { session_id: await create(), path: 'vnc.html' } });
   });
 });
 
 describe('403 invalid_view_token', () => {
-  it('answers every invalid link identically', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} answers 403 invalid_view_token for every invalid link identically', async () => {
     const [mine, other] = [await create(), await create()];
     const token = await tokenFor(served, mine, 'vnc');
     const replies = [
@@ -139,7 +139,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/vnc/{path} refuses two tokens with 422', async () => {
     const sessionId = await create();
     const cookie = cookieOf(await byToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
     const reply = await open(`${pathOf(sessionId)}?token=a&token=b`, { cookie });

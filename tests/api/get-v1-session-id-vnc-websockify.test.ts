@@ -31,7 +31,7 @@ const pointer = Buffer.from([5, 1, 0, 10, 0, 10]);
 const updateRequest = Buffer.from([3, 1, 0, 0, 0, 0, 5, 0, 2, 208]);
 
 describe('101', () => {
-  it('relays the display’s bytes unchanged in both directions', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify relays the display’s bytes unchanged in both directions', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     await eventually('the display has sent its greeting', () => received(viewer) === greeting);
@@ -45,7 +45,7 @@ describe('101', () => {
     await eventually('the display has no client', () => displayOf(sessionId).connections === 0);
   });
 
-  it('relays more than one buffer at once', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify relays more than one buffer at once', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     const piece = Buffer.alloc(500_000, 7);
@@ -58,14 +58,14 @@ describe('101', () => {
     viewer.socket.terminate();
   });
 
-  it('accepts the page’s cookie from its own origin', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify accepts the page’s cookie from its own origin', async () => {
     const sessionId = await create();
     const viewer = await ViewSocket.open(addressOf(sessionId), { cookie: await cookieFor(sessionId), origin: served.url });
     await eventually('the display has sent its greeting', () => received(viewer) === greeting);
     viewer.socket.terminate();
   });
 
-  it('is counted as a viewer and emits events', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is counted as a viewer and emits events', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     const viewers = async () => (await served.call(getSession, { params: { session_id: sessionId } })).body.connections.viewers;
@@ -82,7 +82,7 @@ describe('101', () => {
     );
   });
 
-  it('is closed with 4009 limit when too many are open, and a closed socket frees a slot', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 4009 limit when too many are open, and a closed socket frees a slot', async () => {
     const sessionId = await create();
     const token = await tokenFor(served, sessionId, 'vnc');
     const viewers = await Promise.all(Array.from({ length: 10 }, () => ViewSocket.open(withToken(sessionId, token))));
@@ -96,14 +96,14 @@ describe('101', () => {
     await eventually('all have left', () => displayOf(sessionId).connections === 0);
   });
 
-  it('is closed with 4000 and the reason at the end of the session', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 4000 and the reason at the end of the session', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     await served.call(endSession, { params: { session_id: sessionId } });
     assert.deepEqual(await viewer.closed, { code: 4000, reason: 'requested' });
   });
 
-  it('is closed with 4008 browser_crashed when the display or the browser exits', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 4008 browser_crashed when the display or the browser exits', async () => {
     const [first, second] = [await create(), await create()];
     const [shown, other] = [await show(first), await show(second)];
     displayOf(first).end();
@@ -112,7 +112,7 @@ describe('101', () => {
     assert.deepEqual(await other.closed, { code: 4008, reason: 'browser_crashed' });
   });
 
-  it('is closed with 4010 bad_message when the display refuses what the client sends', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 4010 bad_message when the display refuses what the client sends', async () => {
     const sessionId = await create();
     const viewer = await show(sessionId);
     displayOf(sessionId).dropClients();
@@ -123,7 +123,7 @@ describe('101', () => {
     await eventually('nothing is left', () => displayOf(sessionId).connections === 0);
   });
 
-  it('is closed with 4003 unauthorized soon after its links or its key are revoked', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 4003 unauthorized soon after its links or its key are revoked', async () => {
     const sessionId = await create();
     const { key, raw } = await served.app.keys.create({
       owner: 'local',
@@ -144,14 +144,14 @@ describe('101', () => {
     await eventually('the display has no client', () => displayOf(sessionId).connections === 0);
   });
 
-  it('is closed with 1012 service_restart when the service stops', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify is closed with 1012 service_restart when the service stops', async () => {
     const stopping = await startApp();
     const viewer = await show(await create(stopping), stopping);
     await stopping.close();
     assert.deepEqual(await viewer.closed, { code: 1012, reason: 'service_restart' });
   });
 
-  it('resets the idle timer by input, not by frames', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify resets the idle timer by input, not by frames', async () => {
     const clock = new ManualClock();
     const still = await startApp({ clock });
     const sessionId = await create(still, { idle_timeout_seconds: 30 });
@@ -176,7 +176,7 @@ describe('101', () => {
 });
 
 describe('400 bad_request', () => {
-  it('answers a request without an upgrade', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify answers 400 bad_request for a request without an upgrade', async () => {
     const sessionId = await create();
     const reply = await open(`${served.url}${pathOf(sessionId)}?token=${await tokenFor(served, sessionId, 'vnc')}`);
     assertError(reply, 400, 'bad_request');
@@ -185,7 +185,7 @@ describe('400 bad_request', () => {
 });
 
 describe('401 missing_view_token', () => {
-  it('is answered before the handshake, also with an API key', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify answers 401 missing_view_token before the handshake, also with an API key', async () => {
     const sessionId = await create();
     assertError(await refusedSocket(addressOf(sessionId)), 401, 'missing_view_token');
     assertError(await refusedSocket(addressOf(sessionId), { authorization: `Bearer ${served.key}` }), 401, 'missing_view_token');
@@ -194,7 +194,7 @@ describe('401 missing_view_token', () => {
 });
 
 describe('403 invalid_view_token', () => {
-  it('is answered before the handshake for every invalid link', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify answers 403 invalid_view_token before the handshake for every invalid link', async () => {
     const [mine, other] = [await create(), await create()];
     const ended = await create();
     const endedToken = await tokenFor(served, ended, 'vnc');
@@ -212,7 +212,7 @@ describe('403 invalid_view_token', () => {
 });
 
 describe('403 origin_not_allowed', () => {
-  it('refuses other origins, and a cookie without an Origin header', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify refuses other origins, and a cookie without an Origin header, with 403 origin_not_allowed', async () => {
     const sessionId = await create();
     const cookie = await cookieFor(sessionId);
     for (const origin of ['https://evil.example', 'null', `${served.url}.evil.example`])
@@ -223,13 +223,13 @@ describe('403 origin_not_allowed', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('is answered before the handshake while the machine starts', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify answers 409 session_not_ready before the handshake while the machine starts', async () => {
     const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
     assertError(await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc'))), 409, 'session_not_ready');
     await release();
   });
 
-  it('is answered before the handshake after the display has exited', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify answers 409 session_not_ready before the handshake after the display has exited', async () => {
     const sessionId = await create();
     displayOf(sessionId).end();
     const reply = await refusedSocket(withToken(sessionId, await tokenFor(served, sessionId, 'vnc')));
@@ -239,7 +239,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('422', () => {
-  it('refuses two tokens', async () => {
+  it('GET /v1/session/{session_id}/vnc/websockify refuses two tokens with 422', async () => {
     const sessionId = await create();
     const reply = await refusedSocket(`${addressOf(sessionId)}?token=a&token=b`, {
       cookie: await cookieFor(sessionId),

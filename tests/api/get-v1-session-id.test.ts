@@ -13,7 +13,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('returns the session’s current state', async () => {
+  it('GET /v1/session/{session_id} returns the session’s current state', async () => {
     const created = await served.create();
     const params = { session_id: created.session_id };
     await served.call(navigate, { params, body: { url: 'http://site.test/page' } });
@@ -22,14 +22,14 @@ describe('200', () => {
     assert.deepEqual([body.current_url, body.title, body.tabs.open, body.usage.actions], ['http://site.test/page', 'site.test', 2, 2]);
   });
 
-  it('equals the create response while nothing changes', async () => {
+  it('GET /v1/session/{session_id} equals the create response while nothing changes', async () => {
     const created = await served.create({ name: 'quiet', metadata: { a: 'b' } });
     const { body } = await served.call(getSession, { params: { session_id: created.session_id } });
     const still = (session: typeof created) => ({ ...session, last_activity_at: null, usage: null });
     assert.deepEqual(still(body), still(created));
   });
 
-  it('returns the last state of an ended session', async () => {
+  it('GET /v1/session/{session_id} returns the last state of an ended session', async () => {
     const { session_id } = await served.create({ start_url: 'http://site.test/last' });
     await served.call(endSession, { params: { session_id } });
     await served.app.sessions.live.get(session_id)?.disposed;
@@ -41,7 +41,7 @@ describe('200', () => {
     assert.ok(body.ended_at !== null && Date.parse(body.ended_at) >= Date.parse(body.created_at));
   });
 
-  it('returns addresses on the requested host', async () => {
+  it('GET /v1/session/{session_id} returns addresses on the requested host', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(getSession, { params: { session_id } });
     assert.equal(body.connect_url, `${served.url}/v1/session/${session_id}/connect`);
@@ -50,11 +50,11 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown id', async () => {
+  it('GET /v1/session/{session_id} answers 404 session_not_found for an unknown id', async () => {
     await served.refuse(getSession, 'session_not_found', { params: { session_id: 'ses_000000000000000000000000' } });
   });
 
-  it('answers for a session past its retention', async () => {
+  it('GET /v1/session/{session_id} answers 404 session_not_found for a session past its retention', async () => {
     const session_id = await endedSession(served);
     await served.app.sessions.live.get(session_id)?.disposed;
     clock.advance(25 * 3_600_000);

@@ -24,7 +24,7 @@ const idsOf = async (query: Record<string, string>): Promise<string[]> =>
   (await served.call(listSessions, { query })).body.map(({ session_id }) => session_id);
 
 describe('200', () => {
-  it('lists live and ended sessions, newest first', async () => {
+  it('GET /v1/sessions lists live and ended sessions, newest first', async () => {
     const { body, headers } = await served.call(listSessions);
     assert.deepEqual(
       body.map(({ session_id }) => session_id),
@@ -38,13 +38,13 @@ describe('200', () => {
     assert.equal(headers.get('x-next-cursor'), null);
   });
 
-  it('filters by one or several statuses', async () => {
+  it('GET /v1/sessions filters by one or several statuses', async () => {
     assert.deepEqual(await idsOf({ status: 'ended' }), [made[2]]);
     assert.deepEqual(await idsOf({ status: 'ended,ready' }), made);
     assert.deepEqual(await idsOf({ status: 'failed,starting' }), []);
   });
 
-  it('filters by name and by all given metadata', async () => {
+  it('GET /v1/sessions filters by name and by all given metadata', async () => {
     assert.deepEqual(await idsOf({ name: 'oldest' }), [made[3]]);
     assert.deepEqual(await idsOf({ 'metadata.job': 'prices' }), [made[1], made[2]]);
     assert.deepEqual(await idsOf({ 'metadata.job': 'prices', 'metadata.run': '2' }), [made[1]]);
@@ -53,7 +53,7 @@ describe('200', () => {
     assert.deepEqual(await idsOf({ 'metadata.job': "prices' OR true --" }), []);
   });
 
-  it('returns pages that link to the next page', async () => {
+  it('GET /v1/sessions returns pages that link to the next page', async () => {
     const seen: string[] = [];
     let next: string | null = `${served.url}/v1/sessions?limit=3&status=ready,ended`;
     for (let page = 0; next !== null; page += 1) {
@@ -69,14 +69,14 @@ describe('200', () => {
     assert.deepEqual(seen, made);
   });
 
-  it('is empty for an owner with no sessions', async () => {
+  it('GET /v1/sessions is empty for an owner with no sessions', async () => {
     const key = await served.ownerKey('newcomer');
     assert.deepEqual((await served.call(listSessions, { key })).body, []);
   });
 });
 
 describe('422', () => {
-  it('refuses an unknown filter by name', async () => {
+  it('GET /v1/sessions refuses an unknown filter by name with 422', async () => {
     const issues = await served.issues(listSessions, { query: { owner: 'local', metadata: 'x', 'metadata.': 'y' } });
     assert.deepEqual(issues.map(({ loc, type }) => `${loc.join('.')} ${type}`).toSorted(), [
       'query.metadata extra_forbidden',
@@ -85,7 +85,7 @@ describe('422', () => {
     ]);
   });
 
-  it('refuses a limit out of bounds', async () => {
+  it('GET /v1/sessions refuses a limit out of bounds with 422', async () => {
     const [issue] = await served.issues(listSessions, { query: { limit: '501' } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['query', 'limit'], 'less_than_equal', { le: 500 }]);
   });

@@ -13,7 +13,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the caller’s skills, newest first, with the share of runs that found the element', async () => {
+  it('GET /v1/skills lists the caller’s skills, newest first, with the share of runs that found the element', async () => {
     const key = await served.ownerKey('lister');
     await learnSkill(served, { owner: 'lister', task: 'login', step: 'mail' });
     clock.advance(1000);
@@ -41,7 +41,7 @@ describe('200', () => {
     );
   });
 
-  it('counts failed runs, and quarantines after three in a row', async () => {
+  it('GET /v1/skills counts failed runs, and quarantines after three in a row', async () => {
     const key = await served.ownerKey('failing');
     await learnSkill(served, { owner: 'failing', task: 'login', step: 'mail' });
     for (let run = 0; run < 3; run += 1)
@@ -55,7 +55,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses a limit out of bounds and a cursor of another list', async () => {
+  it('GET /v1/skills refuses a limit out of bounds and a cursor of another list with 422', async () => {
     const position = Buffer.from('[1,"ses_000000000000000000000000"]').toString('base64url');
     for (const query of [{ limit: '0' }, { limit: '501' }, { cursor: 'nonsense' }, { cursor: position }])
       assert.deepEqual(

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('lists the templates with their steps, and examples that match their schemas', async () => {
+  it('GET /v1/templates lists the templates with their steps, and examples that match their schemas', async () => {
     const { body: templates } = await served.call(listTemplates);
     const ajv = new Ajv2020({ strict: false, validateFormats: false });
     for (const { name, steps, inputs, output, example, recording, playwright } of templates) {
@@ -26,7 +26,7 @@ describe('200', () => {
     }
   });
 
-  it('exports the steps as recordings', async () => {
+  it('GET /v1/templates exports the steps as recordings', async () => {
     const { body: recorded } = await served.call(listTemplates, { query: { format: 'recorder' } });
     for (const { recording, name, steps } of recorded)
       if (steps.some(({ type }) => type === 'call')) assert.equal(recording, null, name);
@@ -35,7 +35,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses an unknown format', async () => {
+  it('GET /v1/templates refuses an unknown format with 422', async () => {
     const issues = await served.issues(listTemplates, { query: { format: 'selenium' } });
     assert.deepEqual(
       issues.map(({ loc, type }) => [loc, type]),

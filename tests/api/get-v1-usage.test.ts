@@ -12,7 +12,7 @@ after(() => served.close());
 const blank = { url: 'about:blank' };
 
 describe('200', () => {
-  it('returns the usage of an owner without limits, with null as each limit', async () => {
+  it('GET /v1/usage returns the usage of an owner without limits, with null as each limit', async () => {
     const { body } = await served.call(getUsage, { key: await served.ownerKey('endless') });
     const month = new Date().toISOString().slice(0, 7);
     const unlimited = { actions: null, egress_bytes: null, browser_seconds: null, captcha_solves: null };
@@ -34,7 +34,7 @@ describe('200', () => {
     assert.ok(new Date(resets_at) > new Date());
   });
 
-  it('returns what remains of the plan', async () => {
+  it('GET /v1/usage returns what remains of the plan', async () => {
     const key = await served.ownerKey('small', 'free');
     const { session_id } = await served.create({}, { key });
     await served.call(navigate, { key, params: { session_id }, body: blank });
@@ -43,7 +43,7 @@ describe('200', () => {
     assert.deepEqual([body.limits.actions, body.remaining.actions, body.remaining.captcha_solves], [1000, 999, 0]);
   });
 
-  it('equals the sum of the owner’s running and ended sessions', async () => {
+  it('GET /v1/usage equals the sum of the owner’s running and ended sessions', async () => {
     const key = await served.ownerKey('summed');
     const sessions = [await served.create({}, { key }), await served.create({}, { key })];
     for (const { session_id } of [...sessions, ...sessions.slice(1)])
@@ -56,7 +56,7 @@ describe('200', () => {
     assert.equal(sum('actions'), 3);
   });
 
-  it('does not count failed calls and reads', async () => {
+  it('GET /v1/usage does not count failed calls and reads', async () => {
     const key = await served.ownerKey('careful');
     const { session_id } = await served.create({}, { key });
     await served.refuse(navigate, 'session_not_found', { key, params: { session_id: 'ses_000000000000000000000000' }, body: blank });
@@ -65,7 +65,7 @@ describe('200', () => {
     assert.equal((await served.call(getUsage, { key })).body.usage.actions, 0);
   });
 
-  it('reports the usage of each day, oldest first, when days are asked for', async () => {
+  it('GET /v1/usage reports the usage of each day, oldest first, when days are asked for', async () => {
     const [key, other] = [await served.ownerKey('daily'), await served.ownerKey('yesterday')];
     const { session_id } = await served.create({}, { key });
     await served.call(navigate, { key, params: { session_id }, body: blank });
@@ -87,7 +87,7 @@ describe('200', () => {
     assert.deepEqual(empty.days, [{ day: today, ...empty.usage }]);
   });
 
-  it('contains only the caller’s usage', async () => {
+  it('GET /v1/usage contains only the caller’s usage', async () => {
     const [one, other] = [await served.ownerKey('one'), await served.ownerKey('other')];
     await served.create({}, { key: one });
     assert.equal((await served.call(getUsage, { key: one })).body.usage.sessions, 1);
@@ -96,7 +96,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('refuses days that are not a number from 1 to 184', async () => {
+  it('GET /v1/usage refuses days that are not a number from 1 to 184 with 422', async () => {
     const key = await served.ownerKey('greedy');
     for (const days of ['0', '185', 'all']) {
       const [issue] = await served.issues(getUsage, { key, query: { days } });

@@ -72,7 +72,7 @@ async function effects(): Promise<unknown[]> {
 
 describe('a repeated POST', () => {
   for (const endpoint of posts)
-    it(`to ${nameOf(endpoint)} is answered again without being executed again`, async () => {
+    it(`a repeated POST to ${nameOf(endpoint)} is answered again without being executed again`, async () => {
       const request = { ...(await requestFor(endpoint)), headers: newKey() };
       const first = await served.call(endpoint, request);
       assert.equal(first.status, endpoint.status, first.text);
@@ -85,7 +85,7 @@ describe('a repeated POST', () => {
       assert.deepEqual(await effects(), before);
     });
 
-  it('never returns a raw key twice', async () => {
+  it('a repeated POST never returns a raw key twice', async () => {
     const request = { body: { owner: 'once' }, headers: newKey() };
     const first = await served.call(createKey, request);
     const second = await served.call(createKey, request);
@@ -94,7 +94,7 @@ describe('a repeated POST', () => {
     assert.ok(!second.text.includes(first.body.key.slice(9, -4)));
   });
 
-  it('replays a permanent refusal with the new request id', async () => {
+  it('a repeated POST replays a permanent refusal with the new request id', async () => {
     const request = { params: { session_id: sessionId }, body: { url: 'http://fail-x.test/', tab_id: 'NONE' }, headers: newKey() };
     const first = await served.refuse(navigate, 'tab_not_found', request);
     const second = await served.refuse(navigate, 'tab_not_found', request);
@@ -104,14 +104,14 @@ describe('a repeated POST', () => {
     assert.equal(reported, sent);
   });
 
-  it('executes a request again after a temporary failure', async () => {
+  it('a repeated POST is executed again after a temporary failure', async () => {
     const request = { body: {}, headers: newKey() };
     await whileNoMachineStarts(served, () => served.refuse(createSession, 'no_capacity', request));
     const second = await served.call(createSession, request);
     assert.deepEqual([second.status, second.headers.get('idempotent-replayed')], [201, null]);
   });
 
-  it('executes a request again after a rate limit', async () => {
+  it('a repeated POST is executed again after a rate limit', async () => {
     const key = await served.ownerKey('impatient', 'free');
     await createUntil(served, key, 'create_rate_limit', 6);
     const request = { key, body: {}, headers: newKey() };
@@ -121,7 +121,7 @@ describe('a repeated POST', () => {
 });
 
 describe('a key', () => {
-  it('that was used with another body is answered idempotency_conflict', async () => {
+  it('an Idempotency-Key that was used with another body is answered idempotency_conflict', async () => {
     const headers = newKey();
     await served.call(createSession, { body: { metadata: { n: '1' } }, headers });
     const { reply } = await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '2' } }, headers });
@@ -129,7 +129,7 @@ describe('a key', () => {
     await served.refuse(createSession, 'idempotency_conflict', { body: { metadata: { n: '1' } }, query: { wait: 'false' }, headers });
   });
 
-  it('whose request still runs is answered idempotency_in_progress', async () => {
+  it('an Idempotency-Key whose request still runs is answered idempotency_in_progress', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const headers = newKey();
@@ -142,7 +142,7 @@ describe('a key', () => {
     await Promise.all([first, hanging]);
   });
 
-  it('is scoped to its owner', async () => {
+  it('an Idempotency-Key is scoped to its owner', async () => {
     const headers = newKey();
     const mine = await served.call(createSession, { body: {}, headers });
     const theirs = await served.call(createSession, { key: await served.ownerKey('neighbour'), body: {}, headers });
@@ -150,14 +150,14 @@ describe('a key', () => {
     assert.notEqual(mine.body.session_id, theirs.body.session_id);
   });
 
-  it('that is malformed is refused', async () => {
+  it('a malformed Idempotency-Key is refused', async () => {
     for (const text of ['', 'with space', 'ümlaut', 'x'.repeat(256)]) {
       const issues = await served.issues(createSession, { body: {}, headers: { 'idempotency-key': text } });
       assert.deepEqual(issues[0]?.loc, ['header', 'idempotency-key'], text);
     }
   });
 
-  it('sent ten times at once creates one session', async () => {
+  it('an Idempotency-Key sent ten times at once creates one session', async () => {
     const headers = newKey();
     const before = (await machinesLeft(served)).onHost;
     const replies = await Promise.all(

@@ -34,7 +34,7 @@ async function finished(requestId: string): Promise<Line> {
 }
 
 describe('a log line', () => {
-  it('of a failing call has the ids of its request and its session', async () => {
+  it('a log line of a failing call has the ids of its request and its session', async () => {
     const { session_id } = await served.create({ name: 'shop' });
     machineOf(served, session_id).crash();
     const reply = await served.call(navigate, { params: { session_id: 'shop' }, body: { url: 'http://site.test/' } });
@@ -46,20 +46,20 @@ describe('a log line', () => {
     assert.ok(readable.includes(requestId) && readable.includes(session_id));
   });
 
-  it('of a creation has the id of the new session', async () => {
+  it('a log line of a creation has the id of the new session', async () => {
     const reply = await served.call(createSession, { body: {} });
     const line = await finished(reply.headers.get('x-request-id') ?? '');
     assert.equal(line['session_id'], reply.body.session_id);
   });
 
-  it('of a body that names a session has its id', async () => {
+  it('a log line of a body that names a session has its id', async () => {
     const { session_id } = await served.create();
     const reply = await served.call(fetchPage, { body: { url: 'http://site.test/', session_id } });
     const line = await finished(reply.headers.get('x-request-id') ?? '');
     assert.equal(line['session_id'], session_id);
   });
 
-  it('of a session in a loop has its id, and no request', async () => {
+  it('a log line of a session in a loop has its id, and no request', async () => {
     const { session_id } = await served.create();
     machineOf(served, session_id).crash();
     const find = (): Line | undefined =>
@@ -71,7 +71,7 @@ describe('a log line', () => {
     assert.equal(find()?.['session_id'], session_id);
   });
 
-  it('has no session where the name is no session of the caller', async () => {
+  it('a log line has no session where the name is no session of the caller', async () => {
     const reply = await served.call(getSession, { params: { session_id: 'nobody' } });
     const line = await finished(reply.headers.get('x-request-id') ?? '');
     assert.equal(line['session_id'], undefined);

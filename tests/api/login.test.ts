@@ -22,18 +22,18 @@ after(async () => {
 
 describe('while the identity provider is unavailable', () => {
   for (const endpoint of endpoints.filter(({ auth }) => auth === 'login'))
-    it(`${nameOf(endpoint)} answers login_unavailable with retry_after`, async () => {
+    it(`${nameOf(endpoint)} answers login_unavailable with retry_after while the identity provider is unavailable`, async () => {
       const { reply } = await served.refuse(endpoint, 'login_unavailable', goodRequest(endpoint, {}));
       assert.ok(Number(reply.headers.get('retry-after')) >= 1);
       assert.equal(reply.headers.get('x-should-retry'), 'true');
       assert.ok(!reply.text.includes(issuer.url), 'the provider address is not revealed');
     });
 
-  it('API keys work', async () => {
+  it('API keys work while the identity provider is unavailable', async () => {
     assert.equal((await served.call(listSessions)).status, 200);
   });
 
-  it('a malformed login token is refused', async () => {
+  it('a malformed login token is refused while the identity provider is unavailable', async () => {
     await served.refuse(listOwnKeys, 'invalid_login_token', { key: 'nonsense' });
   });
 });
@@ -44,11 +44,11 @@ describe('when the identity provider is available again', () => {
     clock.advance(31_000);
   });
 
-  it('sign-in works without a restart', async () => {
+  it('sign-in works without a restart when the identity provider is available again', async () => {
     assert.equal((await served.call(listOwnKeys)).status, 200);
   });
 
-  it('sign-in works for a while when it becomes unavailable again', async () => {
+  it('sign-in works for a while when the identity provider becomes unavailable again', async () => {
     issuer.isUnavailable = true;
     clock.advance(60_000);
     assert.equal((await served.call(listOwnKeys)).status, 200);
@@ -59,7 +59,7 @@ describe('a signing key of the identity provider', () => {
   /** The service asks for keys at most so often, and uses what it knows for at most so long. */
   const [coolDownMs, maxAgeMs] = [31_000, 10 * 60_000 + 1000];
 
-  it('may be exchanged: the new one is accepted soon, and one that is withdrawn is refused within ten minutes', async () => {
+  it('a signing key of the identity provider may be exchanged: the new one is accepted soon, and a withdrawn one is refused within ten minutes', async () => {
     issuer.isUnavailable = false;
     clock.advance(maxAgeMs);
     assert.equal((await served.call(listOwnKeys)).status, 200);
@@ -77,7 +77,7 @@ describe('a signing key of the identity provider', () => {
     await served.refuse(listOwnKeys, 'invalid_login_token', { key: await signBefore({}, { kid: undefined }) });
   });
 
-  it('that was never published is refused, and costs no other caller their sign-in', async () => {
+  it('a signing key that was never published is refused, and costs no other caller their sign-in', async () => {
     const other = await startIssuer(clock);
     try {
       const claims = { iss: issuer.url };

@@ -214,13 +214,13 @@ describe('a successful call', () => {
   }
 
   for (const endpoint of overHttp)
-    it(`to ${nameOf(endpoint)} counts ${endpoint.cost === undefined ? 'nothing' : `one ${endpoint.cost}`}`, async () => {
+    it(`a successful call to ${nameOf(endpoint)} counts ${endpoint.cost === undefined ? 'nothing' : `one ${endpoint.cost}`}`, async () => {
       const { reply, actions, sessions } = await counted(endpoint);
       assert.equal(reply.status, withoutBilling.has(endpoint.id) ? 503 : endpoint.status, reply.text);
       assert.deepEqual([actions, sessions], [endpoint.cost === 'action' ? 1 : 0, endpoint.cost === 'session' ? 1 : 0]);
     });
 
-  it('is counted in its session', async () => {
+  it('a successful call is counted in its session', async () => {
     const { session_id } = await served.create({}, { key: owner.key });
     const params = { session_id };
     await served.call(navigate, { key: owner.key, params, body: { url: 'http://site.test/' } });
@@ -235,7 +235,7 @@ describe('a successful call', () => {
     assert.equal(body.find((session) => session.session_id === session_id)?.cost.credits, 1.03);
   });
 
-  it('is a call of the API; DevTools clients and live view users are not charged', async () => {
+  it('DevTools clients and live view users are not charged for calls', async () => {
     const { key } = await served.newOwner('no_actions');
     const session = await served.create({}, { key });
     const params = { session_id: session.session_id };
@@ -258,7 +258,7 @@ describe('a successful call', () => {
     assert.equal((await served.usage(key)).actions, 0);
   });
 
-  it('that rotates nothing, or closes a tab, is free', async () => {
+  it('a call that rotates nothing, or closes a tab, is free', async () => {
     const params = { session_id: sessionId };
     const { tab_id } = (await served.call(openTab, { key: owner.key, params, body: {} })).body;
     const before = await served.account(owner);
@@ -267,7 +267,7 @@ describe('a successful call', () => {
     assert.deepEqual(withoutTime(await served.account(owner)), withoutTime(before));
   });
 
-  it('counts an action for each executed step', async () => {
+  it('a call with steps counts an action for each executed step', async () => {
     const before = await served.usage(owner.key);
     const wait = { type: 'wait', ms: 1 };
     const actions = [wait, { type: 'repeat', max: 3, steps: [wait] }, { ...wait, if: { url_matches: 'nowhere' } }];
@@ -275,7 +275,7 @@ describe('a successful call', () => {
     assert.equal((await served.usage(owner.key)).actions - before.actions, 5);
   });
 
-  it('counts an action for each fetch attempt and each step', async () => {
+  it('a fetch counts an action for each attempt and each step', async () => {
     const wait = { type: 'wait', ms: 1 };
     const count = async (body: Record<string, unknown>): Promise<[number, number]> => {
       const before = await served.usage(owner.key);
@@ -292,7 +292,7 @@ describe('a successful call', () => {
     assert.deepEqual(await count({ url: `${site.url}/forbidden`, mode: 'http', respect_robots: true }), [0, 0]);
   });
 
-  it('counts the steps that ran before the browser of a fetch was lost', async () => {
+  it('a fetch counts the steps that ran before its browser was lost', async () => {
     const { session_id } = await served.create({}, { key: owner.key });
     const before = await served.usage(owner.key);
     const urls = ['http://first.test/', 'http://second.test/'];
@@ -307,7 +307,7 @@ describe('a successful call', () => {
     assert.equal((await served.usage(owner.key)).actions - before.actions, usage.actions);
   });
 
-  it('counts no session for fetch machines', async () => {
+  it('a fetch counts no session for fetch machines', async () => {
     const { key } = await served.newOwner();
     await served.call(fetchPage, { key, body: { url: emptyPage } });
     const { sessions, browser_seconds } = await served.usage(key);
@@ -358,7 +358,7 @@ describe('an owner with an exhausted plan', () => {
   });
 
   for (const endpoint of costing)
-    it(`is refused by ${nameOf(endpoint)} without any effect`, async () => {
+    it(`an owner with an exhausted plan is refused by ${nameOf(endpoint)} without any effect`, async () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(served, owner, sessionId);
       const details = await refusedBy(served, endpoint, 'plan_limit_exceeded', request);
@@ -366,13 +366,13 @@ describe('an owner with an exhausted plan', () => {
       assert.deepEqual(await traces(served, owner, sessionId), before);
     });
 
-  it('is refused an asynchronous fetch before a job is created', async () => {
+  it('an owner with an exhausted plan is refused an asynchronous fetch before a job is created', async () => {
     const { reply } = await served.refuse(fetchPage, 'plan_limit_exceeded', { key: owner.key, body: { url: emptyPage, async: true } });
     assert.equal(reply.headers.get('location'), null);
     assert.equal(served.app.jobs.load.pending, 0);
   });
 
-  it('gets session errors first', async () => {
+  it('an owner with an exhausted plan gets session errors first', async () => {
     await served.refuse(navigate, 'session_not_found', { key: owner.key, params: { session_id: 'ses_none' }, body: { url: emptyPage } });
     const over = await sessionOf(served, owner);
     await served.call(endSession, { key: owner.key, params: { session_id: over } });
@@ -383,7 +383,7 @@ describe('an owner with an exhausted plan', () => {
     ['no_egress', 'egress_bytes'],
     ['no_time', 'browser_seconds'],
   ] as const)
-    it(`gets no session without ${axis}, and none is stored`, async () => {
+    it(`an owner with an exhausted plan gets no session without ${axis}, and none is stored`, async () => {
       const { key } = await served.newOwner(tier);
       const { booted } = served.runtime.counts;
       const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: {} });
@@ -393,7 +393,7 @@ describe('an owner with an exhausted plan', () => {
       assert.equal(served.runtime.counts.booted, booted);
     });
 
-  it('gets no session with captcha solving without solves left, but any other session', async () => {
+  it('an owner without captcha solves left gets no session with captcha solving, but any other session', async () => {
     const { key } = await served.newOwner('no_captchas');
     const details = await refusedBy(served, createSession, 'plan_limit_exceeded', { key, body: { captcha: { mode: 'solve' } } });
     assert.deepEqual(details, { axis: 'captcha_solves', limit: 0, used: 0, required: 1, resets_at: nextMonth() });
@@ -401,7 +401,7 @@ describe('an owner with an exhausted plan', () => {
     assert.equal((await served.usage(key)).sessions, 1);
   });
 
-  it('is refused all concurrent calls', async () => {
+  it('an owner with an exhausted plan is refused all concurrent calls', async () => {
     const { key } = await served.newOwner('few_actions');
     const { session_id } = await served.create({}, { key });
     const wait = { type: 'wait', ms: 1 };
@@ -414,7 +414,7 @@ describe('an owner with an exhausted plan', () => {
   });
 
   for (const tier of ['overdrawn', 'unenforced'] as const)
-    it(`continues on the plan ${tier}`, async () => {
+    it(`an owner with an exhausted plan continues on the plan ${tier}`, async () => {
       const { key } = await served.newOwner(tier);
       const { session_id } = await served.create({}, { key });
       await served.call(navigate, { key, params: { session_id }, body: { url: emptyPage } });
@@ -437,21 +437,21 @@ describe('an owner with an empty wallet', () => {
   });
 
   for (const endpoint of costing)
-    it(`is refused by ${nameOf(endpoint)} with the price and without any effect`, async () => {
+    it(`an owner with an empty wallet is refused by ${nameOf(endpoint)} with the price and without any effect`, async () => {
       const request = { ...goodRequest(endpoint, { session_id: sessionId }), key: owner.key };
       const before = await traces(paid, owner, sessionId);
       assert.deepEqual(await refusedBy(paid, endpoint, 'insufficient_credits', request), { balance: 0, available: 0, required: 0.01 });
       assert.deepEqual(await traces(paid, owner, sessionId), before);
     });
 
-  it('may ask for a rotation that cannot change anything', async () => {
+  it('an owner with an empty wallet may ask for a rotation that cannot change anything', async () => {
     const before = await paid.account(owner);
     const { status, body } = await paid.call(rotateIp, { key: owner.key, params: { session_id: unproxied } });
     assert.deepEqual([status, body.rotated], [200, false]);
     assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
   });
 
-  it('gets no session, and none is stored', async () => {
+  it('an owner with an empty wallet gets no session, and none is stored', async () => {
     const { booted } = paid.runtime.counts;
     assert.deepEqual(await refusedBy(paid, createSession, 'insufficient_credits', { key: owner.key, body: {} }), {
       balance: 0,
@@ -461,7 +461,7 @@ describe('an owner with an empty wallet', () => {
     assert.deepEqual([(await paid.call(listSessions, { key: owner.key })).body.length, paid.runtime.counts.booted], [2, booted]);
   });
 
-  it('continues on a plan with overdraft', async () => {
+  it('an owner with an empty wallet continues on a plan with overdraft', async () => {
     const { owner: name, key } = await paid.newOwner('overdrawn');
     await paid.create({}, { key });
     await paid.flush();
@@ -523,7 +523,7 @@ describe('a call that fails', () => {
   ];
 
   for (const [what, call] of failing)
-    it(`costs nothing when ${what}`, async () => {
+    it(`a call that fails costs nothing when ${what}`, async () => {
       const before = await paid.account(owner);
       const { status, text } = await call();
       assert.ok(status >= 400, text);
@@ -531,7 +531,7 @@ describe('a call that fails', () => {
       assert.equal(before.held, 0);
     });
 
-  it('costs nothing when the caller disconnects', async () => {
+  it('a call costs nothing when the caller disconnects', async () => {
     const before = await paid.account(owner);
     const disconnected = new AbortController();
     const calls = [
@@ -549,7 +549,7 @@ describe('a call that fails', () => {
     assert.deepEqual(withoutTime(await paid.account(owner)), withoutTime(before));
   });
 
-  it('costs nothing when its session ends meanwhile', async () => {
+  it('a call costs nothing when its session ends meanwhile', async () => {
     const session = await sessionOf(paid, owner);
     const before = await paid.account(owner);
     const call = paid.call(navigate, { key: owner.key, params: { session_id: session }, body: { url: hangingUrl, timeout_ms: 120_000 } });
@@ -560,7 +560,7 @@ describe('a call that fails', () => {
   });
 });
 
-it('leaves no hold', async () => {
+it('a call that fails leaves no hold', async () => {
   for (const app of [served, paid]) {
     const { body } = await app.call(listAllSessions, { query: { limit: '500', status: 'starting,ready,ending' } });
     await Promise.all(body.map(({ session_id }) => app.app.sessions.end(null, session_id, { reason: 'admin', actor: 'operator' })));

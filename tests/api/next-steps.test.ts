@@ -56,7 +56,7 @@ const refusals: [code: ErrorCode, step: RegExp, request: () => Omit<RawRequest, 
 const own = (): RawRequest['headers'] => bearer(served.key);
 
 for (const [code, step, request] of refusals)
-  it(`says what to do about ${code}: ${step.source}`, async () => {
+  it(`the error ${code} says what to do: ${step.source}`, async () => {
     const { body, text } = await sendAsIs(served.url, { method: 'GET', ...request() });
     const { error } = ErrorBody.parse(body);
     assert.equal(error.code, code, text);

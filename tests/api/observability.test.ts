@@ -56,11 +56,11 @@ before(async () => {
 after(() => served.close());
 
 describe('the metrics of a service that has worked', () => {
-  it('are as promtool wants them', () => {
+  it('the metrics of a service that has worked pass promtool', () => {
     assert.equal(promtool(['check', 'metrics'], text).trim(), '');
   });
 
-  it('time boots, acquisitions, waits and statements', () => {
+  it('the metrics of a service that has worked time boots, acquisitions, waits and statements', () => {
     for (const series of [
       'berth_machine_boot_duration_seconds_count{kind="headless",method="process"}',
       'berth_machine_acquire_duration_seconds_count{kind="headless",source="boot"}',
@@ -76,7 +76,7 @@ describe('the metrics of a service that has worked', () => {
     }
   });
 
-  it('grow by no series and no label with what callers write', async () => {
+  it('the metrics get no series and no label from what callers write', async () => {
     const names = (from: ReadonlyMap<string, Metric>): Set<string> =>
       new Set([...from.values()].flatMap(({ samples }) => [...samples.keys()]));
     const word = `w${randomBytes(6).toString('hex')}`;
@@ -93,7 +93,7 @@ describe('the metrics of a service that has worked', () => {
     );
   });
 
-  it('have only labels whose values the service chooses', async () => {
+  it('the metrics have only labels whose values the service chooses', async () => {
     const tasks = (await served.call(listTasks)).body.map(({ name }) => name);
     const lists = (await served.call(listTemplates)).body.map(({ name }) => name);
     const operations = endpoints.map(({ id }) => id);
@@ -161,7 +161,7 @@ function familyOf(name: string): { metric: Metric; labels: Set<string> } {
 }
 
 describe('the files in deploy/', () => {
-  it('name only metrics and labels that this service has', () => {
+  it('the files in deploy/ name only metrics and labels that this service has', () => {
     assert.ok(rules.length >= 20 && queries.length >= 40, `${rules.length} rules, ${queries.length} queries`);
     for (const { name, matchers } of [...rules, ...queries].flatMap(selectorsOf)) {
       const { metric, labels } = familyOf(name);
@@ -172,7 +172,7 @@ describe('the files in deploy/', () => {
     }
   });
 
-  it('name only operations, reasons and queues that there are', () => {
+  it('the files in deploy/ name only existing operations, reasons and queues', () => {
     const known = new Set<string>([
       ...endpoints.map(({ id }) => id),
       ...Object.keys(errors),
@@ -183,7 +183,7 @@ describe('the files in deploy/', () => {
       for (const each of value.split('|')) assert.ok(known.has(each), each);
   });
 
-  it('have queries that Prometheus can parse', () => {
+  it('the files in deploy/ have queries that Prometheus can parse', () => {
     const text = queries.map((expr) => expr.replaceAll('$__rate_interval', '5m'));
     const file = join(mkdtempSync(join(tmpdir(), 'berth-queries-')), 'queries.yaml');
     writeFileSync(file, JSON.stringify({ groups: [{ name: 'g', rules: text.map((expr, n) => ({ record: `query:${n}`, expr })) }] }));
@@ -191,7 +191,7 @@ describe('the files in deploy/', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
-  it('have alerts that fire, and do not, as their tests say', () => {
+  it('the alerts in deploy/ fire, and do not, as their tests say', () => {
     assert.match(promtool(['check', 'rules', join(deploy, 'prometheus/alerts.yaml')]), new RegExp(`${alertNames.length} rules found`));
     promtool(['test', 'rules', join(deploy, 'prometheus/alerts.test.yaml')]);
     const tests = readFileSync(join(deploy, 'prometheus/alerts.test.yaml'), 'utf8');
@@ -199,7 +199,7 @@ describe('the files in deploy/', () => {
       for (const kind of ['fires', 'quiet']) assert.ok(tests.includes(`- name: ${name} ${kind}\n`), `${name} ${kind}`);
   });
 
-  it('link each alert to its section of the runbook, which this service shows', async () => {
+  it('the alerts in deploy/ each link to their section of the runbook, which this service shows', async () => {
     const page = await (await fetch(`${served.url}/docs/runbook`)).text();
     const links = [...alerts.matchAll(/runbook_url: 'http:\/\/\{\{ \$labels\.instance \}\}\/docs\/runbook#(\w+)'/g)].map(
       ([, id = '']) => id,

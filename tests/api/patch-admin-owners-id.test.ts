@@ -12,7 +12,7 @@ after(() => served.close());
 const assign = (owner: string, tier: string) => served.call(updateOwner, { params: { owner }, body: { tier } });
 
 describe('200', () => {
-  it('sets the plan, which applies to the next request, and writes it down', async () => {
+  it('PATCH /admin/owners/{owner} sets the plan, which applies to the next request, and writes it down', async () => {
     const key = await served.ownerKey('acme', 'free');
     assert.equal((await served.call(getUsage, { key })).body.concurrency_limit, 3);
     const { body } = await assign('acme', 'scale');
@@ -23,7 +23,7 @@ describe('200', () => {
     assert.deepEqual([entry?.actor, entry?.details], ['operator', { from: 'free', to: 'scale', why: 'assigned' }]);
   });
 
-  it('changes nothing where the plan is the same', async () => {
+  it('PATCH /admin/owners/{owner} changes nothing where the plan is the same', async () => {
     await served.ownerKey('same', 'startup');
     const count = async () => (await served.call(listAudit, { query: { owner: 'same' } })).body.length;
     const before = await count();
@@ -31,7 +31,7 @@ describe('200', () => {
     assert.equal(await count(), before);
   });
 
-  it('ends a running trial', async () => {
+  it('PATCH /admin/owners/{owner} ends a running trial', async () => {
     const { codes } = (await served.call(createPromoCodes, { body: { tier: 'scale', trial_days: 7 } })).body;
     await served.call(redeemPromo, { key: await served.login('trying'), body: { code: codes?.[0] } });
     const { plan, usage } = (await assign('trying', 'developer')).body;
@@ -40,7 +40,7 @@ describe('200', () => {
 });
 
 describe('404 owner_not_found', () => {
-  it('answers an unknown owner, and creates none', async () => {
+  it('PATCH /admin/owners/{owner} answers 404 owner_not_found for an unknown owner, and creates none', async () => {
     for (const owner of ['nobody', 'No Such!', 'a\0b', 'x'.repeat(500)])
       for (let count = 0; count < 2; count += 1)
         await served.refuse(updateOwner, 'owner_not_found', { params: { owner }, body: { tier: 'scale' } });
@@ -48,7 +48,7 @@ describe('404 owner_not_found', () => {
 });
 
 describe('422', () => {
-  it('refuses a plan that does not exist, and names those that do', async () => {
+  it('PATCH /admin/owners/{owner} refuses a plan that does not exist with 422, and names those that do', async () => {
     await served.ownerKey('picky', 'free');
     const [issue] = await served.issues(updateOwner, { params: { owner: 'picky' }, body: { tier: 'platinum' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'tier'], 'literal_error']);

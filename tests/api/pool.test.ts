@@ -47,13 +47,13 @@ async function figure(app: TestApp, series: string): Promise<number | undefined>
 }
 
 describe('a warm machine', () => {
-  it('is ready soon after the start and counted by /health', async () => {
+  it('a warm machine is ready soon after the start and counted by /health', async () => {
     await poolIsFull();
     const { body } = await served.call(health);
     assert.match(body.checks['machines']?.note ?? '', /2 warm/);
   });
 
-  it('is leased to a session, which reports it, and replaced', async () => {
+  it('a warm machine is leased to a session, which reports it, and replaced', async () => {
     await poolIsFull();
     const session = await served.create();
     assert.equal(session.warm, true);
@@ -62,7 +62,7 @@ describe('a warm machine', () => {
     await poolIsFull();
   });
 
-  it('is leased to only one of several concurrent sessions', { timeout: 120_000 }, async () => {
+  it('a warm machine is leased to only one of several concurrent sessions', { timeout: 120_000 }, async () => {
     await poolIsFull();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => served.create()));
     const machines = sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id);
@@ -71,7 +71,7 @@ describe('a warm machine', () => {
     await Promise.all(sessions.map(({ session_id }) => end(served, session_id)));
   });
 
-  it('is never reused after a session', async () => {
+  it('a warm machine is never reused after a session', async () => {
     await poolIsFull();
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id);
@@ -83,7 +83,7 @@ describe('a warm machine', () => {
     assert.ok(![...served.app.fleet.slots.keys()].includes(used));
   });
 
-  it('that crashes while idle is replaced and never leased', async () => {
+  it('a warm machine that crashes while idle is replaced and never leased', async () => {
     await poolIsFull();
     const lost = (await figure(served, 'berth_pool_retired_total{reason="lost"}')) ?? 0;
     const doomed = warmMachine();
@@ -96,7 +96,7 @@ describe('a warm machine', () => {
     await end(served, session_id);
   });
 
-  it('whose browser does not respond is detected, replaced and counted', { timeout: 120_000 }, async () => {
+  it('a warm machine whose browser does not respond is detected, replaced and counted', { timeout: 120_000 }, async () => {
     await poolIsFull();
     const lost = (await figure(served, 'berth_pool_retired_total{reason="lost"}')) ?? 0;
     const frozen = warmMachine();
@@ -107,7 +107,7 @@ describe('a warm machine', () => {
     assert.equal(await figure(served, 'berth_pool_retired_total{reason="lost"}'), lost + 1);
   });
 
-  it('has the kind that the session requests', async () => {
+  it('a warm machine has the kind that the session requests', async () => {
     await poolIsFull();
     assert.equal((await resize(served, 1, 'full_browser')).targets.full_browser.target, 1);
     await poolHas(served, 1, 'full_browser');
@@ -120,47 +120,51 @@ describe('a warm machine', () => {
 });
 
 describe('a target that changes a hundred times while sessions start and end', () => {
-  it('loses no machine, ends none in use, and is reached', { timeout: 120_000 }, async () => {
-    const app = await startApp();
-    try {
-      app.runtime.delayBoot(5);
-      const resizing = new AbortController();
-      const startAndEnd = async (): Promise<number> => {
-        let sessions = 0;
-        for (; !resizing.signal.aborted; sessions += 1) {
-          const { session_id } = await app.create();
-          const { body } = await app.call(getSession, { params: { session_id } });
-          assert.equal(body.status, 'ready', 'a machine in use is not ended');
-          const { status, text } = await end(app, session_id);
-          assert.equal(status, 204, text);
-        }
-        return sessions;
-      };
-      const callers = [startAndEnd(), startAndEnd(), startAndEnd()];
-      for (let n = 0; n < 100; n += 1) await resize(app, n % 2 ? (n * 7) % 11 : 0);
-      resizing.abort();
-      assert.ok((await Promise.all(callers)).every((sessions) => sessions > 0));
-      await resize(app, 4);
-      // Four may also be on the way down from an earlier target.
-      const four = JSON.stringify({ onHost: 4, berths: 4, live: 0 });
-      await eventually(
-        'there are four',
-        async () => app.app.fleet.count('ready') === 4 && JSON.stringify(await machinesLeft(app)) === four,
-      );
-      const { body } = await app.call(getPool);
-      assert.deepEqual(body.counts, { warming: 0, ready: 4, assigned: 0, draining: 0, failed: 0 });
-      assert.equal(app.runtime.counts.booted - app.runtime.counts.destroyed, 4);
-      await resize(app, 0);
-      await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(app)) === JSON.stringify(nothingLeft));
-      assert.deepEqual((await app.call(getPool)).body.vms, []);
-    } finally {
-      await app.close();
-    }
-  });
+  it(
+    'a target that changes a hundred times while sessions start and end loses no machine, ends none in use, and is reached',
+    { timeout: 120_000 },
+    async () => {
+      const app = await startApp();
+      try {
+        app.runtime.delayBoot(5);
+        const resizing = new AbortController();
+        const startAndEnd = async (): Promise<number> => {
+          let sessions = 0;
+          for (; !resizing.signal.aborted; sessions += 1) {
+            const { session_id } = await app.create();
+            const { body } = await app.call(getSession, { params: { session_id } });
+            assert.equal(body.status, 'ready', 'a machine in use is not ended');
+            const { status, text } = await end(app, session_id);
+            assert.equal(status, 204, text);
+          }
+          return sessions;
+        };
+        const callers = [startAndEnd(), startAndEnd(), startAndEnd()];
+        for (let n = 0; n < 100; n += 1) await resize(app, n % 2 ? (n * 7) % 11 : 0);
+        resizing.abort();
+        assert.ok((await Promise.all(callers)).every((sessions) => sessions > 0));
+        await resize(app, 4);
+        // Four may also be on the way down from an earlier target.
+        const four = JSON.stringify({ onHost: 4, berths: 4, live: 0 });
+        await eventually(
+          'there are four',
+          async () => app.app.fleet.count('ready') === 4 && JSON.stringify(await machinesLeft(app)) === four,
+        );
+        const { body } = await app.call(getPool);
+        assert.deepEqual(body.counts, { warming: 0, ready: 4, assigned: 0, draining: 0, failed: 0 });
+        assert.equal(app.runtime.counts.booted - app.runtime.counts.destroyed, 4);
+        await resize(app, 0);
+        await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(app)) === JSON.stringify(nothingLeft));
+        assert.deepEqual((await app.call(getPool)).body.vms, []);
+      } finally {
+        await app.close();
+      }
+    },
+  );
 });
 
 describe('the pool of a region', () => {
-  it('keeps the operator’s target after a restart', async () => {
+  it('the pool of a region keeps the operator’s target after a restart', async () => {
     const runtime = createFakeRuntime();
     const first = await startApp({ environment: { BERTH_POOL_TARGET: '5' } });
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
@@ -184,7 +188,7 @@ describe('the pool of a region', () => {
     }
   });
 
-  it('is shared by all its workers, which apply a change within seconds', { timeout: 120_000 }, async () => {
+  it('the pool of a region is shared by all its workers, which apply a change within seconds', { timeout: 120_000 }, async () => {
     const first = await startApp();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const second = await startApp({ previous: { dataDir, databaseUrl: first.databaseUrl, runtime: createFakeRuntime() } });
@@ -233,7 +237,7 @@ describe('outdated machines', () => {
   }
   const present = (): Set<string> => new Set(app.runtime.machines.keys());
 
-  it('are replaced one by one without falling below the target', async () => {
+  it('outdated machines are replaced one by one without falling below the target', async () => {
     const old = present();
     app.runtime.upgrade('fake-2');
     assert.equal(await renewed(old), 3);
@@ -241,14 +245,14 @@ describe('outdated machines', () => {
     assert.equal(await figure(app, 'berth_pool_retired_total{reason="outdated"}'), 3);
   });
 
-  it('are replaced at their maximum age', async () => {
+  it('machines are replaced at their maximum age', async () => {
     const old = present();
     clock.advance(30 * 60_000 + 1);
     assert.equal(await renewed(old), 3);
     assert.equal(await figure(app, 'berth_pool_retired_total{reason="old"}'), 3);
   });
 
-  it('are reported as outdated, stay with their session, and remain while no new one starts', async () => {
+  it('outdated machines are reported, stay with their session, and remain while no new one starts', async () => {
     const { session_id } = await app.create({ timeout_seconds: 3600, idle_timeout_seconds: 3600 });
     await inTime('the pool is full', () => app.app.fleet.count('ready') === 3);
     const used = app.app.sessions.live.get(session_id)?.machine?.id;
@@ -276,7 +280,7 @@ describe('outdated machines', () => {
 });
 
 describe('machines that fail to start', () => {
-  it('are retried after a delay, reported, and logged once', async () => {
+  it('machines that fail to start are retried after a delay, reported, and logged once', async () => {
     const clock = new ManualClock();
     const logged: string[] = [];
     const log = { ...silentLog, warn: (_: object, message: string) => void logged.push(message), child: () => log };
@@ -317,7 +321,7 @@ describe('machines that fail to start', () => {
 });
 
 describe('a host whose processors are busy', () => {
-  it('fills an empty pool after two seconds, and one that has a machine after ten', async () => {
+  it('a host whose processors are busy fills an empty pool after two seconds, and one that has a machine after ten', async () => {
     const hostReader = () => ({ memoryAvailableBytes: null, memoryStallPercent: 0, cpuStallPercent: 100 });
     const clock = new ManualClock();
     const app = await startApp({ clock, hostReader, environment: { BERTH_POOL_TARGET: '2' } });
@@ -341,7 +345,7 @@ describe('a host whose processors are busy', () => {
 });
 
 describe('a host without capacity', () => {
-  it('starts no machines for the pool and reports why', async () => {
+  it('a host without capacity starts no machines for the pool and reports why', async () => {
     const hostReader = () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 });
     const app = await startApp({ hostReader, environment: { BERTH_POOL_TARGET: '2' } });
     try {

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('removes the pin, is written down, and does nothing where there is none', async () => {
+  it('POST /admin/owners/{owner}/unpin removes the pin, adds an audit entry, and does nothing where there is none', async () => {
     const worker_id = served.app.fleet.deps.workerId;
     const params = { owner: 'local' };
     assert.equal((await served.call(pinOwner, { params, body: { worker_id } })).body.pinned_worker_id, worker_id);
@@ -28,7 +28,7 @@ describe('200', () => {
 });
 
 describe('404 owner_not_found', () => {
-  it('answers an unknown owner', async () => {
+  it('POST /admin/owners/{owner}/unpin answers 404 owner_not_found for an unknown owner', async () => {
     for (const owner of ['nobody', 'No Such!', 'x'.repeat(500)]) await served.refuse(unpinOwner, 'owner_not_found', { params: { owner } });
   });
 });

@@ -15,7 +15,7 @@ const resize = async (body: { target: number; kind?: 'headless' | 'full_browser'
 const ready = () => served.app.fleet.count('ready');
 
 describe('200', () => {
-  it('returns the new target with its time and actor', async () => {
+  it('POST /admin/pool returns the new target with its time and actor', async () => {
     clock.advance(1000);
     const body = await resize({ target: 2 });
     assert.deepEqual([body.target, body.updated_at, body.updated_by], [2, '2026-01-01T00:00:01.000Z', 'operator']);
@@ -23,14 +23,14 @@ describe('200', () => {
     assert.equal((await served.call(getPool)).body.target, 2);
   });
 
-  it('starts missing machines and removes excess machines before it answers', async () => {
+  it('POST /admin/pool starts missing machines and removes excess machines before it answers', async () => {
     await eventually('both are warm', () => ready() === 2);
     const { counts } = await resize({ target: 0 });
     assert.deepEqual([counts.ready, ready()], [0, 0]);
     await eventually('they have ended', () => served.runtime.machines.size === 0);
   });
 
-  it('cancels a start that is no longer needed', async () => {
+  it('POST /admin/pool cancels a start that is no longer needed', async () => {
     served.runtime.delayBoot(60_000);
     await resize({ target: 1 });
     await eventually('one is starting', () => served.app.fleet.count('warming') === 1);
@@ -45,14 +45,14 @@ describe('200', () => {
     );
   });
 
-  it('changes one kind and keeps the other', async () => {
+  it('POST /admin/pool changes one kind and keeps the other', async () => {
     const { target, targets } = await resize({ target: 1, kind: 'full_browser' });
     assert.deepEqual([target, targets.headless.target, targets.full_browser.target], [0, 0, 1]);
     await eventually('it is warm', () => served.app.fleet.count('ready', 'full_browser') === 1);
     await resize({ target: 0, kind: 'full_browser' });
   });
 
-  it('ends no machine in use', async () => {
+  it('POST /admin/pool ends no machine in use', async () => {
     await resize({ target: 1 });
     await eventually('one is warm', () => ready() === 1);
     const { session_id, warm } = await served.create();
@@ -62,7 +62,7 @@ describe('200', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.status, 'ready');
   });
 
-  it('adds an audit entry', async () => {
+  it('POST /admin/pool adds an audit entry', async () => {
     await resize({ target: 3, kind: 'full_browser' });
     await resize({ target: 0, kind: 'full_browser' });
     const { body } = await served.call(listAudit, { query: { action: 'pool.resized', limit: '2' } });
@@ -83,7 +83,7 @@ describe('422', () => {
     'a field that there is not': ['size', { target: 1, size: 2 }],
   };
   for (const [what, [field, body]] of Object.entries(wrong))
-    it(`refuses ${what}, and changes nothing`, async () => {
+    it(`POST /admin/pool refuses ${what} with 422, and changes nothing`, async () => {
       const before = (await served.call(getPool)).body.targets;
       const [issue] = await served.issues(resizePool, { body });
       assert.deepEqual(issue?.loc, ['body', field]);

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('201', () => {
-  it('creates working codes and returns them once', async () => {
+  it('POST /admin/promo-codes creates working codes and returns them once', async () => {
     const request = { body: { tier: 'scale', trial_days: 30, count: 3 }, headers: { 'idempotency-key': 'three-codes' } };
     const { body } = await served.call(createPromoCodes, request);
     const codes = body.codes ?? [];
@@ -21,17 +21,17 @@ describe('201', () => {
     assert.equal(redeemed.body.tier, 'scale');
   });
 
-  it('creates one code by default', async () => {
+  it('POST /admin/promo-codes creates one code by default', async () => {
     const { body } = await served.call(createPromoCodes, { body: { tier: 'developer', trial_days: 1 } });
     assert.equal(body.codes?.length, 1);
   });
 
-  it('creates a thousand codes at once', async () => {
+  it('POST /admin/promo-codes creates a thousand codes at once', async () => {
     const { body } = await served.call(createPromoCodes, { body: { tier: 'developer', trial_days: 365, count: 1000 } });
     assert.equal(new Set(body.codes).size, 1000);
   });
 
-  it('is in the audit log without the codes', async () => {
+  it('POST /admin/promo-codes is in the audit log without the codes', async () => {
     const { body } = await served.call(createPromoCodes, { body: { tier: 'startup', trial_days: 2, expires_in_days: 3 } });
     const log = await served.call(listAudit, { query: { action: 'promo_codes.made', limit: '1' } });
     const [entry] = log.body;
@@ -44,13 +44,13 @@ describe('201', () => {
 });
 
 describe('422', () => {
-  it('lists the available plans', async () => {
+  it('POST /admin/promo-codes answers 422 for an unknown plan with the available ones', async () => {
     const [issue] = await served.issues(createPromoCodes, { body: { tier: 'platinum', trial_days: 7 } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.input], [['body', 'tier'], 'literal_error', 'platinum']);
     assert.match(String(issue?.ctx['expected']), /'free', .*'scale'/);
   });
 
-  it('refuses numbers out of bounds', async () => {
+  it('POST /admin/promo-codes refuses numbers out of bounds with 422', async () => {
     for (const [field, value] of [
       ['trial_days', 0],
       ['trial_days', 366],

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('keeps new work from the worker, and what it runs goes on', async () => {
+  it('POST /admin/workers/{worker_id}/cordon keeps new work from the worker, and what it runs goes on', async () => {
     const { session_id } = await served.create();
     const worker_id = served.app.fleet.deps.workerId;
     const { body } = await served.call(cordonWorker, { params: { worker_id } });
@@ -29,7 +29,7 @@ describe('200', () => {
 });
 
 describe('404 worker_not_found', () => {
-  it('answers an unknown id, and text that is no id', async () => {
+  it('POST /admin/workers/{worker_id}/cordon answers 404 worker_not_found for an unknown id, and text that is no id', async () => {
     for (const worker_id of ['wrk_000000000000000000000000', 'x', "wrk_' or 1=1"])
       await served.refuse(cordonWorker, 'worker_not_found', { params: { worker_id } });
   });

@@ -18,7 +18,7 @@ const statusOf = async (session_id: string) => {
 };
 
 describe('200', () => {
-  it('keeps new work from the worker, makes its health fail, and lets its sessions go on', async () => {
+  it('POST /admin/workers/{worker_id}/drain keeps new work from the worker, makes its health fail, and lets its sessions go on', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(drainWorker, { params });
     assert.deepEqual([body.state, body.drain_until], ['draining', null]);
@@ -30,7 +30,7 @@ describe('200', () => {
     assert.deepEqual([entry?.subject, entry?.details], [params.worker_id, { limit_seconds: null }]);
   });
 
-  it('ends them as drained when the limit has passed', async () => {
+  it("POST /admin/workers/{worker_id}/drain ends the worker's sessions as drained when the limit has passed", async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(drainWorker, { params, body: { limit_seconds: 3600 } });
     const leftMs = new Date(body.drain_until ?? 0).getTime() - Date.now();
@@ -43,13 +43,13 @@ describe('200', () => {
 });
 
 describe('404 worker_not_found', () => {
-  it('answers an unknown id', async () => {
+  it('POST /admin/workers/{worker_id}/drain answers 404 worker_not_found for an unknown id', async () => {
     await served.refuse(drainWorker, 'worker_not_found', { params: { worker_id: 'wrk_000000000000000000000000' } });
   });
 });
 
 describe('422', () => {
-  it('answers a limit that is no number of seconds up to a week', async () => {
+  it('POST /admin/workers/{worker_id}/drain answers 422 for a limit that is no number of seconds up to a week', async () => {
     for (const limit_seconds of [-1, 604_801, 1.5, 'soon'])
       assert.deepEqual((await served.issues(drainWorker, { params, body: { limit_seconds } }))[0]?.loc, ['body', 'limit_seconds']);
   });

@@ -10,7 +10,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('ends a cordon and a drain, and is idempotent', async () => {
+  it('POST /admin/workers/{worker_id}/uncordon ends a cordon and a drain, and is idempotent', async () => {
     const params = { worker_id: served.app.fleet.deps.workerId };
     await served.call(cordonWorker, { params });
     assert.equal((await served.call(uncordonWorker, { params })).body.state, 'active');
@@ -25,7 +25,7 @@ describe('200', () => {
 });
 
 describe('404 worker_not_found', () => {
-  it('answers an unknown id', async () => {
+  it('POST /admin/workers/{worker_id}/uncordon answers 404 worker_not_found for an unknown id', async () => {
     await served.refuse(uncordonWorker, 'worker_not_found', { params: { worker_id: 'wrk_000000000000000000000000' } });
   });
 });

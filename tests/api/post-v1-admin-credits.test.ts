@@ -17,25 +17,25 @@ const grant = (owner: string, amount: number, fields: { note?: string; key?: str
   });
 
 describe('200', () => {
-  it('adds the exact amount to the owner’s wallet', async () => {
+  it('POST /v1/admin/credits adds the exact amount to the owner’s wallet', async () => {
     const key = await served.ownerKey('acme');
     assert.deepEqual((await grant('acme', 0.1)).body, { owner: 'acme', granted: 0.1, balance: 0.1 });
     assert.deepEqual((await grant('acme', 0.2)).body, { owner: 'acme', granted: 0.2, balance: 0.3 });
     assert.equal((await served.call(getCredits, { key })).body.balance, 0.3);
   });
 
-  it('accepts the minimum and the maximum amount', async () => {
+  it('POST /v1/admin/credits accepts the minimum and the maximum amount', async () => {
     await grant('rich', 1_000_000_000);
     assert.equal((await grant('rich', 0.000001)).body.balance, 1_000_000_000.000001);
   });
 
-  it('creates an owner that does not exist', async () => {
+  it('POST /v1/admin/credits creates an owner that does not exist', async () => {
     await grant('expected', 3);
     const key = await served.ownerKey('expected');
     assert.equal((await served.call(getCredits, { key })).body.balance, 3);
   });
 
-  it('adds an audit entry with the note', async () => {
+  it('POST /v1/admin/credits adds an audit entry with the note', async () => {
     await grant('noted', 3, { note: 'for the trouble' });
     const { body } = await served.call(listAudit, { query: { owner: 'noted' } });
     assert.deepEqual(
@@ -44,12 +44,12 @@ describe('200', () => {
     );
   });
 
-  it('grants again for each request', async () => {
+  it('POST /v1/admin/credits grants again for each request', async () => {
     await Promise.all([1, 2, 3].map(() => grant('often', 1)));
     assert.equal((await grant('often', 1)).body.balance, 4);
   });
 
-  it('grants once per Idempotency-Key, even when the first response was not stored', async () => {
+  it('POST /v1/admin/credits grants once per Idempotency-Key, even when the first response was not stored', async () => {
     assert.equal((await grant('careful', 5, { key: 'march' })).body.balance, 5);
     const database = new Database({ connectionString: served.databaseUrl });
     await database.connect();
@@ -62,7 +62,7 @@ describe('200', () => {
 });
 
 describe('a correction of a grant', () => {
-  it('takes the amount back once per Idempotency-Key, and is in the audit log', async () => {
+  it('POST /v1/admin/credits takes an amount back once per Idempotency-Key, and is in the audit log', async () => {
     const key = await served.ownerKey('mistaken');
     await grant('mistaken', 10);
     for (let count = 0; count < 2; count += 1)
@@ -79,7 +79,7 @@ describe('a correction of a grant', () => {
     );
   });
 
-  it('is answered insufficient_credits beyond what is available, and takes nothing', async () => {
+  it('POST /v1/admin/credits answers insufficient_credits for a correction beyond what is available, and takes nothing', async () => {
     await grant('spent', 2);
     const { details } = await served.refuse(grantCredits, 'insufficient_credits', { body: { owner: 'spent', amount: -2.000001 } });
     assert.deepEqual(details, { balance: 2, available: 2, required: 2.000001 });
@@ -98,23 +98,23 @@ describe('422', () => {
     'no amount': null,
   };
   for (const [what, amount] of Object.entries(wrong))
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/admin/credits refuses ${what} with 422`, async () => {
       const [issue] = await served.issues(grantCredits, { body: { owner: 'acme', amount } });
       assert.deepEqual(issue?.loc, ['body', 'amount']);
     });
 
   for (const rawAmount of ['NaN', 'Infinity', '1e999', '-1e-7'])
-    it(`refuses the literal ${rawAmount}`, async () => {
+    it(`POST /v1/admin/credits refuses the literal ${rawAmount} with 422`, async () => {
       await served.issues(grantCredits, { rawBody: `{"owner":"acme","amount":${rawAmount}}` });
     });
 
-  it('refuses an amount that would overflow the wallet', async () => {
+  it('POST /v1/admin/credits refuses an amount that would overflow the wallet with 422', async () => {
     for (let n = 0; n < 9; n += 1) await grant('full', 1_000_000_000);
     const [issue] = await served.issues(grantCredits, { body: { owner: 'full', amount: 0.000001 } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'amount'], 'less_than_equal']);
   });
 
-  it('grants nothing and creates no owner', async () => {
+  it('POST /v1/admin/credits answers 422, grants nothing and creates no owner', async () => {
     await served.issues(grantCredits, { body: { owner: 'phantom', amount: 0 } });
     assert.deepEqual((await served.call(listAudit, { query: { owner: 'phantom' } })).body, []);
   });

@@ -25,7 +25,7 @@ const custom = (steps: object[], more: object = {}, inputs: object = {}): Promis
   ran({ task: 'custom', inputs: { steps, ...inputs }, ...more });
 
 describe('200', () => {
-  it('returns the output, the steps and the usage of a flow', async () => {
+  it('POST /v1/agent returns the output, the steps and the usage of a flow', async () => {
     const result = await custom(
       [
         { type: 'navigate', url: site },
@@ -53,7 +53,7 @@ describe('200', () => {
     assert.ok(Date.parse(result.finished_at ?? '') >= Date.parse(result.started_at ?? ''));
   });
 
-  it('works in the page of a session, which stays', async () => {
+  it('POST /v1/agent works in the page of a session, which stays', async () => {
     const { session_id } = await served.create();
     const result = await custom([{ type: 'navigate', url: site }], { session_id });
     assert.deepEqual([result.session_id, result.status], [session_id, 'ok']);
@@ -61,7 +61,7 @@ describe('200', () => {
     assert.deepEqual([session.status, session.current_url, session.usage.actions], ['ready', site, 1]);
   });
 
-  it('keeps a session of its own on request, and ends it otherwise', async () => {
+  it('POST /v1/agent keeps a session of its own on request, and ends it otherwise', async () => {
     const result = await custom([{ type: 'navigate', url: site }], { keep_session: true });
     const params = { session_id: result.session_id ?? '' };
     const { body: session } = await served.call(getSession, { params });
@@ -72,7 +72,7 @@ describe('200', () => {
     assert.notEqual(ended.status, 'ready');
   });
 
-  it('runs as a job, which reports the same', async () => {
+  it('POST /v1/agent runs as a job, which reports the same', async () => {
     const reply = await served.call(runAgent, { body: { ...body, async: true, metadata: { a: 'b' } } });
     assert.deepEqual([reply.body.status, reply.body.task, reply.body.steps], ['pending', 'custom', []]);
     assert.equal(reply.headers.get('location'), reply.body.poll_url);
@@ -85,7 +85,7 @@ describe('200', () => {
     assert.equal(job.session_id, result.session_id);
   });
 
-  it('names the session that a job will create, and runs in it', async () => {
+  it('POST /v1/agent names the session that a job will create, and runs in it', async () => {
     const reply = await served.call(runAgent, { body: { ...body, keep_session: true, async: true } });
     const params = { job_id: jobIdOf(reply.body) };
     const { body: job } = await served.call(getJob, { params, query: { wait_seconds: '20' } });
@@ -96,7 +96,7 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id: job.session_id ?? '' } });
   });
 
-  it('reports the step that failed, and why', async () => {
+  it('POST /v1/agent reports the step that failed, and why', async () => {
     const result = await custom([wait, { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' }, wait]);
     assert.deepEqual(
       [result.status, result.output, result.error?.code, result.error?.details?.['step_index']],
@@ -109,7 +109,7 @@ describe('200', () => {
     assert.equal(result.usage.actions, 2);
   });
 
-  it('ends at max_steps, also in loops, and at timeout_ms', async () => {
+  it('POST /v1/agent ends at max_steps, also in loops, and at timeout_ms', async () => {
     const loop = { type: 'repeat', max: 500, steps: [wait] };
     const limited = await custom([loop], { max_steps: 5 });
     assert.deepEqual([limited.status, limited.error?.code], ['error', 'limit_reached']);
@@ -123,7 +123,7 @@ describe('200', () => {
     assert.deepEqual([jumping.status, jumping.error?.code], ['error', 'limit_reached']);
   });
 
-  it('never expands templates in inputs, and never returns secrets', async () => {
+  it('POST /v1/agent never expands templates in inputs, and never returns secrets', async () => {
     const secrets = { pin: 'horse battery', token: 'a&b <c>' };
     const result = await custom(
       [
@@ -140,7 +140,7 @@ describe('200', () => {
     assert.ok(text.includes('{{secret.token}}'), text);
   });
 
-  it('stores no secret in a job', async () => {
+  it('POST /v1/agent stores no secret in a job', async () => {
     const inputs = { steps: [{ type: 'navigate', url: 'http://site.test/?t={{secret.word}}' }], secrets: { word: 'xyzzy-plugh' } };
     const reply = await served.call(runAgent, { body: { task: 'custom', inputs, async: true } });
     const job = await served.call(getJob, { params: { job_id: jobIdOf(reply.body) }, query: { wait_seconds: '20' } });
@@ -148,7 +148,7 @@ describe('200', () => {
     assert.ok(!job.text.includes('xyzzy-plugh') && !reply.text.includes('xyzzy-plugh'));
   });
 
-  it('ends with an error when its session ends, and when its browser is lost', async () => {
+  it('POST /v1/agent ends with an error when its session ends, and when its browser is lost', async () => {
     for (const end of ['request', 'crash']) {
       const { session_id } = await served.create();
       const running = custom(
@@ -172,7 +172,7 @@ describe('200', () => {
     }
   });
 
-  it('replays calls of the owner’s inspections only: foreign ones look unknown', async () => {
+  it('POST /v1/agent replays calls of the owner’s inspections only: foreign ones look unknown', async () => {
     const har = { log: { version: '1.2', creator: { name: 'x', version: '1' }, entries: [] } };
     const { body: report } = await served.call(inspect, { body: { har } });
     const { body: own } = await served.call(runAgent, { body: { ...body, async: true } });
@@ -188,7 +188,7 @@ describe('200', () => {
     assert.notDeepEqual(await replay(report.job_id), unknown);
   });
 
-  it('ends a job that is cancelled, or whose worker is lost', async () => {
+  it('POST /v1/agent ends a job that is cancelled, or whose worker is lost', async () => {
     const waiting = { task: 'custom', inputs: { steps: [{ type: 'wait', ms: 60_000 }] }, async: true };
     const first = await startProxiedApp();
     try {
@@ -217,14 +217,14 @@ describe('200', () => {
     }
   });
 
-  it('describes every listed flow', async () => {
+  it('POST /v1/agent describes every listed flow', async () => {
     const { body: tasks } = await served.call(listTasks);
     assert.ok(tasks.some(({ name }) => name === 'custom'));
   });
 });
 
 describe('400 unknown_task', () => {
-  it('names the flows that there are', async () => {
+  it('POST /v1/agent answers 400 unknown_task with the names of the flows', async () => {
     for (const task of ['extrakt', 'constructor', '__proto__', 'page_snapshot']) {
       const { details } = await served.refuse(runAgent, 'unknown_task', { body: { task } });
       const available = (await served.call(listTasks)).body.map(({ name }) => name);
@@ -238,31 +238,32 @@ describe('400 unknown_task', () => {
 const refusals = new FlowRefusals(() => served, runAgent, body);
 
 describe('403 premium_egress_required', () => {
-  it('refuses proxies for a plan without them', () => refusals.premiumEgress());
+  it('POST /v1/agent refuses proxies for a plan without them with 403 premium_egress_required', () => refusals.premiumEgress());
 });
 describe('404 session_not_found', () => {
-  it('answers unknown, malformed and foreign sessions identically', () => refusals.foreignSession());
+  it('POST /v1/agent answers 404 session_not_found for unknown, malformed and foreign sessions identically', () =>
+    refusals.foreignSession());
 });
 describe('409 session_not_ready', () => {
-  it('answers while the session starts', () => refusals.startingSession());
+  it('POST /v1/agent answers 409 session_not_ready while the session starts', () => refusals.startingSession());
 });
 describe('409 session_ended', () => {
-  it('answers after the session has ended', () => refusals.endedSession());
+  it('POST /v1/agent answers 409 session_ended after the session has ended', () => refusals.endedSession());
 });
 describe('409 session_busy', () => {
-  it('answers when the session’s queue is full', () => refusals.busySession());
+  it('POST /v1/agent answers 409 session_busy when the session’s queue is full', () => refusals.busySession());
 });
 describe('429 concurrency_limit', () => {
-  it('answers when a kept session would be one too many', () => refusals.concurrency());
+  it('POST /v1/agent answers 429 concurrency_limit when a kept session would be one too many', () => refusals.concurrency());
 });
 describe('429 create_rate_limit', () => {
-  it('answers when kept sessions are created too fast', () => refusals.createRate());
+  it('POST /v1/agent answers 429 create_rate_limit when kept sessions are created too fast', () => refusals.createRate());
 });
 describe('503 no_capacity', () => {
-  it('answers when no browser can be started', () => refusals.noCapacity());
+  it('POST /v1/agent answers 503 no_capacity when no browser can be started', () => refusals.noCapacity());
 });
 describe('503 draining', () => {
-  it('refuses flows that need a new machine or job', () => refusals.draining());
+  it('POST /v1/agent refuses flows that need a new machine or job with 503 draining', () => refusals.draining());
 });
 
 describe('422', () => {
@@ -289,7 +290,7 @@ describe('422', () => {
     ['too long a timeout', { ...body, timeout_ms: 300_001 }, 'body.timeout_ms', 'less_than_equal'],
   ];
   for (const [what, request, loc, type] of wrong)
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/agent refuses ${what} with 422`, async () => {
       const issues = await served.issues(runAgent, { body: request });
       assert.deepEqual(
         issues.map((issue) => [issue.loc.join('.'), issue.type]),
@@ -297,7 +298,7 @@ describe('422', () => {
       );
     });
 
-  it('shows no secret of the inputs', async () => {
+  it('POST /v1/agent answers 422 without a secret of the inputs', async () => {
     const inputs = { steps: [], secrets: { pin: ['hunter2hunter2'] }, other: 1 };
     const reply = await served.call(runAgent, { body: { task: 'custom', inputs } });
     assert.equal(reply.status, 422);

@@ -24,7 +24,7 @@ const checkOut = async (owner: string, body: Record<string, unknown>): Promise<R
 const lastForm = (): Record<string, string> => Object.fromEntries(paid.stripe.requests.at(-1)?.form ?? []);
 
 describe('200', () => {
-  it('returns a checkout page that activates the plan when paid', async () => {
+  it('POST /v1/billing/checkout returns a checkout page that activates the plan when paid', async () => {
     const { body } = await checkOut('buyer', {
       tier: 'scale',
       success_url: 'https://shop.example/thanks',
@@ -40,7 +40,7 @@ describe('200', () => {
     assert.equal(paid.stripe.deliveries.filter(({ status }) => status !== 200).length, 0);
   });
 
-  it('passes the owner to the provider, so that its events contain it', async () => {
+  it('POST /v1/billing/checkout passes the owner to the provider, so that its events contain it', async () => {
     await checkOut('teller', { tier: 'developer', success_url: 'https://shop.example/?a=1&b=2' });
     assert.deepEqual(lastForm(), {
       mode: 'subscription',
@@ -56,13 +56,13 @@ describe('200', () => {
     assert.equal(paid.stripe.requests.at(-1)?.headers['x-stripe-client-telemetry'], undefined);
   });
 
-  it('applies only to the organisation that is signed in', async () => {
+  it('POST /v1/billing/checkout applies only to the organisation that is signed in', async () => {
     const key = await paid.served.login('honest');
     const [issue] = await paid.served.issues(checkout, { key, body: { tier: 'scale', owner: 'victim' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'owner'], 'extra_forbidden']);
   });
 
-  it('reuses the owner’s customer', async () => {
+  it('POST /v1/billing/checkout reuses the owner’s customer', async () => {
     const first = await paid.buy('regular', 'developer');
     await paid.stripe.cancel(first.subscription.id);
     const second = await paid.buy('regular', 'scale');
@@ -72,13 +72,13 @@ describe('200', () => {
     assert.equal(await paid.tierOf('regular'), 'free');
   });
 
-  it('applies the later plan when two pages opened before payment are both paid', async () => {
+  it('POST /v1/billing/checkout applies the later plan when two pages opened before payment are both paid', async () => {
     const pages = [await checkOut('twice', { tier: 'developer' }), await checkOut('twice', { tier: 'scale' })];
     for (const { body } of pages) await fetch(body.url, { method: 'POST', redirect: 'manual' });
     assert.equal(await paid.tierOf('twice'), 'scale');
   });
 
-  it('creates one checkout for a repeated request, also after a provider failure', async () => {
+  it('POST /v1/billing/checkout creates one checkout for a repeated request, also after a provider failure', async () => {
     const request = { key: await paid.served.login('repeater'), body: { tier: 'scale' }, headers: { 'idempotency-key': 'one-page' } };
     paid.stripe.breakDown('hang_up');
     const first = await paid.served.call(checkout, request);
@@ -89,7 +89,7 @@ describe('200', () => {
 });
 
 describe('422', () => {
-  it('lists the plans for sale', async () => {
+  it('POST /v1/billing/checkout answers 422 for an unknown plan with the plans for sale', async () => {
     const key = await paid.served.login('chooser');
     for (const tier of ['platinum', 'internal', 'free', '__proto__']) {
       const [issue] = await paid.served.issues(checkout, { key, body: { tier } });
@@ -98,7 +98,7 @@ describe('422', () => {
     }
   });
 
-  it('refuses invalid addresses', async () => {
+  it('POST /v1/billing/checkout refuses invalid addresses with 422', async () => {
     const key = await paid.served.login('chooser');
     for (const success_url of ['javascript:alert(1)', '/thanks', 'file:///etc/passwd']) {
       const [issue] = await paid.served.issues(checkout, { key, body: { tier: 'scale', success_url } });
@@ -111,7 +111,7 @@ describe('502 billing_provider_failed', () => {
   const refuse = async (): Promise<Awaited<ReturnType<BillingApp['served']['refuse']>>> =>
     paid.served.refuse(checkout, 'billing_provider_failed', { key: await paid.served.login('unlucky'), body: { tier: 'scale' } });
 
-  it('answers when the provider fails, without its message', async () => {
+  it('POST /v1/billing/checkout answers 502 billing_provider_failed when the provider fails, without its message', async () => {
     warned.length = 0;
     paid.stripe.breakDown('error', 'error');
     const { reply, details } = await refuse();
@@ -122,14 +122,14 @@ describe('502 billing_provider_failed', () => {
     assert.ok(!warned.join().includes(defaultSecretKey));
   });
 
-  it('answers when the provider disconnects or sends an invalid response', async () => {
+  it('POST /v1/billing/checkout answers 502 billing_provider_failed when the provider disconnects or sends an invalid response', async () => {
     paid.stripe.breakDown('hang_up', 'hang_up');
     await refuse();
     paid.stripe.breakDown('nonsense');
     await refuse();
   });
 
-  it('answers when the provider refuses the key, also on a retry', async () => {
+  it('POST /v1/billing/checkout answers 502 billing_provider_failed when the provider refuses the key, also on a retry', async () => {
     const other = await startBillingApp({ environment: { BERTH_STRIPE_SECRET_KEY: 'sk_test_of_somebody_else' } });
     try {
       const { reply } = await other.served.refuse(checkout, 'billing_provider_failed', { body: { tier: 'scale' } });
@@ -142,7 +142,7 @@ describe('502 billing_provider_failed', () => {
 });
 
 describe('409 plan_active', () => {
-  it('answers an owner with a plan and points to the portal', async () => {
+  it('POST /v1/billing/checkout answers 409 plan_active for an owner with a plan and points to the portal', async () => {
     await paid.buy('settled', 'developer');
     const { message } = await paid.served.refuse(checkout, 'plan_active', {
       key: await paid.served.login('settled'),
@@ -153,7 +153,7 @@ describe('409 plan_active', () => {
 });
 
 describe('503 billing_not_configured', () => {
-  it('answers every request when billing is not configured', async () => {
+  it('POST /v1/billing/checkout answers 503 billing_not_configured for every request when billing is not configured', async () => {
     const served = await startApp();
     try {
       for (const tier of ['scale', 'platinum']) await served.refuse(checkout, 'billing_not_configured', { body: { tier } });

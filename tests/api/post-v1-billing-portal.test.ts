@@ -11,7 +11,7 @@ before(async () => {
 after(() => paid.close());
 
 describe('200', () => {
-  it('returns a portal page whose changes update the owner’s plan', async () => {
+  it('POST /v1/billing/portal returns a portal page whose changes update the owner’s plan', async () => {
     await paid.buy('tenant', 'developer');
     const { body } = await paid.served.call(billingPortal, {
       key: await paid.served.login('tenant'),
@@ -33,7 +33,7 @@ describe('200', () => {
     assert.ok(paid.stripe.deliveries.every(({ status }) => status === 200));
   });
 
-  it('returns to this service by default', async () => {
+  it('POST /v1/billing/portal returns to this service by default', async () => {
     await paid.buy('returner', 'scale');
     await paid.served.call(billingPortal, { key: await paid.served.login('returner') });
     assert.equal(paid.stripe.requests.at(-1)?.form.get('return_url'), `${paid.served.url}/docs`);
@@ -41,21 +41,21 @@ describe('200', () => {
 });
 
 describe('409 no_subscription', () => {
-  it('answers an owner without a subscription', async () => {
+  it('POST /v1/billing/portal answers 409 no_subscription for an owner without a subscription', async () => {
     await paid.buy('rich', 'scale');
     await paid.served.refuse(billingPortal, 'no_subscription', { key: await paid.served.login('poor') });
   });
 });
 
 describe('422', () => {
-  it('refuses an invalid address', async () => {
+  it('POST /v1/billing/portal refuses an invalid address with 422', async () => {
     const [issue] = await paid.served.issues(billingPortal, { body: { return_url: 'javascript:alert(1)' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'return_url'], 'url_scheme']);
   });
 });
 
 describe('502 billing_provider_failed', () => {
-  it('answers when the provider fails', async () => {
+  it('POST /v1/billing/portal answers 502 billing_provider_failed when the provider fails', async () => {
     await paid.buy('unlucky', 'scale');
     paid.stripe.breakDown('error', 'error');
     const { details } = await paid.served.refuse(billingPortal, 'billing_provider_failed', { key: await paid.served.login('unlucky') });
@@ -64,7 +64,7 @@ describe('502 billing_provider_failed', () => {
 });
 
 describe('503 billing_not_configured', () => {
-  it('answers when billing is not configured', async () => {
+  it('POST /v1/billing/portal answers 503 billing_not_configured when billing is not configured', async () => {
     const served = await startApp();
     try {
       await served.refuse(billingPortal, 'billing_not_configured');

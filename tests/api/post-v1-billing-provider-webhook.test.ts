@@ -35,14 +35,14 @@ async function send(event: StripeEvent): Promise<Received> {
 }
 
 describe('200', () => {
-  it('applies a signed event before the owner’s next call', async () => {
+  it('POST /v1/billing-provider/webhook applies a signed event before the owner’s next call', async () => {
     const key = await paid.served.ownerKey('swift');
     assert.equal((await paid.served.call(getUsage, { key })).body.tier, 'free');
     assert.deepEqual(await send(eventFor('swift', 'scale')), applied);
     assert.equal((await paid.served.call(getUsage, { key })).body.tier, 'scale');
   });
 
-  it('applies Stripe events for a bought, paid, unpaid and cancelled plan', async () => {
+  it('POST /v1/billing-provider/webhook applies Stripe events for a bought, paid, unpaid and cancelled plan', async () => {
     const { deliveries, subscription } = await paid.buy('whole', 'scale');
     const types = deliveries.map(({ event, status, body }) => [event.type, status, (body as Received).ignored]);
     assert.deepEqual(types, [
@@ -72,7 +72,7 @@ describe('200', () => {
     );
   });
 
-  it('applies each event once, however often it is delivered', async () => {
+  it('POST /v1/billing-provider/webhook applies each event once, however often it is delivered', async () => {
     const event = eventFor('often', 'scale');
     const replies = await Promise.all(Array.from({ length: 5 }, () => send(event)));
     assert.deepEqual(
@@ -85,7 +85,7 @@ describe('200', () => {
     assert.equal(await paid.tierOf('often'), 'developer');
   });
 
-  it('ends with the state of the newest event in any order', async () => {
+  it('POST /v1/billing-provider/webhook ends with the state of the newest event in any order', async () => {
     const events = ['developer', 'free', 'scale'].map((tier, seconds) => eventFor('shuffled', tier, { seconds }));
     assert.deepEqual(await Promise.all(events.toReversed().map(send)).then((replies) => replies.filter((reply) => reply.duplicate)), []);
     assert.equal(await paid.tierOf('shuffled'), 'scale');
@@ -93,7 +93,7 @@ describe('200', () => {
     assert.equal(await paid.tierOf('shuffled'), 'scale');
   });
 
-  it('accepts one of several signatures and five minutes of clock skew', async () => {
+  it('POST /v1/billing-provider/webhook accepts one of several signatures and five minutes of clock skew', async () => {
     for (const seconds of [-300, 300]) {
       const text = JSON.stringify(eventFor(`tolerant${seconds}`, 'scale'));
       const at = new Date(clock.now().getTime() + seconds * 1000);
@@ -103,7 +103,7 @@ describe('200', () => {
     }
   });
 
-  it('ignores unknown event types and events without an owner', async () => {
+  it('POST /v1/billing-provider/webhook ignores unknown event types and events without an owner', async () => {
     const hostile = [['victim'], '__proto__', null, 'x'.repeat(10_000), { toString: 'victim' }].map((owner) => ({
       ...subscriptionOf({}),
       metadata: { owner, tier: 'scale' },
@@ -114,13 +114,13 @@ describe('200', () => {
     assert.equal(await paid.tierOf('victim'), 'free');
   });
 
-  it('keeps the plan when a payment fails', async () => {
+  it('POST /v1/billing-provider/webhook keeps the plan when a payment fails', async () => {
     await send(eventFor('late', 'scale'));
     assert.deepEqual(await send(eventOf('invoice.payment_failed', invoiceOf({ owner: 'late' }), { madeAt: clock.now() })), applied);
     assert.equal(await paid.tierOf('late'), 'scale');
   });
 
-  it('accepts unsigned events on a loopback-only service without a secret', async () => {
+  it('POST /v1/billing-provider/webhook accepts unsigned events on a loopback-only service without a secret', async () => {
     const { file, folder } = writePlans();
     const served = await startApp({ clock, environment: { BERTH_TIERS_FILE: file } });
     try {
@@ -139,7 +139,7 @@ describe('400 invalid_signature', () => {
     await paid.served.refuse(billingWebhook, 'invalid_signature', { rawBody: text, ...(headers ? { headers } : {}) });
   };
 
-  it('answers every event with a wrong, old or altered signature, and changes no plan', async () => {
+  it('POST /v1/billing-provider/webhook answers 400 invalid_signature for every wrong, old or altered signature, and changes no plan', async () => {
     const text = JSON.stringify(eventFor('forged', 'scale'));
     await refused(text);
     await refused(text, { 'stripe-signature': '' });
@@ -156,14 +156,14 @@ describe('422', () => {
   const issuesOf = async (text: string) =>
     (await paid.served.issues(billingWebhook, { rawBody: text, headers: signed(text) })).map(({ loc, type }) => [...loc, type].join(' '));
 
-  it('answers a signed body that is not an event, with the field that is wrong', async () => {
+  it('POST /v1/billing-provider/webhook answers 422 for a signed body that is not an event, with the field that is wrong', async () => {
     for (const text of ['null', '[]', '7']) assert.deepEqual(await issuesOf(text), ['body dict_type']);
     assert.deepEqual(await issuesOf('{"id":"evt_1"'), ['body json_invalid']);
     assert.deepEqual(await issuesOf('{}'), ['body id missing', 'body type missing', 'body created missing', 'body data missing']);
     assert.deepEqual(await issuesOf(JSON.stringify({ ...eventFor('odd', 'scale'), created: 'now' })), ['body created int_parsing']);
   });
 
-  it('answers an event of more than five minutes in the future, so that none stops the changes of its owner', async () => {
+  it('POST /v1/billing-provider/webhook answers 422 for an event of more than five minutes in the future, so that none stops the changes of its owner', async () => {
     const early = JSON.stringify(eventFor('punctual', 'scale', { seconds: 301 }));
     assert.deepEqual(await issuesOf(early), ['body created value_error']);
     assert.deepEqual(await send(eventFor('punctual', 'developer')), applied);
@@ -173,7 +173,7 @@ describe('422', () => {
 });
 
 describe('503 billing_not_configured', () => {
-  it('answers on a reachable service without a secret, and changes no plan', async () => {
+  it('POST /v1/billing-provider/webhook answers 503 billing_not_configured on a reachable service without a secret, and changes no plan', async () => {
     const served = await startApp({ clock, environment: { BERTH_PUBLIC_URL: 'https://berth.example' } });
     try {
       const rawBody = JSON.stringify(eventFor('outside', 'scale'));
@@ -185,7 +185,7 @@ describe('503 billing_not_configured', () => {
     }
   });
 
-  it('is not answered when the operator allows unsigned events', async () => {
+  it('POST /v1/billing-provider/webhook accepts unsigned events without a secret when the operator allows them', async () => {
     const allowed = { BERTH_PUBLIC_URL: 'https://berth.example', BERTH_ALLOW_UNSIGNED_WEBHOOKS: '1' };
     const served: TestApp = await startApp({ clock, environment: allowed });
     try {

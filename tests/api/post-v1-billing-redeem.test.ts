@@ -20,7 +20,7 @@ async function newCode(fields: Record<string, unknown> = {}): Promise<string> {
 const request = async (owner: string, code: string) => ({ key: await paid.served.login(owner), body: { code } });
 
 describe('200', () => {
-  it('grants the plan for the trial days and restores the previous plan afterwards', async () => {
+  it('POST /v1/billing/redeem grants the plan for the trial days and restores the previous plan afterwards', async () => {
     const ends = new Date(clock.now().getTime() + 7 * dayMs).toISOString();
     const { body } = await paid.served.call(redeemPromo, await request('taster', await newCode()));
     assert.deepEqual(body, { ok: true, tier: 'scale', trial_ends_at: ends });
@@ -30,7 +30,7 @@ describe('200', () => {
     assert.equal(await paid.tierOf('taster'), 'free');
   });
 
-  it('succeeds for exactly one of fifty concurrent callers', async () => {
+  it('POST /v1/billing/redeem succeeds for exactly one of fifty concurrent callers', async () => {
     const code = await newCode();
     const requests = await Promise.all(Array.from({ length: 50 }, (_, n) => request(`racer-${n % 2}`, code)));
     const replies = await Promise.all(requests.map((each) => paid.served.call(redeemPromo, each)));
@@ -38,7 +38,7 @@ describe('200', () => {
     assert.deepEqual(counted, [1, 49]);
   });
 
-  it('adds an audit entry with the subject but without the code', async () => {
+  it('POST /v1/billing/redeem adds an audit entry with the subject but without the code', async () => {
     const code = await newCode();
     await paid.served.call(redeemPromo, await request('logged', code));
     const { body, text } = await paid.served.call(listAudit, { query: { owner: 'logged', action: 'promo.redeemed' } });
@@ -49,7 +49,7 @@ describe('200', () => {
     assert.ok(!text.includes(code.slice(-7)));
   });
 
-  it('ends the trial when a plan is bought', async () => {
+  it('POST /v1/billing/redeem ends the trial when a plan is bought', async () => {
     await paid.served.call(redeemPromo, await request('eager', await newCode()));
     await paid.buy('eager', 'developer');
     assert.equal(await paid.tierOf('eager'), 'developer');
@@ -57,14 +57,14 @@ describe('200', () => {
 });
 
 describe('404 code_not_found', () => {
-  it('answers an unknown code, a credit code and a malformed code', async () => {
+  it('POST /v1/billing/redeem answers 404 code_not_found for an unknown code, a credit code and a malformed code', async () => {
     for (const code of ['TRIAL-AAAAA-BBBBB-CCCCC-DDDDD-EEEEE-F', 'x', '\u2603', "' or 1=1 --"])
       await paid.served.refuse(redeemPromo, 'code_not_found', await request('guesser', code));
   });
 });
 
 describe('409 code_already_redeemed', () => {
-  it('answers every second attempt', async () => {
+  it('POST /v1/billing/redeem answers every second attempt 409 code_already_redeemed', async () => {
     const code = await newCode();
     await paid.served.call(redeemPromo, await request('first', code));
     await paid.served.refuse(redeemPromo, 'code_already_redeemed', await request('first', code));
@@ -73,7 +73,7 @@ describe('409 code_already_redeemed', () => {
 });
 
 describe('409 plan_active', () => {
-  it('answers an owner with a paid plan, and keeps the code valid for others', async () => {
+  it('POST /v1/billing/redeem answers 409 plan_active for an owner with a paid plan, and keeps the code valid for others', async () => {
     const code = await newCode();
     await paid.buy('payer', 'developer');
     await paid.served.refuse(redeemPromo, 'plan_active', await request('payer', code));
@@ -83,7 +83,7 @@ describe('409 plan_active', () => {
 });
 
 describe('410 code_expired', () => {
-  it('answers from the moment of expiry', async () => {
+  it('POST /v1/billing/redeem answers 410 code_expired from the moment of expiry', async () => {
     const code = await newCode({ expires_in_days: 1 });
     clock.advance(dayMs);
     await paid.served.refuse(redeemPromo, 'code_expired', await request('late', code));
@@ -91,7 +91,7 @@ describe('410 code_expired', () => {
 });
 
 describe('422', () => {
-  it('refuses a missing or too long code', async () => {
+  it('POST /v1/billing/redeem refuses a missing or too long code with 422', async () => {
     for (const body of [{}, { code: '' }, { code: 'x'.repeat(129) }]) {
       const [issue] = await paid.served.issues(redeemPromo, { body });
       assert.deepEqual(issue?.loc, ['body', 'code']);

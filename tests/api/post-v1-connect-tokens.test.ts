@@ -16,7 +16,7 @@ after(() => served.close());
 const dayMs = 86_400_000;
 
 describe('201', () => {
-  it('creates a token that never expires, with the addresses for clients', async () => {
+  it('POST /v1/connect-tokens creates a token that never expires, with the addresses for clients', async () => {
     const { body } = await served.call(createConnectToken);
     assert.match(body.token_id, /^tok_[0-9a-z]{24}$/);
     assert.match(body.token ?? '', /^brt_connect_[0-9A-Za-z]{49}$/);
@@ -26,7 +26,7 @@ describe('201', () => {
     assert.equal(body.cdp_http_url, `${served.url}/c/${body.token}`);
   });
 
-  it('names it, lets it expire and records who created it, without the secret', async () => {
+  it('POST /v1/connect-tokens names the token, lets it expire and records who created it, without the secret', async () => {
     const { body } = await served.call(createConnectToken, { body: { name: 'an agent', expires_in_days: 7 } });
     assert.deepEqual([body.name, body.expires_at], ['an agent', new Date(clock.now().getTime() + 7 * dayMs).toISOString()]);
     const { body: entries, text } = await served.call(listAudit, { query: { action: 'connect_token.created', limit: '1' } });
@@ -37,7 +37,7 @@ describe('201', () => {
     assert.ok(body.token !== null && !text.includes(body.token));
   });
 
-  it('returns the secret once, also to a repeated request', async () => {
+  it('POST /v1/connect-tokens returns the secret once, also to a repeated request', async () => {
     const request = { body: {}, headers: { 'idempotency-key': 'token-once' } };
     const first = (await served.call(createConnectToken, request)).body;
     const { body: second, text } = await served.call(createConnectToken, request);
@@ -45,7 +45,7 @@ describe('201', () => {
     assert.ok(first.token !== null && !text.includes(first.token));
   });
 
-  it('creates a token that every endpoint outside of connecting refuses', async () => {
+  it('POST /v1/connect-tokens creates a token that every endpoint outside of connecting refuses', async () => {
     const { token } = (await served.call(createConnectToken)).body;
     const { session_id } = await served.create();
     for (const endpoint of endpoints.filter(({ auth }) => !['none', 'connect', 'connectPath'].includes(auth))) {
@@ -63,7 +63,7 @@ describe('201', () => {
 });
 
 describe('409 connect_token_limit_reached', () => {
-  it('allows an owner a hundred, also when they are requested at once', async () => {
+  it('POST /v1/connect-tokens allows an owner a hundred tokens, also when they are requested at once, and then answers 409 connect_token_limit_reached', async () => {
     const key = await served.ownerKey('hoarder');
     const replies = await Promise.all(Array.from({ length: 105 }, () => served.call(createConnectToken, { key })));
     assert.equal(replies.filter(({ status }) => status === 201).length, 100);
@@ -75,7 +75,7 @@ describe('409 connect_token_limit_reached', () => {
     assert.equal((await served.call(createConnectToken)).status, 201);
   });
 
-  it('counts no tokens that have expired', async () => {
+  it('POST /v1/connect-tokens counts no expired tokens for 409 connect_token_limit_reached', async () => {
     const key = await served.ownerKey('forgetful');
     const expiring = { key, body: { expires_in_days: 1 } };
     await Promise.all(Array.from({ length: 100 }, () => served.call(createConnectToken, expiring)));
@@ -86,7 +86,7 @@ describe('409 connect_token_limit_reached', () => {
 });
 
 describe('422', () => {
-  it('refuses a lifetime of no days or of more than ten years', async () => {
+  it('POST /v1/connect-tokens refuses a lifetime of no days or of more than ten years with 422', async () => {
     for (const days of [0, 3651]) {
       const [issue] = await served.issues(createConnectToken, { body: { expires_in_days: days } });
       assert.deepEqual(issue?.loc, ['body', 'expires_in_days']);

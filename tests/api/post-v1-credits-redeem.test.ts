@@ -19,7 +19,7 @@ async function newCode(amount = 5, fields: { expires_in_days?: number } = {}): P
 const balanceOf = async (key: string): Promise<number> => (await served.call(getCredits, { key })).body.balance;
 
 describe('200', () => {
-  it('credits the exact amount of the code', async () => {
+  it('POST /v1/credits/redeem credits the exact amount of the code', async () => {
     const key = await served.ownerKey('payer');
     const first = await served.call(redeemCredits, { key, body: { code: await newCode(2.5) } });
     assert.deepEqual(first.body, { ok: true, granted: 2.5, balance: 2.5 });
@@ -28,13 +28,13 @@ describe('200', () => {
     assert.equal(await balanceOf(key), 2.500001);
   });
 
-  it('ignores case, dashes, blanks and look-alike letters', async () => {
+  it('POST /v1/credits/redeem ignores case, dashes, blanks and look-alike letters', async () => {
     const code = await newCode();
     const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')} `;
     assert.equal((await served.call(redeemCredits, { body: { code: typed } })).body.granted, 5);
   });
 
-  it('adds an audit entry without the code', async () => {
+  it('POST /v1/credits/redeem adds an audit entry without the code', async () => {
     const key = await served.ownerKey('audited');
     const code = await newCode();
     await served.call(redeemCredits, { key, body: { code } });
@@ -46,7 +46,7 @@ describe('200', () => {
     assert.ok(!text.includes(code.slice(-5)));
   });
 
-  it('succeeds for exactly one of fifty callers of two owners', async () => {
+  it('POST /v1/credits/redeem succeeds for exactly one of fifty callers of two owners', async () => {
     const keys = [await served.ownerKey('quick'), await served.ownerKey('quicker')];
     const code = await newCode();
     const replies = await Promise.all(
@@ -61,14 +61,14 @@ describe('200', () => {
 });
 
 describe('404 code_not_found', () => {
-  it('answers an unknown code', async () => {
+  it('POST /v1/credits/redeem answers 404 code_not_found for an unknown code', async () => {
     const key = await served.ownerKey('hopeful');
     for (const code of ['CREDIT-00000-00000-00000-00000-00000-0', 'x', '-', 'é'.repeat(128)])
       await served.refuse(redeemCredits, 'code_not_found', { key, body: { code } });
     assert.equal(await balanceOf(key), 0);
   });
 
-  it('is limited to twenty per minute, after which even a valid code is refused', async () => {
+  it('POST /v1/credits/redeem allows twenty unknown codes per minute, after which even a valid code is refused', async () => {
     const key = await served.ownerKey('guesser');
     const code = await newCode();
     for (let n = 0; n < 20; n += 1) await served.refuse(redeemCredits, 'code_not_found', { key, body: { code: `guess ${n}` } });
@@ -79,7 +79,7 @@ describe('404 code_not_found', () => {
 });
 
 describe('409 code_already_redeemed', () => {
-  it('answers every further attempt of any owner', async () => {
+  it('POST /v1/credits/redeem answers every further attempt of any owner 409 code_already_redeemed', async () => {
     const code = await newCode();
     await served.call(redeemCredits, { body: { code } });
     await served.refuse(redeemCredits, 'code_already_redeemed', { body: { code } });
@@ -90,7 +90,7 @@ describe('409 code_already_redeemed', () => {
 });
 
 describe('410 code_expired', () => {
-  it('answers an expired code', async () => {
+  it('POST /v1/credits/redeem answers 410 code_expired for an expired code', async () => {
     const key = await served.ownerKey('slow');
     const [code, longer] = [await newCode(5, { expires_in_days: 1 }), await newCode(5, { expires_in_days: 2 })];
     clock.advance(dayMs);
@@ -106,7 +106,7 @@ describe('422', () => {
     'a long one': { code: 'x'.repeat(129) },
     'a number': { code: 5 },
   }))
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/credits/redeem refuses ${what} with 422`, async () => {
       const [issue] = await served.issues(redeemCredits, { body });
       assert.deepEqual(issue?.loc, ['body', 'code']);
     });

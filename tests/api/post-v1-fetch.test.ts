@@ -44,7 +44,7 @@ const plainly = (url: string, body: Record<string, unknown> = {}): Promise<Fetch
 const withBrowser = (url: string, body: Record<string, unknown> = {}): Promise<FetchResponse> => fetched({ url, ...body });
 
 describe('200', () => {
-  it('returns a page without a browser, with all its fields', async () => {
+  it('POST /v1/fetch returns a page without a browser, with all its fields', async () => {
     const url = site.sequence('/page', html(page('<h1>Tides</h1>'), { headers: { 'x-served': 'yes', 'set-cookie': 'id=secret' } }));
     const reply = await plainly(url, { metadata: { job: 'tides' } });
     assert.deepEqual(
@@ -68,14 +68,14 @@ describe('200', () => {
     assert.ok(Date.parse(reply.finished_at ?? '') >= Date.parse(reply.created_at) && reply.timings.ttfb_ms !== null);
   });
 
-  it('returns the site’s status, whatever it is', async () => {
+  it('POST /v1/fetch returns the site’s status, whatever it is', async () => {
     for (const status of [201, 400, 404, 410]) {
       const reply = await plainly(site.sequence(`/status-${status}`, html('<p>As it is.</p>', { status })));
       assert.deepEqual([reply.status, reply.status_code, reply.html, reply.error], ['ok', status, '<p>As it is.</p>', null]);
     }
   });
 
-  it('returns each redirect and the final address', async () => {
+  it('POST /v1/fetch returns each redirect and the final address', async () => {
     site.on('/old', redirect('/newer', 301));
     site.on('/newer', redirect(`${site.url}/newest?q=1#part`, 307));
     site.on('/newest', html(page('Here')));
@@ -87,7 +87,7 @@ describe('200', () => {
     assert.deepEqual([reply.status_code, reply.final_url], [200, `${site.url}/newest?q=1#part`]);
   });
 
-  it('sends the given method, body, headers and cookies', async () => {
+  it('POST /v1/fetch sends the given method, body, headers and cookies', async () => {
     const url = site.sequence('/form', bytes('{"taken":true}', 'application/json'));
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
       const reply = await plainly(url, {
@@ -107,12 +107,12 @@ describe('200', () => {
     }
   });
 
-  it('sends its default user agent unless another is given', async () => {
+  it('POST /v1/fetch sends its default user agent unless another is given', async () => {
     await plainly(site.sequence('/agent', html('x')));
     assert.match(site.requests.at(-1)?.headers['user-agent'] ?? '', /Berth\//);
   });
 
-  it('isolates the settings of each fetch', async () => {
+  it('POST /v1/fetch isolates the settings of each fetch', async () => {
     const url = site.sequence('/jar', html('x', { headers: { 'set-cookie': 'left=behind' } }));
     await plainly(url, { cookies: [{ name: 'mine', value: '1' }], headers: { 'X-Mine': '1' } });
     await plainly(url);
@@ -120,7 +120,7 @@ describe('200', () => {
     assert.deepEqual([cookie, mine], [undefined, undefined]);
   });
 
-  it('serves concurrent fetches, each with its own page', async () => {
+  it('POST /v1/fetch serves concurrent fetches, each with its own page', async () => {
     const urls = Array.from({ length: 20 }, (_, n) => site.sequence(`/many-${n}`, html(page(`<p>${n}</p>`))));
     const replies = await Promise.all(urls.map((url) => plainly(url)));
     assert.deepEqual(
@@ -129,7 +129,7 @@ describe('200', () => {
     );
   });
 
-  it('returns a page from a browser with its machine', async () => {
+  it('POST /v1/fetch returns a page from a browser with its machine', async () => {
     const reply = await withBrowser('http://status-404.test/page', {
       formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'pdf', 'har'],
     });
@@ -146,20 +146,20 @@ describe('200', () => {
     assert.ok(served.app.sessions.live.has(reply.session_id ?? ''));
   });
 
-  it('reports why a browser could not load the page', async () => {
+  it('POST /v1/fetch reports why a browser could not load the page', async () => {
     const reply = await withBrowser('http://fail-ERR_NAME_NOT_RESOLVED.test/', { retry: { max_attempts: 1 } });
     assert.deepEqual([reply.status, reply.error?.code, reply.error?.retryable], ['error', 'navigation_failed', false]);
     assert.deepEqual(reply.error?.details, { reason: 'dns_failed', net_error: 'net::ERR_NAME_NOT_RESOLVED' });
     assert.deepEqual([reply.attempts[0]?.status, reply.attempts[0]?.error_code, reply.resolved_by], ['error', 'navigation_failed', null]);
   });
 
-  it('returns the available content of an unresponsive page', async () => {
+  it('POST /v1/fetch returns the available content of an unresponsive page', async () => {
     const reply = await withBrowser('http://mute.test/', { timeout_ms: 4000, retry: { max_attempts: 1 } });
     assert.deepEqual([reply.status, reply.status_code, reply.html], ['ok', 200, null]);
     assert.ok(reply.warnings.includes('page_did_not_answer'), reply.warnings.join());
   });
 
-  it('runs steps in the page and returns their results', async () => {
+  it('POST /v1/fetch runs steps in the page and returns their results', async () => {
     const reply = await withBrowser('http://site.test/', {
       actions: [
         { type: 'wait', ms: 1 },
@@ -173,7 +173,7 @@ describe('200', () => {
     assert.deepEqual([reply.final_url, reply.title, reply.usage.actions], ['http://elsewhere.test/', 'elsewhere.test', 3]);
   });
 
-  it('names the caller’s timeout when the steps ran out of time', async () => {
+  it('POST /v1/fetch names the caller’s timeout when the steps ran out of time', async () => {
     const reply = await withBrowser('http://site.test/', {
       // The page has to be there before.
       timeout_ms: 4000,
@@ -183,7 +183,7 @@ describe('200', () => {
     assert.deepEqual([error?.code, error?.message.match(/\d+ ms/g)], ['timeout', ['4000 ms']], JSON.stringify(error));
   });
 
-  it('uses no browser in auto mode when none is needed', async () => {
+  it('POST /v1/fetch uses no browser in auto mode when none is needed', async () => {
     const reply = await fetched({ url: site.sequence('/auto', html(page(article))), mode: 'auto' });
     assert.deepEqual(
       [reply.status, reply.resolved_by, reply.session_id],
@@ -191,7 +191,7 @@ describe('200', () => {
     );
   });
 
-  it('uses a browser in auto mode when the page needs one, with the reason', async () => {
+  it('POST /v1/fetch uses a browser in auto mode when the page needs one, with the reason', async () => {
     const needs: [string, string, Record<string, unknown>, string][] = [
       ['/app', page('<div id="root"></div><script src="/app.js"></script>'), {}, 'needs_script'],
       ['/refresh', page(article, '<meta http-equiv="refresh" content="1;url=/next">'), {}, 'meta_refresh'],
@@ -211,7 +211,7 @@ describe('200', () => {
     }
   });
 
-  it('fetches in the session’s tab and keeps the page open', async () => {
+  it('POST /v1/fetch fetches in the session’s tab and keeps the page open', async () => {
     const { session_id } = await served.create();
     const tabs = (await served.call(listTabs, { params: { session_id } })).body.length;
     const reply = await withBrowser(`${emptyPage}in-session`, { session_id });
@@ -225,13 +225,13 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('needs none of the plan’s sessions', async () => {
+  it('POST /v1/fetch needs none of the plan’s sessions', async () => {
     const key = await served.ownerKey('three', 'free');
     await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     assert.equal((await fetched({ url: emptyPage }, { key })).status, 'ok');
   });
 
-  it('queues behind other calls of the session', async () => {
+  it('POST /v1/fetch queues behind other calls of the session', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const waiting = served.call(fetchPage, { body: { url: 'http://site.test/', session_id } });
@@ -242,7 +242,7 @@ describe('200', () => {
     assert.deepEqual([body.status, body.error?.code, body.error?.retryable, body.attempts.length], ['error', 'session_lost', false, 1]);
   });
 
-  it('answers `pending` with the poll address for an asynchronous fetch', async () => {
+  it('POST /v1/fetch answers `pending` with the poll address for an asynchronous fetch', async () => {
     const url = site.sequence('/later', html(page('Later')));
     const reply = await served.call(fetchPage, { body: { url, mode: 'http', async: true, metadata: { job: 'x' } } });
     const { job_id, status, poll_url, final_url, finished_at, metadata } = reply.body;
@@ -256,7 +256,7 @@ describe('200', () => {
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed and rotating proxies for a plan without them, with a browser and without', async () => {
+  it('POST /v1/fetch refuses managed and rotating proxies for a plan without them with 403 premium_egress_required, with a browser and without', async () => {
     const key = await served.ownerKey('frugal', 'free');
     for (const mode of ['browser', 'http', 'auto'])
       for (const type of ['managed', 'rotating'])
@@ -269,7 +269,7 @@ describe('403 premium_egress_required', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers unknown, malformed and foreign sessions identically', async () => {
+  it('POST /v1/fetch answers 404 session_not_found for unknown, malformed and foreign sessions identically', async () => {
     const key = await served.ownerKey('victim');
     const { session_id } = await served.create({}, { key });
     const fetchIn = async (id: string) =>
@@ -282,7 +282,7 @@ describe('404 session_not_found', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('answers while the session starts', async () => {
+  it('POST /v1/fetch answers 409 session_not_ready while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(fetchPage, 'session_not_ready', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
@@ -291,7 +291,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the session has ended', async () => {
+  it('POST /v1/fetch answers 409 session_ended after the session has ended', async () => {
     const session_id = await endedSession(served);
     for (const isAsync of [false, true])
       await served.refuse(fetchPage, 'session_ended', { body: { url: 'http://site.test/', session_id, async: isAsync } });
@@ -299,7 +299,7 @@ describe('409 session_ended', () => {
 });
 
 describe('409 session_busy', () => {
-  it('answers when the session’s queue is full', async () => {
+  it('POST /v1/fetch answers 409 session_busy when the session’s queue is full', async () => {
     const { sessionId, release } = await jammedSession(served);
     const { reply } = await served.refuse(fetchPage, 'session_busy', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
@@ -311,7 +311,7 @@ describe('409 session_busy', () => {
 const withProfile = { url: 'http://site.test/', profile: { name: 'mine', save_changes: true } };
 
 describe('429 concurrency_limit', () => {
-  it('answers when a session with a profile would be one too many', async () => {
+  it('POST /v1/fetch answers 429 concurrency_limit when a session with a profile would be one too many', async () => {
     const key = await served.ownerKey('three-with-profile', 'free');
     await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     const { details } = await served.refuse(fetchPage, 'concurrency_limit', { key, body: withProfile });
@@ -320,7 +320,7 @@ describe('429 concurrency_limit', () => {
 });
 
 describe('429 create_rate_limit', () => {
-  it('answers when sessions with profiles are created too fast', async () => {
+  it('POST /v1/fetch answers 429 create_rate_limit when sessions with profiles are created too fast', async () => {
     const key = await served.ownerKey('hasty-with-profile', 'free');
     for (let n = 0; n < 5; n += 1) {
       const { session_id } = await served.create({}, { key });
@@ -331,7 +331,7 @@ describe('429 create_rate_limit', () => {
 });
 
 describe('503 no_capacity', () => {
-  it('answers when no browser can be started, and leaves nothing of it', async () => {
+  it('POST /v1/fetch answers 503 no_capacity when no browser can be started, and leaves nothing of it', async () => {
     const key = await served.ownerKey('unlucky');
     // Sessions of other tests may still be ending.
     await eventually('nothing is ending', async () => {
@@ -349,7 +349,7 @@ describe('503 no_capacity', () => {
 });
 
 describe('503 draining', () => {
-  it('refuses fetches that need a new machine or job, with retry_after', async () => {
+  it('POST /v1/fetch refuses fetches that need a new machine or job with 503 draining and retry_after', async () => {
     const going = await startApp();
     await Promise.all([going.app.sessions.drain(0), going.app.jobs.drain(0)]);
     for (const body of [{}, { async: true }, { mode: 'http', async: true }]) {
@@ -408,7 +408,7 @@ describe('422', () => {
     ['a type of proxy that the region has none of', { mode: 'http', proxy: { type: 'managed' } }, 'body.proxy.type', 'value_error'],
   ];
   for (const [what, body, loc, type] of wrong)
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/fetch refuses ${what} with 422`, async () => {
       for (const isAsync of [false, true]) {
         const issues = await served.issues(fetchPage, { body: { url, ...body, async: isAsync } });
         assert.deepEqual(
@@ -418,18 +418,18 @@ describe('422', () => {
       }
     });
 
-  it('lists every option that a browser does not support', async () => {
+  it('POST /v1/fetch answers 422 with every option that a browser does not support', async () => {
     const issues = await served.issues(fetchPage, { body: { url, mode: 'auto', method: 'POST', body: 'x', session_id: 'x' } });
     assert.deepEqual(new Set(issues.map(({ loc }) => loc[1])), new Set(['body', 'method', 'session_id']));
   });
 
-  it('leaves no machine and no job', async () => {
+  it('POST /v1/fetch answers 422 and leaves no machine and no job', async () => {
     const before = [await machinesLeft(served), served.app.jobs.load];
     await served.issues(fetchPage, { body: { url, region: 'nowhere', exclude_selectors: ['b['], async: true } });
     assert.deepEqual([await machinesLeft(served), served.app.jobs.load], before);
   });
 
-  it('contains no cookie and no password', async () => {
+  it('POST /v1/fetch answers 422 without a cookie and a password of the request', async () => {
     const reply = await served.call(fetchPage, {
       body: {
         url: 'ftp://user:hunter2@site.test/',

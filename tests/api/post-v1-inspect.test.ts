@@ -65,7 +65,7 @@ const harOf = (...entries: unknown[]): Record<string, unknown> => ({
 });
 
 describe('200', () => {
-  it('reports on a page that a browser has loaded', async () => {
+  it('POST /v1/inspect reports on a page that a browser has loaded', async () => {
     const report = await inspected({ url: 'http://status-404.test/page?q=1', metadata: { for: 'me' } });
     assert.deepEqual([report.status, report.error, report.block, report.warnings], ['ok', null, null, []]);
     assert.deepEqual(
@@ -78,7 +78,7 @@ describe('200', () => {
     assert.ok(served.app.sessions.live.has(report.session_id ?? ''));
   });
 
-  it('is the result of a job, and each reader gets links of their own to the report', async () => {
+  it('POST /v1/inspect is the result of a job, and each reader gets links of their own to the report', async () => {
     const { job_id, report_url, artifacts: _, ...report } = await inspected({ url: 'http://site.test/' });
     const link = new RegExp(`^${served.url}/v1/inspect/${job_id}/report\\.html\\?token=`);
     assert.match(report_url ?? '', link);
@@ -91,7 +91,7 @@ describe('200', () => {
     assert.deepEqual((await served.call(cancelJob, { params: { job_id } })).body.status, 'ok');
   });
 
-  it('answers `pending` with the poll address for an asynchronous inspection', async () => {
+  it('POST /v1/inspect answers `pending` with the poll address for an asynchronous inspection', async () => {
     const reply = await served.call(inspect, { body: { ...quick, url: 'http://site.test/', async: true, metadata: { job: 'x' } } });
     const { job_id, status, poll_url, report_url, metadata, pages } = reply.body;
     const address = `${served.url}/v1/job/${job_id}`;
@@ -101,7 +101,7 @@ describe('200', () => {
     assert.deepEqual([body.status, (body.result as InspectResponse | null)?.status], ['ok', 'ok']);
   });
 
-  it('inspects in the session’s tab and keeps the page open', async () => {
+  it('POST /v1/inspect inspects in the session’s tab and keeps the page open', async () => {
     const { session_id } = await served.create();
     const report = await inspected({ url: 'http://site.test/in-session', session_id });
     assert.deepEqual([report.status, report.session_id], ['ok', session_id]);
@@ -111,7 +111,7 @@ describe('200', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('runs steps first, and returns their results without their outputs', async () => {
+  it('POST /v1/inspect runs steps first, and returns their results without their outputs', async () => {
     const report = await inspected({
       url: 'http://site.test/',
       actions: [
@@ -129,7 +129,7 @@ describe('200', () => {
     assert.deepEqual([report.status, report.usage.actions, report.warnings], ['ok', 3, ['action_failed']]);
   });
 
-  it('requests robots.txt and security.txt always, and other files when asked to', async () => {
+  it('POST /v1/inspect requests robots.txt and security.txt always, and other files when asked to', async () => {
     site.on('/inspected', bytes('<title>x</title>', 'text/html'));
     for (const probe of [false, true]) {
       site.requests.length = 0;
@@ -142,18 +142,18 @@ describe('200', () => {
     }
   });
 
-  it('reports why a page could not be loaded', async () => {
+  it('POST /v1/inspect reports why a page could not be loaded', async () => {
     const report = await inspected({ url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' });
     assert.deepEqual([report.status, report.error?.code, report.error?.retryable], ['error', 'navigation_failed', false]);
     assert.deepEqual([report.pages, report.report_url, report.artifacts, report.usage.actions], [[], null, null, 1]);
   });
 
-  it('ends at its timeout', async () => {
+  it('POST /v1/inspect ends at its timeout', async () => {
     const report = await inspected({ url: hangingUrl, timeout_ms: 1000 });
     assert.deepEqual([report.status, report.error?.code], ['error', 'timeout']);
   });
 
-  it('reports on an uploaded HAR, as an object or as text, without a browser', async () => {
+  it('POST /v1/inspect reports on an uploaded HAR, as an object or as text, without a browser', async () => {
     const har = harOf(entryOf('http://shop.test/a?token=secret-1', { pageref: 'p' }), entryOf('http://shop.test/b', { pageref: 'p' }));
     for (const upload of [har, JSON.stringify(har), `\ufeff${JSON.stringify(har)}`]) {
       const report = await inspected({ har: upload });
@@ -163,14 +163,14 @@ describe('200', () => {
     }
   });
 
-  it('says what is wrong with a HAR that it cannot read', async () => {
+  it('POST /v1/inspect says what is wrong with a HAR that it cannot read', async () => {
     for (const har of ['no json', '[]', '{"log":{}}', '{"log":{"entries":[{}]}}', { log: { entries: 'many' } }]) {
       const report = await inspected({ har });
       assert.deepEqual([report.status, report.error?.code, report.error?.retryable], ['error', 'invalid_har', false], JSON.stringify(har));
     }
   });
 
-  it('is counted by its end', async () => {
+  it('POST /v1/inspect is counted in the metrics by its end', async () => {
     const counted = async (): Promise<(number | undefined)[]> => {
       const { text } = await served.call(metrics);
       const read = (series: string): number | undefined =>
@@ -188,7 +188,7 @@ describe('200', () => {
     assert.deepEqual(await counted(), [ok + 1, reports + 2]);
   });
 
-  it('is cancelled like any job, and then has no report', async () => {
+  it('POST /v1/inspect is cancelled like any job, and then has no report', async () => {
     const { body } = await served.call(inspect, { body: { ...quick, url: hangingUrl, async: true } });
     const { job_id } = body;
     await eventually('it runs', async () => (await served.call(getJob, { params: { job_id } })).body.stage === 'running');
@@ -197,7 +197,7 @@ describe('200', () => {
     await eventually('its browser is free', () => served.app.jobs.load.slots === 0);
   });
 
-  it('stops when its caller leaves', async () => {
+  it('POST /v1/inspect stops when its caller leaves', async () => {
     const leaving = new AbortController();
     const call = served.call(inspect, { body: { ...quick, url: hangingUrl }, signal: leaving.signal }).catch(() => null);
     await eventually('it runs', () => served.app.jobs.load.slots === 1);
@@ -206,7 +206,7 @@ describe('200', () => {
     await eventually('it has stopped', () => served.app.jobs.load.slots === 0 && served.app.jobs.load.pending === 0);
   });
 
-  it('queues behind other calls of the session, and ends with it', async () => {
+  it('POST /v1/inspect queues behind other calls of the session, and ends with it', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const waiting = inspected({ url: 'http://site.test/', session_id });
@@ -219,7 +219,7 @@ describe('200', () => {
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed and rotating proxies for a plan without them', async () => {
+  it('POST /v1/inspect refuses managed and rotating proxies for a plan without them with 403 premium_egress_required', async () => {
     const key = await served.ownerKey('frugal', 'free');
     for (const type of ['managed', 'rotating'])
       for (const isAsync of [false, true])
@@ -228,7 +228,7 @@ describe('403 premium_egress_required', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers unknown, malformed and foreign sessions identically', async () => {
+  it('POST /v1/inspect answers 404 session_not_found for unknown, malformed and foreign sessions identically', async () => {
     const key = await served.ownerKey('victim');
     const { session_id } = await served.create({}, { key });
     const inspectIn = async (id: string) =>
@@ -239,7 +239,7 @@ describe('404 session_not_found', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('answers while the session starts', async () => {
+  it('POST /v1/inspect answers 409 session_not_ready while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(inspect, 'session_not_ready', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
@@ -248,7 +248,7 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the session has ended', async () => {
+  it('POST /v1/inspect answers 409 session_ended after the session has ended', async () => {
     const session_id = await endedSession(served);
     for (const isAsync of [false, true])
       await served.refuse(inspect, 'session_ended', { body: { url: 'http://site.test/', session_id, async: isAsync } });
@@ -256,7 +256,7 @@ describe('409 session_ended', () => {
 });
 
 describe('409 session_busy', () => {
-  it('answers when the session’s queue is full', async () => {
+  it('POST /v1/inspect answers 409 session_busy when the session’s queue is full', async () => {
     const { sessionId, release } = await jammedSession(served);
     const { reply } = await served.refuse(inspect, 'session_busy', { body: { url: 'http://site.test/', session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
@@ -268,7 +268,7 @@ describe('409 session_busy', () => {
 const withProfile = { url: 'http://site.test/', profile: { name: 'mine', save_changes: true } };
 
 describe('429 concurrency_limit', () => {
-  it('answers when a session with a profile would be one too many', async () => {
+  it('POST /v1/inspect answers 429 concurrency_limit when a session with a profile would be one too many', async () => {
     const key = await served.ownerKey('three-with-profile', 'free');
     await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     const { details } = await served.refuse(inspect, 'concurrency_limit', { key, body: withProfile });
@@ -277,7 +277,7 @@ describe('429 concurrency_limit', () => {
 });
 
 describe('429 create_rate_limit', () => {
-  it('answers when sessions with profiles are created too fast', async () => {
+  it('POST /v1/inspect answers 429 create_rate_limit when sessions with profiles are created too fast', async () => {
     const key = await served.ownerKey('hasty-with-profile', 'free');
     for (let n = 0; n < 5; n += 1) {
       const { session_id } = await served.create({}, { key });
@@ -288,7 +288,7 @@ describe('429 create_rate_limit', () => {
 });
 
 describe('503 no_capacity', () => {
-  it('answers when no browser can be started, and leaves nothing of it', async () => {
+  it('POST /v1/inspect answers 503 no_capacity when no browser can be started, and leaves nothing of it', async () => {
     const unlucky = await startApp();
     const refused = () => unlucky.refuse(inspect, 'no_capacity', { body: { url: 'http://site.test/' } });
     const { reply, message } = await whileNoMachineStarts(unlucky, refused);
@@ -302,7 +302,7 @@ describe('503 no_capacity', () => {
 });
 
 describe('503 draining', () => {
-  it('refuses new inspections, with retry_after', async () => {
+  it('POST /v1/inspect refuses new inspections with 503 draining and retry_after', async () => {
     const going = await startApp();
     await Promise.all([going.app.sessions.drain(0), going.app.jobs.drain(0)]);
     for (const body of [
@@ -352,7 +352,7 @@ describe('422', () => {
     ['a step that is none', { url, actions: [{ type: 'dance' }] }, 'body.actions.0.type', 'literal_error'],
   ];
   for (const [what, body, loc, type] of wrong)
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/inspect refuses ${what} with 422`, async () => {
       for (const isAsync of [false, true]) {
         const issues = await served.issues(inspect, { body: { ...body, async: isAsync } });
         assert.deepEqual(
@@ -362,7 +362,7 @@ describe('422', () => {
       }
     });
 
-  it('leaves no machine, no job and no memory', async () => {
+  it('POST /v1/inspect answers 422 and leaves no machine, no job and no memory', async () => {
     const before = [await machinesLeft(served), served.app.jobs.load];
     await served.issues(inspect, { body: { url, region: 'nowhere', async: true } });
     assert.deepEqual([await machinesLeft(served), served.app.jobs.load], before);

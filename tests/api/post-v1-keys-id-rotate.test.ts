@@ -21,7 +21,7 @@ const statuses = async (key: string): Promise<Record<string, string>> =>
   Object.fromEntries((await served.call(listOwnKeys, { key })).body.map(({ key_id, status }) => [key_id, status]));
 
 describe('201', () => {
-  it('creates a key with the same name, and refuses the old key from the next request on', async () => {
+  it('POST /v1/keys/{key_id}/rotate creates a key with the same name, and refuses the old key from the next request on', async () => {
     const { key, old } = await made('acme', { name: 'ci' });
     assert.ok(await works(old.key));
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id } });
@@ -31,7 +31,7 @@ describe('201', () => {
     assert.deepEqual(await statuses(key), { [old.key_id]: 'revoked', [body.key_id]: 'active' });
   });
 
-  it('keeps the old key valid for the grace period', async () => {
+  it('POST /v1/keys/{key_id}/rotate keeps the old key valid for the grace period', async () => {
     const { key, old } = await made('graceful');
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds: 3600 } });
     clock.advance(3_599_999);
@@ -41,14 +41,14 @@ describe('201', () => {
     assert.deepEqual(await statuses(await served.login('graceful')), { [old.key_id]: 'expired', [body.key_id]: 'active' });
   });
 
-  it('gives the new key the full lifetime of the old one', async () => {
+  it('POST /v1/keys/{key_id}/rotate gives the new key the full lifetime of the old one', async () => {
     const { key, old } = await made('mortal', { expires_in_days: 30 });
     clock.advance(3_000_000);
     const { body } = await served.call(rotateOwnKey, { key, params: { key_id: old.key_id } });
     assert.equal(Date.parse(body.expires_at ?? ''), clock.now().getTime() + 30 * 86_400_000);
   });
 
-  it('closes the sockets of the old key', async () => {
+  it('POST /v1/keys/{key_id}/rotate closes the sockets of the old key', async () => {
     const { key, old } = await made('open');
     const { session_id } = await served.create({}, { key: old.key ?? '' });
     const address = `${served.url.replace(/^http/, 'ws')}/v1/session/${session_id}/cdp`;
@@ -59,7 +59,7 @@ describe('201', () => {
     await closed;
   });
 
-  it('rotates once for a repeated request, which is answered without the key', async () => {
+  it('POST /v1/keys/{key_id}/rotate rotates once for a repeated request, which is answered without the key', async () => {
     const { key, old } = await made('once');
     const request = { key, params: { key_id: old.key_id }, headers: { 'idempotency-key': 'turn' } };
     const first = await served.call(rotateOwnKey, request);
@@ -70,7 +70,7 @@ describe('201', () => {
 });
 
 describe('404 key_not_found', () => {
-  it('answers foreign, unknown and malformed ids identically', async () => {
+  it('POST /v1/keys/{key_id}/rotate answers 404 key_not_found for foreign, unknown and malformed ids identically', async () => {
     const { old } = await made('victim');
     const key = await served.login('stranger');
     const ids = [old.key_id, 'key_000000000000000000000000', 'nothing', "x' OR 1=1"];
@@ -83,7 +83,7 @@ describe('404 key_not_found', () => {
 });
 
 describe('409 key_revoked', () => {
-  it('answers for a revoked and an expired key', async () => {
+  it('POST /v1/keys/{key_id}/rotate answers 409 key_revoked for a revoked and an expired key', async () => {
     const { key, old } = await made('late');
     await served.call(revokeOwnKey, { key, params: { key_id: old.key_id } });
     await served.refuse(rotateOwnKey, 'key_revoked', { key, params: { key_id: old.key_id } });
@@ -94,7 +94,7 @@ describe('409 key_revoked', () => {
 });
 
 describe('409 key_limit_reached', () => {
-  it('answers when the old key would be the hundred-and-first', async () => {
+  it('POST /v1/keys/{key_id}/rotate answers 409 key_limit_reached when the old key would be the hundred-and-first', async () => {
     const { key, old } = await made('hoarder');
     await Promise.all(Array.from({ length: 99 }, () => served.call(createKey, { body: { owner: 'hoarder' } })));
     const request = { key, params: { key_id: old.key_id } };
@@ -104,7 +104,7 @@ describe('409 key_limit_reached', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid grace period and one above a week', async () => {
+  it('POST /v1/keys/{key_id}/rotate refuses an invalid grace period and one above a week with 422', async () => {
     const { key, old } = await made('wrong');
     for (const grace_seconds of [-1, 604_801, 1.5, '60']) {
       const [issue] = await served.issues(rotateOwnKey, { key, params: { key_id: old.key_id }, body: { grace_seconds } });

@@ -11,7 +11,7 @@ before(async () => {
 after(() => served.close());
 
 describe('200', () => {
-  it('creates a key of the caller’s organisation and returns it once', async () => {
+  it('POST /v1/keys creates a key of the caller’s organisation and returns it once', async () => {
     const key = await served.login('acme', 'ada@example.com');
     const { body } = await served.call(createOwnKey, { key, body: { name: 'ci' } });
     assert.ok(body.key && isWellFormed(body.key));
@@ -24,22 +24,22 @@ describe('200', () => {
     assert.ok(!(await served.call(listKeys)).text.includes(body.key));
   });
 
-  it('accepts an empty body', async () => {
+  it('POST /v1/keys accepts an empty body', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('terse') });
     assert.deepEqual([body.name, body.expires_at], [null, null]);
   });
 
-  it('creates a key with an expiry', async () => {
+  it('POST /v1/keys creates a key with an expiry', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('brief'), body: { expires_in_days: 7 } });
     assert.equal(Date.parse(body.expires_at ?? '') - Date.parse(body.created_at), 7 * 86_400_000);
   });
 
-  it('gives a new organisation the default plan', async () => {
+  it('POST /v1/keys gives a new organisation the default plan', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('founders') });
     assert.equal((await served.create({ timeout_seconds: 86_400 }, { key: body.key ?? '' })).timeout_seconds, 86_400);
   });
 
-  it('answers a repeated request without the key', async () => {
+  it('POST /v1/keys answers a repeated request without the key', async () => {
     const request = { key: await served.login('once'), headers: { 'idempotency-key': 'one' } };
     const first = await served.call(createOwnKey, request);
     const second = await served.call(createOwnKey, request);
@@ -48,7 +48,7 @@ describe('200', () => {
     assert.equal((await served.call(listOwnKeys, { key: request.key })).body.length, 1);
   });
 
-  it('scopes the Idempotency-Key to the organisation', async () => {
+  it('POST /v1/keys scopes the Idempotency-Key to the organisation', async () => {
     const headers = { 'idempotency-key': 'shared' };
     const [mine, theirs] = await Promise.all(
       ['one', 'other'].map(async (owner) => served.call(createOwnKey, { key: await served.login(owner), headers })),
@@ -59,7 +59,7 @@ describe('200', () => {
 });
 
 describe('409 key_limit_reached', () => {
-  it('answers beyond a hundred valid keys', async () => {
+  it('POST /v1/keys answers 409 key_limit_reached beyond a hundred valid keys', async () => {
     const key = await served.login('hoarder');
     const create = async (count: number): Promise<number> => {
       const replies = await Promise.all(Array.from({ length: count }, () => served.call(createOwnKey, { key })));
@@ -71,14 +71,14 @@ describe('409 key_limit_reached', () => {
     assert.deepEqual([details, reply.headers.get('x-should-retry')], [{ limit: 100 }, 'false']);
   });
 
-  it('does not affect other organisations', async () => {
+  it('POST /v1/keys succeeds for another organisation when one has reached its key limit', async () => {
     const { body } = await served.call(createOwnKey, { key: await served.login('modest') });
     assert.equal((await served.call(listSessions, { key: body.key ?? '' })).status, 200);
   });
 });
 
 describe('422', () => {
-  it('refuses an owner and a plan, which the login token determines', async () => {
+  it('POST /v1/keys refuses an owner and a plan, which the login token determines, with 422', async () => {
     const key = await served.login('climber');
     for (const [field, value] of [
       ['owner', 'somebody-else'],
@@ -90,7 +90,7 @@ describe('422', () => {
     assert.deepEqual((await served.call(listOwnKeys, { key })).body, []);
   });
 
-  it('refuses a too long name and an invalid lifetime', async () => {
+  it('POST /v1/keys refuses a too long name and an invalid lifetime with 422', async () => {
     const key = await served.login('wrong');
     assert.deepEqual(
       (await served.issues(createOwnKey, { key, body: { name: 'n'.repeat(65), expires_in_days: 0 } })).map(({ loc }) => loc),

@@ -17,7 +17,7 @@ const run = (actions: unknown[], more: Record<string, unknown> = {}) =>
   served.call(runActions, { params: { session_id: sessionId }, body: { actions, ...more } });
 
 describe('200', () => {
-  it('returns the result of each step and the tab’s final address', async () => {
+  it('POST /v1/session/{session_id}/actions returns the result of each step and the tab’s final address', async () => {
     const { body: done } = await run(
       [
         { type: 'navigate', url: 'http://site.test/a', id: 'open' },
@@ -38,7 +38,7 @@ describe('200', () => {
     assert.ok(done.duration_ms >= 5 && done.tab_id !== '');
   });
 
-  it('reports a failed step and skips the steps after it', async () => {
+  it('POST /v1/session/{session_id}/actions reports a failed step and skips the steps after it', async () => {
     const { body: done } = await run([
       { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' },
       { type: 'wait', ms: 1 },
@@ -50,7 +50,7 @@ describe('200', () => {
     assert.deepEqual([done.status, done.failed_index], ['error', 0]);
   });
 
-  it('says whether a step failed, and which was the first', async () => {
+  it('POST /v1/session/{session_id}/actions says whether a step failed, and which was the first', async () => {
     const fails = { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' };
     const wait = { type: 'wait', ms: 1 };
     const outcome = async (actions: object[]) => {
@@ -62,7 +62,7 @@ describe('200', () => {
     assert.deepEqual(await outcome([{ ...fails, optional: true }, wait]), ['ok', null]);
   });
 
-  it('continues after a failed step when requested', async () => {
+  it('POST /v1/session/{session_id}/actions continues after a failed step when requested', async () => {
     const { body: done } = await run(
       [
         { type: 'navigate', url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' },
@@ -76,7 +76,7 @@ describe('200', () => {
     );
   });
 
-  it('refuses JavaScript steps unless the operator allows them', async () => {
+  it('POST /v1/session/{session_id}/actions refuses JavaScript steps unless the operator allows them', async () => {
     const { body: done } = await run([{ type: 'evaluate', expression: '1' }]);
     assert.deepEqual(
       done.results.map(({ error }) => error?.code),
@@ -84,7 +84,7 @@ describe('200', () => {
     );
   });
 
-  it('answers when the total timeout has passed, with the interrupted step', async () => {
+  it('POST /v1/session/{session_id}/actions answers when the total timeout has passed, with the interrupted step', async () => {
     const startMs = performance.now();
     const { body: done } = await run(
       [
@@ -103,13 +103,13 @@ describe('200', () => {
     assertSoon(startMs);
   });
 
-  it('accepts a Chrome Recorder recording', async () => {
+  it('POST /v1/session/{session_id}/actions accepts a Chrome Recorder recording', async () => {
     const recording = { title: 'Visit', steps: [{ type: 'navigate', url: 'http://site.test/recorded' }] };
     const { body: done } = await served.call(runActions, { params: { session_id: sessionId }, body: { recording } });
     assert.deepEqual([done.final_url, done.results.at(-1)?.status], ['http://site.test/recorded', 'ok']);
   });
 
-  it('counts an action for each executed step, once per loop iteration', async () => {
+  it('POST /v1/session/{session_id}/actions counts an action for each executed step, once per loop iteration', async () => {
     const { session_id } = await served.create();
     await served.call(runActions, {
       params: { session_id },
@@ -124,7 +124,7 @@ describe('200', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 5);
   });
 
-  it('emits a session event for each step, without its output', async () => {
+  it('POST /v1/session/{session_id}/actions emits a session event for each step, without its output', async () => {
     const { session_id } = await served.create();
     await served.call(runActions, {
       params: { session_id },
@@ -151,19 +151,19 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('POST /v1/session/{session_id}/actions answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(runActions, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab', async () => {
+  it('POST /v1/session/{session_id}/actions answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(runActions, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('POST /v1/session/{session_id}/actions answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(runActions, 'session_not_ready', { params: { session_id: starting }, body });
     await release();
@@ -171,14 +171,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/actions answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(runActions, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('POST /v1/session/{session_id}/actions refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(runActions, 'session_busy', { params: { session_id: jammed }, body });
     await release();
@@ -208,7 +208,7 @@ describe('422', () => {
     ['a recording that is none', { recording: { steps: 'many' } }, 'body.recording.steps', 'list_type'],
   ];
   for (const [what, action, loc, type] of wrong)
-    it(`reports the location of ${what}`, async () => {
+    it(`POST /v1/session/{session_id}/actions answers 422 with the location of ${what}`, async () => {
       const issues = await served.issues(runActions, { params: { session_id: 'ses_none' }, body: action });
       assert.ok(
         issues.some((issue) => issue.loc.join('.') === loc && issue.type === type),
@@ -218,7 +218,7 @@ describe('422', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued call when the browser crashes', async () => {
+  it('POST /v1/session/{session_id}/actions answers 502 session_lost for a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(runActions, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

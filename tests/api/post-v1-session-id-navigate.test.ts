@@ -26,7 +26,7 @@ after(() => served.close());
 const body = { url: 'http://site.test/' };
 
 describe('200', () => {
-  it('returns the tab’s final address', async () => {
+  it('POST /v1/session/{session_id}/navigate returns the tab’s final address', async () => {
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://site.test/a?b=c' } });
     const { duration_ms, tab_id, ...rest } = reply.body;
     assert.deepEqual(rest, {
@@ -42,25 +42,25 @@ describe('200', () => {
     assert.ok(duration_ms >= 0 && tab_id.length > 0);
   });
 
-  it('repeats a navigation that the page before overtakes with one of its own', async () => {
+  it('POST /v1/session/{session_id}/navigate repeats a navigation that one of the page before replaces', async () => {
     const url = 'http://overtaken.test/';
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url, timeout_ms: 30_000 } });
     assert.deepEqual([reply.status, reply.body.final_url, reply.body.title], [200, url, 'overtaken.test']);
   });
 
   for (const code of [404, 500, 403])
-    it(`succeeds when the page answers ${code}`, async () => {
+    it(`POST /v1/session/{session_id}/navigate succeeds when the page answers ${code}`, async () => {
       const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: `http://status-${code}.test/` } });
       assert.deepEqual([reply.status, reply.body.status, reply.body.status_code], [200, 'ok', code]);
     });
 
-  it('has no status code without HTTP', async () => {
+  it('POST /v1/session/{session_id}/navigate has no status code without HTTP', async () => {
     const reply = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'about:blank' } });
     assert.deepEqual([reply.body.final_url, reply.body.status_code], ['about:blank', null]);
   });
 
   for (const wait_until of ['load', 'domcontentloaded', 'networkidle', 'commit'])
-    it(`answers when the page has reached ${wait_until}`, async () => {
+    it(`POST /v1/session/{session_id}/navigate answers when the page has reached ${wait_until}`, async () => {
       const reply = await served.call(navigate, {
         params: { session_id: sessionId },
         body: { url: `http://${wait_until}.test/`, wait_until, timeout_ms: 30_000 },
@@ -68,14 +68,14 @@ describe('200', () => {
       assert.equal(reply.body.status_code, 200);
     });
 
-  it('reports a block page with its evidence', async () => {
+  it('POST /v1/session/{session_id}/navigate reports a block page with its evidence', async () => {
     const { body: done } = await served.call(navigate, { params: { session_id: sessionId }, body: { url: 'http://status-429.test/' } });
     assert.deepEqual([done.status, done.status_code, done.block?.blocked, done.block?.type], ['ok', 429, true, 'rate_limited']);
     assert.deepEqual([done.block?.challenge_waited_ms, done.block?.retry_after_seconds], [0, null]);
     assert.ok(done.block?.signatures_version !== '' && (done.block?.evidence.length ?? 0) > 0);
   });
 
-  it('reports no block when detection is off', async () => {
+  it('POST /v1/session/{session_id}/navigate reports no block when detection is off', async () => {
     const { body: done } = await served.call(navigate, {
       params: { session_id: sessionId },
       body: { url: 'http://status-429.test/', block_detection: 'off' },
@@ -83,7 +83,7 @@ describe('200', () => {
     assert.deepEqual([done.block, done.captcha, done.warnings], [null, { present: false, vendor: null, visible: null }, []]);
   });
 
-  it('answers when the page is unresponsive', async () => {
+  it('POST /v1/session/{session_id}/navigate answers when the page is unresponsive', async () => {
     const { session_id } = await served.create();
     const startMs = performance.now();
     const { body: done } = await served.call(navigate, { params: { session_id }, body: { url: muteUrl } });
@@ -91,7 +91,7 @@ describe('200', () => {
     assertSoon(startMs);
   });
 
-  it('navigates only the given tab', async () => {
+  it('POST /v1/session/{session_id}/navigate navigates only the given tab', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const second = (await served.call(openTab, { params, body: { active: false } })).body.tab_id;
@@ -104,7 +104,7 @@ describe('200', () => {
     );
   });
 
-  it('executes calls in their order of arrival', async () => {
+  it('POST /v1/session/{session_id}/navigate executes calls in their order of arrival', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const urls = Array.from({ length: 8 }, (_, n) => `http://site.test/${n}`);
@@ -129,19 +129,19 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers when the session does not exist', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 404 session_not_found when the session does not exist', async () => {
     await served.refuse(navigate, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(navigate, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(navigate, 'session_not_ready', { params: { session_id: starting }, body });
     await release();
@@ -149,14 +149,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(navigate, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('POST /v1/session/{session_id}/navigate refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     // The calls before it are still running or queued.
     await served.refuse(navigate, 'session_busy', { params: { session_id: jammed }, body });
@@ -165,12 +165,12 @@ describe('409 session_busy', () => {
 });
 
 describe('422', () => {
-  it('requires a URL', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 422 without a URL', async () => {
     const [issue, ...more] = await served.issues(navigate, { params: { session_id: sessionId }, body: {} });
     assert.deepEqual([issue, more], [{ loc: ['body', 'url'], msg: 'Field required', type: 'missing', input: {}, ctx: {} }, []]);
   });
 
-  it('is answered before the session lookup', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 422 before the session lookup', async () => {
     await served.issues(navigate, { params: { session_id: 'ses_none' }, body: { url: 'file:///etc/passwd' } });
   });
 });
@@ -189,7 +189,7 @@ describe('502 navigation_failed', () => {
     ['ERR_BLOCKED_BY_CLIENT', 'blocked_by_policy'],
   ];
   for (const [netError, reason] of failures)
-    it(`reports ${reason} for ${netError}, and the session continues`, async () => {
+    it(`POST /v1/session/{session_id}/navigate answers 502 navigation_failed with ${reason} for ${netError}, and the session continues`, async () => {
       const { details } = await served.refuse(navigate, 'navigation_failed', {
         params: { session_id: sessionId },
         body: { url: `http://fail-${netError}.test/` },
@@ -198,7 +198,7 @@ describe('502 navigation_failed', () => {
       assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
     });
 
-  it('reports a download with its id, which no retry makes a page', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 502 navigation_failed with the id of a download, and is not retryable', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const { reply, details, message } = await served.refuse(navigate, 'navigation_failed', {
@@ -212,7 +212,7 @@ describe('502 navigation_failed', () => {
     assert.equal((await served.call(navigate, { params, body })).status, 200);
   });
 
-  it('reports timeout within the time limit for a server that never answers', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 502 navigation_failed with timeout within the time limit for a server that never answers', async () => {
     const { session_id: other } = await served.create();
     const startMs = performance.now();
     const timesOut = (session_id: string, timeout_ms: number) =>
@@ -225,7 +225,7 @@ describe('502 navigation_failed', () => {
     assert.equal((await served.call(navigate, { params: { session_id: sessionId }, body })).status, 200);
   });
 
-  it('reports page_crashed when the page crashes again and again during the navigation', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 502 navigation_failed with page_crashed when the page crashes again and again', async () => {
     const { session_id } = await served.create();
     const [hanging] = await hang(served, session_id);
     const { body: tabs } = await served.call(listTabs, { params: { session_id } });
@@ -242,7 +242,7 @@ describe('502 navigation_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers the running call and the queued calls at once', async () => {
+  it('POST /v1/session/{session_id}/navigate answers 502 session_lost for the running call and the queued calls at once', async () => {
     const startMs = performance.now();
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(navigate, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');

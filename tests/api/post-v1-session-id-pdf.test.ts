@@ -15,7 +15,7 @@ after(() => served.close());
 const body = {};
 
 describe('200', () => {
-  it('returns the document and its size', async () => {
+  it('POST /v1/session/{session_id}/pdf returns the document and its size', async () => {
     const { body: document } = await served.call(pdf, { params: { session_id: sessionId } });
     const data = Buffer.from(document.data_base64, 'base64');
     assert.deepEqual([document.content_type, document.bytes, data.toString('latin1', 0, 5)], ['application/pdf', data.length, '%PDF-']);
@@ -23,19 +23,19 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(pdf, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(pdf, 'tab_not_found', { params: { session_id: sessionId }, body: { tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(pdf, 'session_not_ready', { params: { session_id: starting }, body });
     await release();
@@ -43,14 +43,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(pdf, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('POST /v1/session/{session_id}/pdf refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(pdf, 'session_busy', { params: { session_id: jammed }, body });
     await release();
@@ -58,14 +58,14 @@ describe('409 session_busy', () => {
 });
 
 describe('422', () => {
-  it('refuses invalid page ranges', async () => {
+  it('POST /v1/session/{session_id}/pdf refuses invalid page ranges with 422', async () => {
     const [issue] = await served.issues(pdf, { params: { session_id: sessionId }, body: { page_ranges: '1-2-3' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'page_ranges'], 'string_pattern_mismatch']);
   });
 });
 
 describe('502 page_failed', () => {
-  it('answers within the timeout when the page hangs', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 502 page_failed within the timeout when the page hangs', async () => {
     const session_id = await muteSession(served);
     const { details } = await served.refuse(pdf, 'page_failed', { params: { session_id }, body: { timeout_ms: 1000 } });
     assert.deepEqual(details, { reason: 'timeout' });
@@ -73,7 +73,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued call when the browser crashes', async () => {
+  it('POST /v1/session/{session_id}/pdf answers 502 session_lost for a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(pdf, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

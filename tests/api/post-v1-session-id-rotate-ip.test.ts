@@ -25,14 +25,14 @@ after(async () => {
 });
 
 describe('200', () => {
-  it('reports that a session without a proxy was not rotated', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip reports that a session without a proxy was not rotated', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(rotateIp, { params: { session_id } });
     assert.deepEqual([body.session_id, body.rotated], [session_id, false]);
     assert.ok(body.note.length > 10);
   });
 
-  it('switches to the next proxy of the list and counts rotations', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip switches to the next proxy of the list and counts rotations', async () => {
     const { session_id } = await served.create({ proxy: { type: 'rotating', servers: addresses } });
     for (const turn of [1, 2, 3]) {
       const { body } = await served.call(rotateIp, { params: { session_id } });
@@ -43,7 +43,7 @@ describe('200', () => {
     }
   });
 
-  it('keeps the current proxy when the others are down', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip keeps the current proxy when the others are down', async () => {
     const { session_id } = await served.create({ proxy: { type: 'rotating', servers: [addresses[0] ?? '', 'http://127.0.0.1:1'] } });
     const { body } = await served.call(rotateIp, { params: { session_id } });
     assert.equal(body.rotated, false);
@@ -53,13 +53,13 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers if the session does not exist', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip answers 404 session_not_found if the session does not exist', async () => {
     await served.refuse(rotateIp, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('answers before the machine has started', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip answers 409 session_not_ready before the machine has started', async () => {
     const { sessionId, release } = await startingSession(served);
     await served.refuse(rotateIp, 'session_not_ready', { params: { session_id: sessionId } });
     await release();
@@ -67,13 +67,13 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the end of the session', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip answers 409 session_ended after the end of the session', async () => {
     await served.refuse(rotateIp, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 
 describe('409 session_busy', () => {
-  it('answers when the queue is full', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip answers 409 session_busy when the queue is full', async () => {
     const { sessionId, release } = await jammedSession(served);
     await served.refuse(rotateIp, 'session_busy', { params: { session_id: sessionId } });
     await release();
@@ -81,7 +81,7 @@ describe('409 session_busy', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued rotation when the browser crashes', async () => {
+  it('POST /v1/session/{session_id}/rotate-ip answers 502 session_lost for a queued rotation when the browser crashes', async () => {
     assertError(await callWhileBrowserDies(served, (session_id) => served.call(rotateIp, { params: { session_id } })), 502, 'session_lost');
   });
 });

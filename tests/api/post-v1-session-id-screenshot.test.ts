@@ -15,7 +15,7 @@ after(() => served.close());
 const body = {};
 
 describe('200', () => {
-  it('returns the image with its size and format', async () => {
+  it('POST /v1/session/{session_id}/screenshot returns the image with its size and format', async () => {
     const { body: picture } = await served.call(screenshot, { params: { session_id: sessionId } });
     assert.deepEqual(
       [picture.content_type, picture.width, picture.height, picture.tiles, picture.warnings],
@@ -25,7 +25,7 @@ describe('200', () => {
   });
 
   for (const format of ['jpeg', 'webp'])
-    it(`supports ${format}`, async () => {
+    it(`POST /v1/session/{session_id}/screenshot supports ${format}`, async () => {
       const { body: picture } = await served.call(screenshot, {
         params: { session_id: sessionId },
         body: { format, quality: 50, full_page: true },
@@ -35,19 +35,19 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(screenshot, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('404 tab_not_found', () => {
-  it('answers an unknown tab', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(screenshot, 'tab_not_found', { params: { session_id: sessionId }, body: { tab_id: 'ABCDEF' } });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(screenshot, 'session_not_ready', { params: { session_id: starting }, body });
     await release();
@@ -55,14 +55,14 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(screenshot, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('409 session_busy', () => {
-  it('refuses the eighteenth concurrent call immediately', async () => {
+  it('POST /v1/session/{session_id}/screenshot refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(screenshot, 'session_busy', { params: { session_id: jammed }, body });
     await release();
@@ -70,14 +70,14 @@ describe('409 session_busy', () => {
 });
 
 describe('422', () => {
-  it('refuses an invalid locator', async () => {
+  it('POST /v1/session/{session_id}/screenshot refuses an invalid locator with 422', async () => {
     const [issue] = await served.issues(screenshot, { params: { session_id: sessionId }, body: { selector: 'nonsense/h1' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'selector'], 'selector']);
   });
 });
 
 describe('502 page_failed', () => {
-  it('answers within the timeout when the page hangs, and the session continues', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 502 page_failed within the timeout when the page hangs, and the session continues', async () => {
     const session_id = await muteSession(served);
     const startMs = performance.now();
     const { details } = await served.refuse(screenshot, 'page_failed', { params: { session_id }, body: { timeout_ms: 1000 } });
@@ -87,7 +87,7 @@ describe('502 page_failed', () => {
     assert.equal(status, 200);
   });
 
-  it('answers when the element is not found', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 502 page_failed when the element is not found', async () => {
     const { details } = await served.refuse(screenshot, 'page_failed', {
       params: { session_id: sessionId },
       body: { selector: '#nowhere', timeout_ms: 1000 },
@@ -97,7 +97,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers a queued call when the browser crashes', async () => {
+  it('POST /v1/session/{session_id}/screenshot answers 502 session_lost for a queued call when the browser crashes', async () => {
     const reply = await callWhileBrowserDies(served, (session_id) => served.call(screenshot, { params: { session_id }, body }));
     assertError(reply, 502, 'session_lost');
   });

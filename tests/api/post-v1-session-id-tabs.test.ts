@@ -21,7 +21,7 @@ before(async () => {
 after(() => served.close());
 
 describe('201', () => {
-  it('opens an empty tab and activates it', async () => {
+  it('POST /v1/session/{session_id}/tabs opens an empty tab and activates it', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: {} });
     assert.deepEqual([body.url, body.active, body.opener_tab_id], ['about:blank', true, null]);
@@ -32,13 +32,13 @@ describe('201', () => {
     );
   });
 
-  it('opens an empty tab without a body', async () => {
+  it('POST /v1/session/{session_id}/tabs opens an empty tab without a body', async () => {
     const { session_id } = await served.create();
     const { status, body } = await served.call(openTab, { params: { session_id } });
     assert.deepEqual([status, body.url, body.active], [201, 'about:blank', true]);
   });
 
-  it('opens a tab at a page, optionally in the background', async () => {
+  it('POST /v1/session/{session_id}/tabs opens a tab at a page, optionally in the background', async () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: { url: 'http://status-404.test/x', active: false } });
     assert.deepEqual([body.url, body.active, body.status], ['http://status-404.test/x', false, 'complete']);
@@ -46,13 +46,13 @@ describe('201', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers if there is no such session', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 404 session_not_found if there is no such session', async () => {
     await served.refuse(openTab, 'session_not_found', { params: { session_id: 'ses_none' }, body: {} });
   });
 });
 
 describe('409 session_not_ready', () => {
-  it('answers before the browser has started', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 409 session_not_ready before the browser has started', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(openTab, 'session_not_ready', { params: { session_id: starting }, body: {} });
     await release();
@@ -60,13 +60,13 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the session’s end', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 409 session_ended after the session’s end', async () => {
     await served.refuse(openTab, 'session_ended', { params: { session_id: await endedSession(served) }, body: {} });
   });
 });
 
 describe('409 session_busy', () => {
-  it('answers while the queue is full', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 409 session_busy while the queue is full', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
     await served.refuse(openTab, 'session_busy', { params: { session_id: jammed }, body: {} });
     await release();
@@ -74,7 +74,7 @@ describe('409 session_busy', () => {
 });
 
 describe('409 tab_limit_reached', () => {
-  it('reports the limit, which concurrent calls cannot exceed', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 409 tab_limit_reached with the limit, which concurrent calls cannot exceed', async () => {
     const { session_id } = await served.create();
     const replies = await Promise.all(Array.from({ length: 6 }, () => served.call(openTab, { params: { session_id }, body: {} })));
     assert.deepEqual(
@@ -88,14 +88,14 @@ describe('409 tab_limit_reached', () => {
 });
 
 describe('422', () => {
-  it('refuses a timeout out of bounds', async () => {
+  it('POST /v1/session/{session_id}/tabs refuses a timeout out of bounds with 422', async () => {
     const [issue] = await served.issues(openTab, { params: { session_id: sessionId }, body: { timeout_ms: 999 } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['body', 'timeout_ms'], 'greater_than_equal', { ge: 1000 }]);
   });
 });
 
 describe('502 navigation_failed', () => {
-  it('closes the tab', async () => {
+  it('POST /v1/session/{session_id}/tabs closes the tab when it answers 502 navigation_failed', async () => {
     const before = (await served.call(listTabs, { params: { session_id: sessionId } })).body;
     const { details } = await served.refuse(openTab, 'navigation_failed', {
       params: { session_id: sessionId },
@@ -106,7 +106,7 @@ describe('502 navigation_failed', () => {
     assert.deepEqual((await served.call(listTabs, { params: { session_id: sessionId } })).body, before);
   });
 
-  it('leaves the tab active that was, although a newer one is open', async () => {
+  it('POST /v1/session/{session_id}/tabs leaves the active tab active when it answers 502 navigation_failed, although a newer one is open', async () => {
     const { session_id } = await served.create();
     await served.call(openTab, { params: { session_id }, body: { active: false } });
     const before = (await served.call(listTabs, { params: { session_id } })).body;
@@ -117,7 +117,7 @@ describe('502 navigation_failed', () => {
 });
 
 describe('502 page_failed', () => {
-  it('answers within the timeout when the browser is busy, and keeps nothing of the late tab', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 502 page_failed within the timeout when the browser is busy, and keeps nothing of the late tab', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const { browser } = machineOf(served, session_id);
@@ -139,7 +139,7 @@ describe('502 page_failed', () => {
 });
 
 describe('502 session_lost', () => {
-  it('answers when the browser crashes before the tab is open', async () => {
+  it('POST /v1/session/{session_id}/tabs answers 502 session_lost when the browser crashes before the tab is open', async () => {
     assertError(
       await callWhileBrowserDies(served, (session_id) => served.call(openTab, { params: { session_id }, body: {} })),
       502,

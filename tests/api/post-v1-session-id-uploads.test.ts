@@ -29,7 +29,7 @@ async function sendForm(
 }
 
 describe('201', () => {
-  it('stores the file in the session’s machine under its name and returns its digest', async () => {
+  it('POST /v1/session/{session_id}/uploads stores the file in the session’s machine under its name and returns its digest', async () => {
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body });
     const { file_id, created_at, ...rest } = file;
     assert.deepEqual(rest, { name: 'note.txt', bytes: 5, sha256: '2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824' });
@@ -38,7 +38,7 @@ describe('201', () => {
     assert.equal(machineOf(served, sessionId).files.uploads.get(`/uploads/${file_id}/note.txt`)?.toString(), 'hello');
   });
 
-  it('accepts several files with one name and counts each as an action', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts several files with one name and counts each as an action', async () => {
     const { session_id } = await served.create();
     const one = await served.call(uploadFile, { params: { session_id }, body });
     const other = await served.call(uploadFile, { params: { session_id }, body });
@@ -46,18 +46,18 @@ describe('201', () => {
     assert.equal((await served.call(getSession, { params: { session_id } })).body.usage.actions, 2);
   });
 
-  it('accepts an empty file', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts an empty file', async () => {
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'empty', data_base64: '' } });
     assert.equal(file.bytes, 0);
   });
 
-  it('accepts a file of twelve megabytes', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts a file of twelve megabytes', async () => {
     const data_base64 = Buffer.alloc(12 * 1024 * 1024, 7).toString('base64');
     const { body: file } = await served.call(uploadFile, { params: { session_id: sessionId }, body: { name: 'large.bin', data_base64 } });
     assert.equal(file.bytes, 12 * 1024 * 1024);
   });
 
-  it('accepts a file of twelve megabytes as a form, and refuses a larger one in bytes', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts a file of twelve megabytes as a form, and refuses a larger one in bytes', async () => {
     const largest = new Uint8Array(12 * 1024 * 1024);
     assert.equal((await sendForm([['file', new File([largest], 'largest.bin')]])).status, 201);
     for (const extraBytes of [1, 5 * 1024 * 1024]) {
@@ -67,7 +67,7 @@ describe('201', () => {
     }
   });
 
-  it('accepts the file as a form, under its own name or a given one', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts the file as a form, under its own name or a given one', async () => {
     const bytes = Buffer.from([0, 1, 13, 10, 255, ...Buffer.from('\r\n--x--\r\n')]);
     const named = await sendForm([['file', new File([bytes], 'photo é.jpg')]]);
     assert.deepEqual([named.status, named.body['name'], named.body['bytes']], [201, 'photo é.jpg', bytes.length]);
@@ -79,14 +79,14 @@ describe('201', () => {
     assert.deepEqual([renamed.status, renamed.body['name'], renamed.body['bytes']], [201, 'other.txt', 4]);
   });
 
-  it('stores a form once per Idempotency-Key, whatever its boundary', async () => {
+  it('POST /v1/session/{session_id}/uploads stores a form once per Idempotency-Key, whatever its boundary', async () => {
     const send = (text: string) => sendForm([['file', new File([text], 'a.txt')]], { 'idempotency-key': 'form-1' });
     const [one, other, third] = [await send('same'), await send('same'), await send('else')];
     assert.deepEqual([one.status, other.body], [201, one.body]);
     assert.equal(third.status, 409);
   });
 
-  it('stores the file once per Idempotency-Key', async () => {
+  it('POST /v1/session/{session_id}/uploads stores the file once per Idempotency-Key', async () => {
     const { session_id } = await served.create();
     const headers = { 'idempotency-key': 'upload-1' };
     const [one, other] = [
@@ -99,20 +99,20 @@ describe('201', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown session', async () => {
+  it('POST /v1/session/{session_id}/uploads answers 404 session_not_found for an unknown session', async () => {
     await served.refuse(uploadFile, 'session_not_found', { params: { session_id: 'ses_none' }, body });
   });
 });
 
 describe('409 upload_limit_reached', () => {
-  it('refuses the fifty-first file', async () => {
+  it('POST /v1/session/{session_id}/uploads refuses the fifty-first file with 409 upload_limit_reached', async () => {
     const { session_id } = await served.create();
     for (let count = 0; count < 50; count += 1) await served.call(uploadFile, { params: { session_id }, body });
     const { details } = await served.refuse(uploadFile, 'upload_limit_reached', { params: { session_id }, body });
     assert.equal(details['files'], 50);
   });
 
-  it('refuses all but fifty of eighty files that are sent at once', async () => {
+  it('POST /v1/session/{session_id}/uploads refuses all but fifty of eighty files that are sent at once with 409 upload_limit_reached', async () => {
     const { session_id } = await served.create();
     const { files } = machineOf(served, session_id);
     const release = files.hold();
@@ -126,7 +126,7 @@ describe('409 upload_limit_reached', () => {
     assert.deepEqual([statuses.filter((status) => status === 201).length, files.uploads.size], [50, 50]);
   });
 
-  it('does not count files that could not be stored', async () => {
+  it('POST /v1/session/{session_id}/uploads does not count files that could not be stored for 409 upload_limit_reached', async () => {
     const { session_id } = await served.create();
     const { files } = machineOf(served, session_id);
     const data_base64 = Buffer.alloc(12 * 1024 * 1024).toString('base64');
@@ -140,7 +140,7 @@ describe('409 upload_limit_reached', () => {
 });
 
 describe('503 no_capacity', () => {
-  it('refuses a file for which the owner has no space left', async () => {
+  it('POST /v1/session/{session_id}/uploads refuses a file for which the owner has no space left with 503 no_capacity', async () => {
     const small = await startApp({ environment: { BERTH_DISK_OWNER_MB_MAX: '1' } });
     try {
       const params = { session_id: (await small.create()).session_id };
@@ -155,7 +155,7 @@ describe('503 no_capacity', () => {
 });
 
 describe('409 session_not_ready', () => {
-  it('asks to retry while the session starts', async () => {
+  it('POST /v1/session/{session_id}/uploads answers 409 session_not_ready and asks to retry while the session starts', async () => {
     const { sessionId: starting, release } = await startingSession(served);
     await served.refuse(uploadFile, 'session_not_ready', { params: { session_id: starting }, body });
     await release();
@@ -163,25 +163,25 @@ describe('409 session_not_ready', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers with the end reason after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/uploads answers 409 session_ended with the end reason after the session has ended', async () => {
     const { details } = await served.refuse(uploadFile, 'session_ended', { params: { session_id: await endedSession(served) }, body });
     assert.equal(details['ended_reason'], 'requested');
   });
 });
 
 describe('422', () => {
-  it('accepts a file name of 255 bytes', async () => {
+  it('POST /v1/session/{session_id}/uploads accepts a file name of 255 bytes', async () => {
     const name = `${'é'.repeat(127)}x`;
     assert.equal((await served.call(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } })).body.name, name);
   });
 
   for (const name of ['../x', 'a/b', 'a\\b', '..', '.', 'a\nb', 'x'.repeat(201), 'é'.repeat(128)])
-    it(`refuses the file name ${JSON.stringify(name.slice(0, 10))}`, async () => {
+    it(`POST /v1/session/{session_id}/uploads refuses the file name ${JSON.stringify(name.slice(0, 10))} with 422`, async () => {
       const [issue] = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { ...body, name } });
       assert.deepEqual(issue?.loc, ['body', 'name']);
     });
 
-  it('refuses a form without one file, with another field, or that is cut', async () => {
+  it('POST /v1/session/{session_id}/uploads refuses a form without one file, with another field, or that is cut, with 422', async () => {
     const file = new File(['x'], 'a.txt');
     const wrong: [string, File | string][][] = [
       [],
@@ -206,7 +206,7 @@ describe('422', () => {
     assert.equal(cut.status, 422);
   });
 
-  it('refuses invalid base64 without echoing it', async () => {
+  it('POST /v1/session/{session_id}/uploads refuses invalid base64 with 422 and does not echo it', async () => {
     const issues = await served.issues(uploadFile, { params: { session_id: sessionId }, body: { name: 'a', data_base64: 'no base64!' } });
     assert.deepEqual(
       issues.map(({ loc }) => loc),

@@ -28,7 +28,7 @@ const minted = (): ReturnType<TestApp['app']['keys']['create']> =>
   served.app.keys.create({ owner: 'local', name: null, expiresInDays: null, createdBy: 'test', actor: 'operator' });
 
 describe('200', () => {
-  it('creates a view link for five minutes by default', async () => {
+  it('POST /v1/session/{session_id}/view-token creates a view link for five minutes by default', async () => {
     const session_id = await create();
     const { body } = await served.call(createViewToken, { params: { session_id } });
     assert.deepEqual([body.token_type, body.scope, body.session_id, body.expires_in], ['view', 'view', session_id, 300]);
@@ -39,7 +39,7 @@ describe('200', () => {
     assert.deepEqual([page.status, page.headers.get('content-type')], [200, 'text/html; charset=utf-8']);
   });
 
-  it('creates a link with the requested lifetime and scope', async () => {
+  it('POST /v1/session/{session_id}/view-token creates a link with the requested lifetime and scope', async () => {
     const session_id = await create();
     for (const [scope, ttl_seconds] of [
       ['view', 30],
@@ -52,7 +52,7 @@ describe('200', () => {
     }
   });
 
-  it('opens the newest recording during the session, after it and after its retention', async () => {
+  it('POST /v1/session/{session_id}/view-token with scope recording opens the newest recording during the session, after it and after its retention', async () => {
     const running = await recordingSession(served);
     const over = await recordedSession(served);
     for (const { sessionId, recId } of [running, over]) {
@@ -73,7 +73,7 @@ describe('200', () => {
     );
   });
 
-  it('opens the recording of an ended session by default', async () => {
+  it('POST /v1/session/{session_id}/view-token opens the recording of an ended session by default', async () => {
     const over = await recordedSession(served);
     const { body } = await served.call(createViewToken, { params: { session_id: over.sessionId } });
     assert.equal(body.scope, 'recording');
@@ -84,20 +84,20 @@ describe('200', () => {
     await served.refuse(createViewToken, 'session_ended', request);
   });
 
-  it('creates a link while the session starts', async () => {
+  it('POST /v1/session/{session_id}/view-token creates a link while the session starts', async () => {
     const { sessionId, release } = await startingSession(served);
     assert.equal((await load(sessionId, await tokenFor(served, sessionId))).status, 200);
     await release();
   });
 
-  it('creates links for fetch machines', async () => {
+  it('POST /v1/session/{session_id}/view-token creates links for fetch machines', async () => {
     await served.call(fetchPage, { body: { url: 'http://site.test/' } });
     const machine =
       (await served.call(listSessions, { query: { purpose: 'fetch' } })).body[0] ?? assert.fail('there is no machine of fetches');
     assert.equal((await load(machine.session_id, await tokenFor(served, machine.session_id))).status, 200);
   });
 
-  it('returns the token once; a repeated request has none', async () => {
+  it('POST /v1/session/{session_id}/view-token returns the token once; a repeated request has none', async () => {
     const request = { params: { session_id: await create() }, headers: { 'idempotency-key': 'one-link' } };
     const [first, second] = [await served.call(createViewToken, request), await served.call(createViewToken, request)];
     assert.equal(second.headers.get('idempotent-replayed'), 'true');
@@ -106,7 +106,7 @@ describe('200', () => {
 });
 
 describe('the link', () => {
-  it('can be reused until it expires, each time with a new cookie that outlives it', async () => {
+  it('a view link can be reused until it expires, each time with a new cookie that outlives it', async () => {
     const clock = new ManualClock();
     const clocked = await startApp({ clock });
     try {
@@ -125,7 +125,7 @@ describe('the link', () => {
     }
   });
 
-  it('and its cookie are invalid after the session has ended', async () => {
+  it('a view link and its cookie are invalid after the session has ended', async () => {
     const session_id = await create();
     const token = await tokenFor(served, session_id);
     const cookie = cookieOf(await load(session_id, token));
@@ -134,7 +134,7 @@ describe('the link', () => {
     isDead(await open(pageOf(session_id), { cookie }));
   });
 
-  it('and its cookie are invalid from the next request after its key is revoked', async () => {
+  it('a view link and its cookie are invalid from the next request after its key is revoked', async () => {
     const session_id = await create();
     const [{ key, raw }, cookieOfAnother] = [await minted(), await firstCookie(session_id)];
     const token = await tokenFor(served, session_id, 'view', raw);
@@ -145,7 +145,7 @@ describe('the link', () => {
     assert.equal((await open(pageOf(session_id), { cookie: cookieOfAnother })).status, 200);
   });
 
-  it('is answered like an unknown link for another owner', async () => {
+  it('a view link is answered like an unknown link for another owner', async () => {
     const key = await served.ownerKey('neighbour');
     const theirs = (await served.create({}, { key })).session_id;
     const token = await tokenFor(served, theirs, 'control', key);
@@ -154,7 +154,7 @@ describe('the link', () => {
     isDead(await open(pageOf(mine), { cookie: cookieOf(await load(theirs, token)) }));
   });
 
-  it('cannot be altered', async () => {
+  it('a view link cannot be altered', async () => {
     const session_id = await create();
     const parts = (await tokenFor(served, session_id)).split('.');
     const others = (await tokenFor(served, session_id, 'control')).split('.');
@@ -170,7 +170,7 @@ describe('the link', () => {
 });
 
 describe('the cookie', () => {
-  it('is limited to its session’s path, not to ids with the same prefix', async () => {
+  it('a view cookie is limited to its session’s path, not to ids with the same prefix', async () => {
     const session_id = await create();
     const [cookie = ''] = (await load(session_id, await tokenFor(served, session_id))).headers.getSetCookie();
     const jar = new CookieJar();
@@ -186,7 +186,7 @@ describe('the cookie', () => {
     for (const address of elsewhere) assert.ok(!(await isSent(address)), address);
   });
 
-  it('of another user, planted beside the own one, has no effect', async () => {
+  it('a view cookie of another user, planted beside the own one, has no effect', async () => {
     const key = await served.ownerKey('mallory');
     const theirs = (await served.create({}, { key })).session_id;
     const planted = cookieOf(await load(theirs, await tokenFor(served, theirs, 'control', key)));
@@ -202,7 +202,7 @@ describe('the cookie', () => {
     }
   });
 
-  it('requires TLS when the service is behind TLS', async () => {
+  it('a view cookie requires TLS when the service is behind TLS', async () => {
     const behindTls = await startApp({ environment: { BERTH_PUBLIC_URL: publicUrl } });
     try {
       const session_id = await create(behindTls);
@@ -227,7 +227,7 @@ describe('the cookie', () => {
 });
 
 describe('the log', () => {
-  it('contains no token, cookie or key', async () => {
+  it('the log contains no view token, cookie or key', async () => {
     const destination = new PassThrough();
     let lines = '';
     destination.on('data', (chunk: Buffer) => (lines += chunk.toString()));
@@ -276,7 +276,7 @@ describe('the log', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown id and a foreign session', async () => {
+  it('POST /v1/session/{session_id}/view-token answers 404 session_not_found for an unknown id and a foreign session', async () => {
     const key = await served.ownerKey('landlady');
     const foreign = (await recordedSession(served, { key })).sessionId;
     for (const session_id of ['ses_none', foreign])
@@ -286,14 +286,14 @@ describe('404 session_not_found', () => {
 });
 
 describe('404 recording_not_found', () => {
-  it('answers a session without a recording, during the session and after it', async () => {
+  it('POST /v1/session/{session_id}/view-token answers 404 recording_not_found for a session without a recording, during the session and after it', async () => {
     for (const session_id of [await create(), await endedSession(served)])
       await served.refuse(createViewToken, 'recording_not_found', { params: { session_id }, body: { scope: 'recording' } });
   });
 });
 
 describe('409 session_ended', () => {
-  it('answers after the end', async () => {
+  it('POST /v1/session/{session_id}/view-token answers 409 session_ended after the end', async () => {
     const session_id = await endedSession(served);
     for (const scope of ['view', 'control'] as const) {
       const { details } = await served.refuse(createViewToken, 'session_ended', { params: { session_id }, body: { scope } });
@@ -303,7 +303,7 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  it('refuses a lifetime out of bounds and an unknown scope', async () => {
+  it('POST /v1/session/{session_id}/view-token refuses a lifetime out of bounds and an unknown scope with 422', async () => {
     const params = { session_id: await create() };
     for (const [body, type] of [
       [{ ttl_seconds: 29 }, 'greater_than_equal'],

@@ -14,7 +14,7 @@ after(() => served.close());
 const create = async (): Promise<string> => (await served.create({ kind: 'full_browser' })).session_id;
 
 describe('200', () => {
-  it('creates a link to the window for five minutes or the requested time', async () => {
+  it('POST /v1/session/{session_id}/vnc-token creates a link to the window for five minutes or the requested time', async () => {
     const session_id = await create();
     for (const [body, seconds] of [
       [{}, 300],
@@ -30,7 +30,7 @@ describe('200', () => {
     }
   });
 
-  it('grants access to the window only, and live view links do not', async () => {
+  it('POST /v1/session/{session_id}/vnc-token grants access to the window only, and live view links do not', async () => {
     const { session_id } = await served.create({ kind: 'full_browser' });
     const at = (path: string): string => `${served.url}/v1/session/${session_id}/${path}`;
     const vnc = await tokenFor(served, session_id, 'vnc');
@@ -43,7 +43,7 @@ describe('200', () => {
       assertError(await open(`${at('vnc/vnc.html')}?token=${await tokenFor(served, session_id, scope)}`), 403, 'invalid_view_token');
   });
 
-  it('creates a link while the session starts', async () => {
+  it('POST /v1/session/{session_id}/vnc-token creates a link while the session starts', async () => {
     const { sessionId, release } = await startingSession(served, { kind: 'full_browser' });
     assert.equal((await served.call(createVncToken, { params: { session_id: sessionId } })).status, 200);
     await release();
@@ -51,7 +51,7 @@ describe('200', () => {
 });
 
 describe('404 session_not_found', () => {
-  it('answers an unknown id and a foreign session', async () => {
+  it('POST /v1/session/{session_id}/vnc-token answers 404 session_not_found for an unknown id and a foreign session', async () => {
     const key = await served.ownerKey('landlady');
     const { session_id } = await served.create({ kind: 'full_browser' }, { key });
     for (const id of ['ses_none', session_id]) await served.refuse(createVncToken, 'session_not_found', { params: { session_id: id } });
@@ -59,7 +59,7 @@ describe('404 session_not_found', () => {
 });
 
 describe('409 vnc_unavailable', () => {
-  it('answers a session without a window', async () => {
+  it('POST /v1/session/{session_id}/vnc-token answers 409 vnc_unavailable for a session without a window', async () => {
     const { session_id } = await served.create();
     const { reply } = await served.refuse(createVncToken, 'vnc_unavailable', { params: { session_id } });
     assert.equal(reply.headers.get('x-should-retry'), 'false');
@@ -67,7 +67,7 @@ describe('409 vnc_unavailable', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers after the session has ended', async () => {
+  it('POST /v1/session/{session_id}/vnc-token answers 409 session_ended after the session has ended', async () => {
     const session_id = await create();
     await served.call(endSession, { params: { session_id } });
     await served.refuse(createVncToken, 'session_ended', { params: { session_id } });
@@ -75,7 +75,7 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  it('refuses a lifetime out of bounds and a scope', async () => {
+  it('POST /v1/session/{session_id}/vnc-token refuses a lifetime out of bounds and a scope with 422', async () => {
     const params = { session_id: await create() };
     for (const body of [{ ttl_seconds: 29 }, { ttl_seconds: 3601 }, { scope: 'view' }]) {
       const issues = await served.issues(createVncToken, { params, body });

@@ -28,7 +28,7 @@ const sum = ({
 });
 
 describe('201', () => {
-  it('creates a ready session from an empty body and returns every default', async () => {
+  it('POST /v1/session creates a ready session from an empty body and returns every default', async () => {
     const session = await served.create();
     assert.deepEqual(sum(session), { status: 'ready', ended_reason: null, open: 1, warm: false });
     assert.match(session.session_id, /^ses_[0-9a-z]{24}$/);
@@ -57,7 +57,7 @@ describe('201', () => {
     assert.ok(session.started_at !== null && session.ended_at === null);
   });
 
-  it('returns the requested settings', async () => {
+  it('POST /v1/session returns the requested settings', async () => {
     const requested = {
       timeout_seconds: 60,
       idle_timeout_seconds: 20,
@@ -81,12 +81,12 @@ describe('201', () => {
     await served.call(endSession, { params: { session_id: session.session_id } });
   });
 
-  it('takes allowed domains in any case, and returns them in lower case', async () => {
+  it('POST /v1/session takes allowed domains in any case, and returns them in lower case', async () => {
     const { allowed_domains: domains } = await served.create({ allowed_domains: ['Example.COM', '*.Example.org'] });
     assert.deepEqual(domains, ['example.com', '*.example.org']);
   });
 
-  it('accepts browser settings that the response does not repeat', async () => {
+  it('POST /v1/session accepts browser settings that the response does not repeat', async () => {
     const { status } = await served.create({
       extra_headers: { 'X-Trace': 'on' },
       block_resources: ['image', 'font'],
@@ -96,7 +96,7 @@ describe('201', () => {
     assert.equal(status, 'ready');
   });
 
-  it('returns the user agent that pages see, also after the end', async () => {
+  it('POST /v1/session returns the user agent that pages see, also after the end', async () => {
     const session = await served.create();
     assert.match(session.user_agent ?? '', /^Mozilla\/5\.0 .*Chrome\/\d+/);
     const params = { session_id: session.session_id };
@@ -104,37 +104,37 @@ describe('201', () => {
     assert.equal((await served.call(getSession, { params })).body.user_agent, session.user_agent);
   });
 
-  it('restores a storage state of four megabytes', async () => {
+  it('POST /v1/session restores a storage state of four megabytes', async () => {
     const localStorage = [{ name: 'cache', value: 'x'.repeat(4 * 1024 * 1024 - 200) }];
     const session = await served.create({ storage_state: { cookies: [], origins: [{ origin: 'http://site.test', localStorage }] } });
     assert.equal(session.status, 'ready');
   });
 
-  it('limits the default idle time to the session’s maximum', async () => {
+  it('POST /v1/session limits the default idle time to the session’s maximum', async () => {
     const { session_id, idle_timeout_seconds: idle } = await served.create({ timeout_seconds: 60 });
     assert.equal(idle, 60);
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('answers `starting` at once with wait=false, and the session becomes ready later', async () => {
+  it('POST /v1/session answers `starting` at once with wait=false, and the session becomes ready later', async () => {
     const session = await served.create({}, { query: { wait: 'false' } });
     assert.deepEqual([session.status, session.started_at, session.tabs.open], ['starting', null, 0]);
     await served.app.sessions.live.get(session.session_id)?.started;
     assert.equal((await served.call(getSession, { params: { session_id: session.session_id } })).body.status, 'ready');
   });
 
-  it('starts a headful browser', async () => {
+  it('POST /v1/session starts a headful browser', async () => {
     const session = await served.create({ kind: 'full_browser' });
     assert.deepEqual([session.kind, session.tabs.limit, session.warm], ['full_browser', 16, false]);
   });
 
-  it('records the session when requested, with its own recording id', async () => {
+  it('POST /v1/session records the session when requested, with its own recording id', async () => {
     const { recording } = await served.create({ record: true });
     assert.deepEqual([recording.enabled, recording.status], [true, 'recording']);
     assert.match(recording.rec_id ?? '', /^rec_[0-9a-z]{24}$/);
   });
 
-  it('opens the start URL and reports the result', async () => {
+  it('POST /v1/session opens the start URL and reports the result', async () => {
     const session = await served.create({ start_url: 'http://status-404.test/page' });
     assert.equal(session.current_url, 'http://status-404.test/page');
     assert.deepEqual(session.start_navigation, {
@@ -147,7 +147,7 @@ describe('201', () => {
     });
   });
 
-  it('starts even when the start URL is unreachable', async () => {
+  it('POST /v1/session starts even when the start URL is unreachable', async () => {
     const session = await served.create({ start_url: 'http://fail-ERR_NAME_NOT_RESOLVED.test/' });
     assert.equal(session.status, 'ready');
     assert.deepEqual(
@@ -158,7 +158,7 @@ describe('201', () => {
     assert.equal((await served.create({ start_url: 'http://download.test/' })).start_navigation?.reason, 'download');
   });
 
-  it('does not reveal proxy credentials', async () => {
+  it('POST /v1/session does not reveal proxy credentials', async () => {
     const proxy = {
       type: 'external',
       server: 'http://user:hunter2@proxy.example:3128',
@@ -178,13 +178,13 @@ describe('201', () => {
     assert.ok(!reply.text.includes('hunter2') && !text.includes('hunter2'));
   });
 
-  it('gives every session its own id and machine', async () => {
+  it('POST /v1/session gives every session its own id and machine', async () => {
     const sessions = await Promise.all(Array.from({ length: 5 }, () => served.create()));
     assert.equal(new Set(sessions.map(({ session_id }) => session_id)).size, 5);
     assert.equal(new Set(sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id)).size, 5);
   });
 
-  it('carries a request id and is never cached', async () => {
+  it('POST /v1/session carries a request id and is never cached', async () => {
     const { headers } = await served.call(createSession, { body: {}, headers: { 'x-request-id': 'mine-1' } });
     assert.deepEqual(
       [headers.get('x-request-id'), headers.get('cache-control'), headers.get('x-content-type-options')],
@@ -194,7 +194,7 @@ describe('201', () => {
 });
 
 describe('403 premium_egress_required', () => {
-  it('refuses managed and rotating proxies for a plan without them, and creates nothing', async () => {
+  it('POST /v1/session refuses managed and rotating proxies for a plan without them with 403 premium_egress_required, and creates nothing', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const before = await machinesLeft(served);
     for (const type of ['managed', 'rotating'])
@@ -202,7 +202,7 @@ describe('403 premium_egress_required', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('accepts the caller’s own proxy on every plan', async () => {
+  it('POST /v1/session accepts the caller’s own proxy on every plan', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const { status } = await served.call(createSession, {
       key,
@@ -213,13 +213,13 @@ describe('403 premium_egress_required', () => {
 });
 
 describe('409 name_taken', () => {
-  it('keeps names unique among the owner’s live sessions', async () => {
+  it('POST /v1/session answers 409 name_taken for a name of another live session of the owner', async () => {
     await served.create({ name: 'only one' });
     const { reply } = await served.refuse(createSession, 'name_taken', { body: { name: 'only one' } });
     assert.equal(reply.headers.get('x-should-retry'), 'false');
   });
 
-  it('frees the name when the session ends', async () => {
+  it('POST /v1/session accepts a name again when its session ends', async () => {
     const { session_id } = await served.create({ name: 'again' });
     await served.call(endSession, { params: { session_id } });
     await served.app.sessions.live.get(session_id)?.disposed;
@@ -228,7 +228,7 @@ describe('409 name_taken', () => {
 });
 
 describe('409 session_ended', () => {
-  it('answers a create whose session another call ends while it starts', async () => {
+  it('POST /v1/session answers 409 session_ended when another call ends the session while it starts', async () => {
     served.runtime.delayBoot(30_000);
     const refused = served.refuse(createSession, 'session_ended', { body: { name: 'ends early' } });
     const starting = async () => (await served.call(listSessions, { query: { name: 'ends early', status: 'starting' } })).body;
@@ -242,7 +242,7 @@ describe('409 session_ended', () => {
 });
 
 describe('422', () => {
-  it('reports the plan’s maximum session time when it is below the schema’s', async () => {
+  it('POST /v1/session answers 422 with the plan’s maximum session time when it is below the schema’s', async () => {
     const key = await served.ownerKey('small', 'free');
     const [issue, ...more] = await served.issues(createSession, { key, body: { timeout_seconds: 901 } });
     assert.deepEqual(
@@ -251,7 +251,7 @@ describe('422', () => {
     );
   });
 
-  it('lists the available regions', async () => {
+  it('POST /v1/session answers 422 for an unknown region with the available ones', async () => {
     const [issue] = await served.issues(createSession, { body: { region: '../../x' } });
     assert.deepEqual(
       [issue?.loc, issue?.type, issue?.ctx, issue?.input],
@@ -259,7 +259,7 @@ describe('422', () => {
     );
   });
 
-  it('refuses an idle time above the session’s maximum', async () => {
+  it('POST /v1/session refuses an idle time above the session’s maximum with 422', async () => {
     const [issue] = await served.issues(createSession, { body: { timeout_seconds: 30, idle_timeout_seconds: 31 } });
     assert.deepEqual([issue?.loc, issue?.type, issue?.ctx], [['body', 'idle_timeout_seconds'], 'less_than_equal', { le: 30 }]);
   });
@@ -302,7 +302,7 @@ describe('422', () => {
     ['a kind that is none', { kind: 'tablet' }, 'body.kind', 'literal_error'],
   ];
   for (const [what, body, loc, type] of wrong)
-    it(`refuses ${what}`, async () => {
+    it(`POST /v1/session refuses ${what} with 422`, async () => {
       const issues = await served.issues(createSession, { body });
       assert.deepEqual(
         issues.map((issue) => [issue.loc.join('.'), issue.type]),
@@ -323,7 +323,7 @@ describe('422', () => {
     ['partitionKey', { partitionKey: 'nonsense', secure: true }],
   ];
   for (const [field, change] of refusedCookies)
-    it(`refuses a cookie with ${JSON.stringify(change).slice(0, 60)} by its place, and starts no browser`, async () => {
+    it(`POST /v1/session refuses a cookie with ${JSON.stringify(change).slice(0, 60)} by its place with 422, and starts no browser`, async () => {
       const { booted } = served.runtime.counts;
       const issues = await served.issues(createSession, { body: { storage_state: { cookies: [plain, { ...plain, ...change }] } } });
       assert.deepEqual(
@@ -333,7 +333,7 @@ describe('422', () => {
       assert.equal(served.runtime.counts.booted, booted);
     });
 
-  it('reports the place of a cookie that only the browser refuses, and leaves no machine', async () => {
+  it('POST /v1/session answers 422 with the place of a cookie that only the browser refuses, and leaves no machine', async () => {
     const before = await machinesLeft(served);
     const cookies = [plain, plain, { ...plain, domain: 'refused.test' }, plain];
     const [issue, ...more] = await served.issues(createSession, { body: { storage_state: { cookies } } });
@@ -341,7 +341,7 @@ describe('422', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('accepts NUL and half characters in the local storage of a storage state, and nowhere else', async () => {
+  it('POST /v1/session accepts NUL and half characters in the local storage of a storage state, and nowhere else', async () => {
     const localStorage = [{ name: '\ud800', value: 'a\u0000\udc00' }];
     const storage_state = { origins: [{ origin: 'http://site.test', localStorage }] };
     assert.equal((await served.create({ storage_state })).status, 'ready');
@@ -349,7 +349,7 @@ describe('422', () => {
     assert.deepEqual(issue?.loc, ['body']);
   });
 
-  it('leaves no session and no machine', async () => {
+  it('POST /v1/session answers 422 and leaves no session and no machine', async () => {
     const before = await machinesLeft(served);
     await served.issues(createSession, { body: { timeout_seconds: 1, region: 'nowhere' } });
     assert.deepEqual(await machinesLeft(served), before);
@@ -357,7 +357,7 @@ describe('422', () => {
 });
 
 describe('429 concurrency_limit', () => {
-  it('reports the limit and the live sessions, and accepts the next create after an end', async () => {
+  it('POST /v1/session answers 429 concurrency_limit with the limit and the live sessions, and accepts the next create after an end', async () => {
     const key = await served.ownerKey('three', 'free');
     const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     const { reply, details } = await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
@@ -370,7 +370,7 @@ describe('429 concurrency_limit', () => {
 });
 
 describe('429 create_rate_limit', () => {
-  it('reports the creates per minute and when to retry', async () => {
+  it('POST /v1/session answers 429 create_rate_limit with the creates per minute and when to retry', async () => {
     const key = await served.ownerKey('hasty', 'free');
     const reply = await createUntil(served, key, 'create_rate_limit', 6);
     const seconds = Number(reply.headers.get('retry-after'));
@@ -378,7 +378,7 @@ describe('429 create_rate_limit', () => {
     assert.match(reply.text, /"limit":5/);
   });
 
-  it('counts no create that was refused', async () => {
+  it('POST /v1/session counts no refused create for 429 create_rate_limit', async () => {
     const key = await served.ownerKey('eager', 'free');
     const sessions = await Promise.all([1, 2, 3].map(() => served.create({}, { key })));
     for (let n = 0; n < 10; n += 1) await served.refuse(createSession, 'concurrency_limit', { key, body: {} });
@@ -389,14 +389,14 @@ describe('429 create_rate_limit', () => {
     await served.refuse(createSession, 'create_rate_limit', { key, body: {} });
   });
 
-  it('does not limit other owners', async () => {
+  it('POST /v1/session succeeds for another owner when one has reached its create rate', async () => {
     const key = await served.ownerKey('calm', 'free');
     assert.equal((await served.create({}, { key })).status, 'ready');
   });
 });
 
 describe('503 no_capacity', () => {
-  it('answers when a machine does not start, and leaves nothing of it', async () => {
+  it('POST /v1/session answers 503 no_capacity when a machine does not start, and leaves nothing of it', async () => {
     const before = await machinesLeft(served);
     const refused = () => served.refuse(createSession, 'no_capacity', { body: { name: 'unlucky' } });
     const { reply, message } = await whileNoMachineStarts(served, refused);
@@ -406,7 +406,7 @@ describe('503 no_capacity', () => {
     assert.equal((await served.create({ name: 'unlucky' })).status, 'ready', 'its name is free again');
   });
 
-  it('marks a session without a waiting caller as failed', async () => {
+  it('POST /v1/session with wait=false marks a session whose machine does not start as failed', async () => {
     const { session_id } = await whileNoMachineStarts(served, async () => {
       const session = await served.create({}, { query: { wait: 'false' } });
       await served.app.sessions.live.get(session.session_id)?.started;
@@ -419,7 +419,7 @@ describe('503 no_capacity', () => {
 });
 
 describe('503 draining', () => {
-  it('refuses new sessions with retry_after while live sessions continue', async () => {
+  it('POST /v1/session refuses new sessions with 503 draining and retry_after while live sessions continue', async () => {
     const { session_id } = await served.create();
     await served.app.sessions.drain(0);
     const { reply } = await served.refuse(createSession, 'draining', { body: {} });

@@ -14,7 +14,7 @@ const site = 'http://site.test/';
 const body = { template: 'page_snapshot', inputs: { url: 'http://status-204.test/' } };
 
 describe('200', () => {
-  it('runs the steps of a template as a flow', async () => {
+  it('POST /v1/template runs the steps of a template as a flow', async () => {
     const reply = await served.call(runTemplate, { body: { ...body, inputs: { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' } } });
     assert.equal(reply.status, 200, reply.text);
     const { template, version, status, error, steps, usage } = reply.body;
@@ -22,7 +22,7 @@ describe('200', () => {
     assert.deepEqual([steps.map(({ type }) => type), usage.actions], [['navigate'], 1]);
   });
 
-  it('runs as a job of its own kind', async () => {
+  it('POST /v1/template runs as a job of its own kind', async () => {
     const inputs = { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' };
     const reply = await served.call(runTemplate, { body: { ...body, inputs, async: true } });
     assert.equal(reply.body.status, 'pending');
@@ -33,7 +33,7 @@ describe('200', () => {
 });
 
 describe('400 unknown_template', () => {
-  it('names the templates that there are', async () => {
+  it('POST /v1/template answers 400 unknown_template with the names of the templates', async () => {
     for (const template of ['page_snapshop', 'constructor', 'custom']) {
       const { details } = await served.refuse(runTemplate, 'unknown_template', { body: { template } });
       assert.deepEqual(details, { available: (await served.call(listTemplates)).body.map(({ name }) => name) });
@@ -44,35 +44,36 @@ describe('400 unknown_template', () => {
 const refusals = new FlowRefusals(() => served, runTemplate, body);
 
 describe('403 premium_egress_required', () => {
-  it('refuses proxies for a plan without them', () => refusals.premiumEgress());
+  it('POST /v1/template refuses proxies for a plan without them with 403 premium_egress_required', () => refusals.premiumEgress());
 });
 describe('404 session_not_found', () => {
-  it('answers unknown, malformed and foreign sessions identically', () => refusals.foreignSession());
+  it('POST /v1/template answers 404 session_not_found for unknown, malformed and foreign sessions identically', () =>
+    refusals.foreignSession());
 });
 describe('409 session_not_ready', () => {
-  it('answers while the session starts', () => refusals.startingSession());
+  it('POST /v1/template answers 409 session_not_ready while the session starts', () => refusals.startingSession());
 });
 describe('409 session_ended', () => {
-  it('answers after the session has ended', () => refusals.endedSession());
+  it('POST /v1/template answers 409 session_ended after the session has ended', () => refusals.endedSession());
 });
 describe('409 session_busy', () => {
-  it('answers when the session’s queue is full', () => refusals.busySession());
+  it('POST /v1/template answers 409 session_busy when the session’s queue is full', () => refusals.busySession());
 });
 describe('429 concurrency_limit', () => {
-  it('answers when a kept session would be one too many', () => refusals.concurrency());
+  it('POST /v1/template answers 429 concurrency_limit when a kept session would be one too many', () => refusals.concurrency());
 });
 describe('429 create_rate_limit', () => {
-  it('answers when kept sessions are created too fast', () => refusals.createRate());
+  it('POST /v1/template answers 429 create_rate_limit when kept sessions are created too fast', () => refusals.createRate());
 });
 describe('503 no_capacity', () => {
-  it('answers when no browser can be started', () => refusals.noCapacity());
+  it('POST /v1/template answers 503 no_capacity when no browser can be started', () => refusals.noCapacity());
 });
 describe('503 draining', () => {
-  it('refuses templates that need a new machine or job', () => refusals.draining());
+  it('POST /v1/template refuses templates that need a new machine or job with 503 draining', () => refusals.draining());
 });
 
 describe('422', () => {
-  it('refuses inputs that do not match the schema', async () => {
+  it('POST /v1/template refuses inputs that do not match the schema with 422', async () => {
     const issues = await served.issues(runTemplate, { body: { template: 'page_snapshot', inputs: { url: 'ftp://x/', more: 1 } } });
     assert.deepEqual(
       issues.map(({ loc, type }) => [loc.join('.'), type]),

@@ -60,7 +60,7 @@ async function saved(name: string, key = served.key): Promise<ProfileResponse> {
 const query = (statement: ReturnType<typeof sql>) => statement.execute(served.app.fleet.deps.store.tables());
 
 describe('a profile', () => {
-  it('is created by its name, saved at the end of its session, and in the reply of sessions', async () => {
+  it('a profile is created by its name, saved at the end of its session, and in the reply of sessions', async () => {
     const body = await served.create(saving('first'));
     const { session_id } = body;
     const { profile_id } = await read('first');
@@ -80,7 +80,7 @@ describe('a profile', () => {
     );
   });
 
-  it('is encrypted in the database', async () => {
+  it('a profile is encrypted in the database', async () => {
     const { profile_id } = await saved('secret');
     const { rows } = (await query(sql`select content from profiles where profile_id = ${profile_id}`)) as { rows: { content: Buffer }[] };
     const content = rows[0]?.content ?? assert.fail('no content');
@@ -90,14 +90,14 @@ describe('a profile', () => {
     );
   });
 
-  it('gets one session that saves it, however many ask at once', async () => {
+  it('a profile gets one session that saves it, however many ask at once', async () => {
     const replies = await Promise.all(Array.from({ length: 8 }, () => served.call(createSession, { body: saving('raced') })));
     assert.equal(replies.filter(({ status }) => status === 201).length, 1);
     assert.equal(replies.filter(({ status }) => status === 409).length, 7);
     assert.equal((await served.call(listProfiles)).body.filter(({ name }) => name === 'raced').length, 1);
   });
 
-  it('is as it was, and unlocked, where it cannot be read from the browser, or the browser is lost', async () => {
+  it('a profile is unchanged and unlocked where it cannot be read from the browser, or the browser is lost', async () => {
     await saved('fragile');
     const failing = (await served.create(saving('fragile'))).session_id;
     machineOf(served, failing).browser.failNext('Storage.getCookies');
@@ -110,7 +110,7 @@ describe('a profile', () => {
     assert.deepEqual([version, writer], [1, null]);
   });
 
-  it('is saved when the database is back, where it is away at the end of the session', async () => {
+  it('a profile is saved when the database is back, where it is away at the end of the session', async () => {
     const waits: string[] = [];
     const log = { ...silentLog, warn: (_fields: object, message?: string) => void waits.push(message ?? '') };
     const proxied = await startProxiedApp({ log });
@@ -132,7 +132,7 @@ describe('a profile', () => {
     }
   });
 
-  it('is saved before the next session starts with it', async () => {
+  it('a profile is saved before the next session starts with it', async () => {
     const { session_id } = await served.create(saving('handed-over'));
     await served.call(navigate, { params: { session_id }, body: { url: site } });
     await end(session_id);
@@ -140,7 +140,7 @@ describe('a profile', () => {
     assert.equal((await read('handed-over')).version, 1);
   });
 
-  it('is that of fetches, inspections, flows and templates, which then have a session of their own', async () => {
+  it('a profile can be used by fetches, inspections, flows and templates, which then have a session of their own', async () => {
     const body = saving('worker');
     const fetched = (await served.call(fetchPage, { body: { ...body, url: site } })).body;
     assert.equal(fetched.status, 'ok');
@@ -159,7 +159,7 @@ describe('a profile', () => {
 });
 
 describe('a fleet', () => {
-  it('has one lock and one content for all workers', async () => {
+  it('a profile has one lock and one content for all workers of a fleet', async () => {
     const first = await startApp({ isInFleet: true });
     const second = await startApp({ isInFleet: true, beside: first });
     try {
@@ -179,7 +179,7 @@ describe('a fleet', () => {
 });
 
 describe('a connect token', () => {
-  it('opens no profile: the cookies in it are of other sessions', async () => {
+  it('a connect token opens no profile: the cookies in it are of other sessions', async () => {
     await saved('kept-from-links');
     const { body } = await served.call(createConnectToken);
     const reply = await refusedSocket(`${body.cdp_url}&profile.name=kept-from-links`);
@@ -188,7 +188,7 @@ describe('a connect token', () => {
 });
 
 describe('404 profile_not_found', () => {
-  it('answers unknown, malformed and foreign ids, and names that nobody saves, identically', async () => {
+  it('404 profile_not_found is answered for unknown, malformed and foreign ids, and names that nobody saves, identically', async () => {
     const key = await served.ownerKey('victim');
     const foreign = await saved('theirs', key);
     const ids = [foreign.profile_id, 'pro_000000000000000000000000', 'nothing', "x' OR 1=1"].map((id) => ({ id }));
@@ -199,7 +199,7 @@ describe('404 profile_not_found', () => {
 });
 
 describe('409 profile_locked', () => {
-  it('answers whoever wants to save it while a session does', async () => {
+  it('409 profile_locked is answered to whoever wants to save a profile while a session does', async () => {
     const { session_id } = await served.create(saving('locked'));
     const body = saving('locked');
     const replies = [
@@ -217,7 +217,7 @@ describe('409 profile_locked', () => {
 });
 
 describe('409 profile_limit_reached', () => {
-  it('answers the name of a hundred-and-first profile', async () => {
+  it('409 profile_limit_reached is answered for the name of a hundred-and-first profile', async () => {
     const key = await served.ownerKey('collector');
     await saved('one', key);
     await query(sql`
@@ -230,7 +230,7 @@ describe('409 profile_limit_reached', () => {
 });
 
 describe('409 profile_unreadable', () => {
-  it('answers where the content was sealed for another profile', async () => {
+  it('409 profile_unreadable is answered where the content was sealed for another profile', async () => {
     const [one, other] = [await saved('mixed-up'), await saved('other')];
     await query(sql`
       update profiles set content = (select content from profiles where profile_id = ${other.profile_id}) where profile_id = ${one.profile_id}`);
@@ -250,7 +250,7 @@ describe('a stored content that was changed', () => {
     ['to one that names another cipher', sql`convert_to('eyJhbGciOiJSU0EtT0FFUCIsImVuYyI6IkEyNTZHQ00ifQ.AA.AA.AA.AA', 'UTF8')`],
   ];
   for (const [what, content] of changes)
-    it(`is refused as unreadable, and other profiles open: ${what}`, async () => {
+    it(`a stored profile that was changed is refused as unreadable, and other profiles open: ${what}`, async () => {
       const name = `changed-${what.replaceAll(' ', '-')}`;
       const { profile_id } = await saved(name);
       await saved('untouched');
@@ -266,7 +266,7 @@ describe('a stored content that was changed', () => {
       assert.equal((await saved(name)).version, 1);
     });
 
-  it('is not replaced by the session that was to save it, which says why', async () => {
+  it('a stored profile that was changed is not replaced by the session that was to save it, which says why', async () => {
     const { profile_id } = await saved('changed-meanwhile');
     const { session_id } = await served.create(saving('changed-meanwhile'));
     await query(sql`update profiles set content = ${Buffer.from('changed')} where profile_id = ${profile_id}`);
@@ -287,7 +287,7 @@ describe('the key of profiles', () => {
     ['of another form', (path) => writeFileSync(path, `${'x'.repeat(64)}\n`), /profile-key is damaged/],
   ];
 
-  it('is never replaced while there are profiles: the service does not start without it', async () => {
+  it('the key of profiles is never replaced while there are profiles: the service does not start without it', async () => {
     const first = await startApp();
     const path = join(first.dataDir, 'profile-key');
     const key = readFileSync(path);
@@ -320,7 +320,7 @@ describe('the key of profiles', () => {
     }
   });
 
-  it('is created anew where no profile was saved', async () => {
+  it('the key of profiles is created anew where no profile was saved', async () => {
     const first = await startApp();
     const path = join(first.dataDir, 'profile-key');
     try {
@@ -333,7 +333,7 @@ describe('the key of profiles', () => {
     }
   });
 
-  it('is that of the database in a fleet, whatever is in the data directory', async () => {
+  it('the key of profiles is that of the database in a fleet, whatever is in the data directory', async () => {
     const first = await startApp({ isInFleet: true });
     try {
       const { session_id } = await first.create(saving('shared'));
@@ -348,7 +348,7 @@ describe('the key of profiles', () => {
     }
   });
 
-  it('is not taken for a link’s: a damaged token-key is refused as well', async () => {
+  it('a damaged token-key is refused as the key of profiles is', async () => {
     const first = await startApp();
     try {
       truncateSync(join(first.dataDir, 'token-key'), 10);
@@ -378,7 +378,7 @@ describe('422', () => {
     ['a flow in a session', runAgent, { ...saving('a'), task: 'custom', session_id: 'ses_1' }, 'body.profile', 'value_error'],
   ];
   for (const [what, endpoint, body, loc, type] of wrong)
-    it(`refuses ${what}`, async () => {
+    it(`a profile is refused with 422 for ${what}`, async () => {
       const issues = await served.issues(endpoint, { body });
       assert.ok(
         issues.some((issue) => issue.loc.join('.') === loc && issue.type === type),

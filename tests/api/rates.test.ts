@@ -59,7 +59,7 @@ after(async () => {
 });
 
 describe('a plan with short sessions', () => {
-  it('is the default of the longest and the idle time', async () => {
+  it('the longest session of a plan is the default of the session and the idle time', async () => {
     const key = await served.ownerKey('brief-one', 'brief');
     const { timeout_seconds, idle_timeout_seconds } = await served.create({}, { key });
     assert.deepEqual([timeout_seconds, idle_timeout_seconds], [120, 120]);
@@ -69,7 +69,7 @@ describe('a plan with short sessions', () => {
 });
 
 describe('a plan with a rate', () => {
-  it('reports the remaining requests with every answer and answers rate_limited at zero', async () => {
+  it('a plan with a rate reports the remaining requests with every answer and answers rate_limited at zero', async () => {
     const key = await served.ownerKey('slow-one', 'slow');
     for (const left of [4, 3, 2, 1, 0]) {
       const { headers } = await served.call(listSessions, { key });
@@ -85,7 +85,7 @@ describe('a plan with a rate', () => {
     assert.equal(reply.headers.get('x-ratelimit-remaining'), '0');
   });
 
-  it('is shared by all keys of an owner', async () => {
+  it('the rate of a plan is shared by all keys of an owner', async () => {
     const keys = await Promise.all([1, 2].map(() => served.ownerKey('two-keys', 'slow')));
     const replies = await Promise.all([0, 1, 0, 1, 0, 1].map((which) => served.call(listRegions, { key: keys[which] ?? '' })));
     assert.deepEqual(
@@ -94,14 +94,14 @@ describe('a plan with a rate', () => {
     );
   });
 
-  it('does not affect other owners', async () => {
+  it('the rate of a plan does not affect other owners', async () => {
     const key = await served.ownerKey('fresh-one', 'slow');
     assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '4');
   });
 });
 
 describe('a token in place of a key', () => {
-  it('counts as a request of its owner where it connects to a session', async () => {
+  it('a token that connects to a session counts as a request of its owner', async () => {
     const key = await served.ownerKey('connects', 'slow');
     const { session_id } = await served.create({}, { key });
     const { token } = (await served.call(connectSession, { key, params: { session_id } })).body;
@@ -111,7 +111,7 @@ describe('a token in place of a key', () => {
     await served.refuse(listSessions, 'rate_limited', { key });
   });
 
-  it('has the rate of the plan for itself where it is a link, so that viewers do not use up the owner’s', async () => {
+  it('a link has the rate of the plan for itself, so that viewers do not use up the owner’s', async () => {
     const key = await served.ownerKey('watched', 'slow');
     const { session_id } = await served.create({}, { key });
     const [one, other] = [await tokenFor(served, session_id, 'view', key), await tokenFor(served, session_id, 'view', key)];
@@ -125,7 +125,7 @@ describe('a token in place of a key', () => {
     assert.equal((await served.call(listSessions, { key })).headers.get('x-ratelimit-remaining'), '1');
   });
 
-  it('has the same once more for the links of its reports, whose readers use up neither', async () => {
+  it("links of an owner's reports have the rate of the plan once more, whose readers use up neither", async () => {
     const key = await served.ownerKey('reported', 'slow');
     const har = { log: { version: '1.2', creator: { name: 'test', version: '1' }, entries: [harEntry] } };
     const links: string[] = [];
@@ -144,7 +144,7 @@ describe('a token in place of a key', () => {
 });
 
 describe('the operator', () => {
-  it('has a rate of its own for calls, and another for the metrics', async () => {
+  it('the operator has a rate of its own for calls, and another for the metrics', async () => {
     assert.equal((await served.call(overview)).headers.get('ratelimit-policy'), '"default";q=1200;w=60');
     const [first, second] = [await served.call(metrics), await served.call(metrics)];
     const left = (reply: { headers: Headers }): number => Number(reply.headers.get('x-ratelimit-remaining'));
@@ -164,7 +164,7 @@ describe('the operator', () => {
 });
 
 describe('a plan with a rate of key calls', () => {
-  it('is shared by all members of an organisation and reports the remaining calls', async () => {
+  it('the rate of key calls is shared by all members of an organisation and reports the remaining calls', async () => {
     await served.ownerKey('few-calls', 'slow');
     const [ada, ben] = [await served.login('few-calls', 'ada@example.com'), await served.login('few-calls', 'ben@example.com')];
     for (const [key, left] of [
@@ -182,7 +182,7 @@ describe('a plan with a rate of key calls', () => {
     await served.call(listOwnKeys, { key: await served.login('others') });
   });
 
-  it('is independent of the request rate of its API keys', async () => {
+  it("the rate of key calls is independent of the request rate of the organisation's API keys", async () => {
     const key = await served.ownerKey('both-ways', 'slow');
     for (let call = 0; call < 6; call += 1) await served.call(listSessions, { key });
     const login = await served.login('both-ways');
@@ -192,7 +192,7 @@ describe('a plan with a rate of key calls', () => {
 });
 
 describe('a plan without a rate', () => {
-  it('sends no rate limit headers', async () => {
+  it('a plan without a rate sends no rate limit headers', async () => {
     for (let call = 0; call < 20; call += 1) {
       const { headers } = await served.call(listSessions);
       assert.equal(headers.get('x-ratelimit-limit'), null);
@@ -201,7 +201,7 @@ describe('a plan without a rate', () => {
 });
 
 describe('a public endpoint', () => {
-  it('has no rate', async () => {
+  it('a public endpoint has no rate', async () => {
     const { headers } = await served.call(health, { key: null });
     assert.equal(headers.get('ratelimit'), null);
   });

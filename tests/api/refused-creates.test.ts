@@ -44,7 +44,7 @@ async function leavesNothing(app: MeteredApp, owner: Owner, { code, body }: { co
 }
 
 describe('a create that is refused leaves nothing behind', () => {
-  it('with 402 for want of credits, and the next one creates the profile', async () => {
+  it('a create refused with 402 for want of credits leaves nothing, and the next one creates the profile', async () => {
     const owner = await served.newOwner('open');
     await leavesNothing(served, owner, { code: 'insufficient_credits', body: named });
     const { owner: rich, key } = await served.newOwner('open', 5);
@@ -53,42 +53,42 @@ describe('a create that is refused leaves nothing behind', () => {
     assert.equal((await served.call(getProfile, { key, params: { profile_id: 'kept' } })).body.writer_session_id, session_id);
   });
 
-  it('with 402 for a plan that is used up', async () => {
+  it('a create refused with 402 for a plan that is used up leaves nothing', async () => {
     await leavesNothing(served, await served.newOwner('no_time', 5), { code: 'plan_limit_exceeded', body: named });
   });
 
-  it('with 409 for a name that is taken', async () => {
+  it('a create refused with 409 for a name that is taken leaves nothing', async () => {
     const owner = await served.newOwner('open', 5);
     await served.create({ name: 'mine' }, { key: owner.key });
     await leavesNothing(served, owner, { code: 'name_taken', body: named });
   });
 
-  it('with 409 for a profile that another session saves', async () => {
+  it('a create refused with 409 for a profile that another session saves leaves nothing', async () => {
     const owner = await served.newOwner('open', 5);
     await served.create({ profile: named.profile }, { key: owner.key });
     await leavesNothing(served, owner, { code: 'profile_locked', body: named });
   });
 
-  it('with 422 for a region that does not exist', async () => {
+  it('a create refused with 422 for a region that does not exist leaves nothing', async () => {
     const owner = await served.newOwner('open', 5);
     const before = await traces(served, owner);
     await served.issues(createSession, { key: owner.key, body: { ...named, region: 'nowhere' } });
     assert.deepEqual(await traces(served, owner), before);
   });
 
-  it('with 429 for a session more than the plan allows', async () => {
+  it('a create refused with 429 for a session more than the plan allows leaves nothing', async () => {
     const owner = await served.newOwner('single', 5);
     await served.create({}, { key: owner.key });
     await leavesNothing(served, owner, { code: 'concurrency_limit', body: named });
   });
 
-  it('with 503 at a worker that is full', async () => {
+  it('a create refused with 503 at a worker that is full leaves nothing', async () => {
     const { key } = await small.newOwner('open', 5);
     await small.create({}, { key });
     await leavesNothing(small, await small.newOwner('open', 5), { code: 'no_capacity', body: named });
   });
 
-  it('with 503 where the browser does not start', async () => {
+  it('a create refused with 503 where the browser does not start leaves nothing', async () => {
     const owner = await served.newOwner('open', 5);
     served.runtime.failNextBoot(new Error('no browser'));
     await leavesNothing(served, owner, { code: 'no_capacity', body: named });
@@ -98,7 +98,7 @@ describe('a create that is refused leaves nothing behind', () => {
 });
 
 describe('a profile that a failed create has named', () => {
-  it('stays where it was saved before', async () => {
+  it('a profile that a failed create has named stays where it was saved before', async () => {
     const owner = await served.newOwner('open', 5);
     const { key } = owner;
     const { session_id } = await served.create(named, { key });
@@ -109,7 +109,7 @@ describe('a profile that a failed create has named', () => {
     assert.equal((await served.call(listProfiles, { key })).body[0]?.version, 1);
   });
 
-  it('stays where another session has begun to read it', async () => {
+  it('a profile that a failed create has named stays where another session has begun to read it', async () => {
     const { owner, key } = await served.newOwner('open', 10);
     const boot = served.runtime.boot.bind(served.runtime);
     const { promise, reject } = Promise.withResolvers<never>();
@@ -126,7 +126,7 @@ describe('a profile that a failed create has named', () => {
 });
 
 describe('the machines of refused creates', () => {
-  it('are given back', async () => {
+  it('the machines of refused creates are given back', async () => {
     for (const session of served.app.sessions.live.values())
       await served.app.sessions.end(null, session.record.sessionId, { reason: 'requested', actor: 'test' });
     await eventually('all are', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));

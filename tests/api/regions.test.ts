@@ -64,21 +64,21 @@ const egressOf = ({ attempts }: FetchResponse) => attempts[0]?.egress;
 const own = { type: 'external', server: 'http://127.0.0.1:9' };
 
 describe('a fetch', () => {
-  it('leaves directly from the region of the worker, also by its code', async () => {
+  it('a fetch leaves directly from the region of the worker, also by its code', async () => {
     const before = { ...asked };
     for (const body of [{}, { region: 'home' }, { proxy: { type: 'none' } }])
       assert.deepEqual(egressOf(await fetched({ mode: 'http', ...body })), { type: 'direct', country: 'DE' });
     assert.deepEqual(asked, before);
   });
 
-  it('leaves from another region by its managed proxies', async () => {
+  it('a fetch leaves from another region by its managed proxies', async () => {
     const [hits, before] = [site.count('/page'), asked.managed];
     assert.deepEqual(egressOf(await fetched({ mode: 'http', region: 'far' })), { type: 'managed', country: 'NO' });
     assert.ok(asked.managed > before);
     assert.equal(site.count('/page'), hits + 1);
   });
 
-  it('reports the egress that was used, with a browser, in a session, and through the caller’s proxy', async () => {
+  it('a fetch reports the egress that was used, with a browser, in a session, and through the caller’s proxy', async () => {
     const page = 'http://status-204.test/';
     assert.deepEqual(egressOf(await fetched({ url: page, region: 'far' })), { type: 'managed', country: 'NO' });
     const { session_id } = await served.create({ region: 'far' });
@@ -89,7 +89,7 @@ describe('a fetch', () => {
 });
 
 describe('a session', () => {
-  it('reports the egress that it uses, without secrets', async () => {
+  it('a session reports the egress that it uses, without secrets', async () => {
     const rotation = { rotations: 0, rotated_at: null };
     for (const [body, egress] of [
       [{}, { type: 'direct', ip: null, country: 'DE' }],
@@ -120,7 +120,7 @@ describe('what would leave from elsewhere', () => {
     return issues.map(({ loc, msg }) => [loc.join('.'), msg]);
   };
 
-  it('is refused with the field to change', async () => {
+  it('an egress that its region does not have is refused with the field to change', async () => {
     for (const [body, loc, message] of [
       [{ region: 'far', proxy: { type: 'none' } }, 'body.proxy.type', /not in region far/],
       [{ region: 'far', proxy: { type: 'managed', bypass: ['example.com'] } }, 'body.proxy.bypass', /not in region far/],
@@ -133,7 +133,7 @@ describe('what would leave from elsewhere', () => {
       }
   });
 
-  it('needs a plan with premium egress', async () => {
+  it('a proxy of another region needs a plan with premium egress', async () => {
     const key = await served.ownerKey('frugal', 'free');
     const { message } = await served.refuse(createSession, 'premium_egress_required', { key, body: { region: 'far' } });
     assert.match(message, /region far/);
@@ -141,7 +141,7 @@ describe('what would leave from elsewhere', () => {
     assert.equal((await served.create({ region: 'home' }, { key })).egress.type, 'direct');
   });
 
-  it('is region_unavailable where the region has neither a proxy nor this worker, and starts nothing', async () => {
+  it('a region with neither a proxy nor this worker is region_unavailable, and starts nothing', async () => {
     const before = await machinesLeft(served);
     for (const [endpoint, body] of [
       [createSession, { region: 'bare' }],
@@ -156,7 +156,7 @@ describe('what would leave from elsewhere', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('can be known before from the list of regions', async () => {
+  it('the list of regions tells before which egress a region has', async () => {
     const { regions } = (await served.call(listRegions)).body;
     assert.deepEqual(
       regions.map(({ code, egress: { direct, managed, rotating } }) => [code, direct, managed, rotating]),

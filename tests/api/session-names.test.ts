@@ -28,7 +28,7 @@ const at = (session_id: string) => ({ params: { session_id } });
 const blank = { url: 'about:blank' };
 
 describe('a session’s name', () => {
-  it('is usable where an id is: to read, drive, change, watch and end it', async () => {
+  it('a session’s name is usable where an id is: to read, drive, change, watch and end it', async () => {
     const name = 'price watch: 100 % / day';
     const id = await named(name);
     assert.equal((await served.call(getSession, at(name))).body.session_id, id);
@@ -59,7 +59,7 @@ describe('a session’s name', () => {
     assert.equal((await served.call(getSession, at(id))).body.ended_reason, 'requested');
   });
 
-  it('means the live session, and the last one when none is live', async () => {
+  it('a session’s name means the live session, and the last one when none is live', async () => {
     const first = await named('again');
     await served.call(endSession, at(first));
     const second = await named('again');
@@ -70,7 +70,7 @@ describe('a session’s name', () => {
     await served.refuse(navigate, 'session_ended', { ...at('again'), body: blank });
   });
 
-  it('is its owner’s alone, and no operator’s', async () => {
+  it('a session’s name is its owner’s alone, and no operator’s', async () => {
     const key = await served.ownerKey('neighbour');
     const mine = await named('shared');
     const theirs = (await served.call(createSession, { key, body: { name: 'shared' } })).body.session_id;
@@ -80,14 +80,14 @@ describe('a session’s name', () => {
     await served.refuse(endAnySession, 'session_not_found', at('shared'));
   });
 
-  it('does not hide a session whose id it is', async () => {
+  it('a session’s name does not hide a session whose id it is', async () => {
     const id = await named('plain');
     const other = await named(id);
     assert.equal((await served.call(getSession, at(id))).body.session_id, id);
     assert.equal((await served.call(getSession, at(other))).body.name, id);
   });
 
-  it('is unknown when it cannot be one', async () => {
+  it('a session’s name is unknown when it cannot be one', async () => {
     for (const name of ['a\0b', 'x'.repeat(65), 'ses_none', '%', '\ud800'.toWellFormed()])
       await served.refuse(getSession, 'session_not_found', at(name));
   });

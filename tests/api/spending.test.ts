@@ -48,13 +48,13 @@ describe('a job', () => {
   const done = async (job_id: string) =>
     (await app.call(getFetchJob, { key: owner.key, params: { job_id }, query: { wait_seconds: '20' } })).body;
 
-  it('is charged for its result after it has run', async () => {
+  it('a job is charged for its result after it has run', async () => {
     const { status, usage } = await done(await submit({ url: emptyPage }));
     assert.deepEqual([status, usage.actions, usage.credits >= 0.01], ['ok', 1, true]);
     assert.deepEqual([await app.balance(owner.key), await app.held(owner.owner)], [0.99, 0]);
   });
 
-  it('costs nothing when it is cancelled, queued or running', async () => {
+  it('a job costs nothing when it is cancelled, queued or running', async () => {
     const before = await app.account(owner);
     const running = await submit({ url: hangingUrl, timeout_ms: 120_000, actions: [{ type: 'wait', ms: 1 }] });
     await eventually('it is running', () => app.app.jobs.load.slots === 1);
@@ -78,7 +78,7 @@ describe('many calls at once', () => {
     return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]));
   };
 
-  it('create one session and one charge at a limit of one, and leave no hold', async () => {
+  it('many creates at once give one session and one charge at a limit of one, and leave no hold', async () => {
     const owner = await paid.newOwner('single', 100);
     const replies = await many(50, () => paid.call(createSession, { key: owner.key, body: {} }));
     assert.deepEqual(tally(replies), { '201': 1, '429 concurrency_limit': 49 });
@@ -86,7 +86,7 @@ describe('many calls at once', () => {
     assert.deepEqual([usage.sessions, balance, held], [1, 99, 0]);
   });
 
-  it('spend exactly the remaining credits', async () => {
+  it('many calls at once spend exactly the remaining credits', async () => {
     const owner = await paid.newOwner('open', 1.25);
     const { session_id } = await paid.create({}, { key: owner.key });
     const file = { name: 'a.txt', data_base64: '' };
@@ -96,7 +96,7 @@ describe('many calls at once', () => {
     assert.deepEqual([usage.actions, balance, held], [25, 0, 0]);
   });
 
-  it('use exactly the plan’s limit', async () => {
+  it('many calls at once use exactly the plan’s limit', async () => {
     const owner = await paid.newOwner('few_actions', 2);
     const { session_id } = await paid.create({}, { key: owner.key });
     const file = { name: 'a.txt', data_base64: '' };
@@ -107,7 +107,7 @@ describe('many calls at once', () => {
 });
 
 describe('a start that fails', () => {
-  it('costs nothing when its caller disconnects', async () => {
+  it('a start costs nothing when its caller disconnects', async () => {
     const owner = await paid.newOwner('open', 3);
     paid.runtime.delayBoot(60_000);
     const disconnected = new AbortController();
@@ -122,7 +122,7 @@ describe('a start that fails', () => {
     assert.deepEqual([usage.sessions, balance], [0, 3]);
   });
 
-  it('costs nothing when it is ended before it is ready', async () => {
+  it('a start costs nothing when the session is ended before it is ready', async () => {
     const owner = await paid.newOwner('open', 3);
     paid.runtime.delayBoot(60_000);
     const { session_id, usage } = await paid.create({}, { key: owner.key, query: { wait: 'false' } });
@@ -133,7 +133,7 @@ describe('a start that fails', () => {
     assert.equal(await paid.balance(owner.key), 3);
   });
 
-  it('is charged once when the same create is repeated', async () => {
+  it('a start is charged once when the same create is repeated', async () => {
     const owner = await paid.newOwner('open', 3);
     const request = { key: owner.key, body: {}, headers: { 'idempotency-key': 'one-start' } };
     const replies = [await paid.call(createSession, request), await paid.call(createSession, request)];
@@ -144,7 +144,7 @@ describe('a start that fails', () => {
 });
 
 describe('traffic', () => {
-  it('is equal in the owners’ meters, in their sessions and at the gate', async () => {
+  it('traffic is equal in the owners’ meters, in their sessions and at the gate', async () => {
     const app = await startMeteredApp();
     const owners = [await app.newOwner(), await app.newOwner()];
     const sessions: { key: string; session_id: string }[] = [];
@@ -196,7 +196,7 @@ describe('a session', () => {
   const over = (session: { key: string; session_id: string }) =>
     eventually('it has ended', async () => (await readUsage(session)).ended_at !== null);
 
-  it('ends with plan_limit when its owner has no browser seconds left', async () => {
+  it('a session ends with plan_limit when its owner has no browser seconds left', async () => {
     const session = await running('little_time', 5);
     clock.advance(59_000);
     await app.flush();
@@ -213,7 +213,7 @@ describe('a session', () => {
     assert.deepEqual(details, { axis: 'browser_seconds', limit: 60, used: 61, required: 1, resets_at: '2026-06-01T00:00:00.000Z' });
   });
 
-  it('ends with plan_limit when its owner has no traffic left', async () => {
+  it('a session ends with plan_limit when its owner has no traffic left', async () => {
     const session = await running('little_egress', 5);
     await browse(app, session.session_id, `${site.url}/bytes`);
     await app.flush();
@@ -224,7 +224,7 @@ describe('a session', () => {
     assert.equal(usage.egress_bytes, (await app.usage(session.key)).egress_bytes);
   });
 
-  it('ends with credits_exhausted at a balance of exactly zero', async () => {
+  it('a session ends with credits_exhausted at a balance of exactly zero', async () => {
     const session = await running('open', 1.1);
     await browse(app, session.session_id, `${site.url}/megabyte`);
     await app.flush();
@@ -235,7 +235,7 @@ describe('a session', () => {
     assert.deepEqual([balance, held], [0, 0]);
   });
 
-  it('continues when only its initial plan or only the current plan is exhausted', async () => {
+  it('a session continues when only its initial plan or only the current plan is exhausted', async () => {
     const [downgraded, upgraded] = [await running('open', 5), await running('little_time', 5)];
     await app.ownerKey(downgraded.owner, 'no_time');
     await app.ownerKey(upgraded.owner, 'open');
@@ -246,7 +246,7 @@ describe('a session', () => {
     assert.equal((await app.create({}, { key: upgraded.key })).status, 'ready');
   });
 
-  it('reports its charged usage, also after its end', async () => {
+  it('a session reports its charged usage, also after its end', async () => {
     const session = await running('open', 10);
     const params = { session_id: session.session_id };
     await app.call(navigate, { key: session.key, params, body: { url: 'http://site.test/' } });

@@ -45,7 +45,7 @@ async function unseenBy({ id, auth }: Endpoint): Promise<{ key?: string }> {
 
 describe('while the database is unavailable', () => {
   for (const endpoint of fromStore)
-    it(`${nameOf(endpoint)} answers store_unavailable immediately with retry_after`, async () => {
+    it(`${nameOf(endpoint)} answers store_unavailable immediately with retry_after while the database is unavailable`, async () => {
       const startMs = performance.now();
       const request = goodRequest(endpoint, { session_id: 'ses_000000000000000000000000' });
       const unseen = await unseenBy(endpoint);
@@ -63,7 +63,7 @@ describe('while the database is unavailable', () => {
       assert.ok(!/ECONN|127\.0\.0\.1|postgres/i.test(reply.text), 'the database address is not revealed');
     });
 
-  it('a key that was valid before drives a running session on', async () => {
+  it('a key that was valid before goes on driving a running session while the database is unavailable', async () => {
     // Longer than a key is valid without being read again.
     await setTimeout(1100);
     const params = { session_id: sessionId };
@@ -73,34 +73,34 @@ describe('while the database is unavailable', () => {
     await served.refuse(getSession, 'store_unavailable', { key: newRawKey(), params });
   });
 
-  it('a malformed key is still refused', async () => {
+  it('a malformed key is still refused while the database is unavailable', async () => {
     await served.refuse(getSession, 'invalid_api_key', { key: 'not-a-key', params: { session_id: sessionId } });
   });
 
-  it('the process responds', async () => {
+  it('the process responds while the database is unavailable', async () => {
     assert.equal((await served.call(livez)).status, 200);
   });
 
-  it('no session and no machine is created', async () => {
+  it('no session and no machine is created while the database is unavailable', async () => {
     assert.deepEqual(await machinesLeft(served), { onHost: 1, berths: 1, live: 1 });
   });
 });
 
 describe('when the database is available again', () => {
-  it('the same key and session work without a restart', async () => {
+  it('the same key and session work without a restart when the database is available again', async () => {
     await served.proxy.restore();
     const { body } = await served.call(getSession, { params: { session_id: sessionId } });
     assert.equal(body.status, 'ready');
     assert.equal((await served.call(listRegions)).status, 200);
   });
 
-  it('a refused request succeeds with the same Idempotency-Key', async () => {
+  it('a request refused without the database succeeds later with the same Idempotency-Key', async () => {
     const create = endpoints.find(({ id }) => id === 'createSession') ?? assert.fail();
     const reply = await new Client(served.url, served.key).call(create, { body: {}, headers: { 'idempotency-key': 'down-createSession' } });
     assert.equal(reply.status, 201);
   });
 
-  it('a key that was revoked before it was cut off is not accepted', async () => {
+  it('a key that was revoked before the database was cut off is not accepted when it is back', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'local' } });
     const params = { session_id: sessionId };
     assert.equal((await served.call(getSession, { key: body.key, params })).status, 200);
@@ -110,7 +110,7 @@ describe('when the database is available again', () => {
     await served.proxy.restore();
   });
 
-  it('a session whose browser crashed meanwhile is recorded as lost', async () => {
+  it('a session whose browser crashed while the database was away is recorded as lost', async () => {
     const { session_id } = await served.create();
     const session = served.app.sessions.live.get(session_id) ?? assert.fail();
     await served.proxy.cut();

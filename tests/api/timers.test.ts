@@ -46,7 +46,7 @@ async function assertEnded(session_id: string, reason: EndedReason, status = 'en
 const socketAddress = async (session_id: string) => (await served.call(connectSession, { params: { session_id } })).body.cdp_url;
 
 describe('the idle timer', () => {
-  it('ends an idle session and its machine', async () => {
+  it('the idle timer ends an idle session and its machine', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await pass(9);
     assert.ok(await isAlive(session_id));
@@ -55,7 +55,7 @@ describe('the idle timer', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 
-  it('is reset by every drive call', async () => {
+  it('the idle timer is reset by every drive call', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     for (let time = 0; time < 4; time += 1) {
       await pass(9);
@@ -67,7 +67,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('is paused during a drive call', async () => {
+  it('the idle timer is paused during a drive call', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     const [hanging] = await hang(served, session_id);
     await pass(60);
@@ -76,7 +76,7 @@ describe('the idle timer', () => {
     await hanging;
   });
 
-  it('is paused while a DevTools client is attached, and starts when the last one leaves', async () => {
+  it('the idle timer is paused while a DevTools client is attached, and starts when the last one leaves', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     const address = await socketAddress(session_id);
     const [first, second] = [await openSocket(address), await openSocket(address)];
@@ -93,7 +93,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('is not reset by watching', async () => {
+  it('the idle timer is not reset by watching', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await pass(9);
     await read(session_id);
@@ -105,7 +105,7 @@ describe('the idle timer', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('can be extended', async () => {
+  it('the idle timer can be extended', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await served.call(updateSession, { params: { session_id }, body: { idle_timeout_seconds: 20 } });
     await pass(19);
@@ -125,7 +125,7 @@ const notices = (session_id: string) =>
 const inSeconds = (seconds: number): string => new Date(clock.now().getTime() + seconds * 1000).toISOString();
 
 describe('the event session.expiring', () => {
-  it('precedes an idle timeout by thirty seconds, once for each idle time', async () => {
+  it('session.expiring precedes an idle timeout by thirty seconds, once for each idle time', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 100 });
     await pass(69);
     assert.deepEqual(notices(session_id), []);
@@ -142,7 +142,7 @@ describe('the event session.expiring', () => {
     await assertEnded(session_id, 'idle_timeout');
   });
 
-  it('precedes a short idle timeout by half of it', async () => {
+  it('session.expiring precedes a short idle timeout by half of it', async () => {
     const { session_id } = await served.create({ idle_timeout_seconds: 10 });
     await pass(4);
     assert.deepEqual(notices(session_id), []);
@@ -151,7 +151,7 @@ describe('the event session.expiring', () => {
     await served.call(endSession, { params: { session_id } });
   });
 
-  it('announces no idle timeout while a DevTools client is attached, and the lifetime all the same', async () => {
+  it('session.expiring announces no idle timeout while a DevTools client is attached, and the lifetime all the same', async () => {
     const { session_id, expires_at } = await served.create({ timeout_seconds: 100, idle_timeout_seconds: 10 });
     const { closed } = await openSocket(await socketAddress(session_id));
     await pass(69);
@@ -163,7 +163,7 @@ describe('the event session.expiring', () => {
     assert.deepEqual(await closed, { code: 4002, reason: 'max_lifetime' });
   });
 
-  it('is emitted again after the lifetime was extended', async () => {
+  it('session.expiring is emitted again after the lifetime was extended', async () => {
     const { session_id } = await served.create({ timeout_seconds: 60, idle_timeout_seconds: 60 });
     await pass(31);
     assert.equal(notices(session_id).filter(([reason]) => reason === 'max_lifetime').length, 1);
@@ -177,7 +177,7 @@ describe('the event session.expiring', () => {
 describe('the lifetime', () => {
   const lasting = { timeout_seconds: 30, idle_timeout_seconds: 30 };
 
-  it('ends a busy session and notifies its clients', async () => {
+  it('the lifetime ends a busy session and notifies its clients', async () => {
     const { session_id } = await served.create(lasting);
     const { closed } = await openSocket(await socketAddress(session_id));
     const [hanging] = await hang(served, session_id);
@@ -190,7 +190,7 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('is counted from creation after a change', async () => {
+  it('the lifetime is counted from creation after a change', async () => {
     const { session_id } = await served.create(lasting);
     await pass(20);
     await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 60, idle_timeout_seconds: 60 } });
@@ -200,7 +200,7 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('can be shortened to less than the elapsed time', async () => {
+  it('the lifetime can be shortened to less than the elapsed time', async () => {
     const { session_id } = await served.create({ timeout_seconds: 600, idle_timeout_seconds: 600 });
     await pass(45);
     await served.call(updateSession, { params: { session_id }, body: { timeout_seconds: 40 } });
@@ -208,14 +208,14 @@ describe('the lifetime', () => {
     await assertEnded(session_id, 'max_lifetime');
   });
 
-  it('matches expires_at', async () => {
+  it('the lifetime of a session matches expires_at', async () => {
     const { expires_at } = await served.create(lasting);
     assert.equal(Date.parse(expires_at) - clock.now().getTime(), 30_000);
   });
 });
 
 describe('a session without keep_alive', () => {
-  it('ends with cdp_closed when its last DevTools client disconnects', async () => {
+  it('a session without keep_alive ends with cdp_closed when its last DevTools client disconnects', async () => {
     const { session_id } = await served.create({ keep_alive: false });
     const first = await openSocket(await socketAddress(session_id));
     const second = await openSocket(await socketAddress(session_id));
@@ -228,7 +228,7 @@ describe('a session without keep_alive', () => {
     await assertEnded(session_id, 'cdp_closed');
   });
 
-  it('ends when its client calls Browser.close', async () => {
+  it('a session without keep_alive ends when its client calls Browser.close', async () => {
     const { session_id } = await served.create({ keep_alive: false });
     const { send, closed } = await openSocket(await socketAddress(session_id));
     await send('Browser.close');
@@ -237,7 +237,7 @@ describe('a session without keep_alive', () => {
     await assertEnded(session_id, 'cdp_closed');
   });
 
-  it('waits for the first client', async () => {
+  it('a session without keep_alive waits for the first client', async () => {
     const { session_id } = await served.create({ keep_alive: false });
     await pass(20);
     assert.ok(await isAlive(session_id));
@@ -245,7 +245,7 @@ describe('a session without keep_alive', () => {
 });
 
 describe('the end reason', () => {
-  it('is the first of several reasons', async () => {
+  it('the end reason of a session is the first of several', async () => {
     const { session_id } = await served.create();
     await Promise.all([served.call(endSession, { params: { session_id } }), served.call(endAnySession, { params: { session_id } })]);
     const { ended_reason } = await read(session_id);
@@ -254,7 +254,7 @@ describe('the end reason', () => {
     assert.equal((await read(session_id)).ended_reason, ended_reason);
   });
 
-  it('distinguishes a crashed or disconnected browser from a machine out of memory', async () => {
+  it('the end reason of a session distinguishes a crashed or disconnected browser from a machine out of memory', async () => {
     const [disconnected, full, hungUp] = await Promise.all([1, 2, 3].map(async () => (await served.create()).session_id));
     machineOf(served, disconnected ?? '').crash();
     machineOf(served, full ?? '').crash('out_of_memory');
@@ -271,7 +271,7 @@ describe('the end reason', () => {
 });
 
 describe('a worker with a wrong clock', () => {
-  it('is not considered lost by itself or by others', async () => {
+  it('a worker with a wrong clock is not considered lost by itself or by others', async () => {
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-other-'));
     const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
     try {

@@ -19,7 +19,7 @@ const { eventually, jobIdOf, startApp } = await import('../harness.ts');
 
 // First: what is loaded once stays loaded.
 describe('a service without a collector', () => {
-  it('loads nothing of OpenTelemetry, and has no trace in its replies', async () => {
+  it('a service without a collector loads nothing of OpenTelemetry, and has no trace in its replies', async () => {
     const served = await startApp();
     try {
       const { session_id } = await served.create();
@@ -72,9 +72,9 @@ describe('a service with a collector', () => {
   });
   after(() => collector.close());
 
-  it('is what loads OpenTelemetry', () => assert.ok(loaded.size > 0));
+  it('a service with a collector loads OpenTelemetry', () => assert.ok(loaded.size > 0));
 
-  it('sends batches to the collector, with the configured headers and the name of the service', () => {
+  it('traces are sent to the collector in batches, with the configured headers and the name of the service', () => {
     assert.deepEqual(new Set(collector.requests.map(({ path }) => path)), new Set(['/v1/traces']));
     for (const { headers } of collector.requests) assert.equal(headers['x-collector-key'], 'collector secret');
     for (const resource of collector.resources) {
@@ -83,7 +83,7 @@ describe('a service with a collector', () => {
     }
   });
 
-  it('continues the trace of the caller, and names its own span in the reply', () => {
+  it('a trace continues that of the caller, and the reply names its own span', () => {
     const [request] = collector.of(creating, 'POST /v1/session');
     assert.equal(request?.parentSpanId, parentOfTraces);
     assert.equal(request.kind, 2);
@@ -92,7 +92,7 @@ describe('a service with a collector', () => {
     assert.deepEqual([route, status, operation], ['/v1/session', 201, 'createSession']);
   });
 
-  it('has the acquisition, the boot and the statements of a start below the request', () => {
+  it('the trace of a start has the acquisition, the boot and the statements below the request', () => {
     const [request] = collector.of(creating, 'POST /v1/session');
     const [acquire] = collector.of(creating, 'acquire');
     const [boot] = collector.of(creating, 'boot');
@@ -105,7 +105,7 @@ describe('a service with a collector', () => {
     assert.ok(statements.some((each) => valuesOf(each)['db.operation.name'] === 'insert'));
   });
 
-  it('has navigations with the host and the status, and failed ones with their kind', () => {
+  it('traces have navigations with the host and the status, and failed ones with their kind', () => {
     const [loaded, failed] = collector.of(driving, 'navigate');
     assert.deepEqual(
       ['server.address', 'http.response.status_code'].map((key) => valuesOf(loaded ?? assert.fail())[key]),
@@ -115,7 +115,7 @@ describe('a service with a collector', () => {
     assert.equal(valuesOf(failed)['error.type'], 'NavigationError');
   });
 
-  it('has the work of a job in the trace of the request that submitted it', () => {
+  it('the work of a job is in the trace of the request that submitted it', () => {
     const [request] = collector.of(job, 'POST /v1/fetch');
     const [work] = collector.of(job, 'job');
     assert.equal(work?.parentSpanId, request?.spanId);
@@ -123,19 +123,19 @@ describe('a service with a collector', () => {
     assert.equal(collector.of(job, 'acquire').length, 1);
   });
 
-  it('has the code of a refused request, and nothing where the caller asks for no trace', () => {
+  it('traces have the code of a refused request, and nothing where the caller asks for no trace', () => {
     const [refused] = collector.of(refusing, 'GET /v1/session/{session_id}');
     const { 'error.type': type, 'http.response.status_code': status } = valuesOf(refused ?? assert.fail());
     assert.deepEqual([type, status], ['invalid_api_key', 403]);
     assert.equal(collector.spans.filter(({ traceId }) => traceId === unsampled).length, 0);
   });
 
-  it('leaves the statements of background work out', () => {
+  it('traces leave the statements of background work out', () => {
     const orphans = collector.spans.filter(({ name, parentSpanId }) => name === 'store' && !parentSpanId);
     assert.deepEqual(orphans, []);
   });
 
-  it('sends no secret, no path or query of a URL and no message of an error', () => {
+  it('traces have no secret, no path or query of a URL and no message of an error', () => {
     for (const secret of [
       served.key,
       'page-password',

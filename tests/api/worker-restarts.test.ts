@@ -60,7 +60,7 @@ describe('a worker that is killed', () => {
   });
 
   // The first two of all: nothing has waited for a loop.
-  it('has its recordings settled before its first answer', async () => {
+  it('a worker that is killed has its recordings finished before its first answer', async () => {
     const { status, ended_at } = await recordingOf(second, recorded);
     assert.match(status, /^(incomplete|failed)$/);
     assert.ok(ended_at);
@@ -68,7 +68,7 @@ describe('a worker that is killed', () => {
     assert.deepEqual([body.status, body.recording.status], ['ended', status], 'its session says the same');
   });
 
-  it('reports its sessions as lost from its first answer on', async () => {
+  it('a worker that is killed reports its sessions as lost from its first answer on', async () => {
     const { body } = await second.call(listAllSessions);
     assert.deepEqual(
       body.map(({ session_id, status, ended_reason, ended_at }) => [session_id, status, ended_reason, ended_at !== null]),
@@ -77,25 +77,25 @@ describe('a worker that is killed', () => {
     for (const id of sessions) assert.deepEqual((await auditTrailOf(second, id)).slice(1), [['service', 'session.ended', 'worker_lost']]);
   });
 
-  it('is healthy again within seconds', async () => {
+  it('a worker that is killed is healthy again within seconds', async () => {
     await eventually('the second start is healthy', async () => (await second.call(health)).status === 200);
     assertSoon(startedMs);
   });
 
-  it('has its inspection reported as lost', async () => {
+  it('the inspection of a worker that is killed is reported as lost', async () => {
     const { body } = await second.call(getJob, { params: { job_id: inspection } });
     assert.deepEqual([body.status, body.error?.code, body.error?.retryable, body.result], ['error', 'worker_lost', true, null]);
     await second.refuse(getInspectReport, 'report_not_available', { params: { job_id: inspection } });
   });
 
-  it('has its machines ended by the first reaper iteration', async () => {
+  it('the machines of a worker that is killed are ended by the first reaper iteration', async () => {
     await second.app.fleet.reaper.idle();
     assert.deepEqual(await machinesLeft(second), nothingLeft);
     const rows = await second.app.fleet.deps.store.tables<{ machines: { vm_id: string } }>().selectFrom('machines').selectAll().execute();
     assert.deepEqual(rows, []);
   });
 
-  it('loses no key and no owner', async () => {
+  it('a worker that is killed loses no key and no owner', async () => {
     assert.equal((await second.call(listSessions, { key: first.key })).status, 200);
     const { body } = await second.call(listSessions, { key: strangerKey });
     assert.deepEqual(
@@ -104,7 +104,7 @@ describe('a worker that is killed', () => {
     );
   });
 
-  it('reports why its sessions ended and frees their names', async () => {
+  it('a worker that is killed reports why its sessions ended and frees their names', async () => {
     const { details } = await second.refuse(navigate, 'session_ended', {
       params: { session_id: sessions[0] ?? '' },
       body: { url: 'about:blank' },
@@ -115,7 +115,7 @@ describe('a worker that is killed', () => {
 });
 
 describe('a session of another worker', () => {
-  it('can be read here, and all else is answered worker_unreachable with the name of the worker', async () => {
+  it('a session of another worker can be read here, and all else is answered worker_unreachable with the name of the worker', async () => {
     const served = await startApp();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-other-'));
     const other = await startApp({ previous: { dataDir, databaseUrl: served.databaseUrl, runtime: createFakeRuntime() } });
@@ -142,7 +142,7 @@ describe('a session of another worker', () => {
 });
 
 describe('an orphaned machine', () => {
-  it('is ended, and a machine in use is not', async () => {
+  it('an orphaned machine is ended, and a machine in use is not', async () => {
     const served = await startApp();
     try {
       await served.app.fleet.reaper.idle();
@@ -166,7 +166,7 @@ describe('a worker that is stopped gracefully', () => {
   after(() => served.close());
 
   it(
-    'reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained',
+    'a worker that is stopped gracefully reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained',
     { timeout: 120_000 },
     async () => {
       const [busy, idle] = await Promise.all([served.create(), served.create()]);
@@ -209,16 +209,20 @@ describe('a worker that is stopped gracefully', () => {
     },
   );
 
-  it('answers a call that outlasts the grace period before it exits', { timeout: 120_000 }, async () => {
-    const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
-    try {
-      const { session_id } = await hasty.create();
-      const [hanging] = await hang(hasty, session_id);
-      await hasty.app.stop();
-      const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
-      assert.equal(details['ended_reason'], 'drained');
-    } finally {
-      await hasty.close();
-    }
-  });
+  it(
+    'a worker that is stopped gracefully answers a call that outlasts the grace period before it exits',
+    { timeout: 120_000 },
+    async () => {
+      const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
+      try {
+        const { session_id } = await hasty.create();
+        const [hanging] = await hang(hasty, session_id);
+        await hasty.app.stop();
+        const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
+        assert.equal(details['ended_reason'], 'drained');
+      } finally {
+        await hasty.close();
+      }
+    },
+  );
 });

@@ -13,19 +13,19 @@ function watch(quality: ViewerQuality, fromMs: number, { ackMs, forMs }: { ackMs
 }
 
 describe('the quality of a viewer', () => {
-  it('is the best there is as long as pictures are taken promptly', () => {
+  it('the quality of a viewer is the best as long as frames are acknowledged promptly', () => {
     const quality = new ViewerQuality(0);
     watch(quality, 0, { ackMs: 20, forMs: 10_000 });
     assert.deepEqual(quality.demand(fit), { maxWidth: 1280, maxHeight: 720, quality: 80, framesPerSecond: 25 });
   });
 
-  it('sinks to the least there is where pictures come late, and no further', () => {
+  it('the quality of a viewer sinks to the lowest where frames are acknowledged late, and no further', () => {
     const quality = new ViewerQuality(0);
     watch(quality, 0, { ackMs: 900, forMs: 60_000 });
     assert.deepEqual(quality.demand(fit), { maxWidth: 640, maxHeight: 360, quality: 30, framesPerSecond: 10 });
   });
 
-  it('takes no single late picture for a narrow line', () => {
+  it('a single late frame does not lower the quality of a viewer', () => {
     const quality = new ViewerQuality(0);
     quality.recordAck(0, 800);
     const nowMs = watch(quality, 800, { ackMs: 20, forMs: 400 });
@@ -33,14 +33,14 @@ describe('the quality of a viewer', () => {
     assert.equal(qualityOf(quality), 80);
   });
 
-  it('takes no long line for a narrow one', () => {
+  it('a long round trip does not lower the quality of a viewer', () => {
     const quality = new ViewerQuality(0);
     quality.recordRoundTrip(600);
     watch(quality, 0, { ackMs: 650, forMs: 20_000 });
     assert.equal(qualityOf(quality), 80);
   });
 
-  it('stays where it is between late and prompt', () => {
+  it('the quality of a viewer stays where it is between late and prompt', () => {
     const quality = new ViewerQuality(0);
     const nowMs = watch(quality, 0, { ackMs: 400, forMs: 2000 });
     const before = qualityOf(quality);
@@ -49,7 +49,7 @@ describe('the quality of a viewer', () => {
     assert.equal(qualityOf(quality), before);
   });
 
-  it('climbs again only after a while, and waits longer after a climb that did not hold', () => {
+  it('the quality of a viewer rises again only after a while, and waits longer after a rise that did not hold', () => {
     const quality = new ViewerQuality(0);
     let nowMs = watch(quality, 0, { ackMs: 400, forMs: 1300 });
     assert.equal(qualityOf(quality), 60);
@@ -65,14 +65,14 @@ describe('the quality of a viewer', () => {
     assert.equal(qualityOf(quality), 80);
   });
 
-  it('is the best from the first frame on, and its rate from the first acknowledgement', () => {
+  it('the quality of a viewer is the best from the first frame on, and its rate from the first acknowledgement', () => {
     const quality = new ViewerQuality(0);
     assert.deepEqual(quality.demand(fit), { maxWidth: 1280, maxHeight: 720, quality: 80, framesPerSecond: 1 });
     quality.recordAck(0, 20);
     assert.deepEqual(quality.demand(fit), { maxWidth: 1280, maxHeight: 720, quality: 80, framesPerSecond: 25 });
   });
 
-  it('asks for next to nothing while nothing is taken, and begins low when it is back', () => {
+  it('a viewer that acknowledges nothing asks for next to nothing, and begins low when it is back', () => {
     const quality = new ViewerQuality(0);
     quality.recordAck(0, 20);
     quality.checkSilence(0, stalledMs - 1);

@@ -6,7 +6,7 @@ import { toLiveFrame } from './viewer.ts';
 const frame = { seq: 7, data: Buffer.from('a jpeg'), tabId: 'T1', width: 1280, height: 719.6, drawnAtMs: 1_800_000_000_000.25 };
 
 describe('a frame on its way to viewers', () => {
-  it('is a header of the contract’s form and the picture', () => {
+  it('a live view frame is a header of the contract’s form and the picture', () => {
     const { seq, message } = toLiveFrame(frame);
     assert.equal(seq, 7);
     assert.equal(message.readUInt8(0), frameKind);
@@ -16,12 +16,12 @@ describe('a frame on its way to viewers', () => {
     assert.equal(message.subarray(frameHeaderBytes).toString(), 'a jpeg');
   });
 
-  it('is counted anew after the last number that the header can hold', () => {
+  it('the number of a live view frame begins anew after the last that the header can hold', () => {
     assert.equal(toLiveFrame({ ...frame, seq: 2 ** 32 - 1 }).seq, 2 ** 32 - 1);
     assert.equal(toLiveFrame({ ...frame, seq: 2 ** 32 }).seq, 0);
   });
 
-  it('says no size that the header cannot hold', () => {
+  it('a live view frame states no size that the header cannot hold', () => {
     assert.equal(toLiveFrame({ ...frame, width: 100_000 }).message.readUInt16LE(16), 65_535);
   });
 });
