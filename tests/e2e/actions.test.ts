@@ -71,7 +71,7 @@ describe('steps in a real shop', () => {
   const open = (path: string) => ({ type: 'navigate', url: shop.url + path });
   const textOf = (selector: string) => ({ type: 'extract', selectors: [selector] });
 
-  it('accepts the consent dialog, searches, fills the cart and logs in within one call', async () => {
+  it('steps in a real shop accept the consent dialog, search, fill the cart and log in within one call', async () => {
     const params = await create();
     const outputs = await done(
       params,
@@ -101,7 +101,7 @@ describe('steps in a real shop', () => {
     assert.equal(body.usage.actions, 16);
   });
 
-  it('fills every kind of field', async () => {
+  it('steps in a real shop fill every kind of field', async () => {
     const params = shared;
     const outputs = await done(params, [
       open('/widgets/forms'),
@@ -133,7 +133,7 @@ describe('steps in a real shop', () => {
     });
   });
 
-  it('uploads a file of the session', async () => {
+  it('steps in a real shop upload a file of the session', async () => {
     const params = shared;
     const data = Buffer.from('a broken kettle');
     const { body: file } = await client.call(uploadFile, { params, body: { name: 'kettle é.txt', data_base64: data.toString('base64') } });
@@ -155,7 +155,7 @@ describe('steps in a real shop', () => {
     );
   });
 
-  it('downloads a megabyte unchanged', async () => {
+  it('steps in a real shop download a megabyte unchanged', async () => {
     const params = shared;
     const outputs = await done(params, [open('/downloads'), { type: 'download', selectors: ['text/Catalogue export (1 MB)'] }]);
     const { download_id, bytes } = outputs.at(-1) as { download_id: string; bytes: number };
@@ -168,7 +168,7 @@ describe('steps in a real shop', () => {
     assert.ok(data.equals(exportBytes));
   });
 
-  it('drags with HTML drag and drop and with pointer events', async () => {
+  it('steps in a real shop drag with HTML drag and drop and with pointer events', async () => {
     const params = shared;
     const outputs = await done(params, [
       open('/wishlist'),
@@ -180,7 +180,7 @@ describe('steps in a real shop', () => {
     assert.deepEqual([outputs[2], outputs[4]], ['57, 112, 3, 164', '164, 3, 57, 112']);
   });
 
-  it('scrolls to the end of a growing page and extracts all items', async () => {
+  it('steps in a real shop scroll to the end of a growing page and extract all items', async () => {
     const params = shared;
     const outputs = await done(params, [
       open('/discover'),
@@ -190,7 +190,7 @@ describe('steps in a real shop', () => {
     assert.ok((outputs.at(-1) as string[]).length > 50, `${(outputs.at(-1) as string[]).length} products`);
   });
 
-  it('replays a Chrome Recorder recording', async () => {
+  it('steps in a real shop replay a Chrome Recorder recording', async () => {
     const params = await create();
     const recording = {
       title: 'Search the shop',
@@ -213,7 +213,7 @@ describe('steps in a real shop', () => {
     assert.equal(body.final_url, `${shop.url}/search?q=lamp`);
   });
 
-  it('drives windows that the page opens', async () => {
+  it('steps in a real shop drive windows that the page opens', async () => {
     const params = shared;
     await done(params, [
       open('/widgets/dialogs'),
@@ -224,7 +224,7 @@ describe('steps in a real shop', () => {
     assert.ok(tabs.some(({ opener_tab_id: opener }) => opener !== null));
   });
 
-  it('answers dialogs as requested and dismisses others', async () => {
+  it('steps in a real shop answer dialogs as requested and dismiss others', async () => {
     const params = shared;
     const outputs = await done(params, [
       open('/widgets/dialogs'),
@@ -291,7 +291,7 @@ describe('steps in a real shop', () => {
       ['downloads two hundred files', '/downloads', [{ type: 'wait', ms: 500 }], nightly],
       ['prints without end', '/print-loop', [{ type: 'extract', selectors: ['body'] }], nightly],
     ] as [string, string, object[], object?][])
-      it(`that ${what} costs at most the given time, and the session continues`, options, async () => {
+      it(`a hostile page that ${what} costs at most the given time, and the session continues`, options, async () => {
         const params = await create();
         try {
           await bounded(
@@ -306,20 +306,24 @@ describe('steps in a real shop', () => {
         }
       });
 
-    it('that has a thousand frames lets a tab be opened beside it in time, or refuses it with a declared error', nightly, async () => {
-      const params = await create();
-      try {
-        await run(params, { actions: [{ type: 'navigate', url: `${site.url}/frames?count=1000`, timeout_ms: 2000 }], timeout_ms: 4000 });
-        const since = performance.now();
-        const { status, body, text } = await client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 10_000 } });
-        assertPrompt(since, 10_000 + graceMs);
-        if (status !== 201) assert.ok(openTab.errors.includes(ErrorBody.parse(body).error.code), text);
-      } finally {
-        await client.call(endSession, { params });
-      }
-    });
+    it(
+      'a hostile page that has a thousand frames lets a tab be opened beside it in time, or refuses it with a declared error',
+      nightly,
+      async () => {
+        const params = await create();
+        try {
+          await run(params, { actions: [{ type: 'navigate', url: `${site.url}/frames?count=1000`, timeout_ms: 2000 }], timeout_ms: 4000 });
+          const since = performance.now();
+          const { status, body, text } = await client.call(openTab, { params, body: { url: `${site.url}/`, timeout_ms: 10_000 } });
+          assertPrompt(since, 10_000 + graceMs);
+          if (status !== 201) assert.ok(openTab.errors.includes(ErrorBody.parse(body).error.code), text);
+        } finally {
+          await client.call(endSession, { params });
+        }
+      },
+    );
 
-    it('with very many elements returns a truncated result', async () => {
+    it('a hostile page with very many elements returns a truncated result', async () => {
       const params = shared;
       const { results } = await bounded(
         params,
@@ -332,7 +336,7 @@ describe('steps in a real shop', () => {
       assert.equal((results[1]?.output as string[] | undefined)?.length, 100);
     });
 
-    it('cannot redirect steps to a private address', async () => {
+    it('a hostile page cannot redirect steps to a private address', async () => {
       const params = shared;
       const { results } = await bounded(params, [{ type: 'navigate', url: 'http://169.254.169.254/latest/meta-data' }], 20_000);
       assert.equal(results[0]?.error?.code, 'navigation_failed');

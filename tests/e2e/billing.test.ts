@@ -62,7 +62,7 @@ before(async () => {
 after(() => fixture?.close());
 
 describe('a new user', () => {
-  it('signs in, copies the token and creates a key that is shown once', async () => {
+  it('a new user signs in, copies the token and creates a key that is shown once', async () => {
     await acme.signIn(ada, 'ada@example.com');
     assert.deepEqual((await fixture.operator.call(listOwnKeys, { key: acme.token })).body, []);
     const keyId = await acme.createKey('mine');
@@ -76,7 +76,7 @@ describe('a new user', () => {
     ada.assertNoIssues();
   });
 
-  it('is refused a session with an empty wallet until a single-use code is redeemed', async () => {
+  it('a new user is refused a session with an empty wallet until a single-use code is redeemed', async () => {
     const { details } = await acme.client.refuse(createSession, 'insufficient_credits', { body: {} });
     assert.deepEqual(details, { balance: 0, available: 0, required: 1 });
     const { body: made } = await fixture.operator.call(createCreditCodes, {
@@ -90,7 +90,7 @@ describe('a new user', () => {
   });
 
   let sessionId = '';
-  it('can run two sessions at once and no third', async () => {
+  it('a new user can run two sessions at once and no third', async () => {
     sessionId = await acme.startSession();
     const replies = await Promise.all([1, 2].map(() => acme.client.send(createSession, { body: {} })));
     assert.deepEqual(statusesOf(replies), [201, 429]);
@@ -99,7 +99,7 @@ describe('a new user', () => {
     assert.equal((await acme.usage()).usage.sessions, 2);
   });
 
-  it('can use exactly the plan’s actions and gets the reset time', async () => {
+  it('a new user can use exactly the plan’s actions and gets the reset time', async () => {
     const { client } = acme;
     const params = { session_id: sessionId };
     await client.refuse(navigate, 'navigation_failed', { params, body: { url: 'http://127.0.0.1:81/' } });
@@ -119,7 +119,7 @@ describe('a new user', () => {
     await client.refuse(fetchPage, 'plan_limit_exceeded', { body: { url: fixture.site.url } });
   });
 
-  it('can continue over DevTools, which counts no actions', async () => {
+  it('a new user without actions left can continue over DevTools, which counts no actions', async () => {
     const { usage: before } = await acme.usage();
     assert.equal(await acme.browse(sessionId, fixture.site.page(100_000)), 'Page of 100000');
     const { usage: now } = await acme.usage();
@@ -127,7 +127,7 @@ describe('a new user', () => {
     assert.ok(now.egress_bytes - before.egress_bytes > 100_000);
   });
 
-  it('pays for a larger plan on the checkout page, and the refused call succeeds', async () => {
+  it('a new user pays for a larger plan on the checkout page, and the refused call succeeds', async () => {
     const { body } = await fixture.operator.call(checkout, {
       key: acme.token,
       body: { tier: 'pro', success_url: `${fixture.service.url}/docs` },
@@ -144,7 +144,7 @@ describe('a new user', () => {
     await acme.end(sessionId);
   });
 
-  it('fetches with a browser and without one', async () => {
+  it('a new user fetches with a browser and without one', async () => {
     const url = fixture.site.page(30_000);
     const { body } = await acme.client.call(fetchPage, { body: { url, mode: 'browser' } });
     assert.deepEqual([body.status, body.usage.actions], ['ok', 1]);
@@ -154,7 +154,7 @@ describe('a new user', () => {
   });
 
   let promo = '';
-  it('cannot start a trial with a paid plan', async () => {
+  it('a user with a paid plan cannot start a trial', async () => {
     const { body } = await fixture.operator.call(createPromoCodes, {
       body: { tier: 'pro', trial_days: 14 },
       headers: { 'idempotency-key': 'codes' },
@@ -163,7 +163,7 @@ describe('a new user', () => {
     await fixture.operator.refuse(redeemPromo, 'plan_active', { key: acme.token, body: { code: promo } });
   });
 
-  it('cancels in the portal and returns to the small plan while the session continues', async () => {
+  it('a user cancels in the portal and returns to the small plan while the session continues', async () => {
     const running = await acme.startSession();
     await acme.browse(running, fixture.site.page(2_500_000));
     assert.ok((await acme.usage()).usage.egress_bytes > smallLimits.egress_bytes);
@@ -189,7 +189,7 @@ describe('a new user', () => {
     ada.assertNoIssues({ except: new RegExp(`^requested ${fixture.stripe.url}|^console: .* 404 `) });
   });
 
-  it('of another organisation starts the trial, after which the code is used up', async () => {
+  it('a new user of another organisation starts the trial, after which the code is used up', async () => {
     const bob = await fixture.newViewer();
     await beta.signIn(bob, 'bob@example.com');
     bob.assertNoIssues();
@@ -233,13 +233,13 @@ describe('a replaced or revoked key', () => {
     assertShort(atMs - sinceMs, 10_000, 'it stayed open');
   }
 
-  it('that is rotated is refused at the next request, and its socket is closed within a second', () =>
+  it('a key that is rotated is refused at the next request, and its socket is closed within a second', () =>
     isShutOut(async () => {
       const { body } = await fixture.operator.call(rotateOwnKey, { key: beta.token, params: { key_id: await theKey() } });
       beta.key = fixture.recordSecret(body.key);
     }));
 
-  it('that is revoked is refused as well, while its session continues', () =>
+  it('a key that is revoked is refused, while its session continues', () =>
     isShutOut(async () => {
       await fixture.operator.call(revokeOwnKey, { key: beta.token, params: { key_id: await theKey() } });
     }));
@@ -256,7 +256,7 @@ describe('a session', () => {
     return { code, reason, session: await owner.waitForEnd(sessionId) };
   }
 
-  it('ends with credits_exhausted during a page load at a balance of exactly zero', async () => {
+  it('a session ends with credits_exhausted during a page load at a balance of exactly zero', async () => {
     const { code, reason, session } = await runsDry(beta, endlessBytes.beta);
     assert.deepEqual([code, reason, session.ended_reason], [4010, 'credits_exhausted', 'credits_exhausted']);
     const { details } = await beta.client.refuse(createSession, 'insufficient_credits', { body: {} });
@@ -265,7 +265,7 @@ describe('a session', () => {
     assert.deepEqual([await beta.balance(), balance, held], [0, 0, 0]);
   });
 
-  it('ends with plan_limit when a page uses up the plan’s traffic', async () => {
+  it('a session ends with plan_limit when a page uses up the plan’s traffic', async () => {
     gamma.key = fixture.recordSecret((await fixture.operator.call(createKey, { body: { owner: gamma.name } })).body.key);
     await fixture.operator.call(grantCredits, { body: { owner: gamma.name, amount: 3, note: 'a start' } });
     const { code, reason, session } = await runsDry(gamma, endlessBytes.gamma);
@@ -288,7 +288,7 @@ describe('the accounting', () => {
   const sumOfMetrics = async (name: string, label: string, values: string[]): Promise<number> =>
     sum(await Promise.all(values.map((value) => fixture.metric(`${name}{${label}="${value}"}`))));
 
-  it('of traffic is equal at the site, the gate, the owners and their sessions', async () => {
+  it('the traffic is equal at the site, the gate, the owners and their sessions', async () => {
     const gate = await sumOfMetrics('berth_egress_bytes_total', 'direction', ['in', 'out']);
     const onTheWire = fixture.site.wireBytes();
     assert.ok(gate <= onTheWire && onTheWire - gate <= cutOffMax, `${gate} bytes at the gate, ${onTheWire} at the site`);
@@ -304,7 +304,7 @@ describe('the accounting', () => {
     }
   });
 
-  it('of wallets equals grants minus usage exactly', async () => {
+  it('the balance of each wallet equals grants minus usage exactly', async () => {
     const used = async (owner: Owner): Promise<number> => sum((await owner.sessions()).map(({ usage }) => micro(usage.credits)));
     assert.equal(micro(await acme.balance()), acme.grantedTotal - (await used(acme)) - micro(httpUsage.credits));
     assert.equal(micro(await gamma.balance()), gamma.grantedTotal - (await used(gamma)));
@@ -319,7 +319,7 @@ describe('the accounting', () => {
     assert.equal(micro(await sumOfMetrics('berth_credits_total', 'axis', ['action', 'session', 'egress'])), charged);
   });
 
-  it('is unchanged after a restart and equals the sum of the journal', async () => {
+  it('the accounting is unchanged after a restart and equals the sum of the journal', async () => {
     const readAccount = (owner: Owner) =>
       Promise.all([owner.usage(), owner.balance(), owner.sessions().then((all) => all.map(({ usage }) => usage))]);
     const before = await ofAll(readAccount);
@@ -342,7 +342,7 @@ describe('the accounting', () => {
     }
   });
 
-  it('has an audit entry for each change, in order', async () => {
+  it('the accounting has an audit entry for each change, in order', async () => {
     const { body } = await fixture.operator.call(listAudit, { query: { limit: '500' } });
     assert.deepEqual(body.toReversed().map(formatEntry), expectedAudit);
   });
@@ -380,7 +380,7 @@ describe('a service that is killed during calls', nightly, () => {
       [acme, gamma].map(async (owner) => [await owner.usage(), await owner.balance(), (await owner.sessions()).map(({ usage }) => usage)]),
     );
 
-  it('leaves no browser and reports how its sessions ended', async () => {
+  it('a service that is killed during calls leaves no browser and reports how its sessions ended', async () => {
     await eventually('no browser is left', () => fixture.processes.every((name) => name === 'postgres'));
     for (const id of sessionIds) {
       const { status, ended_reason, usage } = await beta.waitForEnd(id);
@@ -390,7 +390,7 @@ describe('a service that is killed during calls', nightly, () => {
     await eventually('no machine is left', () => fixture.machines.length === 0);
   });
 
-  it('counts at most what was requested and at least what it had stored', async () => {
+  it('a service that is killed during calls counts at most what was requested and at least what it had stored', async () => {
     const { actions, sessions, egress_bytes } = (await beta.usage()).usage;
     const { meters } = await fixture.database.account(beta.name);
     assertWithin(actions, reported.actions, reported.actions + crash.answered + unansweredMax.actions);
@@ -402,7 +402,7 @@ describe('a service that is killed during calls', nightly, () => {
     );
   });
 
-  it('charges answered calls once and leaves no hold for interrupted ones', async () => {
+  it('a service that is killed during calls charges answered calls once and leaves no hold for interrupted ones', async () => {
     assert.ok(crash.account.holds > 0 && crash.account.held > 0);
     await eventually('no hold is left', async () => (await fixture.database.account(beta.name)).holds === 0);
     const now = await fixture.database.account(beta.name);
@@ -414,13 +414,13 @@ describe('a service that is killed during calls', nightly, () => {
     assert.equal(micro(await beta.balance()), now.balance);
   });
 
-  it('grants nothing twice on repeated requests', async () => {
+  it('a service that is killed during calls grants nothing twice on repeated requests', async () => {
     const balance = await beta.balance();
     assert.equal((await fixture.operator.call(grantCredits, gift)).body.granted, 10);
     assert.equal(await beta.balance(), balance);
   });
 
-  it('keeps other owners’ accounts and existing keys', async () => {
+  it('a service that is killed during calls keeps other owners’ accounts and existing keys', async () => {
     assert.deepEqual(await readOthers(), others);
     const session_id = await beta.startSession();
     const { body } = await beta.client.call(navigate, { params: { session_id }, body: { url: fixture.site.page(1000) } });
@@ -430,7 +430,7 @@ describe('a service that is killed during calls', nightly, () => {
 });
 
 describe('the complete scenario', () => {
-  it('writes no key, code or token to the log, the metrics, the audit log or the database', async () => {
+  it('the complete scenario of billing writes no key, code or token to the log, the metrics, the audit log or the database', async () => {
     const stores = {
       log: fixture.log,
       metrics: (await fixture.operator.call(metrics)).text,
@@ -446,7 +446,7 @@ describe('the complete scenario', () => {
         for (const form of [secret, secret.replaceAll('-', '')]) assert.ok(!text.includes(form.slice(9, -4)), `${store}: ${secret}`);
   });
 
-  it('leaves nothing behind when the service stops', async () => {
+  it('the complete scenario of billing leaves nothing behind when the service stops', async () => {
     await fixture.stop();
     assert.deepEqual([fixture.machines, fixture.processes], [[], []]);
     assert.doesNotMatch(fixture.log, /"level":"error"/);

@@ -61,21 +61,21 @@ describe('block detection of a navigation', () => {
     return body;
   };
 
-  it('reports nothing for an ordinary page, a missing one and a broken one', async () => {
+  it('block detection of a navigation reports nothing for an ordinary page, a missing one and a broken one', async () => {
     for (const path of ['/', '/status/404', '/status/500', '/about-cloudflare']) {
       const { block, warnings } = await go(path);
       assert.equal(block, null, `${path}: ${JSON.stringify(block)} ${warnings.join(' ')}`);
     }
   });
 
-  it('waits for a challenge that passes by itself', async () => {
+  it('block detection waits for a challenge that passes by itself', async () => {
     const done = await go('/firewall');
     assert.deepEqual([done.title, done.status_code, done.final_url], ['Inside', 200, `${site.url}/firewall`]);
     assert.deepEqual([done.block, done.warnings], [null, ['challenge_cleared:challenge:cloudflare']]);
     assert.ok(done.duration_ms >= pollMs, `${done.duration_ms} ms`);
   });
 
-  it('reports a block when the challenge does not pass within the timeout', async () => {
+  it('block detection reports a block when the challenge does not pass within the timeout', async () => {
     const done = await go('/never', { timeout_ms: 5000 });
     assert.deepEqual(
       [done.status_code, done.block?.blocked, done.block?.vendor, done.block?.confidence],
@@ -87,23 +87,23 @@ describe('block detection of a navigation', () => {
     assertShort(waitedMs, challengeMsMax);
   });
 
-  it('does not wait when detection is off', async () => {
+  it('a navigation does not wait for a challenge when block detection is off', async () => {
     const done = await go('/never', { block_detection: 'off' });
     assert.deepEqual([done.block, done.warnings], [null, []]);
     assertShort(done.duration_ms, challengeMsMax);
   });
 
-  it('reports the site’s Retry-After', async () => {
+  it('block detection reports the site’s Retry-After', async () => {
     const { block } = await go('/slow-down');
     assert.deepEqual([block?.blocked, block?.type, block?.retry_after_seconds], [true, 'rate_limited', 120]);
   });
 
-  it('reports a captcha on a login form, which is not a block', async () => {
+  it('block detection reports a captcha on a login form, which is not a block', async () => {
     const { block, captcha } = await go('/login');
     assert.deepEqual([block?.blocked ?? false, captcha.present, captcha.vendor], [false, true, 'recaptcha']);
   });
 
-  it('works when the page is unresponsive', async () => {
+  it('block detection works when the page is unresponsive', async () => {
     const done = await go('/spins');
     assert.deepEqual([done.status_code, done.block, done.warnings], [200, null, []]);
     // Each question to the page has a limit of its own: else it would take the navigation's thirty seconds.

@@ -89,7 +89,7 @@ describe('page captures', () => {
   const pixels = (base64: string | null) => readPng(Buffer.from(base64 ?? '', 'base64'));
 
   describe('a screenshot', () => {
-    it('of a full page contains lazy images', async () => {
+    it('a screenshot of a full page contains lazy images', async () => {
       await go(`${site.url}/lazy`);
       const picture = await shoot({ full_page: true });
       assert.equal(picture.height, 9000);
@@ -104,7 +104,7 @@ describe('page captures', () => {
       );
     });
 
-    it('keeps the scroll position', async () => {
+    it('a screenshot keeps the scroll position', async () => {
       await go(`${site.url}/lazy`);
       // The first screenshot triggers lazy loading, so that nothing else changes.
       await shoot({ full_page: true });
@@ -116,7 +116,7 @@ describe('page captures', () => {
       assert.ok((before.data_base64?.length ?? 0) > 0 && [before.width, before.height].join() === '1280,720');
     });
 
-    it('of one element has its size and nothing else', async () => {
+    it('a screenshot of one element has its size and nothing else', async () => {
       await go(`${site.url}/box`);
       const picture = await shoot({ selector: '#box' });
       assert.deepEqual([picture.width, picture.height, picture.tiles], [120, 80, null]);
@@ -130,7 +130,7 @@ describe('page captures', () => {
         assert.deepEqual(at(x, y).slice(0, 3), [255, 0, 0]);
     });
 
-    it('of a page above 16384 px is returned in tiles', async () => {
+    it('a screenshot of a page above 16384 px is returned in tiles', async () => {
       await go(`${site.url}/tall`);
       const { tiles, data_base64, height } = await shoot({ full_page: true, timeout_ms: 60_000, format: 'jpeg', quality: 30 });
       assert.equal(data_base64, null);
@@ -144,7 +144,7 @@ describe('page captures', () => {
       assert.equal(y, 40_000);
     });
 
-    it('has the requested format', async () => {
+    it('a screenshot has the requested format', async () => {
       await go(`${site.url}/box`);
       const [jpeg, webp] = [await shoot({ format: 'jpeg' }), await shoot({ format: 'webp' })];
       assert.deepEqual([jpeg.content_type, Buffer.from(jpeg.data_base64 ?? '', 'base64').toString('hex', 0, 3)], ['image/jpeg', 'ffd8ff']);
@@ -154,7 +154,7 @@ describe('page captures', () => {
       );
     });
 
-    it('captures an inactive tab without activating it', async () => {
+    it('a screenshot of an inactive tab does not activate it', async () => {
       const { body: tab } = await client.call(openTab, { params, body: { url: `${site.url}/box`, active: false } });
       const { at } = pixels((await shoot({ tab_id: tab.tab_id })).data_base64);
       assert.deepEqual(at(100, 80).slice(0, 3), [255, 0, 0]);
@@ -169,7 +169,7 @@ describe('page captures', () => {
           .matchAll(/\/Type\s*\/Page\b(?!s)/g),
       ].length;
 
-    it('has all pages or the requested ranges', async () => {
+    it('a PDF has all pages or the requested ranges', async () => {
       await go(`${site.url}/paper`);
       const whole = (await client.call(pdf, { params })).body;
       const ranges = (await client.call(pdf, { params, body: { page_ranges: '2-3' } })).body;
@@ -177,14 +177,14 @@ describe('page captures', () => {
       assert.equal(Buffer.from(whole.data_base64, 'base64').length, whole.bytes);
     });
 
-    it('has the requested paper size', async () => {
+    it('a PDF has the requested paper size', async () => {
       await go(`${site.url}/paper`);
       const { data_base64 } = (await client.call(pdf, { params, body: { paper_width_inches: 4, paper_height_inches: 5, landscape: true } }))
         .body;
       assert.match(Buffer.from(data_base64, 'base64').toString('latin1'), /\/MediaBox\s*\[0 0 360 288\]/);
     });
 
-    it('with ranges out of the document answers page_failed', async () => {
+    it('a PDF with ranges out of the document is answered page_failed', async () => {
       await go(`${site.url}/paper`);
       const { details } = await client.refuse(pdf, 'page_failed', { params, body: { page_ranges: '7-9' } });
       assert.equal(details['reason'], 'not_possible');
@@ -198,7 +198,7 @@ describe('page captures', () => {
       return body;
     };
 
-    it('is returned in every format', async () => {
+    it('the page content is returned in every format', async () => {
       await go(`${shop.url}/products/amber-desk-lamp`);
       const html = await content('html');
       assert.match(html.content ?? '', /^<!DOCTYPE html><html lang="en">/);
@@ -212,7 +212,7 @@ describe('page captures', () => {
       assert.ok(links?.every(({ url }) => URL.canParse(url)));
     });
 
-    it('can be limited to the main content', async () => {
+    it('the page content can be limited to the main content', async () => {
       await go(`${shop.url}/journal`);
       const [first] = ((await content('links')).links ?? []).filter(({ url }) => /\/journal\/./.test(url));
       await go(first?.url ?? assert.fail('no article'));
@@ -224,13 +224,13 @@ describe('page captures', () => {
       assert.ok(!whole.includes('Skip to content'));
     });
 
-    it('is the current DOM, not the original HTML', async () => {
+    it('the page content is the current DOM, not the original HTML', async () => {
       await go(`${shop.url}/widgets/timing`);
       await client.call(runActions, { params, body: { actions: [{ type: 'click', selectors: ['#late'] }] } });
       assert.match((await content('text')).content ?? '', /Here I am/);
     });
 
-    it('cannot be hidden by DOM clobbering', async () => {
+    it('the page content cannot be hidden by DOM clobbering', async () => {
       await go(`${site.url}/clobbered`);
       assert.match((await content('html')).content ?? '', /<p>Here<\/p>/);
     });
@@ -244,14 +244,14 @@ describe('page captures', () => {
       // It has fifteen seconds; the call itself has more than two minutes.
       ['content', 60_000],
     ] as const)
-      it(`time out: ${kind}`, async () => {
+      it(`a capture of a page that hangs times out: ${kind}`, async () => {
         const { reply, tookMs } = (await fromHung)[kind];
         const { error } = ErrorBody.parse(reply.body);
         assert.deepEqual([reply.status, error.code, error.details['reason']], [502, 'page_failed', 'timeout']);
         assertShort(tookMs, msMax);
       });
 
-    it('keep the session usable', async () => {
+    it('captures of a page that hangs keep the session usable', async () => {
       await go(`${site.url}/`, hung);
       assert.equal((await client.call(getContent, { params: hung, query: { format: 'text' } })).body.title, 'Home');
     });

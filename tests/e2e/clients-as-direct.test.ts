@@ -370,7 +370,7 @@ describe('clients see a session as a plain browser', { timeout: 480_000 }, () =>
     }
   };
 
-  it('detaches targets before the socket closes when the session ends', async () => {
+  it('a DevTools client sees targets detach before the socket closes when the session ends', async () => {
     const seen: string[] = [];
     const disconnected = Promise.withResolvers<void>();
     await withSession(async (endpoint) => {
@@ -385,26 +385,26 @@ describe('clients see a session as a plain browser', { timeout: 480_000 }, () =>
     assert.deepEqual(seen, ['page', 'browser']);
   });
 
-  it('refuses by policy as a client blocks', async () => {
+  it('a DevTools client sees an address that policy refuses as ERR_BLOCKED_BY_CLIENT', async () => {
     const script: PlaywrightScript = ({ page }) =>
       Promise.all([failureOf(page.goto('http://169.254.169.254/')), page.waitForEvent('requestfailed')]).then(([failure]) => failure);
     assert.match(String(await playwright(endpoint, script)), /net::ERR_BLOCKED_BY_CLIENT/);
   });
 
-  it('shows sites the mouse of a desktop, which a browser without windows does not', async () => {
+  it('a DevTools client shows sites the mouse of a desktop, which a browser without windows does not have', async () => {
     const queries = ['(hover: hover)', '(pointer: fine)', '(any-hover: hover)', '(any-pointer: fine)'];
     const script: PlaywrightScript = ({ page }) => page.evaluate((all) => all.map((query) => matchMedia(query).matches), queries);
     assert.deepEqual(await playwright(endpoint, script), [true, true, true, true]);
   });
 
   for (const [name, script] of Object.entries(playwrightScripts))
-    it(`Playwright: ${name}`, rare.includes(name) ? nightly : {}, async () => {
+    it(`Playwright sees a session as a plain browser: ${name}`, rare.includes(name) ? nightly : {}, async () => {
       const direct = await playwright(plain.endpoint, script);
       assert.deepEqual(await playwright(endpoint, script), direct);
     });
 
   for (const [name, script] of Object.entries(puppeteerScripts))
-    it(`Puppeteer: ${name}`, rare.includes(name) ? nightly : {}, async () => {
+    it(`Puppeteer sees a session as a plain browser: ${name}`, rare.includes(name) ? nightly : {}, async () => {
       const direct = await puppet(plain.endpoint, script);
       assert.deepEqual(await puppet(endpoint, script), direct);
     });

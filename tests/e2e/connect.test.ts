@@ -45,7 +45,7 @@ describe('DevTools clients', () => {
   const end = (session: SessionResponse) => client.call(endSession, { params: { session_id: session.session_id } });
   const read = async (session: SessionResponse) => (await client.call(getSession, { params: { session_id: session.session_id } })).body;
 
-  it('can run a Playwright script: navigate, click, type, screenshot, download, a new context, close', async () => {
+  it('a Playwright script runs: navigate, click, type, screenshot, download, a new context, close', async () => {
     const { session, info } = await open();
     const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];
@@ -75,7 +75,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('can run a Puppeteer script: navigate, click, type, screenshot, a new context, close', nightlyOnMachines, async () => {
+  it('a Puppeteer script runs: navigate, click, type, screenshot, a new context, close', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const browser = await puppeteer.connect({ browserWSEndpoint: info.cdp_url, defaultViewport: null });
     const [page] = await browser.pages();
@@ -98,44 +98,48 @@ describe('DevTools clients', () => {
   const liveIds = async () =>
     (await client.call(listSessions, { query: { status: 'starting,ready' } })).body.map(({ session_id }) => session_id);
 
-  it('create a session by connecting, with a connect token or the API key, which ends with the connection', nightlyOnMachines, async () => {
-    const { token } = (await client.call(createConnectToken, { body: {} })).body;
-    const base = service.url.replace('http', 'ws');
-    const headers = { authorization: `Bearer ${service.key}` };
-    const withPuppeteer = async (options: Parameters<typeof puppeteer.connect>[0]): Promise<void> => {
-      const browser = await puppeteer.connect({ ...options, defaultViewport: null });
-      const [page] = await browser.pages();
-      await page?.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
-      assert.equal(await page?.title(), 'Second');
-      assert.equal((await liveIds()).length, 1);
-      await browser.disconnect();
-    };
-    const withPlaywright = async (address: string, options = {}): Promise<void> => {
-      const browser = await connectPlaywright(address, options);
-      const page = browser.contexts()[0]?.pages()[0];
-      await page?.goto(`${site.url}/second`);
-      assert.equal(await page?.title(), 'Second');
-      assert.equal((await liveIds()).length, 1);
-      await browser.close();
-    };
-    const scripts = [
-      () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect?token=${token}` }),
-      () => withPuppeteer({ browserURL: `${service.url}/c/${token}` }),
-      () => withPuppeteer({ browserURL: service.url, headers }),
-      () => withPlaywright(`${base}/v1/connect`, { headers }),
-      () => withPlaywright(`${service.url}/c/${token}`),
-      () => withPlaywright(`${service.url}?token=${token}`),
-    ];
-    for (const run of scripts) {
-      await run();
-      await eventually('the session has ended with its connection', async () => (await liveIds()).length === 0);
-    }
-    const { body } = await client.call(listSessions, { query: { limit: '1' } });
-    assert.equal(body[0]?.ended_reason, 'cdp_closed');
-    for (const secret of [token ?? assert.fail(), service.key]) assert.ok(!service.errors.includes(secret), 'a secret is in the log');
-  });
+  it(
+    'DevTools clients create a session by connecting, with a connect token or the API key, which ends with the connection',
+    nightlyOnMachines,
+    async () => {
+      const { token } = (await client.call(createConnectToken, { body: {} })).body;
+      const base = service.url.replace('http', 'ws');
+      const headers = { authorization: `Bearer ${service.key}` };
+      const withPuppeteer = async (options: Parameters<typeof puppeteer.connect>[0]): Promise<void> => {
+        const browser = await puppeteer.connect({ ...options, defaultViewport: null });
+        const [page] = await browser.pages();
+        await page?.goto(`${site.url}/second`, { timeout: pageMs(30_000) });
+        assert.equal(await page?.title(), 'Second');
+        assert.equal((await liveIds()).length, 1);
+        await browser.disconnect();
+      };
+      const withPlaywright = async (address: string, options = {}): Promise<void> => {
+        const browser = await connectPlaywright(address, options);
+        const page = browser.contexts()[0]?.pages()[0];
+        await page?.goto(`${site.url}/second`);
+        assert.equal(await page?.title(), 'Second');
+        assert.equal((await liveIds()).length, 1);
+        await browser.close();
+      };
+      const scripts = [
+        () => withPuppeteer({ browserWSEndpoint: `${base}/v1/connect?token=${token}` }),
+        () => withPuppeteer({ browserURL: `${service.url}/c/${token}` }),
+        () => withPuppeteer({ browserURL: service.url, headers }),
+        () => withPlaywright(`${base}/v1/connect`, { headers }),
+        () => withPlaywright(`${service.url}/c/${token}`),
+        () => withPlaywright(`${service.url}?token=${token}`),
+      ];
+      for (const run of scripts) {
+        await run();
+        await eventually('the session has ended with its connection', async () => (await liveIds()).length === 0);
+      }
+      const { body } = await client.call(listSessions, { query: { limit: '1' } });
+      assert.equal(body[0]?.ended_reason, 'cdp_closed');
+      for (const secret of [token ?? assert.fail(), service.key]) assert.ok(!service.errors.includes(secret), 'a secret is in the log');
+    },
+  );
 
-  it('create a session with options in the address, and leave one with keep_alive', nightlyOnMachines, async () => {
+  it('DevTools clients create a session with options in the address, and leave one with keep_alive', nightlyOnMachines, async () => {
     const { token, cdp_http_url } = (await client.call(createConnectToken, { body: {} })).body;
     const address = `${cdp_http_url}?keep_alive=true&viewport.width=800&viewport.height=600&name=agent`;
     const first = await puppeteer.connect({ browserURL: address, defaultViewport: null });
@@ -152,7 +156,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('connect with the API key in a header, and by HTTP discovery', nightly, async () => {
+  it('DevTools clients connect with the API key in a header, and by HTTP discovery', nightly, async () => {
     const { session, info } = await open();
     const headers = { authorization: `Bearer ${service.key}` };
     for (const address of [session.cdp_url, info.cdp_http_url]) {
@@ -163,7 +167,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('share a session with separate attachments', nightlyOnMachines, async () => {
+  it('DevTools clients share a session with separate attachments', nightlyOnMachines, async () => {
     const { session, info } = await open();
     const browsers: Browser[] = await Promise.all([1, 2, 3].map(() => connectPlaywright(info.cdp_url)));
     const pages = await Promise.all(
@@ -181,7 +185,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('find the session’s state after a reconnect', nightly, async () => {
+  it('DevTools clients find the session’s state after a reconnect', nightly, async () => {
     const { session, info } = await open();
     const first = await connectPlaywright(info.cdp_url);
     await first.contexts()[0]?.pages()[0]?.goto(`${site.url}/second`);
@@ -192,7 +196,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('end a session without keep_alive when the last one disconnects', nightlyOnMachines, async () => {
+  it('DevTools clients end a session without keep_alive when the last one disconnects', nightlyOnMachines, async () => {
     const { session, info } = await open({ keep_alive: false });
     const browser = await connectPlaywright(info.cdp_url);
     await browser.close();
@@ -203,7 +207,7 @@ describe('DevTools clients', () => {
     assert.equal(ended.ended_reason, 'cdp_closed');
   });
 
-  it('get a close code and reason when the session ends', nightly, async () => {
+  it('DevTools clients get a close code and reason when the session ends', nightly, async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));
@@ -214,7 +218,7 @@ describe('DevTools clients', () => {
     assert.deepEqual(await closed, { code: 4000, reason: 'session_ended' });
   });
 
-  it('get a close code and reason when the browser is killed', async () => {
+  it('DevTools clients get a close code and reason when the browser is killed', async () => {
     const { session, info } = await open();
     const socket = new WebSocket(info.cdp_url);
     await new Promise((resolve) => socket.once('open', resolve));
@@ -234,7 +238,7 @@ describe('DevTools clients', () => {
     assert.ok(seen.ended_reason === 'browser_crashed' || seen.ended_reason === 'vm_lost', String(seen.ended_reason));
   });
 
-  it('are disconnected within a second after their key is revoked', nightlyOnMachines, async () => {
+  it('DevTools clients are disconnected within a second after their key is revoked', nightlyOnMachines, async () => {
     const { body: made } = await client.call(createKey, { body: { owner: 'local', name: 'to be revoked' } });
     const owner = new Client(service.url, made.key ?? '');
     const session = (await owner.call(createSession, { body: {} })).body;
@@ -252,7 +256,7 @@ describe('DevTools clients', () => {
     await end(session);
   });
 
-  it('cannot read host files or bypass the session’s rules', async () => {
+  it('DevTools clients cannot read host files or bypass the session’s rules', async () => {
     const { session, info } = await open();
     const browser = await connectPlaywright(info.cdp_url);
     const page = browser.contexts()[0]?.pages()[0];

@@ -271,7 +271,7 @@ async function isAnswered(path: string, choice: 'accept' | 'reject'): Promise<vo
 
 /** One after the other, because the site knows its pages only by their path. */
 const both = (what: string, path: string): void => {
-  it(what, async () => {
+  it(`a cookie banner ${what}`, async () => {
     await isAnswered(path, 'reject');
     await isAnswered(path, 'accept');
   });
@@ -283,7 +283,7 @@ describe('a cookie banner', { concurrency: 3 }, () => {
   for (const [index, layer] of Object.keys(layers).entries()) both(`with settings ${layer} is answered`, `/layer/${index}`);
   both('that navigates is answered', '/navigates');
 
-  it('is answered once more where a second one follows', async () => {
+  it('a cookie banner is answered once more where a second one follows', async () => {
     const { outcome, labels, notified: words } = await answer('/second', 'reject');
     assert.deepEqual([outcome, labels, words], ['rejected', ['Reject', 'Reject all'], ['rejected', 'both']]);
   });
@@ -291,7 +291,7 @@ describe('a cookie banner', { concurrency: 3 }, () => {
 
 describe('a page', { concurrency: 3 }, () => {
   for (const [index, name] of Object.keys(nothing).entries())
-    it(`with ${name} has no banner, and nothing is clicked`, async () => {
+    it(`a page with ${name} has no banner, and nothing is clicked`, async () => {
       const result = await answer(`/nothing/${index}`, 'reject', { wait_ms: 500 });
       assert.deepEqual(
         [result.outcome, result.vendor, result.clicked, result.closed, result.notified],
@@ -331,7 +331,7 @@ describe('what could not be done is reported:', { concurrency: 3 }, () => {
     ['a button that is covered', '/covered', { outcome: 'not_clicked', clicked: false, closed: false, warnings: [], notified: [] }],
   ];
   for (const [what, path, expected] of cases)
-    it(what, async () => {
+    it(`what could not be done about a cookie banner is reported: ${what}`, async () => {
       const result = await answer(path, 'reject', { wait_ms: 500 });
       const part = Object.fromEntries(Object.keys(expected).map((key) => [key, result[key as keyof typeof result]]));
       assert.deepEqual(part, expected, JSON.stringify(result));

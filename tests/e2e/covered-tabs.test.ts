@@ -19,7 +19,7 @@ describe('a tab behind another one', { timeout: 120_000 }, () => {
   });
 
   for (const kind of ['headless', 'full_browser'] as const)
-    it(`is drawn like the one in front, of the kind ${kind}`, async () => {
+    it(`a tab behind another one is drawn like the one in front, of the kind ${kind}`, async () => {
       const { client } = service;
       const params = { session_id: (await client.call(createSession, { body: { kind } })).body.session_id };
       const tabs = [];

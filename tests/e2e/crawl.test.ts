@@ -91,7 +91,7 @@ async function crawl(path: string, inputs: Record<string, unknown> = {}) {
   return { ...output, requested, paths: output.pages.map(({ url }) => url.slice(site.url.length + path.length)).sort() };
 }
 
-it('counts a page once, however its URL is written, and requests it once', async () => {
+it('a crawl counts a page once, however its URL is written, and requests it once', async () => {
   const { paths, requested, duplicates, skipped } = await crawl('/start/', { depth: 2 });
   assert.deepEqual(paths, ['', 'a', 'b', 'c?x=1&y=2', 'slash/']);
   assert.equal(requested.filter((hit) => hit.startsWith('/start/c')).length, 1);
@@ -100,20 +100,20 @@ it('counts a page once, however its URL is written, and requests it once', async
   assert.deepEqual([duplicates, skipped, requested.includes('/start/logout')], [1, 1, false]);
 });
 
-it('follows the links of menus, sidebars, footers and shadow trees, and returns the main content without them', async () => {
+it('a crawl follows the links of menus, sidebars, footers and shadow trees, and returns the main content without them', async () => {
   const { paths, pages } = await crawl('/menus/');
   assert.deepEqual(paths, ['', 'bottom', 'hidden', 'inner', 'side', 'top']);
   assert.equal(pages[0]?.links, 5);
   assert.ok(!/top|bottom/.test(pages[0]?.markdown ?? ''), pages[0]?.markdown.slice(-500));
 });
 
-it('lists a page once that states the same canonical URL, and those that state a wrong one', async () => {
+it('a crawl lists a page once that states the same canonical URL, and those that state a wrong one', async () => {
   const { paths, duplicates } = await crawl('/stated/');
   assert.deepEqual(paths, ['', 'one?session=1', 'other', 'wrong']);
   assert.equal(duplicates, 2);
 });
 
-it('lists files apart, by their names without a request, and by their responses', async () => {
+it('a crawl lists files apart, by their names without a request, and by their responses', async () => {
   const { paths, files, requested } = await crawl('/files/');
   assert.deepEqual(paths, ['', 'notes.txt', 'page.html']);
   const names = files.map((url) => url.slice(`${site.url}/files/`.length)).sort();
@@ -124,7 +124,7 @@ it('lists files apart, by their names without a request, and by their responses'
   );
 });
 
-it('lists a first page that is a file', async () => {
+it('a crawl lists a first page that is a file', async () => {
   const { pages, files } = await crawl('/files/shown');
   assert.deepEqual([pages, files], [[], [`${site.url}/files/shown`]]);
 });

@@ -63,7 +63,7 @@ async function use(key: string): Promise<void> {
 }
 
 describe('the account', () => {
-  it('shows usage against limits, and each day in a chart with its numbers', async () => {
+  it('the account pages show usage against limits, and each day in a chart with its numbers', async () => {
     const key = await app().ownerKey('metered', 'free');
     await app().call(grantCredits, { body: { owner: 'metered', amount: 10 } });
     await use(key);
@@ -99,7 +99,7 @@ describe('the account', () => {
     await opened.close();
   });
 
-  it('redeems a code, and lists charges page by page with the balance after each', async () => {
+  it('the account pages redeem a code, and list charges page by page with the balance after each', async () => {
     const key = await app().ownerKey('rich');
     for (let n = 0; n < 104; n += 1) await app().call(grantCredits, { body: { owner: 'rich', amount: 1 } });
     await use(key);
@@ -125,7 +125,7 @@ describe('the account', () => {
     await opened.close();
   });
 
-  it('creates, rotates and revokes keys; a new one is shown once, and copied', async () => {
+  it('the account pages create, rotate and revoke keys; a new one is shown once, and copied', async () => {
     const opened = await dashboard.open('/keys', { as: ['login'] });
     const { page } = opened;
     await heading(opened, 'API keys');
@@ -160,7 +160,7 @@ describe('the account', () => {
     await opened.close();
   });
 
-  it('starts a trial with a code, and buys a plan on the page of the payment provider', async () => {
+  it('the account pages start a trial with a code, and buy a plan on the page of the payment provider', async () => {
     const [code = ''] = (await app().call(createPromoCodes, { body: { tier: 'pro', trial_days: 14 } })).body.codes ?? [];
     const opened = await dashboard.open('/billing', { as: ['login', 'key'] });
     const { page } = opened;
@@ -182,7 +182,7 @@ describe('the account', () => {
 });
 
 describe('the palette', () => {
-  it('leads to pages, actions and sessions by keys alone, and copies snippets without a key', async () => {
+  it('the command palette leads to pages, actions and sessions by keys alone, and copies snippets without a key', async () => {
     const key = await app().ownerKey('searched');
     await app().call(grantCredits, { body: { owner: 'searched', amount: 10 } });
     const { session_id } = await app().create({ name: 'nightly-prices' }, { key });
@@ -238,7 +238,7 @@ describe('with real browsers', () => {
     await site?.close();
   });
 
-  it('a newcomer comes from the printed address and key to a recorded session', async () => {
+  it('a newcomer comes from the printed address and key to a recorded session in the dashboard', async () => {
     const { output = '' } = real.service ?? {};
     const [, address = ''] = /^Dashboard: +(\S+)$/m.exec(output) ?? [];
     const [key = ''] = /brt_live_\w+/.exec(output) ?? [];
@@ -266,7 +266,7 @@ describe('with real browsers', () => {
     await opened.close();
   });
 
-  it('a customer signs in, creates a key, fetches a page, sees it in the usage, and redeems a code', nightly, async () => {
+  it('a customer signs in, creates a key, fetches a page, sees it in the usage, and redeems a code in the dashboard', nightly, async () => {
     const client = real.service?.client ?? assert.fail('no service');
     const [code = ''] = (await client.call(createCreditCodes, { body: { amount: 25 } })).body.codes ?? [];
     const opened = await real.open('/keys', { as: [] });

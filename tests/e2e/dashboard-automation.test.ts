@@ -82,7 +82,7 @@ async function copied(name: string): Promise<string> {
 }
 
 describe('jobs', () => {
-  it('shows the progress of a job that a program started, and cancels it', async () => {
+  it('the jobs page shows the progress of a job that a program started, and cancels it', async () => {
     await page.getByText('No jobs in this tab').waitFor();
     // It runs until the page, which never answers, has used up its time.
     const { body } = await client().call(runAgent, { body: { task: 'screenshot', inputs: { url: `${site.url}/hang` }, async: true } });
@@ -94,7 +94,7 @@ describe('jobs', () => {
     await page.getByText('cancelled', { exact: true }).waitFor();
   });
 
-  it('says that a job does not exist, and why a page could not be loaded', async () => {
+  it('the jobs page says that a job does not exist, and why a page could not be loaded', async () => {
     await opened.go('/jobs/ses_unknown.1');
     await page.getByRole('alert').getByText('No such job.').waitFor();
     const { body } = await client().call(fetchPage, { body: { url: `${site.url}/reset`, retry: { max_attempts: 1 }, async: true } });
@@ -105,7 +105,7 @@ describe('jobs', () => {
 });
 
 describe('the fetch playground', () => {
-  it('shows a page in all formats side by side, as text, and copies the request as curl', async () => {
+  it('the fetch playground shows a page in all formats side by side, as text, and copies the request as curl', async () => {
     await opened.go('/fetch');
     await page.getByText('Nothing fetched yet').waitFor();
     await addressField().fill(`${site.url}/lamps`);
@@ -139,7 +139,7 @@ describe('the fetch playground', () => {
     await page.getByRole('cell', { name: 'content-type' }).waitFor();
   });
 
-  it('compares plain HTTP with a browser line by line', nightly, async () => {
+  it('the fetch playground compares plain HTTP with a browser line by line', nightly, async () => {
     await page.getByLabel('Fetch with').selectOption('compare');
     await run('Fetch');
     await page.getByRole('row', { name: /added.*2 lamps in stock/ }).waitFor();
@@ -148,7 +148,7 @@ describe('the fetch playground', () => {
     await page.getByText('Plain HTTP does not have this format.').waitFor();
   });
 
-  it('says at the field what the service does not accept', async () => {
+  it('the fetch playground says at the field what the service does not accept', async () => {
     await addressField().fill('ftp://files.example');
     await run('Fetch');
     await page.getByRole('alert').waitFor();
@@ -157,7 +157,7 @@ describe('the fetch playground', () => {
 });
 
 describe('inspections', () => {
-  it('reports on a site: progress, findings, endpoints, and the full report behind a link', async () => {
+  it('the inspections page reports on a site: progress, findings, endpoints, and the full report behind a link', async () => {
     await opened.go('/inspections');
     await page.getByText('No inspections in this tab').waitFor();
     await addressField().fill(`${site.url}/lamps`);
@@ -174,7 +174,7 @@ describe('inspections', () => {
     await report.close();
   });
 
-  it('reports on a HAR, and says what is wrong with a file that is none', async () => {
+  it('the inspections page reports on a HAR, and says what is wrong with a file that is none', async () => {
     await opened.go('/inspections');
     await page.getByRole('tab', { name: 'A HAR file' }).click();
     const choose = (text: string) =>
@@ -190,7 +190,7 @@ describe('inspections', () => {
 });
 
 describe('flows and templates', () => {
-  it('runs a flow from a form made of its schema, and lists the run', async () => {
+  it('the flows page runs a flow from a form made of its schema, and lists the run', async () => {
     await opened.go('/flows');
     await page.getByRole('link', { name: 'Extract tables' }).waitFor();
     await opened.inspect('flows');
@@ -211,7 +211,7 @@ describe('flows and templates', () => {
     await opened.inspect('jobs');
   });
 
-  it('never copies a secret, takes inputs as JSON, and says what is wrong with them', async () => {
+  it('the flows page never copies a secret, takes inputs as JSON, and says what is wrong with them', async () => {
     await opened.go('/flows/login');
     await run('Use the example');
     assert.equal(await page.getByLabel('Password (required)').getAttribute('type'), 'password');
@@ -222,7 +222,7 @@ describe('flows and templates', () => {
     await page.getByRole('alert').getByText('inputs.').waitFor();
   });
 
-  it('types secrets of any name as passwords, and sends them', nightly, async () => {
+  it('the flows page types secrets of any name as passwords, and sends them', nightly, async () => {
     await opened.go('/flows/custom');
     await run('Use the example');
     for (const [n, name] of ['user', 'pin'].entries()) {
@@ -241,7 +241,7 @@ describe('flows and templates', () => {
     await page.getByRole('alert').first().waitFor();
   });
 
-  it('runs a template, and saves its steps as a recording', nightly, async () => {
+  it('the templates page runs a template, and saves its steps as a recording', nightly, async () => {
     await opened.go('/flows?list=templates');
     await page.locator('main a[href$="/templates/page_snapshot"]').click();
     await page.getByRole('textbox', { name: 'Url (required)' }).fill(`${site.url}/lamps`);
@@ -255,7 +255,7 @@ describe('flows and templates', () => {
 });
 
 describe('skills', () => {
-  it('lists what flows have learned, and deletes it', async () => {
+  it('the skills page lists what flows have learned, and deletes it', async () => {
     const inputs = { url: `${site.url}/lamps`, steps: [{ click: ['text/Second'] }] };
     const { body } = await client().call(runAgent, { body: { task: 'click_path', inputs } });
     assert.equal(body.status, 'ok', JSON.stringify(body.error));
@@ -269,7 +269,7 @@ describe('skills', () => {
 });
 
 describe('signing out', () => {
-  it('ends the list of jobs, and without “Keep me signed in” nothing is stored', async () => {
+  it('signing out of the dashboard ends the list of jobs, and without “Keep me signed in” nothing is stored', async () => {
     await run('Sign out');
     await opened.signIn('key', dashboard.served.key);
     await opened.go('/jobs');
@@ -277,7 +277,7 @@ describe('signing out', () => {
     assert.deepEqual(await page.evaluate(() => ({ ...sessionStorage, ...localStorage })), {});
   });
 
-  it('deletes the list that outlives a reload, which has hosts and ids but no addresses', nightly, async () => {
+  it('signing out deletes the list of jobs that outlives a reload, which has hosts and ids but no addresses', nightly, async () => {
     await run('Sign out');
     await page.getByRole('checkbox', { name: /^Keep me signed in/ }).check();
     await opened.signIn('key', dashboard.served.key);

@@ -28,7 +28,7 @@ before(async () => {
 after(() => dashboard?.close());
 
 describe('a list that is longer than a page', () => {
-  it('has every ended session', async () => {
+  it('a list that is longer than a page has every ended session', async () => {
     const opened = await dashboard.open('/sessions');
     const { page } = opened;
     await page.getByText(`, ${others - 1} rows`).waitFor();
@@ -41,14 +41,14 @@ describe('a list that is longer than a page', () => {
     await opened.close();
   });
 
-  it('has a recording although no session of the newest page has one', async () => {
+  it('a list of recordings has one although no session of the newest page has one', async () => {
     const opened = await dashboard.open('/recordings');
     await opened.page.getByRole('link', { name: 'the oldest' }).waitFor();
     opened.viewer.assertNoIssues();
     await opened.close();
   });
 
-  it('has the recordings of later pages when they are asked for', async () => {
+  it('a list of recordings has those of later pages when they are asked for', async () => {
     await recordedSession(app, { name: 'the newest' });
     const opened = await dashboard.open('/recordings');
     const { page } = opened;

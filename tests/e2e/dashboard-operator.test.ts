@@ -85,20 +85,20 @@ describe('each page of the operator', () => {
     ['/operator/settings', 'Settings', 'BERTH_PUBLIC_URL'],
   ];
   for (const [path, title, text] of pages)
-    it(`${path} shows what the service has, without barriers, in light and dark`, async () => {
+    it(`the operator's page ${path} shows what the service has, without barriers, in light and dark`, async () => {
       await visit(path, title, text);
       await opened.inspect(path.slice(1).replaceAll('/', '-'));
       opened.viewer.assertNoIssues();
     });
 
-  it('shows foreign text as text', async () => {
+  it("the operator's pages show foreign text as text", async () => {
     await visit('/operator/sessions', 'All sessions', 'checkout <b>bold</b>');
     await visit(`/operator/audit?subject=${encodeURIComponent(hostile)}`, 'Audit log', 'No entry matches');
     assert.equal(await page.locator('main img, main b, main script').count(), 0);
     opened.viewer.assertNoIssues();
   });
 
-  it('keeps filters in the address, and opens with them', async () => {
+  it("the operator's pages keep filters in the address, and open with them", async () => {
     await visit('/operator/audit?owner=acme&action=tier.changed', 'Audit log', 'tier.changed');
     await row('acme').first().waitFor();
     assert.equal(await row('acme').count(), 1);
@@ -113,7 +113,7 @@ describe('each page of the operator', () => {
     await row('tier.changed').waitFor();
   });
 
-  it('says what is missing: an unknown owner, and a list without entries', async () => {
+  it("the operator's pages say what is missing: an unknown owner, and a list without entries", async () => {
     await visit('/operator/owners/nobody', 'nobody', 'No such owner');
     await page.getByRole('button', { name: 'Try again' }).waitFor();
     await visit('/operator/owners?search=zzz', 'Owners', 'No owner matches');
@@ -123,7 +123,7 @@ describe('each page of the operator', () => {
 });
 
 describe('the settings', () => {
-  it('say of secrets only that they are set', async () => {
+  it('the settings page says of secrets only that they are set', async () => {
     await visit('/operator/settings', 'Settings', 'BERTH_METRICS_TOKEN');
     const cells = await row('BERTH_METRICS_TOKEN').getByRole('cell').allTextContents();
     assert.deepEqual(cells.slice(0, 3), ['BERTH_METRICS_TOKEN', 'set', 'Environment']);
@@ -135,7 +135,7 @@ describe('the settings', () => {
 });
 
 describe('a site blocks', () => {
-  it('leads the operator from the overview to the site and its strategies', nightly, async () => {
+  it('a site that blocks leads the operator from the overview to the site and its strategies', nightly, async () => {
     await visit('/operator/overview', 'Overview', 'Sites blocked 4 attempts in the last 24 hours.');
     await page.getByRole('listitem').filter({ hasText: 'Sites blocked' }).getByRole('link', { name: 'See more' }).click();
     await heading('Blocks');
@@ -151,7 +151,7 @@ describe('a site blocks', () => {
 });
 
 describe('the pool is short', () => {
-  it('is said with its cause, and over once the host has room', async () => {
+  it('a short pool is shown with its cause, and as over once the host has room', async () => {
     host.memoryAvailableBytes = 1;
     await visit('/operator/pool', 'Warm pool', 'Host of this worker');
     await page.getByRole('button', { name: 'Resize headless' }).click();
@@ -180,7 +180,7 @@ describe('a worker is serviced', () => {
   before(() => insertLostWorker(served.app.fleet.deps, lost));
   after(() => served.call(uncordonWorker, { params: { worker_id: served.app.fleet.deps.workerId } }));
 
-  it('is cordoned, drained with a limit, and put back to work, each shown with what it means', async () => {
+  it('a worker is cordoned, drained with a limit, and put back to work in the dashboard, each shown with what it means', async () => {
     const { workerId: own } = served.app.fleet.deps;
     await visit('/operator/workers', 'Workers and loops', 'A worker is lost.');
     await row(lost).getByText('Lost', { exact: true }).waitFor();
@@ -208,7 +208,7 @@ describe('a worker is serviced', () => {
     assert.equal((await drains()).state, 'active');
   });
 
-  it('is the only one for an owner who is pinned to it, until it is unpinned', nightly, async () => {
+  it('a worker is the only one for an owner who is pinned to it in the dashboard, until it is unpinned', nightly, async () => {
     const { workerId: own } = served.app.fleet.deps;
     const pin = async () => (await served.call(getOwner, { params: { owner: 'acme' } })).body.pinned_worker_id;
     await visit('/operator/owners/acme', 'acme', 'New work runs on any worker.');
@@ -224,7 +224,7 @@ describe('a worker is serviced', () => {
     assert.equal(await pin(), null);
   });
 
-  it('shows what another operator decides, without a reload', nightly, async () => {
+  it('the page of a worker shows what another operator decides, without a reload', nightly, async () => {
     const params = { worker_id: served.app.fleet.deps.workerId };
     await visit('/operator/workers', 'Workers and loops', 'Active');
     await served.call(cordonWorker, { params });
@@ -236,7 +236,7 @@ describe('a worker is serviced', () => {
 });
 
 describe('a key leaked', () => {
-  it('is found by its end alone, revoked, and its acts are listed', async () => {
+  it('a leaked key is found by its end alone and revoked, and its acts are listed', async () => {
     const { key, key_id: keyId } = (await served.call(createKey, { body: { owner: 'leaky', name: 'ci' } })).body;
     const secret = key ?? assert.fail();
     await served.call(grantCredits, { body: { owner: 'leaky', amount: 10 } });
@@ -260,7 +260,7 @@ describe('a key leaked', () => {
     for (const text of [...sent, await page.content(), page.url()]) assert.ok(!text.includes(secret.slice(9, -4)), text.slice(0, 200));
   });
 
-  it('leaves its sessions to be ended, which asks first', nightly, async () => {
+  it('a leaked key leaves its sessions to be ended, which asks first', nightly, async () => {
     await visit('/operator/sessions?owner=leaky', 'All sessions', 'leaky');
     await row('leaky').getByRole('button', { name: 'End', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -284,7 +284,7 @@ describe('a key leaked', () => {
 describe('a customer is out of credits', () => {
   const balance = async () => (await served.call(getOwner, { params: { owner: 'broke' } })).body.credits.balance;
 
-  it('is found, gets credits, and works again', async () => {
+  it('a customer who is out of credits is found, gets credits, and works again', async () => {
     const key = await served.ownerKey('broke', 'free');
     await served.refuse(createSession, 'insufficient_credits', { key, body: {} });
     await visit('/operator/overview', 'Overview', '1 call was refused for empty wallets since the worker started.');
@@ -302,7 +302,7 @@ describe('a customer is out of credits', () => {
     assert.equal((await served.call(createSession, { key, body: {} })).status, 201);
   });
 
-  it('is corrected, with an error in words when there is too little', async () => {
+  it("a customer's credits are corrected, with an error in words when there are too few", async () => {
     await visit('/operator/owners/broke', 'broke', 'Price of an action');
     await page.getByRole('button', { name: 'Grant or correct' }).click();
     await page.getByRole('combobox', { name: 'What to do' }).selectOption('correct');
@@ -318,7 +318,7 @@ describe('a customer is out of credits', () => {
     opened.viewer.assertNoIssues({ except: /40[24]/ });
   });
 
-  it('is put on another plan', async () => {
+  it('a customer is put on another plan in the dashboard', async () => {
     await visit('/operator/owners/broke', 'broke', 'Usage in');
     await page.getByRole('button', { name: 'Change the plan' }).click();
     await page.getByRole('combobox', { name: 'Plan' }).selectOption('scale');
@@ -328,7 +328,7 @@ describe('a customer is out of credits', () => {
     assert.equal(plan.tier, 'scale');
   });
 
-  it('gets a key and codes, each shown once', async () => {
+  it('a customer gets a key and codes in the dashboard, each shown once', async () => {
     await visit('/operator/owners/broke', 'broke', 'API keys');
     await page.getByRole('button', { name: 'Create a key' }).click();
     await page.getByRole('textbox', { name: 'Name' }).fill('second');
@@ -350,7 +350,7 @@ describe('a customer is out of credits', () => {
 });
 
 describe('somebody without the admin key', () => {
-  it('is asked for it, and sees none of these pages in the navigation', async () => {
+  it("somebody without the admin key is asked for it, and sees none of the operator's pages in the navigation", async () => {
     const customer = await dashboard.open('/operator/overview', { as: ['key'] });
     await customer.page.getByText('This page needs an admin key.').waitFor();
     assert.equal(await customer.page.getByRole('link', { name: 'Warm pool' }).count(), 0);
@@ -358,7 +358,7 @@ describe('somebody without the admin key', () => {
     await customer.close();
   });
 
-  it('gets an empty page list and a written error when the key is wrong', async () => {
+  it('somebody with a wrong admin key gets an empty page list and a written error', async () => {
     const stranger = await dashboard.open('/operator/settings', { as: [] });
     await stranger.page.getByRole('tab', { name: 'Operator' }).click();
     await stranger.page.getByRole('textbox', { name: 'Admin key' }).fill('wrong-key-0123456789abcdef0123456789');

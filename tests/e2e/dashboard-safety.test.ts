@@ -128,7 +128,7 @@ const turning = ({ page }: DashboardViewer): Promise<string[]> =>
   });
 
 describe('every page of the dashboard', () => {
-  it('shows names of files, console lines and addresses of a session as texts', async () => {
+  it('every page of the dashboard shows names of files, console lines and addresses of a session as texts', async () => {
     const opened = await dashboard.open(`/sessions/${sessionId}`);
     const { page, viewer } = opened;
     for (const part of ['Timeline', 'Network', 'Console', 'Downloads', 'Storage', 'Connect', 'Details']) {
@@ -151,7 +151,7 @@ describe('every page of the dashboard', () => {
     await opened.close();
   });
 
-  it('shows hostile texts as texts, on a desktop and on a phone, without barriers and without a credential', async () => {
+  it('every page of the dashboard shows hostile texts as texts, on a desktop and on a phone, without barriers and without a credential', async () => {
     const opened = await dashboard.open('/usage', { as: ['key', 'login', 'admin'] });
     const { page, viewer } = opened;
     const requested: string[] = [];
@@ -188,7 +188,7 @@ describe('every page of the dashboard', () => {
 });
 
 describe('a credential', () => {
-  it('is in the session storage of the tab only where one asks for it, and nowhere after the sign-out', async () => {
+  it('a credential is in the session storage of the tab only where one asks for it, and nowhere after the sign-out', async () => {
     const opened = await dashboard.open('/usage', { as: [] });
     const { page } = opened;
     const field = page.getByRole('textbox', { name: 'API key' });
@@ -210,7 +210,7 @@ describe('a credential', () => {
 });
 
 describe('a keyboard', () => {
-  it('signs in, opens a page, fills a form and closes it, and the focus is always visible', async () => {
+  it('a keyboard signs in to the dashboard, opens a page, fills a form and closes it, and the focus is always visible', async () => {
     const opened = await dashboard.open('', { as: [] });
     const { page } = opened;
     const reach = (name: string): Promise<void> => opened.reach(name);
@@ -243,7 +243,7 @@ describe('a keyboard', () => {
 });
 
 describe('a dashboard whose service does not start', () => {
-  it('leaves no browser', async () => {
+  it('a dashboard whose service does not start leaves no browser', async () => {
     const children = (): number => process.getActiveResourcesInfo().filter((each) => each === 'ProcessWrap').length;
     const before = children();
     await assert.rejects(DashboardTest.withFakes({ environment: { BERTH_CREDITS_ENFORCED: 'perhaps' } }));

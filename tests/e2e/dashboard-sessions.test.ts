@@ -44,7 +44,7 @@ describe('a customer’s sessions', () => {
   const panel = (name: string) => opened.page.getByRole('tab', { name, exact: true }).click();
   let sessionId = '';
 
-  it('are created by a form, which shows what the service refuses beside its field', async () => {
+  it('sessions are created in the dashboard by a form, which shows what the service refuses beside its field', async () => {
     const { page } = opened;
     await page.getByRole('link', { name: 'Create a session' }).first().click();
     await page.getByRole('heading', { name: 'Create a session' }).waitFor();
@@ -63,7 +63,7 @@ describe('a customer’s sessions', () => {
     await page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
   });
 
-  it('are seen live and driven from the page', async () => {
+  it('sessions are seen live and driven from their page in the dashboard', async () => {
     const { page } = opened;
     await waitForColour(page.locator('.session-view canvas'), red);
     await page.getByLabel('Address', { exact: false }).first().fill(`${site.url}/blue`);
@@ -73,7 +73,7 @@ describe('a customer’s sessions', () => {
     await opened.inspect('session');
   });
 
-  it('show their network traffic, console, files and storage', async () => {
+  it('the page of a session shows its network traffic, console, files and storage', async () => {
     const { page } = opened;
     const { client } = dashboard.service ?? assert.fail();
     await panel('Network');
@@ -108,7 +108,7 @@ describe('a customer’s sessions', () => {
     await page.getByText('de-DE').waitFor();
   });
 
-  it('show the console of a session without a recording, from the first look on', nightly, async () => {
+  it('the page of a session without a recording shows its console from the first look on', nightly, async () => {
     const { page } = opened;
     const { client } = dashboard.service ?? assert.fail();
     const { session_id: unrecorded } = (await client.call(createSession, { body: {} })).body;
@@ -124,7 +124,7 @@ describe('a customer’s sessions', () => {
     await page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
   });
 
-  it('are shared by a link that a person without a key opens', async () => {
+  it('sessions are shared by a link that a person without a key opens', async () => {
     const { page } = opened;
     await page.getByRole('button', { name: 'Share a link' }).click();
     await page.getByRole('button', { name: 'Create the link' }).click();
@@ -144,7 +144,7 @@ describe('a customer’s sessions', () => {
     assert.equal(await page.locator('.session-view').getByRole('alert').count(), 0);
   });
 
-  it('hang on the wall with a live picture', async () => {
+  it('sessions are on the wall of the dashboard with a live picture', async () => {
     await opened.go('/sessions');
     await waitForColour(opened.page.locator('.tile canvas'), red);
     await opened.inspect('wall');
@@ -152,7 +152,7 @@ describe('a customer’s sessions', () => {
     await opened.page.getByRole('heading', { level: 1, name: hostileName }).waitFor();
   });
 
-  it('are ended from the page, and leave a recording that plays', async () => {
+  it('sessions are ended from their page in the dashboard, and leave a recording that plays', async () => {
     const { page } = opened;
     await page.getByRole('button', { name: 'End the session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
@@ -166,7 +166,7 @@ describe('a customer’s sessions', () => {
     await opened.inspect('recordings');
   });
 
-  it('are created, driven and ended with the keyboard alone', async () => {
+  it('sessions are created, driven and ended in the dashboard with the keyboard alone', async () => {
     const { page } = opened;
     const { keyboard } = page;
     await opened.go('/sessions');
@@ -191,7 +191,7 @@ describe('a customer’s sessions', () => {
     await page.getByText('Ended', { exact: true }).waitFor();
   });
 
-  it('whose browser ends elsewhere are shown as ended', async () => {
+  it('a session whose browser ends elsewhere is shown as ended in the dashboard', async () => {
     const { client } = dashboard.service ?? assert.fail();
     await opened.go('/sessions/new');
     await opened.page.getByRole('button', { name: 'Create the session' }).click();

@@ -22,7 +22,7 @@ const stored = (opened: DashboardViewer): Promise<{ session: string; local: stri
   }));
 
 describe('the dashboard', () => {
-  it('asks for a credential, takes an API key by keyboard, and goes where the link leads', async () => {
+  it('the dashboard asks for a credential, takes an API key by keyboard, and goes where the link leads', async () => {
     const opened = await dashboard.open('/sessions/new', { as: [] });
     const addresses: string[] = [];
     opened.page.on('request', (request) => addresses.push(request.url()));
@@ -47,7 +47,7 @@ describe('the dashboard', () => {
     await opened.close();
   });
 
-  it('keeps a credential over a reload when asked, in this tab alone, until the person signs out', async () => {
+  it('the dashboard keeps a credential over a reload when asked, in this tab alone, until the person signs out', async () => {
     const opened = await dashboard.open('/sessions', { as: [] });
     const { page } = opened;
     await page.getByRole('checkbox', { name: 'Keep me signed in while this tab is open' }).check();
@@ -65,7 +65,7 @@ describe('the dashboard', () => {
     await opened.close();
   });
 
-  it('signs in with a login token, which creates a key for the tab, and with the development sign-in', async () => {
+  it('the dashboard signs in with a login token, which creates a key for the tab, and with the development sign-in', async () => {
     const opened = await dashboard.open('/sessions', { as: ['login'] });
     await opened.page.getByRole('button', { name: 'Create an API key for this tab' }).click();
     await navigation(opened).getByText('Signed in with API key, login token.').waitFor();
@@ -83,14 +83,14 @@ describe('the dashboard', () => {
     await opened.close();
   });
 
-  it('signs in with the admin key, beside an API key', async () => {
+  it('the dashboard signs in with the admin key, beside an API key', async () => {
     const opened = await dashboard.open('/sessions', { as: ['key', 'admin'] });
     await navigation(opened).getByText('Signed in with API key, admin key.').waitFor();
     await heading(opened, 'Sessions').waitFor();
     await opened.close();
   });
 
-  it('says why a credential is refused, and leads back to the sign-in when it is revoked', async () => {
+  it('the dashboard says why a credential is refused, and leads back to the sign-in when it is revoked', async () => {
     const { app } = dashboard;
     assert.ok(app);
     const opened = await dashboard.open('/sessions', { as: [] });
@@ -116,7 +116,7 @@ describe('the dashboard', () => {
     await opened.close();
   });
 
-  it('is used on a phone through its menu, and says that an address does not exist', async () => {
+  it('the dashboard is used on a phone through its menu, and says that an address does not exist', async () => {
     const opened = await dashboard.open('/no-such-page');
     const { page } = opened;
     await page.getByText('This page does not exist').waitFor();

@@ -33,14 +33,14 @@ describe('driving a real browser over HTTP', () => {
   const params = () => ({ session_id: session.session_id });
   const go = (path: string, more: object = {}) => client.call(navigate, { params: params(), body: { url: site.url + path, ...more } });
 
-  it('starts a session that is ready on the empty page', () => {
+  it('driving over HTTP starts a session that is ready on the empty page', () => {
     assert.equal(session.status, 'ready');
     assert.equal(session.current_url, 'about:blank');
     assert.equal(session.tabs.open, 1);
     assert.equal(session.warm, false);
   });
 
-  it('navigates to a page and returns the final address, title and status', async () => {
+  it('driving over HTTP navigates to a page and returns the final address, title and status', async () => {
     const { body } = await go('/');
     assert.equal(body.final_url, `${site.url}/`);
     assert.equal(body.title, 'Home');
@@ -51,11 +51,11 @@ describe('driving a real browser over HTTP', () => {
     assert.ok(seen.usage.egress_bytes > 0);
   });
 
-  it('succeeds for a page with status 404 or 500, with the real status', async () => {
+  it('driving over HTTP succeeds for a page with status 404 or 500, with the real status', async () => {
     for (const status of [404, 500, 503]) assert.equal((await go(`/status/${status}`)).body.status_code, status);
   });
 
-  it('follows redirects', async () => {
+  it('driving over HTTP follows redirects', async () => {
     const { body } = await go('/redirect');
     assert.equal(body.final_url, `${site.url}/second`);
     assert.equal(body.status_code, 200);
@@ -72,7 +72,7 @@ describe('driving a real browser over HTTP', () => {
     { what: 'a private address, over TLS', url: 'https://10.0.0.1/', reason: 'blocked_by_policy' },
     { what: 'the service itself', url: 'self', reason: 'blocked_by_policy' },
   ])
-    it(`answers 502 with the reason ${reason} for ${what}, and the tab stays usable`, async () => {
+    it(`driving over HTTP answers 502 with the reason ${reason} for ${what}, and the tab stays usable`, async () => {
       const target = url === 'self' ? `${service.url}/health` : (url ?? site.url + path);
       const { details } = await client.refuse(navigate, 'navigation_failed', {
         params: params(),
@@ -83,7 +83,7 @@ describe('driving a real browser over HTTP', () => {
       assert.equal((await go('/')).body.title, 'Home');
     });
 
-  it('does not follow a redirect from a public page into the private network', async () => {
+  it('driving over HTTP does not follow a redirect from a public page into the private network', async () => {
     const { details } = await client.refuse(navigate, 'navigation_failed', {
       params: params(),
       body: { url: `${site.url}/to?url=http://127.0.0.1:1/`, timeout_ms: pageMs(20_000) },
@@ -91,12 +91,12 @@ describe('driving a real browser over HTTP', () => {
     assert.equal(details['reason'], 'blocked_by_policy');
   });
 
-  it('is not blocked by dialogs or beforeunload handlers', async () => {
+  it('driving over HTTP is not blocked by dialogs or beforeunload handlers', async () => {
     assert.equal((await go('/dialogs')).status, 200);
     assert.equal((await go('/')).body.title, 'Home');
   });
 
-  it('opens tabs, lists them oldest first, and closes all but the last', async () => {
+  it('driving over HTTP opens tabs, lists them oldest first, and closes all but the last', async () => {
     const opened = (await client.call(openTab, { params: params(), body: { url: `${site.url}/second` } })).body;
     assert.equal(opened.title, 'Second');
     const tabs = (await client.call(listTabs, { params: params() })).body;
@@ -108,7 +108,7 @@ describe('driving a real browser over HTTP', () => {
     await client.refuse(closeTab, 'last_tab', { params: { ...params(), tab_id: tabs[0]?.tab_id ?? '' } });
   });
 
-  it('limits the tabs of a page that opens windows endlessly', async () => {
+  it('driving over HTTP limits the tabs of a page that opens windows endlessly', async () => {
     await go('/popups');
     const { tabs } = (await client.call(getSession, { params: params() })).body;
     assert.ok(tabs.open <= tabs.limit, `${tabs.open} tabs are open`);
@@ -116,7 +116,7 @@ describe('driving a real browser over HTTP', () => {
     if (tabs.open === tabs.limit) await client.refuse(openTab, 'tab_limit_reached', { params: params(), body: {} });
   });
 
-  it('applies the requested viewport, language, time zone and headers', async () => {
+  it('driving over HTTP applies the requested viewport, language, time zone and headers', async () => {
     const dressed = (
       await client.call(createSession, {
         body: {
@@ -133,7 +133,7 @@ describe('driving a real browser over HTTP', () => {
     await client.call(endSession, { params: { session_id: dressed.session_id } });
   });
 
-  it('opens the start URL and reports when it cannot', async () => {
+  it('driving over HTTP opens the start URL and reports when it cannot', async () => {
     const good = (await client.call(createSession, { body: { start_url: `${site.url}/second` } })).body;
     const noError = { reason: null, net_error: null, message: null };
     assert.deepEqual(good.start_navigation, { url: `${site.url}/second`, status: 'ok', status_code: 200, ...noError });
@@ -144,7 +144,7 @@ describe('driving a real browser over HTTP', () => {
     for (const each of [good, bad]) await client.call(endSession, { params: { session_id: each.session_id } });
   });
 
-  it('ends a session and its machine within two seconds', async () => {
+  it('driving over HTTP ends a session and its machine within two seconds', async () => {
     const extra = (await client.call(createSession, { body: {} })).body;
     const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
       (each) => each.session_id === extra.session_id,

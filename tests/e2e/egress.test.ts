@@ -81,7 +81,7 @@ describe('the egress of a session', () => {
   const go = (session_id: string, url: string) => client.call(navigate, { params: { session_id }, body: { url } });
   const end = (session_id: string) => client.call(endSession, { params: { session_id } });
 
-  it('is that of its region, for a session and a fetch', async () => {
+  it('the egress of a session or a fetch is that of its region', async () => {
     const session_id = await create({ region: 'far' });
     const before = proxies[0].seen.length;
     assert.equal((await go(session_id, `${site.url}/second`)).body.status_code, 200);
@@ -95,7 +95,7 @@ describe('the egress of a session', () => {
     assert.ok(proxies[0].seen.length > through);
   });
 
-  it('says which rule refuses an address, what cannot be resolved, and which download a page became', async () => {
+  it('the egress of a session says which rule refuses an address, what cannot be resolved, and which download a page became', async () => {
     const session_id = await create({});
     const refused = (url: string) => client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url } });
     const message = `The page could not be loaded: ${canary.host} is not a public address; allow it with BERTH_EGRESS_ALLOW.`;
@@ -111,7 +111,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('switches between two real proxies by rotate-ip', async () => {
+  it('the egress of a session switches between two real proxies by rotate-ip', async () => {
     const session_id = await create({ proxy: { type: 'rotating', servers: proxies.map((proxy) => proxy.address) } });
     await go(session_id, `${site.url}/second`);
     const first = proxies.find((proxy) => proxy.seen.length > 0);
@@ -131,7 +131,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('stays the same without another proxy and reports it', async () => {
+  it('the egress of a session stays the same without another proxy and reports it', async () => {
     const session_id = await create({});
     const { body } = await client.call(rotateIp, { params: { session_id } });
     assert.equal(body.rotated, false);
@@ -139,7 +139,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('uses the requested proxy with its credentials, and fails closed when it is down', async () => {
+  it('the egress of a session uses the requested proxy with its credentials, and fails closed when it is down', async () => {
     const external = (server: string, password: string) => ({ proxy: { type: 'external', server, username: 'user', password } });
     const good = await create(external(`http://${proxies[0].host}`, 'secret'));
     const before = proxies[0].seen.length;
@@ -160,7 +160,7 @@ describe('the egress of a session', () => {
     assert.equal(site.hits.length, hits, 'a request went around the proxy');
   });
 
-  it('reaches only the allowed domains, also for sub-resources', async () => {
+  it('the egress of a session reaches only the allowed domains, also for sub-resources', async () => {
     const session_id = await create({ allowed_domains: ['example.com'] });
     const { details, message } = await client.refuse(navigate, 'navigation_failed', { params: { session_id }, body: { url: site.url } });
     assert.deepEqual([details['reason'], details['rule']], ['blocked_by_policy', 'allowed_domains']);
@@ -168,7 +168,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('blocks other services of the host for fetch, image, frame, beacon, worker, event stream and socket', async () => {
+  it('the egress of a session blocks other services of the host for fetch, image, frame, beacon, worker, event stream and socket', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
     const browser = await connectPlaywright(info.cdp_url);
@@ -190,7 +190,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('reveals no host address by WebRTC', async () => {
+  it('the egress of a session reveals no host address by WebRTC', async () => {
     const session_id = await create({});
     const { body: info } = await client.call(connectSession, { params: { session_id } });
     const browser = await connectPlaywright(info.cdp_url);
@@ -203,7 +203,7 @@ describe('the egress of a session', () => {
     await end(session_id);
   });
 
-  it('reports the browser as online, and isolates sessions', async () => {
+  it('the egress of a session reports the browser as online, and isolates sessions', async () => {
     const first = await create({});
     await go(first, `${site.url}/cookie`);
     const again = await go(first, `${site.url}/cookie`);

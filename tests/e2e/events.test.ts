@@ -48,7 +48,7 @@ describe('session events', () => {
     openEvents(service.url, session_id, { key: service.key, ...(lastEventId === undefined ? {} : { lastEventId }) });
   const harOf = async (params: Params): Promise<Har['log']> => (await client.call(getHar, { params })).body.log as unknown as Har['log'];
 
-  it('are streamed for pages, tabs, dialogs, downloads, steps and the end', async () => {
+  it('session events are streamed for pages, tabs, dialogs, downloads, steps and the end', async () => {
     const params = await create();
     const stream = await listen(params);
     await go(params, '/second');
@@ -74,7 +74,7 @@ describe('session events', () => {
     assert.equal(await stream.next(), undefined);
   });
 
-  it('are replayed to a reconnecting client without gaps or repeats', async () => {
+  it('session events are replayed to a reconnecting client without gaps or repeats', async () => {
     const params = await create();
     const first = await listen(params, 0);
     await go(params, '/');
@@ -99,7 +99,7 @@ describe('session events', () => {
     assert.ok(seen.some(({ type, data }) => type === 'navigation' && data['url'] === `${site.url}/second`));
   });
 
-  it('end when the service stops', async () => {
+  it('session events end when the service stops', async () => {
     const own = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_DRAIN_SECONDS: '1' } });
     const { session_id } = (await own.client.call(createSession, { body: {} })).body;
     const stream = await openEvents(own.url, session_id, { key: own.key });
@@ -113,7 +113,7 @@ describe('session events', () => {
     assertPrompt(since, 25_000);
   });
 
-  it('are in the HAR with every request and its result', async () => {
+  it('session events are in the HAR with every request and its result', async () => {
     const params = await create({ har: true });
     const before = site.hits.length;
     await go(params, '/many');
@@ -146,7 +146,7 @@ describe('session events', () => {
     }
   });
 
-  it('include redirects and failures in the HAR', async () => {
+  it('session events include redirects and failures in the HAR', async () => {
     const params = await create({ har: true });
     await go(params, '/redirect');
     await go(params, '/reset');
@@ -157,7 +157,7 @@ describe('session events', () => {
     assert.ok('_error' in of('/reset').response || of('/reset').response.status >= 500);
   });
 
-  it('leave no secret in the HAR', async () => {
+  it('session events leave no secret in the HAR', async () => {
     const params = await create({
       har: true,
       extra_headers: { authorization: `Bearer ${secrets.bearer}`, 'x-api-key': secrets.key },

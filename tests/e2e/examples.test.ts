@@ -48,11 +48,11 @@ describe('examples', { concurrency: 3, timeout: 600_000 }, () => {
   /** Libraries that others are made of. */
   const sample = ['playwright.mjs', 'puppeteer.mjs', 'chrome-remote-interface.mjs'];
   for (const name of examples)
-    it(name, sample.includes(name) ? {} : nightly, async () => {
+    it(`the example ${name} runs`, sample.includes(name) ? {} : nightly, async () => {
       await run(name);
     });
 
-  it('are the rows of the table', () => {
+  it('the examples are the rows of the table in docs/clients.md', () => {
     const rows = readFileSync(join(root, 'docs/clients.md'), 'utf8').matchAll(/\.\.\/examples\/([\w-]+\.mjs)/g);
     assert.deepEqual([...new Set(Array.from(rows, ([, name = '']) => basename(name)))].toSorted(), examples);
   });

@@ -35,7 +35,7 @@ describe('the service during crashes and shutdowns', () => {
     rmSync(dataDir, { recursive: true, force: true });
   });
 
-  it('prints its keys once, protects their files, and prints one line when it is ready', async () => {
+  it('the service prints its keys once, protects their files, and prints one line when it is ready', async () => {
     const service = await Service.start({ environment: environment(), dataDir });
     assert.match(service.output, /brt_live_[0-9A-Za-z]{49}/);
     assert.match(service.output, /\/docs/);
@@ -60,7 +60,7 @@ describe('the service during crashes and shutdowns', () => {
     assert.deepEqual(leftovers(dataDir), []);
   });
 
-  it('keeps keys and leaves no machine when it is killed with live sessions', async () => {
+  it('the service keeps keys and leaves no machine when it is killed with live sessions', async () => {
     const service = await Service.start({ environment: { ...environment(), BERTH_POOL_TARGET: '1' }, dataDir });
     const { client } = service;
     const sessions = await Promise.all([1, 2].map(async () => (await client.call(createSession, { body: {} })).body));
@@ -101,12 +101,12 @@ describe('the service during crashes and shutdowns', () => {
       return { params: { session_id }, pid: all.find((each) => each.session_id === session_id)?.pid ?? assert.fail('no process') };
     };
 
-    it('refuses a second service on its data folder', async () => {
+    it('a running service refuses a second service on its data folder', async () => {
       await assert.rejects(Service.start({ environment: environment(), dataDir }), /another Berth process/);
       assert.equal((await client.call(health)).status, 200);
     });
 
-    it('answers a call at once when its browser is killed', async () => {
+    it('the service answers a call at once when its browser is killed', async () => {
       const { params, pid } = await createWithPid();
       const call = client.refuse(navigate, 'session_lost', { params, body: { url: `${site.url}/hang?killed` } });
       await eventually('the page is requested', () => site.hits.includes('/hang?killed'));
@@ -116,7 +116,7 @@ describe('the service during crashes and shutdowns', () => {
       assertPrompt(since, 20_000, 'it took as long as a timeout');
     });
 
-    it('ends a frozen machine on request', nightly, async () => {
+    it('the service ends a frozen machine on request', nightly, async () => {
       const { params, pid } = await createWithPid();
       freeze(pid);
       const { text } = await client.send(navigate, { params, body: { url: site.url, timeout_ms: 1000 } });
@@ -126,7 +126,7 @@ describe('the service during crashes and shutdowns', () => {
       await eventually('the machine has exited', () => !isAlive(pid));
     });
 
-    it('reports draining, lets the running call finish and leaves nothing when it is stopped', async () => {
+    it('the service reports draining, lets the running call finish and leaves nothing when it is stopped', async () => {
       const { params } = await createWithPid();
       const call = client.send(navigate, { params, body: { url: `${site.url}/hang?drained`, timeout_ms: 8000 } });
       await eventually('the page is requested', () => site.hits.includes('/hang?drained'));
@@ -144,7 +144,7 @@ describe('the service during crashes and shutdowns', () => {
     });
   });
 
-  it('starts with the command of the README', async () => {
+  it('the service starts with the command of the README', async () => {
     // The service knows no variables of tests, and refuses to start with one.
     const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith('BERTH_')));
     const child = spawn('npm', ['start'], {

@@ -45,23 +45,27 @@ describe('the classification of a fetched page', () => {
 
   for (const mode of ['browser', 'http', 'auto'] as const)
     // In the mode auto a browser reads what needs one.
-    it(`is correct in the mode ${mode} for the corpus`, { ...(mode === 'browser' ? nightly : {}), timeout: 600_000 }, async () => {
-      const lies: string[] = [];
-      // Every page once; what the other modes have for themselves is in each status and network error, and in scripts.
-      const sampled = corpus.pages.filter(({ scripted }, index) => mode === 'auto' || scripted || index % 5 === 0);
-      for (const page of [...sampled, ...corpus.truthPages]) {
-        // Content that a script loads later is present at network idle.
-        const waits = page.scripted ? { wait_until: 'networkidle' } : {};
-        const answer = await get({ url: page.url, mode, formats: ['html', 'text', 'raw'], retry: { max_attempts: 1 }, ...waits });
-        const name = `${mode} ${page.name}`;
-        try {
-          assertTrue(answer, page, mode);
-        } catch (error) {
-          lies.push(`${name}: ${String(error)}`);
+    it(
+      `the classification of a fetched page is correct in the mode ${mode} for the corpus`,
+      { ...(mode === 'browser' ? nightly : {}), timeout: 600_000 },
+      async () => {
+        const lies: string[] = [];
+        // Every page once; what the other modes have for themselves is in each status and network error, and in scripts.
+        const sampled = corpus.pages.filter(({ scripted }, index) => mode === 'auto' || scripted || index % 5 === 0);
+        for (const page of [...sampled, ...corpus.truthPages]) {
+          // Content that a script loads later is present at network idle.
+          const waits = page.scripted ? { wait_until: 'networkidle' } : {};
+          const answer = await get({ url: page.url, mode, formats: ['html', 'text', 'raw'], retry: { max_attempts: 1 }, ...waits });
+          const name = `${mode} ${page.name}`;
+          try {
+            assertTrue(answer, page, mode);
+          } catch (error) {
+            lies.push(`${name}: ${String(error)}`);
+          }
         }
-      }
-      assert.deepEqual(lies, []);
-    });
+        assert.deepEqual(lies, []);
+      },
+    );
 
   describe('of blocks and look-alikes', () => {
     const chosen = [
@@ -73,7 +77,7 @@ describe('the classification of a fetched page', () => {
       key = await ownerKey('corpus');
     });
     for (const exchange of chosen)
-      it(`is ${exchange.expected.blocked ? 'blocked' : 'ok'} for ${exchange.name}`, async () => {
+      it(`the classification of a fetched page is ${exchange.expected.blocked ? 'blocked' : 'ok'} for ${exchange.name}`, async () => {
         const url = blocks.urlOf(exchange.name);
         const answer = await get(
           { url, formats: ['html', 'text'], retry: { max_attempts: 1, ignore_cooldown: true }, timeout_ms: 20_000 },
@@ -82,7 +86,7 @@ describe('the classification of a fetched page', () => {
         assertClassification(answer, exchange);
       });
 
-    it('is recorded once per block in the operator’s list', async () => {
+    it('the classification of a fetched page is recorded once per block in the operator’s list', async () => {
       const blocked = chosen.filter(({ expected }) => expected.blocked);
       const events = await eventually('the blocks are listed', async () => {
         const { body } = await client.call(listBlocks, { query: { owner: 'corpus', limit: '100' } });
@@ -113,7 +117,7 @@ describe('the classification of a fetched page', () => {
     });
   });
 
-  it('is a cooldown without a request after three blocks, until the cooldown is ignored', async () => {
+  it('the classification of a fetched page is a cooldown without a request after three blocks, until the cooldown is ignored', async () => {
     const key = await ownerKey('cooled');
     const exchange = exchanges.find(({ expected }) => expected.type === 'access_denied');
     assert.ok(exchange);
@@ -141,7 +145,7 @@ describe('the classification of a fetched page', () => {
     await eventually('a success ends the cooldown', async () => (await get(request, key)).block?.type === exchange.expected.type);
   });
 
-  it('contains no browser error page when the site did not respond', async () => {
+  it('a fetch contains no browser error page when the site did not respond', async () => {
     for (const path of ['/empty-404', '/empty-404-later', '/empty-500']) {
       const answer = await get({ url: site.url + path, formats: ['html', 'text', 'markdown'], retry: { max_attempts: 1 } });
       assert.deepEqual(
@@ -155,7 +159,7 @@ describe('the classification of a fetched page', () => {
     assert.deepEqual([refused.status_code, refused.text], [401, 'Say who you are']);
   });
 
-  it('concerns what a person would see after a client-side redirect: what is shown, or the page that stays when a file is saved', async () => {
+  it('a fetch after a client-side redirect has what a person would see: the new page, or the one that stays when a file is saved', async () => {
     for (const [path, final] of [
       ['/on-to-data', '/data'],
       ['/on-to-file', '/on-to-file'],
@@ -168,7 +172,7 @@ describe('the classification of a fetched page', () => {
     }
   });
 
-  it('includes the byte count of files', async () => {
+  it('a fetch of a file includes its byte count', async () => {
     for (const mode of ['browser', 'http']) {
       const { bytes, usage, raw } = await get({ url: `${site.url}/file`, mode });
       assert.equal(raw?.bytes, 100_000);
@@ -179,7 +183,7 @@ describe('the classification of a fetched page', () => {
     }
   });
 
-  it('includes data besides a screenshot, and the received part of an endless file', async () => {
+  it('a fetch includes data besides a screenshot, and the received part of an endless file', async () => {
     const { json, screenshot } = await get({ url: `${site.url}/data`, formats: ['json', 'screenshot'] });
     assert.deepEqual(json, { truth: 1 });
     assert.ok(screenshot);
@@ -195,7 +199,7 @@ describe('the classification of a fetched page', () => {
     }
   });
 
-  it('equals that of a navigation', async () => {
+  it('the classification of a fetched page equals that of a navigation', async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     for (const { url, name, networkError } of corpus.truthPages) {
       const visited = await client.call(navigate, { params: { session_id }, body: { url } });

@@ -79,7 +79,7 @@ describe('the documents of frames', () => {
     return reply.body;
   };
 
-  it('stand in Markdown and text where a visitor sees them, also from other sites, with a link to those', async () => {
+  it('the documents of frames stand in Markdown and text where a visitor sees them, also from other sites, with a link to those', async () => {
     const reply = await get('/job');
     assert.match(
       reply.markdown ?? '',
@@ -89,7 +89,7 @@ describe('the documents of frames', () => {
     assert.deepEqual(reply.warnings, []);
   });
 
-  it('are read in frames of frames, in sandboxes and in sets of frames', async () => {
+  it('the documents of frames are read in frames of frames, in sandboxes and in sets of frames', async () => {
     for (const [path, text] of [
       ['/nested', /^Outer\s+Middle\s+Deep\s+Written\s+End$/],
       ['/sandboxed', /^Outer\s+Sandboxed\s+Tasks\s+A$/],
@@ -101,14 +101,14 @@ describe('the documents of frames', () => {
     }
   });
 
-  it('can be the main content', async () => {
+  it('the documents of frames can be the main content', async () => {
     const { markdown, warnings } = await get('/article', { only_main_content: true });
     assert.match(markdown ?? '', /Tides\n\nIt is said at length/);
     assert.doesNotMatch(markdown ?? '', /Home/);
     assert.deepEqual(warnings, []);
   });
 
-  it('are counted where they did not load, or are too many', async () => {
+  it('the documents of frames are counted where they did not load, or are too many', async () => {
     const broken = await get('/broken');
     assert.match(broken.text ?? '', /^Text\s+Deep$/);
     assert.match(broken.markdown ?? '', /\[Gone\]\(/);
@@ -118,12 +118,12 @@ describe('the documents of frames', () => {
     assert.deepEqual(many.warnings, ['frames_left_out:3']);
   });
 
-  it('are left out in silence where a visitor sees nothing of them', async () => {
+  it('the documents of frames are left out without a warning where a visitor sees nothing of them', async () => {
     const { text, warnings } = await get('/unseen');
     assert.deepEqual([text, warnings], ['Text', []]);
   });
 
-  it('are a link for a film', async () => {
+  it('the document of a frame with a film is a link', async () => {
     const { markdown, text, warnings } = await get('/film');
     assert.match(markdown ?? '', /^Text\n\n\[The film\]\(http:\/\/localhost:\d+\/in\/film\)$/);
     assert.deepEqual([text, warnings], ['Text', []]);
@@ -134,7 +134,7 @@ describe('the documents of frames', () => {
     frame: { selector: 'iframe', attr: 'src' },
     after: { selector: 'body > p:last-of-type' },
   };
-  it('are part of links, tables and extracted fields, and counted for HTML', async () => {
+  it('the documents of frames are part of links, tables and extracted fields, and counted for HTML', async () => {
     const reply = await get('/job', { formats: ['html', 'links', 'tables', 'metadata', 'json'], extract: { fields } });
     assert.deepEqual(
       reply.links?.map(({ url }) => new URL(url).pathname),
@@ -159,7 +159,7 @@ describe('the documents of frames', () => {
     assert.deepEqual((await get('/set', { formats: ['links', 'tables'] })).links?.length, 1);
   });
 
-  it('stand in the source without a browser, or are counted', async () => {
+  it('the documents of frames stand in the source without a browser, or are counted', async () => {
     const plain = { mode: 'http', formats: ['markdown', 'text', 'links'] };
     const written = await get('/sandboxed', plain);
     assert.match(written.markdown ?? '', /^Outer\n\nSandboxed\n\n## Tasks\n\n\[A\]\(http:[^)]*\/a\)$/);
@@ -170,7 +170,7 @@ describe('the documents of frames', () => {
     assert.deepEqual((await get('/set', { mode: 'http', formats: ['text'] })).warnings, ['frames_left_out:2']);
   });
 
-  it('are read in sessions and by steps alike', { timeout: 60_000 }, async () => {
+  it('the documents of frames are read in sessions and by steps alike', { timeout: 60_000 }, async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     await client.call(navigate, { params, body: { url: `${site.url}/job` } });
@@ -212,7 +212,7 @@ describe('the documents of frames', () => {
     await client.call(endSession, { params });
   });
 
-  it('are read by flows, too', { timeout: 60_000 }, async () => {
+  it('the documents of frames are read by flows, too', { timeout: 60_000 }, async () => {
     const run = async (task: string, path: string) => {
       const { output, warnings } = (await client.call(runAgent, { body: { task, inputs: { url: `${site.url}${path}` } } })).body;
       return { ...(output as Record<string, unknown>), warnings };

@@ -46,7 +46,7 @@ describe('a fetch', () => {
     return reply.body;
   };
 
-  it('has the content that scripts show after the load, by whatever means', { timeout: 120_000 }, async () => {
+  it('a fetch has the content that scripts show after the load, by whatever means', { timeout: 120_000 }, async () => {
     // One after the other: beside a dozen others, no timer of a page fires at its time.
     const answers: FetchResponse[] = [];
     for (const { url } of corpus.latePages) answers.push(await get(url));
@@ -62,26 +62,26 @@ describe('a fetch', () => {
     );
   });
 
-  it('follows a page that moves on by a timer', async () => {
+  it('a fetch follows a page that navigates by a timer', async () => {
     const answer = await get(`${site.url}/moves-on`);
     assert.deepEqual([answer.status, answer.final_url, answer.status_code, answer.title], ['ok', `${site.url}/arrived`, 200, 'Arrived']);
     assert.match(answer.html ?? '', /Here\./);
   });
 
-  it('names the caller’s timeout and makes no second attempt when it ran out of time', async () => {
+  it('a fetch names the caller’s timeout and makes no second attempt when it ran out of time', async () => {
     const answer = await get(`${site.url}/first-byte?never`, { timeout_ms: 1500 });
     assert.deepEqual([answer.status, answer.error?.code, answer.attempts.length], ['error', 'timeout', 1]);
     assert.deepEqual(answer.error?.message.match(/\d+/g), ['1500']);
   });
 
-  it('of a page whose first byte takes fifteen seconds succeeds within thirty', { timeout: 60_000 }, async () => {
+  it('a fetch of a page whose first byte takes fifteen seconds succeeds within thirty', { timeout: 60_000 }, async () => {
     for (const answer of await slow) {
       assert.deepEqual([answer.status, answer.attempts.length, answer.warnings], ['ok', 1, []], JSON.stringify(answer.error));
       assert.match(answer.html ?? '', /At last\./);
     }
   });
 
-  it('is no different from the content of a session that has just loaded the page', async () => {
+  it('a fetch has the content that a session has when it has just loaded the page', async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     for (const { name, url, contains } of corpus.latePages.filter((each) => each.name.startsWith('timer of'))) {

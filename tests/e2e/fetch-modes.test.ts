@@ -78,7 +78,7 @@ describe('fetch modes', () => {
   const ownerKey = async (owner: string): Promise<string> => (await client.call(createKey, { body: { owner } })).body.key ?? '';
 
   describe('with the caller’s options', () => {
-    it('send headers and cookies, and do not return response cookies', async () => {
+    it('fetch modes send headers and cookies, and do not return response cookies', async () => {
       for (const mode of ['browser', 'http']) {
         const cookies = [
           { name: 'one', value: 'first' },
@@ -95,7 +95,7 @@ describe('fetch modes', () => {
       }
     });
 
-    it('support a method and a body in http mode only', async () => {
+    it('fetch modes support a method and a body in http mode only', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE']) {
         const answer = await get('/echo-body', {
           mode: 'http',
@@ -118,7 +118,7 @@ describe('fetch modes', () => {
         assert.ok((await client.issues(fetchPage, { body: { url: site.url, ...body } })).length > 0, JSON.stringify(body));
     });
 
-    it('do not request blocked resources', async () => {
+    it('fetch modes do not request blocked resources', async () => {
       const count = (path: string): number => site.hits.filter((hit) => hit.startsWith(path)).length;
       const before = ['/style.css', '/band?n=1'].map(count);
       const answer = await get('/parts', { block_resources: ['stylesheet', 'image'], formats: ['html'] });
@@ -128,7 +128,7 @@ describe('fetch modes', () => {
       assert.notDeepEqual(['/style.css', '/band?n=1'].map(count), before, 'a later fetch is still without them');
     });
 
-    it('block advertising when requested', async () => {
+    it('fetch modes block advertising when requested', async () => {
       // The gate reports the reason: the host is refused before the lookup, or the lookup fails.
       const errorOfAd = async (block_ads: boolean): Promise<string | undefined> => {
         const { har, text } = await get('/ads', { block_ads, formats: ['har', 'text'] });
@@ -139,7 +139,7 @@ describe('fetch modes', () => {
       assert.deepEqual([await errorOfAd(true), await errorOfAd(false)], ['net::ERR_BLOCKED_BY_CLIENT', 'net::ERR_NAME_NOT_RESOLVED']);
     });
 
-    it('respect robots.txt when requested', async () => {
+    it('fetch modes respect robots.txt when requested', async () => {
       for (const mode of ['browser', 'http', 'auto']) {
         const hits = site.hits.length;
         const refused = await fetchPath('/hidden', { mode, respect_robots: true });
@@ -155,7 +155,7 @@ describe('fetch modes', () => {
       assert.equal(shopRefused.block?.type, 'robots_disallowed');
     });
 
-    it('respect robots.txt in a session, too', async () => {
+    it('a fetch in a session respects robots.txt when requested', async () => {
       const { session_id } = (await client.call(createSession, { body: {} })).body;
       const hits = site.hits.length;
       const refused = await fetchPath('/hidden', { session_id, respect_robots: true });
@@ -167,7 +167,7 @@ describe('fetch modes', () => {
   });
 
   describe('with redirects', () => {
-    it('return every hop with its status, and the final fragment', async () => {
+    it('fetch modes return every hop of a redirect with its status, and the final fragment', async () => {
       for (const mode of ['browser', 'http', 'auto']) {
         const answer = await get('/hops?n=4', { mode });
         assert.deepEqual(
@@ -189,7 +189,7 @@ describe('fetch modes', () => {
       }
     });
 
-    it('follow client-side redirects', async () => {
+    it('fetch modes follow client-side redirects', async () => {
       for (const path of ['/moved-meta', '/moved-script']) {
         const answer = await get(shop.url + path, { wait_for: { selector: '.headlines' } });
         assert.deepEqual(
@@ -200,7 +200,7 @@ describe('fetch modes', () => {
       assert.equal((await get(`${shop.url}/moved-meta`, { mode: 'http' })).title, 'Journal – Quayside Goods');
     });
 
-    it('report an unknown host and a forbidden host', async () => {
+    it('fetch modes report an unknown host and a forbidden host of a redirect', async () => {
       for (const mode of ['browser', 'http']) {
         const nowhere = await fetchPath('http://nowhere.invalid/', { mode, retry: { max_attempts: 1 } });
         assert.deepEqual(
@@ -226,7 +226,7 @@ describe('fetch modes', () => {
       key = await ownerKey('retrying');
     });
 
-    it('retry after a 503 and return both attempts', async () => {
+    it('fetch modes retry after a 503 and return both attempts', async () => {
       for (const mode of ['browser', 'http']) {
         const answer = await get(`/flaky?times=1&${mode}`, { mode, formats: ['text'] }, key);
         assert.deepEqual(
@@ -243,14 +243,14 @@ describe('fetch modes', () => {
       }
     });
 
-    it('return a persistent 503, and do not retry unless requested', async () => {
+    it('fetch modes return a persistent 503, and do not retry unless requested', async () => {
       const stays = await get('/flaky?times=9&a', { mode: 'http', retry: { max_attempts: 3 } }, key);
       assert.deepEqual([stays.status_code, stays.attempts.length, stays.title], [503, 3, 'Not now']);
       const once = await get('/flaky?times=1&b', { mode: 'http', retry: { on: ['timeout'] } }, key);
       assert.deepEqual([once.status_code, once.attempts.length], [503, 1]);
     });
 
-    it('wait for Retry-After', async () => {
+    it('fetch modes wait for Retry-After', async () => {
       for (const status of [429, 503]) {
         const since = performance.now();
         const answer = await get(`/busy?times=1&status=${status}`, { mode: 'http' }, key);
@@ -262,7 +262,7 @@ describe('fetch modes', () => {
       }
     });
 
-    it('return the last response when the time is over', async () => {
+    it('fetch modes return the last response when the time is over', async () => {
       // Less than the site wants to be left alone for, and plenty for one request.
       const answer = await fetchPath('/closed?times=9&status=429', { mode: 'http', timeout_ms: 10_000 }, key);
       assert.deepEqual([answer.status, answer.block?.type, answer.status_code], ['blocked', 'rate_limited', 429]);
@@ -275,7 +275,7 @@ describe('fetch modes', () => {
       retry: { max_attempts: 1 },
     });
 
-    it('use only the proxy in every mode', async () => {
+    it('fetch modes use only the proxy in every mode', async () => {
       for (const mode of ['browser', 'http']) {
         const before = seen.length;
         const answer = await get('/second', { mode, ...external('proxy-secret') });
@@ -288,7 +288,7 @@ describe('fetch modes', () => {
       }
     });
 
-    it('fail when the proxy refuses or is down, without a direct connection', async () => {
+    it('fetch modes fail when the proxy refuses or is down, without a direct connection', async () => {
       for (const mode of ['browser', 'http'])
         for (const proxyOptions of [external('wrong'), external('proxy-secret', 1)]) {
           const connections = site.connections();
@@ -302,7 +302,7 @@ describe('fetch modes', () => {
   });
 
   describe('in shared machines', () => {
-    it('leave nothing for the next fetch', async () => {
+    it('a fetch in a shared machine leaves nothing for the next fetch', async () => {
       for (const mode of ['browser', 'http'])
         for (let n = 0; n < 4; n += 1) {
           const { json } = await get('/cookies', {
@@ -313,7 +313,7 @@ describe('fetch modes', () => {
         }
     });
 
-    it('never share a machine between owners', async () => {
+    it('fetches never share a machine between owners', async () => {
       const [one, other] = await Promise.all([ownerKey('one'), ownerKey('other')]);
       const of = async (key?: string): Promise<Set<string | null>> =>
         new Set((await Promise.all([1, 2, 3].map(() => get('/second', { timeout_ms: 60_000 }, key)))).map(({ session_id }) => session_id));
@@ -332,7 +332,7 @@ describe('fetch modes', () => {
       assert.ok(new Set(all.map(({ owner }) => owner)).size >= 3);
     });
 
-    it('retry in another machine when one is killed', async () => {
+    it('a fetch is retried in another machine when its machine is killed', async () => {
       const key = await ownerKey('killed');
       const answer = get('/unanswered-once', { timeout_ms: 60_000 }, key);
       await eventually('the page is requested', () => site.hits.includes('/unanswered-once'));
@@ -344,7 +344,7 @@ describe('fetch modes', () => {
       assert.notEqual(session_id, machine.session_id);
     });
 
-    it('have windows for the kind `full_browser`, and for a retry after a block', { timeout: 240_000 }, async () => {
+    it('machines of fetches have windows for the kind `full_browser`, and for a retry after a block', { timeout: 240_000 }, async () => {
       const [plain, headed] = [await get('/second'), await get('/second', { kind: 'full_browser', timeout_ms: 60_000 })];
       const { vms } = (await client.call(getPool)).body;
       const machineKinds = [plain, headed].map(({ session_id: id }) => vms.find((vm) => vm.session_id === id)?.kind);
@@ -365,7 +365,7 @@ describe('fetch modes', () => {
       assert.deepEqual([retried.title, retried.session_id, retried.resolved_by?.strategy], ['At last', headed.session_id, 'full_browser']);
     });
 
-    it('serve twelve concurrent fetches, each with its own page', { ...nightly, timeout: 120_000 }, async () => {
+    it('fetch machines serve twelve concurrent fetches, each with its own page', { ...nightly, timeout: 120_000 }, async () => {
       const paths = Array.from({ length: 12 }, (_, n) => `${shop.url}/products?page=${n + 1}`);
       const answers = await Promise.all(paths.map((url) => get(url, { formats: ['text'], timeout_ms: 60_000 })));
       for (const [n, { text, final_url, status_code, warnings }] of answers.entries()) {
@@ -375,7 +375,7 @@ describe('fetch modes', () => {
       assert.equal(new Set(answers.map(({ session_id }) => session_id)).size, 1);
     });
 
-    it('end an unused machine', { timeout: idleMs * 2.5 }, async () => {
+    it('an unused fetch machine ends', { timeout: idleMs * 2.5 }, async () => {
       const ended = await eventually(
         'the machine is ended',
         async () => {

@@ -62,7 +62,7 @@ describe('what a visitor sees', () => {
     return reply.body;
   };
 
-  it('is read when a page shows itself, and with a warning when it does not', { timeout: 120_000 }, async () => {
+  it('what a visitor sees is read when a page shows itself, and with a warning when it does not', { timeout: 120_000 }, async () => {
     const shown = await get('/late');
     assert.deepEqual([shown.text, shown.warnings.includes('page_hidden')], ['Tides\n\nLate', false]);
     for (const path of ['/never-visibility', '/never-opacity', '/never-display']) {
@@ -71,7 +71,7 @@ describe('what a visitor sees', () => {
     }
   });
 
-  it('has the text of frames in its place, also of other sites', async () => {
+  it('what a visitor sees has the text of frames in its place, also of other sites', async () => {
     const reply = await get('/job');
     assert.match(
       reply.markdown ?? '',
@@ -84,7 +84,7 @@ describe('what a visitor sees', () => {
     assert.deepEqual(foreign.warnings, []);
   });
 
-  it('is in the accessibility tree, with references into the frames', { timeout: 60_000 }, async () => {
+  it('what a visitor sees is in the accessibility tree, with references into the frames', { timeout: 60_000 }, async () => {
     const run = async (task: string, inputs: object) =>
       (await client.call(runAgent, { body: { task, inputs: { url: `${site.url}/card`, ...inputs } } })).body.output as Record<
         string,
@@ -113,7 +113,7 @@ describe('what a visitor sees', () => {
     assert.deepEqual(vars, { typed: '4111' });
   });
 
-  it('is the same in a session', async () => {
+  it('what a visitor sees is the same in a session as in a fetch', async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     const read = async (path: string) => {

@@ -45,7 +45,7 @@ describe('a fetch of the shop', () => {
   const plain = async (path: string): Promise<string> => (await fetch(shop.url + path)).text();
 
   describe('as HTML, text and bytes', () => {
-    it('returns HTML and metadata by default', async () => {
+    it('a fetch of the shop returns HTML and metadata by default', async () => {
       for (const mode of modes) {
         const answer = await get(productUrl(), { mode, metadata: { order: '12' } });
         assert.deepEqual(
@@ -79,7 +79,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns the exact bytes of pages and files', async () => {
+    it('a fetch of the shop returns the exact bytes of pages and files', async () => {
       const expected = Buffer.from(await plain(`/products/${lamp.slug}`));
       for (const mode of modes) {
         const { raw, html } = await get(productUrl(), { mode, formats: ['raw', 'html'] });
@@ -110,7 +110,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns visible text and markdown only', async () => {
+    it('a fetch of the shop returns visible text and markdown only', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { text, markdown, html } = await get(`${site.url}/hidden`, { mode, formats: ['text', 'markdown', 'html'] });
         for (const made of [text ?? '', markdown ?? '']) {
@@ -126,7 +126,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns markdown with headings, tables and absolute URLs', async () => {
+    it('a fetch of the shop returns markdown with headings, tables and absolute URLs', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { markdown } = await get(`${shop.url}/compare`, { mode, formats: ['markdown'] });
         assert.match(markdown ?? '', /^# Compare lamps$/m);
@@ -137,7 +137,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns only the article or the selected elements', async () => {
+    it('a fetch of the shop returns only the article or the selected elements', async () => {
       const [article] = articles;
       assert.ok(article);
       for (const mode of ['browser', 'http'] as const) {
@@ -174,7 +174,7 @@ describe('a fetch of the shop', () => {
   });
 
   describe('as data', () => {
-    it('returns absolute links by kind', async () => {
+    it('a fetch of the shop returns absolute links by kind', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { links } = await get(`${site.url}/based/page`, { mode, formats: ['links'] });
         assert.deepEqual(
@@ -192,7 +192,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns structured data and metadata', async () => {
+    it('a fetch of the shop returns structured data and metadata', async () => {
       for (const mode of ['browser', 'http'] as const) {
         const { page } = await get(productUrl(), { mode });
         assert.deepEqual(
@@ -212,7 +212,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns tables with every cell in place', async () => {
+    it('a fetch of the shop returns tables with every cell in place', async () => {
       // The specification is in a tab panel.
       const { tables } = await get(productUrl(), {
         formats: ['tables'],
@@ -237,7 +237,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns the requested fields with their types', async () => {
+    it('a fetch of the shop returns the requested fields with their types', async () => {
       const fields = {
         name: { selector: '.offer h1' },
         price: { selector: '[data-testid=price]', type: 'number' },
@@ -265,7 +265,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns JSON of an API as data', async () => {
+    it('a fetch of the shop returns JSON of an API as data', async () => {
       for (const mode of modes) {
         const { json, status_code, content_type } = await get(`${shop.url}/api/products?page=2`, { mode, formats: ['json', 'text'] });
         assert.deepEqual([status_code, content_type?.split(';')[0]], [200, 'application/json']);
@@ -274,7 +274,7 @@ describe('a fetch of the shop', () => {
       }
     });
 
-    it('returns the requests of a page without secrets', async () => {
+    it('a fetch of the shop returns the requests of a page without secrets', async () => {
       const { har } = await get(`${site.url}/parts`, {
         formats: ['har'],
         headers: { authorization: 'Bearer own-secret' },
@@ -297,7 +297,7 @@ describe('a fetch of the shop', () => {
   });
 
   describe('as pictures', () => {
-    it('captures the full page with lazy content', async () => {
+    it('a fetch of the shop captures the full page with lazy content', async () => {
       const { screenshot } = await get(`${site.url}/bands`, { formats: ['screenshot'] });
       assert.equal(screenshot?.content_type, 'image/png');
       const picture = readPng(Buffer.from(screenshot.data_base64 ?? '', 'base64'));
@@ -309,7 +309,7 @@ describe('a fetch of the shop', () => {
       assert.ok((seenOnly.screenshot?.height ?? 0) < 1400, `${seenOnly.screenshot?.height}`);
     });
 
-    it('captures one element, as JPEG or WebP, or reports that it is missing', async () => {
+    it('a fetch of the shop captures one element, as JPEG or WebP, or reports that it is missing', async () => {
       const { screenshot } = await get(`${site.url}/bands`, { formats: ['screenshot'], screenshot: { selector: 'img:nth-of-type(1)' } });
       const picture = readPng(Buffer.from(screenshot?.data_base64 ?? '', 'base64'));
       assert.deepEqual([picture.width, picture.height, hex(picture.at(5, 5))], [600, bandHeight, bands[0]]);
@@ -330,7 +330,7 @@ describe('a fetch of the shop', () => {
       assert.match(none.warnings.join(), /^screenshot_failed:/);
     });
 
-    it('creates a PDF', async () => {
+    it('a fetch of the shop creates a PDF', async () => {
       const { pdf } = await get(productUrl(), {
         formats: ['pdf'],
         pdf: { landscape: true, paper_width_inches: 4, paper_height_inches: 6 },
@@ -342,7 +342,7 @@ describe('a fetch of the shop', () => {
   });
 
   describe('that needs waiting or interaction', () => {
-    it('waits for an element, a text or a time, and reports a timeout', async () => {
+    it('a fetch of the shop waits for an element, a text or a time, and reports a timeout', async () => {
       const url = `${site.url}/late`;
       // So late that no machine is as busy.
       assert.ok(!(await get(`${url}?after=20000`, { formats: ['text'] })).text?.includes('And then this'));
@@ -358,7 +358,7 @@ describe('a fetch of the shop', () => {
       );
     });
 
-    it('runs scripts in a browser when auto mode detects that they are needed', async () => {
+    it('a fetch of the shop runs scripts in a browser when auto mode detects that they are needed', async () => {
       for (const mode of ['browser', 'auto']) {
         const answer = await get(`${shop.url}/discover`, { mode, formats: ['text'], wait_for: { selector: '#feed .card' } });
         assert.ok(answer.text?.includes(lamp.name));
@@ -381,7 +381,7 @@ describe('a fetch of the shop', () => {
       );
     });
 
-    it('accepts the consent, searches, logs in and returns the resulting page', async () => {
+    it('a fetch of the shop accepts the consent, searches, logs in and returns the resulting page', async () => {
       const actions = [
         { type: 'click', selectors: ['[data-consent=none]'] },
         { type: 'fill', selectors: ['#q'], value: 'lantern' },
@@ -415,7 +415,7 @@ describe('a fetch of the shop', () => {
       assert.equal(new URL(out.final_url ?? '').pathname, '/login', 'a later fetch is still logged in');
     });
 
-    it('uses a logged-in session and keeps it', async () => {
+    it('a fetch of the shop uses a logged-in session and keeps it', async () => {
       const { session_id } = (await client.call(createSession, { body: {} })).body;
       const params = { session_id };
       const login = [
@@ -441,7 +441,7 @@ describe('a fetch of the shop', () => {
     });
   });
 
-  it('finds every product page', async () => {
+  it('fetches of the shop find every product page', async () => {
     for (const slug of products.filter(({ id }) => id % 60 === 0).map((product) => product.slug)) {
       const { json } = await get(`${shop.url}/products/${slug}`, {
         mode: 'http',

@@ -90,7 +90,7 @@ describe('files and state of a session', () => {
     ['/backwards', /^invoice_?fdp\.exe$/, /^attachment; filename=invoice_?fdp\.exe$/],
     ['/hidden', /^_?bashrc$/, /^attachment; filename=_?bashrc$/],
   ] as const)
-    it(`returns the complete download from ${path} with a safe name`, async () => {
+    it(`a session returns the complete download from ${path} with a safe name`, async () => {
       const download_id = await fetchFile(plain, path);
       const reported = await latest(plain, (download) => download.download_id === download_id);
       assert.match(reported.suggested_filename, name);
@@ -101,7 +101,7 @@ describe('files and state of a session', () => {
       assert.match(response.headers.get('content-disposition') ?? '', header);
     });
 
-  it('serves downloads as attachments only', async () => {
+  it('a session serves downloads as attachments only', async () => {
     const response = await requestFile(plain, await fetchFile(plain, '/html'));
     assert.deepEqual(
       ['content-type', 'x-content-type-options', 'content-security-policy'].map((header) => response.headers.get(header)),
@@ -110,7 +110,7 @@ describe('files and state of a session', () => {
     await response.arrayBuffer();
   });
 
-  it('reports an endless download as not ready and ends it with the session', async () => {
+  it('a session reports an endless download as not ready and ends it with the session', async () => {
     const params = await create();
     const { results } = await run(params, [{ type: 'download', url: `${site.url}/endless-file`, timeout_ms: 3000 }]);
     assert.equal(results[0]?.error?.code, 'timeout');
@@ -122,7 +122,7 @@ describe('files and state of a session', () => {
     await eventually('the request to the site is aborted', () => endless.closed);
   });
 
-  it('refuses downloads when the session was created without them', async () => {
+  it('a session that was created without downloads refuses them', async () => {
     const params = await create({ accept_downloads: false });
     const { results } = await run(params, [{ type: 'download', url: `${site.url}/climb`, timeout_ms: 3000 }]);
     assert.equal(results[0]?.status, 'error');
@@ -132,13 +132,13 @@ describe('files and state of a session', () => {
     }
   });
 
-  it('isolates files between sessions', async () => {
+  it('files are isolated between sessions', async () => {
     const other = await create();
     const download_id = await fetchFile(plain, '/html');
     await client.refuse(getDownload, 'download_not_found', { params: { ...other, download_id } });
   });
 
-  it('restores a login in a new session from cookies and local storage', async () => {
+  it('a login is restored in a new session from cookies and local storage', async () => {
     const one = await create();
     const { results } = await run(one, [
       { type: 'navigate', url: `${shop.url}/login` },

@@ -57,7 +57,7 @@ describe('a start', () => {
   const refused = (environment: Record<string, string>): Promise<Exit> =>
     run(['sh', serve], { BERTH_PORT: '0', BERTH_DATA_DIR: join(folder, 'refused'), BERTH_POOL_TARGET: '0', ...environment });
 
-  it('that fails shows no key; the first that succeeds shows both, the next none', async () => {
+  it('a start that fails shows no key; the first that succeeds shows both, the next none', async () => {
     const dataDir = join(folder, 'keys');
     const failed = await refused({ BERTH_DATA_DIR: dataDir, BERTH_BOOTSTRAP_API_KEY: 'malformed' });
     assert.equal(failed.code, 1);
@@ -76,7 +76,7 @@ describe('a start', () => {
     assert.equal(await second.stop(), 0);
   });
 
-  it('answers from its beginning, and says that it is starting', async () => {
+  it('a start answers from its beginning, and says that it is starting', async () => {
     const port = await freePort();
     const starting = Service.start({ dataDir: join(folder, 'early'), environment: { BERTH_PORT: String(port) } });
     const seen = new Set<string>();
@@ -103,7 +103,7 @@ describe('a start', () => {
     await service.stop();
   });
 
-  it('that is refused says why in one line that names the variable', async () => {
+  it('a start that is refused says why in one line that names the variable', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     const taken = createServer().listen(0, '127.0.0.1');
@@ -123,7 +123,7 @@ describe('a start', () => {
     taken.close();
   });
 
-  it('takes a port from the command line, and explains itself', async () => {
+  it('a start takes a port from the command line, and explains itself', async () => {
     const help = await run(['npm', 'start', '--', '--help']);
     assert.equal(help.code, 0, help.errors);
     assert.match(help.output, /Usage: npm start[^]*--port PORT/);
@@ -165,7 +165,7 @@ describe('a newcomer', () => {
     await site?.close();
   });
 
-  it('pastes the programs of README and docs/connect.md, and they run', async () => {
+  it('a newcomer pastes the programs of README and docs/connect.md, and they run', async () => {
     const programs = [...programsOf('README.md'), ...programsOf('docs/connect.md')];
     assert.equal(programs.length, 5);
     // In the repository, as the README says.
@@ -187,12 +187,12 @@ describe('a newcomer', () => {
     ['docs/steps.md', '/shop/'],
     ['docs/flows.md', '/'],
   ] as const)
-    it(`pastes the commands of ${file}, and they run`, async () => {
+    it(`a newcomer pastes the commands of ${file}, and they run`, async () => {
       const target = { url: service.url, apiKey: service.key, adminKey: '', loginToken: '', site: site.url + path };
       assert.deepEqual(await paste(examplesOf(file), target), []);
     });
 
-  it('has a balance of zero, and not below it, after using the service without credits', async () => {
+  it('a newcomer has a balance of zero, and not below it, after using the service without credits', async () => {
     assert.equal((await service.client.call(getCredits)).body.balance, 0);
   });
 
@@ -201,7 +201,7 @@ describe('a newcomer', () => {
     ['/docs/quickstart', 'guide', 'Quickstart'],
     ['/docs/configuration', 'tables', 'Configuration'],
   ] as const)
-    it(`reads ${path} in light and dark, on a wide screen and on a phone`, path === '/' ? {} : nightly, async () => {
+    it(`a newcomer reads ${path} in light and dark, on a wide screen and on a phone`, path === '/' ? {} : nightly, async () => {
       const { page } = viewer;
       for (const [width, kind] of [
         [1360, 'wide'],
@@ -217,7 +217,7 @@ describe('a newcomer', () => {
       viewer.assertNoIssues();
     });
 
-  it('creates a session from the API reference with what stands there', async () => {
+  it('a newcomer creates a session from the API reference with what stands there', async () => {
     const { page } = viewer;
     await page.setViewportSize({ width: 1360, height: 860 });
     await viewer.open(`${service.url}/docs`);

@@ -33,7 +33,7 @@ after(async () => {
   await site.close();
 });
 
-it('drives, watches, uploads to and downloads from a session through another worker than its own', async () => {
+it('a session is driven, watched, uploaded to and downloaded from through another worker than its own', async () => {
   const [first] = workers;
   assert.ok(first);
   const { session_id } = (await first.client.call(createSession, { body: {} })).body;

@@ -59,7 +59,7 @@ describe('the secrets of a flow that a page shows again', { timeout: 300_000 }, 
         assert.ok(!shown.includes(form), `${what}: ${form} in …${shown.slice(Math.max(0, shown.indexOf(form) - 200)).slice(0, 400)}`);
   };
 
-  it('are replaced in the response, events, console, HAR, session, recording and log', async () => {
+  it('the secrets of a flow that a page shows again are replaced in the response, events, console, HAR, session, recording and log', async () => {
     const { client } = service;
     const created = await client.call(createSession, { body: { record: true, har: true } });
     assert.equal(created.status, 201, created.text);

@@ -126,7 +126,7 @@ const at = (path: string): string => shop.url + path;
 const productUrl = (): string => at(`/products/${lamp.slug}`);
 
 describe('extraction', { concurrency: 4 }, () => {
-  it('reads fields by the first selector that matches', async () => {
+  it('the extract flow reads fields by the first selector that matches', async () => {
     const fields = {
       name: { selectors: ['.no-such-name', 'h1'] },
       links: { selectors: ['a'], attr: 'href', type: 'url', list: true },
@@ -138,7 +138,7 @@ describe('extraction', { concurrency: 4 }, () => {
     assert.deepEqual(output.selector_used, { name: 'h1', links: 'a', missing: null });
   });
 
-  it('finds data without selectors', async () => {
+  it('the extract flow finds data without selectors', async () => {
     const { structured } = await outputOf<{ structured: Record<string, unknown[]> }>('extract', { url: productUrl(), schema: 'auto' });
     assert.ok(JSON.stringify(structured['json_ld']).includes(lamp.name), JSON.stringify(structured).slice(0, 2000));
     const listed = await outputOf<{ structured: { lists: { selector: string; count: number; items: { text: string }[] }[] } }>('extract', {
@@ -152,7 +152,7 @@ describe('extraction', { concurrency: 4 }, () => {
     );
   });
 
-  it('reads tables, links and articles', async () => {
+  it('extraction flows read tables, links and articles', async () => {
     const { links } = await outputOf<{ links: { url: string }[] }>('extract_links', { url: at('/') });
     assert.ok(links.some(({ url }) => url.startsWith(shop.url)));
     const { tables } = await outputOf<{ tables: { rows: string[][] }[] }>('extract_tables', { url: at('/compare') });
@@ -165,7 +165,7 @@ describe('extraction', { concurrency: 4 }, () => {
 });
 
 describe('captures', { concurrency: 4 }, () => {
-  it('returns images, documents and snapshots', async () => {
+  it('capture flows return images, documents and snapshots', async () => {
     const png = await outputOf<{ data_base64: string; width: number }>('screenshot', { url: productUrl(), full_page: false });
     assert.equal(readPng(Buffer.from(png.data_base64, 'base64')).width, png.width);
     const pdf = await outputOf<{ data_base64: string; title: string }>('pdf', { url: productUrl() });
@@ -174,7 +174,7 @@ describe('captures', { concurrency: 4 }, () => {
     assert.ok(html.includes('</html>') && text.includes(lamp.name));
   });
 
-  it('returns the accessibility tree, whose references work in steps', async () => {
+  it('the accessibility_tree flow returns the tree, whose references work in steps', async () => {
     const { tree, refs, truncated } = await outputOf<{
       tree: string;
       refs: Record<string, { role: string; name: string; selectors: unknown[] }>;
@@ -194,7 +194,7 @@ describe('captures', { concurrency: 4 }, () => {
     assert.deepEqual([few.nodes, few.truncated], [3, true]);
   });
 
-  it('downloads the files of links, which can be read while the session is kept', async () => {
+  it('the download_files flow downloads the files of links, which can be read while the session is kept', async () => {
     const inputs = { url: at('/downloads'), link_selectors: ['#files a'], pattern: '/in', max_files: 2 };
     const result = await run('download_files', inputs, { keep_session: true });
     const { files, skipped } = result.output as { files: { file_id: string; sha256: string; bytes: number }[]; skipped: object[] };
@@ -222,7 +222,7 @@ describe('captures', { concurrency: 4 }, () => {
 });
 
 describe('navigation', { concurrency: 4 }, () => {
-  it('clicks through pages', async () => {
+  it('the click_path flow clicks through pages', async () => {
     const steps = [
       { click: ['.no-such-link'], optional: true },
       { click: [`a[href="/products/${lamp.slug}"]`], wait_for: ['h1'] },
@@ -231,7 +231,7 @@ describe('navigation', { concurrency: 4 }, () => {
     assert.ok(output['final_url'] === productUrl() && String(output['html']).includes(lamp.name));
   });
 
-  it('scrolls until nothing more comes', async () => {
+  it('the scroll_to_end flow scrolls until nothing more comes', async () => {
     const output = await outputOf<{ items: string[]; reached_end: boolean }>('scroll_to_end', {
       url: at('/discover'),
       item_selectors: ['main li'],
@@ -252,7 +252,7 @@ describe('forms', { concurrency: 4 }, () => {
       ...more,
     });
 
-  it('log in, in one step and in several, with one-time codes', async () => {
+  it('the login flow logs in, in one step and in several, with one-time codes', async () => {
     assert.deepEqual(await loginAs(ada, '/login'), { logged_in: true, method: 'password', message: null, final_url: at('/account') });
     assert.deepEqual(await loginAs(grace, '/login/steps'), {
       logged_in: true,
@@ -262,14 +262,14 @@ describe('forms', { concurrency: 4 }, () => {
     });
   });
 
-  it('report a wrong password, and return none', async () => {
+  it('the login flow reports a wrong password, and returns none', async () => {
     const result = await run('login', { url: at('/login'), username: ada.email, password: 'wrong-horse-9' });
     const { logged_in, message } = result.output as { logged_in: boolean; message: string };
     assert.deepEqual([logged_in, message], [false, 'The e-mail address or the password is wrong.']);
     assert.ok(!JSON.stringify(result).includes('wrong-horse-9'));
   });
 
-  it('keep the session of a login, in which other flows go on', async () => {
+  it('the login flow keeps its session on request, in which other flows go on', async () => {
     const { session_id, status } = await run(
       'login',
       { url: at('/login'), username: ada.email, password: ada.password },
@@ -285,7 +285,7 @@ describe('forms', { concurrency: 4 }, () => {
     await client.call(endSession, { params: { session_id: session_id ?? '' } });
   });
 
-  it('are filled in by their labels, and sent', async () => {
+  it('the form_fill flow fills in fields by their labels, and sends the form', async () => {
     const fields = { Subject: 'A repair', message: 'The lamp {{inputs.x}} flickers.', 'No such field': 'x' };
     const sent = await outputOf('form_fill', { url: at('/support'), fields, submit: true, success: ['[role=status]'] });
     assert.deepEqual(
@@ -302,7 +302,7 @@ describe('forms', { concurrency: 4 }, () => {
     assert.deepEqual([short.submitted, short.validation_messages.map(({ field }) => field)], [false, ['message']]);
   });
 
-  it('log in where only given selectors find the fields, and by the cookie that then is there', async () => {
+  it('the login flow logs in where only given selectors find the fields, and by the cookie that then is there', async () => {
     const selectors = { username: ['pierce/.who'], password: ['pierce/.word'], submit: ['pierce/.go'] };
     const inputs = { url: `${apex.url}/account`, username: 'ada', selectors, success: { cookie: 'member' } };
     const done = await outputOf<{ logged_in: boolean; method: string }>('login', { ...inputs, password: 'open sesame' });
@@ -311,7 +311,7 @@ describe('forms', { concurrency: 4 }, () => {
     assert.equal(wrong.logged_in, false);
   });
 
-  it('search by the description of a page that has no field', async () => {
+  it('the search flow uses the search description of a page that has no field', async () => {
     const { results, final_url } = await outputOf<{ results: { title: string }[]; final_url: string }>('search', {
       url: `${apex.url}/described`,
       query: 'desk & lamp',
@@ -324,7 +324,7 @@ describe('forms', { concurrency: 4 }, () => {
     );
   });
 
-  it('search a site', async () => {
+  it('the search flow searches a site', async () => {
     const { results } = await outputOf<{ results: { title: string; url: string }[] }>('search', { url: at('/'), query: 'lamp' });
     assert.ok(
       results.length > 5 && results.every(({ url }) => url.startsWith(`${shop.url}/products/`)),
@@ -336,7 +336,7 @@ describe('forms', { concurrency: 4 }, () => {
 describe('several pages', { concurrency: 4 }, () => {
   const item = { selectors: ['[data-testid=results] > li'], fields: { name: { selectors: ['h3'] } } };
 
-  it('are collected by their next links, and by a page number', async () => {
+  it('the paginate flow collects pages by their next links, and by a page number', async () => {
     const first = await outputOf<{ items: object[]; pages: number; stop_reason: string }>('paginate', {
       url: at('/products'),
       item,
@@ -350,7 +350,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.equal(limited.stop_reason, 'budget');
   });
 
-  it('are collected until the output is as long as it may be', nightly, async () => {
+  it('the paginate flow collects pages until the output is as long as it may be', nightly, async () => {
     const inputs = {
       url: `${wall.url}/long-list`,
       item: { selectors: ['li'], fields: { text: { selectors: ['xpath/.'] } } },
@@ -368,7 +368,7 @@ describe('several pages', { concurrency: 4 }, () => {
     stop_reason: string;
   }
 
-  it('are crawled', async () => {
+  it('the crawl flow crawls a site', async () => {
     const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal'] };
     const { pages } = await outputOf<Crawled>('crawl', inputs);
     assert.equal(pages.length, 4);
@@ -378,7 +378,7 @@ describe('several pages', { concurrency: 4 }, () => {
     );
   });
 
-  it('are crawled as far as the steps of a run go', nightly, async () => {
+  it('the crawl flow crawls as far as the steps of a run go', nightly, async () => {
     const inputs = { url: at('/journal'), depth: 1, include: ['/journal'] };
     const whole = await outputOf<Crawled>('crawl', { ...inputs, max_pages: 6 });
     const result = await run('crawl', inputs, { max_steps: 12 });
@@ -389,7 +389,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.ok(result.usage.actions <= 12);
   });
 
-  it('are crawled where the first one redirects to, without what robots.txt disallows there, and what signs out or deletes', async () => {
+  it('the crawl flow crawls where the first page redirects to, without what robots.txt disallows there, and what signs out or deletes', async () => {
     const { pages, disallowed, skipped } = await outputOf<Crawled>('crawl', { url: `${apex.url}/start`, depth: 1 });
     assert.deepEqual(
       pages.map(({ url }) => url),
@@ -403,7 +403,7 @@ describe('several pages', { concurrency: 4 }, () => {
     );
   });
 
-  it('are crawled by the rules of each host, which are read before its first page', async () => {
+  it('the crawl flow keeps to the rules of each host, which are read before its first page', async () => {
     const { disallowed } = await outputOf<Crawled>('crawl', { url: `${www.url}/`, depth: 1, same_host: false });
     assert.deepEqual([disallowed, wall.hits.includes('/open')], [2, false]);
     for (const url of [`${wall.url}/open`, `${www.url}/private/x`])
@@ -413,7 +413,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.equal((await outputOf<Crawled>('crawl', { url: `${www.url}/private/y`, respect_robots: false })).pages.length, 1);
   });
 
-  it('are listed in a sitemap', async () => {
+  it('the sitemap flow lists the pages of a sitemap', async () => {
     const { urls, sitemaps } = await outputOf<{ urls: { url: string; lastmod: string }[]; sitemaps: string[] }>('sitemap', {
       url: productUrl(),
     });
@@ -421,7 +421,7 @@ describe('several pages', { concurrency: 4 }, () => {
     assert.ok(urls.some(({ url, lastmod }) => url === productUrl() && lastmod === '2026-01-15'));
   });
 
-  it('are listed by the usual sitemap where robots.txt names only one of another origin, with a warning', async () => {
+  it('the sitemap flow reads the usual sitemap where robots.txt names only one of another origin, with a warning', async () => {
     const { output, warnings } = await run('sitemap', { url: apex.url });
     assert.deepEqual(output, {
       urls: [{ url: 'https://apex.test/', lastmod: null }],
@@ -434,14 +434,14 @@ describe('several pages', { concurrency: 4 }, () => {
 });
 
 describe('checks', { concurrency: 4 }, () => {
-  it('find broken links', async () => {
+  it('the check_links flow finds broken links', async () => {
     const { broken } = await outputOf<{ broken: { url: string; status_code: number }[] }>('check_links', { url: at('/compare') });
     const statuses = new Map(broken.map(({ url, status_code }) => [url, status_code]));
     assert.deepEqual([statuses.get(at('/nowhere')), statuses.get(at('/status/410')), statuses.get(at('/status/500'))], [404, 410, 500]);
     assert.ok(!statuses.has(at('/journal')));
   });
 
-  it('find no broken links where one redirects to another site, and follow none that sign out or delete', async () => {
+  it('the check_links flow finds no broken links where one redirects to another site, and follows none that sign out or delete', async () => {
     const { broken, ...counts } = await outputOf<{ broken: { url: string; status_code: number }[] }>('check_links', {
       url: `${apex.url}/links`,
     });
@@ -459,7 +459,7 @@ describe('checks', { concurrency: 4 }, () => {
     );
   });
 
-  it('say what does not hold', async () => {
+  it('the health_check flow says what does not hold', async () => {
     const assertions = [
       { status_code: 200 },
       { text: lamp.name },
@@ -474,12 +474,12 @@ describe('checks', { concurrency: 4 }, () => {
     assert.deepEqual([passed, checks.map((check) => check.passed)], [false, [true, true, true, false]]);
   });
 
-  it('measure Web Vitals', async () => {
+  it('the web_vitals flow measures Web Vitals', async () => {
     const vitals = await outputOf<{ load_ms: number; requests: number; bytes: number }>('web_vitals', { url: productUrl() });
     assert.ok(vitals.load_ms > 0 && vitals.requests > 3 && vitals.bytes > 1000, JSON.stringify(vitals));
   });
 
-  it('notice changes', async () => {
+  it('the monitor_change flow notices changes', async () => {
     const inputs = { url: at('/deal'), selectors: ['main'] };
     const first = await outputOf<{ changed: boolean; baseline: object }>('monitor_change', inputs);
     const same = await outputOf<{ changed: boolean }>('monitor_change', { ...inputs, baseline: first.baseline });
@@ -492,7 +492,7 @@ describe('checks', { concurrency: 4 }, () => {
     );
   });
 
-  it('answer cookie banners', async () => {
+  it('the accept_cookies flow answers cookie banners', async () => {
     const { vendor, clicked } = await outputOf<{ vendor: string; clicked: boolean }>('accept_cookies', {
       url: `http://${consentShop.host}/`,
     });
@@ -502,7 +502,7 @@ describe('checks', { concurrency: 4 }, () => {
 });
 
 describe('an API that an inspection has found', () => {
-  it('is called again by the page, and only with what its report allows', async () => {
+  it('an API that an inspection has found is called again by the page, and only with what its report allows', async () => {
     const steps = [
       { type: 'fill', selectors: ['#desk-email'], value: ada.email },
       { type: 'fill', selectors: ['#desk-password'], value: ada.password },
@@ -528,7 +528,7 @@ describe('an API that an inspection has found', () => {
 });
 
 describe('custom steps', { concurrency: 4 }, () => {
-  it('run a recording, and export it', async () => {
+  it('the custom flow runs a recording, and exports it', async () => {
     const recording = {
       title: 'Lamp',
       steps: [
@@ -544,12 +544,12 @@ describe('custom steps', { concurrency: 4 }, () => {
     assert.match(again.export, /await page\.goto\(/);
   });
 
-  it('say that a PDF is no page', async () => {
+  it('the custom flow says that a PDF is no page', async () => {
     const { status, error } = await run('custom', { steps: [{ type: 'navigate', url: `${apex.url}/report.pdf` }] });
     assert.deepEqual([status, error?.code, error?.retryable], ['error', 'not_a_page', false], JSON.stringify(error));
   });
 
-  it('are listed with those in loops and branches, each before the step that it is in', async () => {
+  it('the custom flow lists its steps with those in loops and branches, each before the step that it is in', async () => {
     const links = { type: 'links' };
     const steps = [
       { type: 'repeat', max: 2, steps: [links, { type: 'if', if: { exists: ['h1'] }, steps: [{ type: 'html' }] }] },
@@ -577,13 +577,13 @@ describe('custom steps', { concurrency: 4 }, () => {
     assert.equal(usage.actions, ran.length);
   });
 
-  it('report a page that blocks', async () => {
+  it('a flow reports a page that blocks', async () => {
     const { status, output, block, error, usage } = await run('extract_links', { url: `${wall.url}/slow-down` });
     assert.deepEqual([status, output, block?.type, error], ['blocked', null, 'rate_limited', null]);
     assert.ok(usage.actions >= 1);
   });
 
-  it('fail when the page changes under a step', async () => {
+  it('the custom flow fails when the page changes under a step', async () => {
     const steps = [
       { type: 'navigate', url: productUrl() },
       { type: 'wait', selectors: ['h1'] },

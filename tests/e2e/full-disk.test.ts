@@ -58,7 +58,7 @@ describe('a disk that fills up under the embedded database', { timeout: 300_000,
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('loses no credit that was acknowledged, answers 503 with the reason, and goes on when there is room', async () => {
+  it('a disk that fills up under the embedded database loses no credit that was acknowledged, answers 503 with the reason, and goes on when there is room', async () => {
     const { client } = service;
     const owner = 'saver';
     const key = (await client.call(createKey, { body: { owner } })).body.key ?? '';

@@ -63,7 +63,7 @@ async function order(): Promise<AgentResponse> {
 }
 const healed = ({ steps }: AgentResponse): boolean[] => steps.map((step) => step.healed);
 
-it('runs, heals after a redesign, and uses what it learned', async () => {
+it('a flow runs, heals after a redesign, and uses what it learned', async () => {
   const first = await order();
   assert.equal(first.status, 'ok', JSON.stringify(first.error));
   assert.ok(healed(first).every((each) => !each));
@@ -98,7 +98,7 @@ async function storedSkills(): Promise<string> {
   }
 }
 
-it('remembers elements without the secrets that stand in them and beside them', async () => {
+it('a flow remembers elements without the secrets that stand in them and beside them', async () => {
   const steps = [
     { type: 'navigate', url: `${site.url}/sign-in` },
     { type: 'fill', id: 'word', selectors: ['#word'], value: '{{secret.word}}', timeout_ms: 30_000 },

@@ -103,7 +103,7 @@ describe('hostile pages, sites and clients', () => {
       { what: 'logs without end', path: '/log', ends: ['ok', 'timeout', 'page_crashed'], rare: true },
       { what: 'asks for a password', path: '/auth', ends: ['ok'], withinMs: ordinaryMs },
     ])
-      it(`that ${what} is answered in time and ends no session`, rare ? nightly : {}, async () => {
+      it(`a hostile page that ${what} is answered in time and ends no session`, rare ? nightly : {}, async () => {
         const params = await create();
         try {
           const [reply] = await Promise.all([goBounded(params, path, withinMs), goBounded(neighbour, '/second', ordinaryMs)]);
@@ -119,7 +119,7 @@ describe('hostile pages, sites and clients', () => {
         }
       });
 
-    it('that writes half a character and NUL wherever a page can write is recorded, and its session ends', async () => {
+    it('a hostile page that writes half a character and NUL wherever a page can write is recorded, and its session ends', async () => {
       const params = await create({ record: true, har: true });
       const { body: shown } = await goBounded(params, '/half-characters', ordinaryMs);
       // Chromium itself makes a space of a NUL in a title.
@@ -134,20 +134,24 @@ describe('hostile pages, sites and clients', () => {
       assert.equal((await client.call(health)).status, 200);
     });
 
-    it('that contains hundreds of frames is answered in time, and its tab works again when they are removed', nightly, async () => {
-      const params = await create();
-      await goBounded(params, '/frames?count=300', briefMs);
-      const home = await eventually(
-        'the tab can be driven',
-        async () => failure(await go(params, '/', { timeout_ms: ordinaryMs })) === 'ok',
-        90_000,
-      );
-      assert.ok(home);
-      await assertDrivable(params);
-      await end(params);
-    });
+    it(
+      'a hostile page that contains hundreds of frames is answered in time, and its tab works again when they are removed',
+      nightly,
+      async () => {
+        const params = await create();
+        await goBounded(params, '/frames?count=300', briefMs);
+        const home = await eventually(
+          'the tab can be driven',
+          async () => failure(await go(params, '/', { timeout_ms: ordinaryMs })) === 'ok',
+          90_000,
+        );
+        assert.ok(home);
+        await assertDrivable(params);
+        await end(params);
+      },
+    );
 
-    it('that loops is closed with its tab within seconds', async () => {
+    it('a hostile page that loops is closed with its tab within seconds', async () => {
       const params = await create();
       const { tab_id } = (await client.call(openTab, { params, body: {} })).body;
       await go(params, '/spin-again', { tab_id, wait_until: 'commit', timeout_ms: ordinaryMs });
@@ -158,7 +162,7 @@ describe('hostile pages, sites and clients', () => {
       await end(params);
     });
 
-    it('that is crashed by a client affects no other tab, and its tab recovers with the next page', async () => {
+    it('a hostile page that is crashed by a client affects no other tab, and its tab recovers with the next page', async () => {
       const { params, page, context, end: disconnect } = await connectToSession(client);
       await page.goto(`${site.url}/second`);
       const other = await context.newPage();
@@ -196,7 +200,7 @@ describe('hostile pages, sites and clients', () => {
       { what: 'sends a page without end', path: '/endless', reason: 'timeout' },
       { what: 'holds back an image for ever', path: '/never-loads', reason: 'timeout' },
     ])
-      it(`that ${what} costs at most the given time, and its traffic is counted`, async () => {
+      it(`a hostile site that ${what} costs at most the given time, and its traffic is counted`, async () => {
         const before = await trafficOf();
         assert.equal(failure(await goBounded(params, path, withinMs)), reason);
         assert.ok((await trafficOf()) > before);
@@ -205,7 +209,7 @@ describe('hostile pages, sites and clients', () => {
   });
 
   describe('the network of a session', () => {
-    it('is unreachable for service and shared workers, hints, beacons, imports and WebTransport', async () => {
+    it('the network of a session is unreachable for service and shared workers, hints, beacons, imports and WebTransport', async () => {
       const { page, end: disconnect } = await connectToSession(client);
       const datagrams: Buffer[] = [];
       const udp = createSocket('udp4').on('message', (message) => datagrams.push(message));
@@ -229,7 +233,7 @@ describe('hostile pages, sites and clients', () => {
       await new Promise<void>((resolve) => udp.close(() => resolve()));
     });
 
-    it('contains no port of the service under any host name', async () => {
+    it('the network of a session contains no port of the service under any host name', async () => {
       const params = await create();
       const { port } = new URL(service.url);
       for (const host of ['127.0.0.1', 'localhost', '[::1]', hostname(), '127.1', '0.0.0.0', 'x.localhost', '[::ffff:127.0.0.1]']) {
@@ -242,7 +246,7 @@ describe('hostile pages, sites and clients', () => {
       await end(params);
     });
 
-    it('contains no port of the machine itself, and the egress does not lead back to it', async () => {
+    it('the network of a session contains no port of the machine itself, and the egress does not lead back to it', async () => {
       const { page, params, end: disconnect } = await connectToSession(client);
       const admin = (await client.call(listAllSessions, { query: { status: 'ready' } })).body.find(
         (each) => each.session_id === params.session_id,
@@ -299,14 +303,14 @@ describe('hostile pages, sites and clients', () => {
         onPage: true,
       },
     ])
-      it(`is refused ${what} by ${method}, and the session continues`, async () => {
+      it(`a DevTools client is refused ${what} by ${method}, and the session continues`, async () => {
         const { error, result } = await raw.send(method, more, onPage ? pageSession : undefined);
         assert.ok(error, JSON.stringify(result));
         assert.ok(!JSON.stringify(error).includes('root:'));
         assert.equal((await client.call(getSession, { params })).body.status, 'ready');
       });
 
-    it('cannot save downloads outside the session’s folder', async () => {
+    it('a DevTools client cannot save downloads outside the session’s folder', async () => {
       const downloadPath = '/etc/berth-hostile';
       for (const [method, sessionId] of [['Browser.setDownloadBehavior'], ['Page.setDownloadBehavior', pageSession]] as const)
         await raw.send(method, { behavior: 'allow', downloadPath }, sessionId);
@@ -315,7 +319,7 @@ describe('hostile pages, sites and clients', () => {
       assert.ok(!existsSync(downloadPath));
     });
 
-    it('cannot use the attachments of another client', async () => {
+    it('a DevTools client cannot use the attachments of another client', async () => {
       const other = await RawDevtools.open(client, params.session_id);
       const { error } = await other.send('Runtime.evaluate', { expression: '1' }, pageSession);
       assert.equal(error?.code, -32001);
@@ -323,7 +327,7 @@ describe('hostile pages, sites and clients', () => {
       other.close();
     });
 
-    it('that closes the browser closes only its own connection', async () => {
+    it('a DevTools client that closes the browser closes only its own connection', async () => {
       const other = await RawDevtools.open(client, params.session_id);
       assert.equal((await other.send('Browser.close')).error, undefined);
       assert.equal(await other.closed, 1000);
@@ -333,7 +337,7 @@ describe('hostile pages, sites and clients', () => {
     });
   });
 
-  it('finds nothing of concurrent or earlier sessions', async () => {
+  it('hostile pages, sites and clients finds nothing of concurrent or earlier sessions', async () => {
     const clean = { cookie: '', storage: [], caches: [], databases: [], workers: 0, files: [], history: 'short' };
     const cachedHits = (): number => site.hits.filter((path) => path === '/cached').length;
     const [first, second] = [await connectToSession(client), await connectToSession(client)];

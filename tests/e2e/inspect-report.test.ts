@@ -42,7 +42,7 @@ describe('the page of a report', () => {
     server.close();
   });
 
-  it('is accessible in light and dark on a desktop and a phone, and loads nothing', async () => {
+  it('the page of a report is accessible in light and dark on a desktop and a phone, and loads nothing', async () => {
     page = await toReportHtml(sampleReport());
     assert.doesNotMatch(page, /<script|\sstyle=|\son\w+=|javascript:|src="http|href="http/);
     await viewer.open(`${origin}/report.html`);
@@ -56,7 +56,7 @@ describe('the page of a report', () => {
     viewer.assertNoIssues({ except: /favicon/ });
   });
 
-  it('has an entry of its contents for each section, and says what is in them', async () => {
+  it('the page of a report has a contents entry for each section, and says what is in them', async () => {
     page = await toReportHtml(sampleReport());
     await viewer.open(`${origin}/report.html`);
     const targets = await viewer.page.locator('.contents a').evaluateAll((links) => links.map((link) => link.getAttribute('href') ?? ''));
@@ -69,7 +69,7 @@ describe('the page of a report', () => {
     assert.match(await viewer.page.locator('#auth').innerText(), /bearer jwt/);
   });
 
-  it('shows hostile texts as text, wherever they stand', async () => {
+  it('the page of a report shows hostile texts as text, wherever they stand', async () => {
     for (const text of hostileTexts) {
       page = await toReportHtml(reportWithText(text));
       await viewer.open(`${origin}/report.html`);

@@ -54,7 +54,7 @@ describe('an inspection of a site with secrets at several hundred places', { tim
 
   const assertNone = (what: string, output: string): void => assert.deepEqual(shownIn(output, site.places), [], what);
 
-  it('reads at least three hundred of them', () => {
+  it('an inspection of a site with secrets at several hundred places reads at least three hundred of them', () => {
     assert.equal(report.status, 'ok', JSON.stringify([report.error, report.warnings]));
     const carried = site.carried();
     assert.ok(carried.length >= carriedMin, `${carried.length} of ${site.places.length}`);
@@ -62,7 +62,7 @@ describe('an inspection of a site with secrets at several hundred places', { tim
     assert.equal(report.limits.truncated, false, String(report.limits.reason));
   });
 
-  it('shows none in the report, its page and its files', async () => {
+  it('an inspection of a site with secrets shows none in the report, its page and its files', async () => {
     const { har, api, ...rest } = report;
     const { openapi, client, ...endpoints } = api ?? assert.fail('no api');
     for (const [name, part] of Object.entries({ har, openapi, client, endpoints, ...rest })) assertNone(name, JSON.stringify(part) ?? '');
@@ -74,17 +74,17 @@ describe('an inspection of a site with secrets at several hundred places', { tim
     }
   });
 
-  it('shows none in the result of its job', () => {
+  it('an inspection of a site with secrets shows none in the result of its job', () => {
     assert.equal(result.status, 'ok');
     assertNone('result', JSON.stringify(result));
   });
 
-  it('leaves none in the log, the metrics, the audit log and the overview', async () => {
+  it('an inspection of a site with secrets leaves none in the log, the metrics, the audit log and the overview', async () => {
     assertNone('log', service.errors + service.output);
     for (const endpoint of [metrics, listAudit, overview]) assertNone(endpoint.id, (await service.client.call(endpoint)).text);
   });
 
-  it('leaves none in the database and in the files of the data directory', async () => {
+  it('an inspection of a site with secrets leaves none in the database and in the files of the data directory', async () => {
     assertNone('rows', await rowsOf(dataDir));
     assert.equal(await service.stop(), 0);
     const files = filesOf(dataDir).filter((path) => !path.endsWith('/reserve'));

@@ -73,7 +73,7 @@ after(async () => {
   await site?.close();
 });
 
-it('names the issuer, the flow and the token, and holds none of their secrets', async () => {
+it('an inspection of a sign-in names the issuer, the flow and the token, and holds none of their secrets', async () => {
   const steps = [
     { type: 'click', selectors: ['#go'] },
     { type: 'fill', selectors: ['[name=email]'], value: email },

@@ -76,7 +76,7 @@ describe('an inspection', () => {
       report = await inspected({ url: `${shop.url}/trade`, actions: signIn, include });
     });
 
-    it('has the requests of the steps, with bodies', () => {
+    it('an inspection with sign-in steps has the requests of the steps, with bodies', () => {
       assert.deepEqual(
         report.actions.map(({ status }) => status),
         signIn.map(() => 'ok'),
@@ -91,7 +91,7 @@ describe('an inspection', () => {
       assert.match(named(report, 'GET', '/trade').response.content.text ?? '', /<h1>Trade desk<\/h1>/);
     });
 
-    it('finds what the answer key of the shop has, and claims little else', () => {
+    it('an inspection of the shop finds what its answer key has, and claims little else', () => {
       const { api, auth } = report;
       const scores = compareReport({ api: api ?? assert.fail('no api'), auth: auth ?? assert.fail('no auth') }, shop.host);
       assert.equal(scores.length, 7);
@@ -99,7 +99,7 @@ describe('an inspection', () => {
         assert.ok(precision >= 0.95 && recall >= 0.95, JSON.stringify({ claim, precision, recall, wrong, missing }, null, 1));
     });
 
-    it('has the fields of an upload, without its file', () => {
+    it('an inspection has the fields of an upload, without its file', () => {
       const upload = report.api?.endpoints.find(({ path_template: path }) => path.endsWith('/attachments')) ?? assert.fail('no upload');
       const schema = upload.request?.schema as { properties?: Record<string, unknown> } | undefined;
       assert.deepEqual(schema?.properties, { file: { type: 'string', format: 'binary' }, kind: { type: 'string' } });
@@ -108,7 +108,7 @@ describe('an inspection', () => {
       assert.doesNotMatch(sent, /gate/);
     });
 
-    it('has WebSocket messages and server-sent events', () => {
+    it('an inspection has WebSocket messages and server-sent events', () => {
       const socket = entriesOf(report).find(({ _resourceType: type }) => type === 'websocket') ?? assert.fail('no socket');
       assert.equal(socket.response.status, 101);
       assert.deepEqual([...new Set(socket._webSocketMessages?.map(({ type }) => type))].toSorted(), ['receive', 'send']);
@@ -116,7 +116,7 @@ describe('an inspection', () => {
       assert.ok((stream._eventSourceMessages?.length ?? 0) > 0);
     });
 
-    it('has no secret anywhere, and counts them', async () => {
+    it('an inspection has no secret anywhere, and counts them', async () => {
       const page = await fetch(report.report_url ?? '');
       assert.equal(page.status, 200);
       const texts = [JSON.stringify({ ...report, screenshot: null, report_url: null, artifacts: null }), await page.text()];
@@ -129,7 +129,7 @@ describe('an inspection', () => {
       assert.ok(report.redactions.headers > 0 && report.redactions.body_keys > 0);
     });
 
-    it('has what the page used, and how fast it was', () => {
+    it('an inspection has what the page used, and how fast it was', () => {
       const { timings } = report.assets?.summary ?? assert.fail('no assets');
       assert.ok((timings.fcp_ms ?? 0) > 0 && (timings.load_ms ?? 0) > 0, JSON.stringify(timings));
       assert.ok((report.assets?.unused_bytes?.js ?? 0) > 0, JSON.stringify(report.assets?.unused_bytes));
@@ -139,7 +139,7 @@ describe('an inspection', () => {
     });
   });
 
-  it('follows links within the origin', async () => {
+  it('an inspection follows links within the origin', async () => {
     const report = await inspected({ url: `${shop.url}/`, depth: 1, max_pages: 3, settle_ms: 0, wait_until: 'load', include: ['har'] });
     assert.equal(report.pages.length, 3, JSON.stringify(report.pages));
     assert.equal(new Set(report.pages.map(({ url }) => url)).size, 3);
@@ -147,7 +147,7 @@ describe('an inspection', () => {
     assert.equal(report.usage.actions, 3);
   });
 
-  it('runs as the user of a session, and leaves its tab usable', async () => {
+  it('an inspection runs as the user of a session, and leaves its tab usable', async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     await client.call(navigate, { params: { session_id }, body: { url: `${shop.url}/` } });
     const report = await inspected({ url: `${shop.url}/about`, session_id, settle_ms: 0, wait_until: 'load' });
@@ -157,7 +157,7 @@ describe('an inspection', () => {
     assert.equal(status, 200);
   });
 
-  it('begins with a storage state', async () => {
+  it('an inspection begins with a storage state', async () => {
     const cookies = [{ name: 'flavour', value: 'oat', domain: '127.0.0.1', path: '/', expires: -1, httpOnly: false, secure: false }];
     const origins = [{ origin: shop.url, localStorage: [{ name: 'note', value: 'hello' }] }];
     await inspected({ url: `${shop.url}/about`, storage_state: { cookies, origins }, settle_ms: 0, wait_until: 'load' });
@@ -165,7 +165,7 @@ describe('an inspection', () => {
     assert.match(request?.headers.cookie ?? '', /flavour=oat/);
   });
 
-  it('scrolls to what loads late, and sees what a service worker answers', async () => {
+  it('an inspection scrolls to what loads late, and sees what a service worker answers', async () => {
     site.on(
       '/lazy',
       html(`<title>Lazy</title><p id=state></p><div style="height:5000px"></div><p id=end>The end</p><script type=module>
@@ -189,7 +189,7 @@ describe('an inspection', () => {
     assert.equal(named(report, 'GET', '/late').response.status, 200);
   });
 
-  it('reports on a page with an event stream and a long poll, and on one that polls without end', async () => {
+  it('an inspection reports on a page with an event stream and a long poll, and on one that polls without end', async () => {
     const open = (response: ServerResponse) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n');
     site.on('/stream', open);
     site.on('/never', () => {});
@@ -204,7 +204,7 @@ describe('an inspection', () => {
     assert.equal(named(polls, 'GET', '/again').response.status, 200);
   });
 
-  it('leaves out a body of 100 MB, and has its size', async () => {
+  it('an inspection leaves out a body of 100 MB, and has its size', async () => {
     const chunk = Buffer.alloc(1_000_000, 0x61);
     site.on('/large', (response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
@@ -233,7 +233,7 @@ describe('an inspection', () => {
     assert.match(named(report, 'GET', '/after').response.content.text ?? '', /after/);
   });
 
-  it('ends within bounds on a page that has too much of everything', nightly, async () => {
+  it('an inspection ends within bounds on a page that has too much of everything', nightly, async () => {
     site.on(
       '/hostile',
       html(`<title>Too much</title><script>

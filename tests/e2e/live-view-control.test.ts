@@ -70,12 +70,12 @@ describe('remote input', () => {
       reports.clear();
     });
 
-    it('has the expected page layout', async () => {
+    it("the live view's control page has the expected layout", async () => {
       await viewer.inspect('live-view-control');
       viewer.assertNoIssues();
     });
 
-    it('sends clicks and double clicks at the pointer’s position', async () => {
+    it('remote input sends clicks and double clicks at the pointer’s position', async () => {
       await clickAt(centers.button);
       const report = await reports.waitFor('click', { on: 'button' });
       assertAt(report, centers.button);
@@ -84,7 +84,7 @@ describe('remote input', () => {
       await reports.waitFor('dblclick', { on: 'button' });
     });
 
-    it('sends right clicks, and clicks with Shift and Control', async () => {
+    it('remote input sends right clicks, and clicks with Shift and Control', async () => {
       await clickAt(centers.nothing, { button: 'right' });
       await reports.waitFor('contextmenu', { button: 2 });
       const { keyboard } = viewer.page;
@@ -100,7 +100,7 @@ describe('remote input', () => {
       }
     });
 
-    it('selects text by dragging', nightly, async () => {
+    it('remote input selects text by dragging', nightly, async () => {
       const { mouse } = viewer.page;
       await mouse.move(...(await at(centers.textStart)));
       await mouse.down();
@@ -109,14 +109,14 @@ describe('remote input', () => {
       await eventually('the text is selected', () => String(reports.last('selected')?.['text']).includes('that can be selected'));
     });
 
-    it('scrolls the element under the pointer', async () => {
+    it('remote input scrolls the element under the pointer', async () => {
       await viewer.page.mouse.move(...(await at(centers.scroller)));
       await viewer.page.mouse.wheel(0, 400);
       const { top } = await reports.waitFor('scrolled');
       assert.ok(Number(top) > 0);
     });
 
-    it('sends Shift, shortcuts and keys that browsers usually reserve', async () => {
+    it('remote input sends Shift, shortcuts and keys that browsers usually reserve', async () => {
       const { keyboard } = viewer.page;
       await clickAt(centers.field);
       await keyboard.type('Hello, World! (1+1)');
@@ -138,7 +138,7 @@ describe('remote input', () => {
       assert.equal(viewer.page.url(), `${service.url}/v1/session/${session.session_id}/live-view`);
     });
 
-    it('releases and captures the keyboard with F6', nightly, async () => {
+    it('remote input releases and captures the keyboard with F6', nightly, async () => {
       const { keyboard } = viewer.page;
       await clickAt(centers.field);
       const field = viewer.page.getByRole('textbox', { name: 'Keyboard of the page' });
@@ -155,7 +155,7 @@ describe('remote input', () => {
       );
     });
 
-    it('sends input method compositions', async () => {
+    it('remote input sends input method compositions', async () => {
       await clickAt(centers.field);
       const devtools = await viewer.context.newCDPSession(viewer.page);
       for (const text of ['n', 'に', 'にほん'])
@@ -169,7 +169,7 @@ describe('remote input', () => {
       await typed('日本!');
     });
 
-    it('pastes the viewer’s clipboard', async () => {
+    it('remote input pastes the viewer’s clipboard', async () => {
       const text = 'From my clipboard: <b>ü</b> 漢字 😀';
       await viewer.page.evaluate((copied) => navigator.clipboard.writeText(copied), text);
       await clickAt(centers.field);
@@ -177,7 +177,7 @@ describe('remote input', () => {
       await typed(text);
     });
 
-    it('copies the page’s selection to the viewer’s clipboard', async () => {
+    it('remote input copies the page’s selection to the viewer’s clipboard', async () => {
       await clickAt(centers.field);
       await viewer.page.keyboard.type('to be copied');
       await typed('to be copied');
@@ -190,7 +190,7 @@ describe('remote input', () => {
       viewer.assertNoIssues();
     });
 
-    it('shows copied text when the clipboard is unavailable, and pastes from a text field', nightly, async () => {
+    it('remote input shows copied text when the clipboard is unavailable, and pastes from a text field', nightly, async () => {
       // Pages without TLS from another machine have no clipboard access.
       const shy = await drive(session, { origin: remoteUrl(service.url) });
       assert.equal(await shy.page.evaluate(() => isSecureContext), false);
@@ -209,7 +209,7 @@ describe('remote input', () => {
       await shy.close();
     });
 
-    it('releases held keys and buttons on disconnect', async () => {
+    it('remote input releases held keys and buttons on disconnect', async () => {
       const guest = await drive(session);
       await guest.page.mouse.move(...(await at(centers.button, guest)));
       await guest.page.mouse.down();
@@ -218,7 +218,7 @@ describe('remote input', () => {
       await reports.waitFor('mouseup');
     });
 
-    it('maps touch: a tap clicks, a drag scrolls, a long press opens the menu, the keyboard types', async () => {
+    it('remote input maps touch: a tap clicks, a drag scrolls, a long press opens the menu, the keyboard types', async () => {
       const guest = await drive(session, phone);
       await guest.inspect('live-view-control-phone');
       await guest.page.touchscreen.tap(...(await at(centers.button, guest)));
@@ -243,7 +243,7 @@ describe('remote input', () => {
     });
   });
 
-  it('opens, activates and closes tabs', async () => {
+  it('remote input opens, activates and closes tabs', async () => {
     await go('/red');
     await waitForColour(picture(), red);
     const before = await tab('Red').boundingBox();
@@ -266,7 +266,7 @@ describe('remote input', () => {
     viewer.assertNoIssues();
   });
 
-  it('navigates, goes back and forward, and reloads', async () => {
+  it('remote input navigates, goes back and forward, and reloads', async () => {
     await go('/red');
     await waitForColour(picture(), red);
     await address().fill(site.url.replace('http://', '') + '/blue');
@@ -282,7 +282,7 @@ describe('remote input', () => {
     await reports.waitFor('shown', { from: '/blue' });
   });
 
-  it('reports an unreachable and an invalid address', nightly, async () => {
+  it('remote input reports an unreachable and an invalid address', nightly, async () => {
     await go('/red');
     const reported = (text: RegExp) => viewer.page.getByRole('status').filter({ hasText: text }).waitFor();
     await address().fill('http://no-such-host.invalid/');
@@ -309,7 +309,7 @@ describe('remote input', () => {
     viewer.assertNoIssues();
   });
 
-  it('resizes the page to the window and keeps click positions correct', nightly, async () => {
+  it('remote input resizes the page to the window and keeps click positions correct', nightly, async () => {
     await go('/pad');
     reports.clear();
     await viewer.page.getByRole('button', { name: 'Fit the page to my window' }).click();
@@ -331,7 +331,7 @@ describe('remote input', () => {
     viewer.assertNoIssues();
   });
 
-  it('resets the idle timer, which watching does not', nightly, async () => {
+  it('remote input resets the idle timer, which watching does not', nightly, async () => {
     const activityMs = async (): Promise<number> =>
       Date.parse((await client.call(getSession, { params: { session_id: session.session_id } })).body.last_activity_at);
     await go('/pad');

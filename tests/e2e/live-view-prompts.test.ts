@@ -133,12 +133,12 @@ describe('what a page asks', () => {
   const list = () => viewer.page.getByRole('listbox', { name: 'Options' });
   const noPrompt = () => eventually('nothing is asked', async () => (await viewer.page.getByRole('alertdialog').count()) === 0);
 
-  it('shows the session’s name and the time that is left', async () => {
+  it('the live view shows the session’s name and the time that is left', async () => {
     await viewer.page.getByText('shopping', { exact: true }).waitFor();
     await viewer.page.getByText(/^1[0-3] min left$/).waitFor();
   });
 
-  it('alert, confirm and prompt are answered by the person', async () => {
+  it('alert, confirm and prompt are answered by the person in the live view', async () => {
     await go('/asks');
     const watcher = await watch('view');
     await clickAt(spots.alert);
@@ -170,7 +170,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('a page that asks before it is left stays, or is left', async () => {
+  it('a page that asks before it is left stays, or is left, as the person in the live view decides', async () => {
     await go('/asks?guarded');
     await clickAt(spots.field);
     await viewer.page.keyboard.type('x');
@@ -189,7 +189,7 @@ describe('what a page asks', () => {
     }
   });
 
-  it('a list opens over the picture, and is used by keyboard and mouse', async () => {
+  it('a list of the page opens over the picture of the live view, and is used by keyboard and mouse', async () => {
     await go('/asks');
     await clickAt(spots.list);
     await list().waitFor();
@@ -214,7 +214,7 @@ describe('what a page asks', () => {
     await eventually('it is closed', async () => (await list().count()) === 0);
   });
 
-  it('a file chooser takes a file of the person’s computer', async () => {
+  it('a file chooser takes a file of the computer of the person in the live view', async () => {
     await go('/asks');
     await clickAt(spots.file);
     const chooser = card('Choose a file for the page');
@@ -229,7 +229,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('a file chooser of a frame that has a process of its own takes a file as well', nightly, async () => {
+  it('a file chooser of a frame that has a process of its own takes a file of the person in the live view', nightly, async () => {
     await go('/framing');
     await reports.waitFor('shown', { from: '/asks' });
     await clickAt(spots.file);
@@ -240,7 +240,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('dates, times and colours are chosen by the pickers of the person’s own browser', nightly, async () => {
+  it('dates, times and colours are chosen in the live view by the pickers of the person’s own browser', nightly, async () => {
     await go('/pickers');
     for (const [type, { y, title, before, value }] of Object.entries(pickers)) {
       await clickAt({ x: 160, y });
@@ -259,7 +259,7 @@ describe('what a page asks', () => {
     await noPrompt();
   });
 
-  it('a finished download can be saved', async () => {
+  it('a finished download can be saved in the live view', async () => {
     await go('/asks');
     await clickAt(spots.download);
     await viewer.page.getByText('report.csv was downloaded.').waitFor();
@@ -274,7 +274,7 @@ describe('what a page asks', () => {
     await viewer.page.keyboard.press('Escape');
   });
 
-  it('an address that is a file is downloaded, and not reported as a page that failed', nightly, async () => {
+  it('an address that is a file is downloaded in the live view, and not reported as a page that failed', nightly, async () => {
     const address = viewer.page.getByRole('textbox', { name: 'Address' });
     await address.fill(`${site.url}/report`);
     await address.press('Enter');
@@ -286,7 +286,7 @@ describe('what a page asks', () => {
     assert.equal(await viewer.page.getByText('is a download and not a page').count(), 0);
   });
 
-  it('a link that opens a tab is followed, and a tab without history has no way back', async () => {
+  it('a link that opens a tab is followed in the live view, and a tab without history has no way back', async () => {
     await go('/asks');
     await clickAt(spots.tab);
     await waitForColour(viewer.page.locator('canvas'), blue);
@@ -299,7 +299,7 @@ describe('what a page asks', () => {
     await eventually('there is a way back', () => button('Back').isEnabled());
   });
 
-  it('a refused address is explained, and a small screen is offered a page that fits', nightly, async () => {
+  it('a refused address is explained in the live view, and a small screen is offered a page that fits', nightly, async () => {
     await go('/asks');
     await viewer.page.getByRole('textbox', { name: 'Address' }).fill('http://10.0.0.1/');
     await viewer.page.getByRole('textbox', { name: 'Address' }).press('Enter');

@@ -40,7 +40,7 @@ describe('the address of a live view', () => {
     return { page, requested };
   };
 
-  it('shows it at once where another tab is signed in, and no secret is in an address of the tab', async () => {
+  it('the address of a live view shows it at once where another tab is signed in, and no secret is in an address of the tab', async () => {
     const opened = await dashboard.open('/sessions');
     const { page, requested } = await openTab(opened);
     await waitForColour(page.locator('canvas'), red);
@@ -56,7 +56,7 @@ describe('the address of a live view', () => {
     await opened.close();
   });
 
-  it('asks whoever is not signed in to do so, and leads back to the live view', async () => {
+  it('the address of a live view asks whoever is not signed in to do so, and leads back to the live view', async () => {
     const opened = await dashboard.open('', { as: [] });
     const { page } = await openTab(opened);
     await page.waitForURL(/\/dashboard\/sessions\/ses_\w+\/live$/);
@@ -71,7 +71,7 @@ describe('the address of a live view', () => {
     await opened.close();
   });
 
-  it('opens as soon as somebody signs in in another tab', async () => {
+  it('the address of a live view opens as soon as somebody signs in in another tab', async () => {
     const opened = await dashboard.open('', { as: [] });
     const { page } = await openTab(opened);
     await page.getByRole('textbox', { name: 'API key' }).waitFor();
@@ -81,7 +81,7 @@ describe('the address of a live view', () => {
     await opened.close();
   });
 
-  it('is not opened by a tab of another owner, who reads why', async () => {
+  it('the address of a live view is not opened by a tab of another owner, who reads why', async () => {
     const created = await client().call(createKey, { body: { owner: 'other', name: 'Other' } });
     const key = created.body.key ?? assert.fail('the key is not shown');
     const opened = await dashboard.open('', { as: [] });
@@ -98,7 +98,7 @@ describe('the address of a live view', () => {
     await opened.close();
   });
 
-  it('of a session that has ended says so after the sign-in', async () => {
+  it('the address of a live view of a session that has ended says so after the sign-in', async () => {
     const ended = await create();
     await client().call(endSession, { params: { session_id: ended.session_id } });
     const opened = await dashboard.open('/sessions');
@@ -109,7 +109,7 @@ describe('the address of a live view', () => {
     await opened.close();
   });
 
-  it('leads nobody in circles whose browser keeps no cookies', { timeout: 4 * slowMs }, async () => {
+  it('the address of a live view does not redirect a browser without cookies for ever', { timeout: 4 * slowMs }, async () => {
     const opened = await dashboard.open('/sessions');
     await opened.viewer.context.route(/live-view\?token=/, (route) => route.fulfill({ contentType: 'text/html', body: '' }));
     const { page, requested } = await openTab(opened);

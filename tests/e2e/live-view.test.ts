@@ -88,7 +88,7 @@ describe('the live view', () => {
       .filter({ hasText: new RegExp(`^${text}$`) })
       .waitFor();
 
-  it('opens by its link, removes the token from the address and continues with a cookie', async () => {
+  it('the live view opens by its link, removes the token from the address and continues with a cookie', async () => {
     const link = await linkTo();
     const token = new URL(link).searchParams.get('token') ?? '';
     assert.ok(token);
@@ -125,7 +125,7 @@ describe('the live view', () => {
     await stranger.close();
   });
 
-  it('shows a connecting state until the first frame', async () => {
+  it('the live view shows a connecting state until the first frame', async () => {
     const early = await viewers.newViewer({ origin: service.url });
     await early.page.routeWebSocket(/live-view\/socket/, () => undefined);
     await early.open(await linkTo());
@@ -136,7 +136,7 @@ describe('the live view', () => {
     await early.close();
   });
 
-  it('shows the moving page to two viewers and a phone', async () => {
+  it('the live view shows the moving page to two viewers and a phone', async () => {
     await show('/moving');
     const link = await linkTo();
     const phone = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 };
@@ -154,7 +154,7 @@ describe('the live view', () => {
     await third.close();
   });
 
-  it('shows titles and addresses as plain text', async () => {
+  it('the live view shows titles and addresses as plain text', async () => {
     await show('/titled?kind=markup');
     const { page } = viewer;
     const tabs = page.getByRole('navigation', { name: 'Tabs of the session' });
@@ -172,7 +172,7 @@ describe('the live view', () => {
     viewer.assertNoIssues();
   });
 
-  it('follows the session’s active tab', async () => {
+  it('the live view follows the session’s active tab', async () => {
     await show('/red');
     const params = paramsOf(session);
     await waitForColour(pictureOf(viewer), red);
@@ -186,7 +186,7 @@ describe('the live view', () => {
     viewer.assertNoIssues();
   });
 
-  it('keeps the last frame with its age when the connection is lost, and reconnects', async () => {
+  it('the live view keeps the last frame with its age when the connection is lost, and reconnects', async () => {
     proxy = await TcpProxy.start(service.url);
     await show('/moving');
     const cut = await watch(proxy.rewrite(await linkTo()));
@@ -204,7 +204,7 @@ describe('the live view', () => {
     await cut.close();
   });
 
-  it('ignores input with a view link', async () => {
+  it('the live view ignores input with a view link', async () => {
     await show('/pad');
     await reports.waitFor('shown', { from: '/pad' });
     await viewer.page.getByText(`${site.url}/pad`).first().waitFor();
@@ -228,7 +228,7 @@ describe('the live view', () => {
     viewer.assertNoIssues();
   });
 
-  it('shows why the session ended', async () => {
+  it('the live view shows why the session ended', async () => {
     const [ended, killed] = [await start('/red'), await start('/blue')];
     const people = await Promise.all([ended, killed].map(async (each) => watch(await linkTo(each))));
     const [first, second] = people;
@@ -254,7 +254,7 @@ describe('the live view', () => {
     }
   });
 
-  it('shows a readable page for a wrong, foreign or revoked link', async () => {
+  it('the live view shows a readable page for a wrong, foreign or revoked link', async () => {
     await show('/red');
     const other = (await client.call(createKey, { body: { owner: 'acme' } })).body.key ?? '';
     await client.refuse(createViewToken, 'session_not_found', { params: paramsOf(session), key: other, body: {} });
@@ -282,7 +282,7 @@ describe('the live view', () => {
     await Promise.all([viewer.close(), stranger.close()]);
   });
 
-  it('does not reset the idle timer, and shows that the session ended by it', async () => {
+  it('the live view does not reset the idle timer, and shows that the session ended by it', async () => {
     await idle.watcher.page.getByText('It ended after being idle for too long.').waitFor();
     const { ended_reason, last_activity_at } = await eventually('it has ended', async () => {
       const seen = await read(idle.session);
@@ -296,7 +296,7 @@ describe('the live view', () => {
   });
 
   // No other session is watched any more.
-  it('stops the screencast when the last viewer leaves', async () => {
+  it('the live view stops the screencast when the last viewer leaves', async () => {
     await show('/moving');
     const before = bytesRead(service.pid);
     viewer = await watch(await linkTo());
@@ -312,7 +312,7 @@ describe('the live view', () => {
     });
   });
 
-  it('shows that the service is stopping', async () => {
+  it('the live view shows that the service is stopping', async () => {
     await show('/red');
     viewer = await watch(await linkTo());
     await waitForColour(pictureOf(viewer), red);

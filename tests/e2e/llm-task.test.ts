@@ -61,7 +61,7 @@ describe('llm_task', () => {
   };
   const refOf = (prompt: string, line: RegExp): string => new RegExp(`${line.source}.*\\[ref=(e\\d+)\\]`).exec(prompt)?.[1] ?? '';
 
-  it('is listed, and works step by step until the goal is reached', async () => {
+  it('llm_task is listed, and works step by step until the goal is reached', async () => {
     assert.ok((await service.client.call(listTasks)).body.some(({ name }) => name === 'llm_task'));
     const script = (prompt: string, turn: number): unknown => {
       if (turn === 1) return { step: { type: 'fill', ref: refOf(prompt, /textbox "Name"/), value: '{{secret.name}}' } };
@@ -83,7 +83,7 @@ describe('llm_task', () => {
     }
   });
 
-  it('runs nothing that a visitor could not do, and lets the model know', async () => {
+  it('llm_task runs nothing that a visitor could not do, and tells the model', async () => {
     const refused = [
       { step: { type: 'evaluate', expression: '1' } },
       { step: { type: 'click', ref: 'e999' } },
@@ -103,7 +103,7 @@ describe('llm_task', () => {
     assert.equal((output as { result: string }).result, `Hello, ${'{{secret.name}}'.length} letters`);
   });
 
-  it('ends within its budget, and when the model gives up or fails', async () => {
+  it('llm_task ends within its budget, and when the model gives up or fails', async () => {
     const again = () => ({ step: { type: 'scroll' } });
     assert.equal((await run(again, { max_turns: 2 })).error?.code, 'limit_reached');
     assert.equal(questions.length, 2);

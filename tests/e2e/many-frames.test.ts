@@ -37,7 +37,7 @@ describe('a page with hundreds of frames of other sites', { timeout: 300_000 }, 
     }
   });
 
-  it('leaves its session usable, or ends it with the limit that it met, and leaves others alone', async () => {
+  it('a page with hundreds of frames of other sites leaves its session usable, or ends it with the limit that it met, and leaves others alone', async () => {
     const { client } = service;
     const [busy, other] = await Promise.all([client.call(createSession, { body: {} }), client.call(createSession, { body: {} })]);
     const params = { session_id: busy.body.session_id };
