@@ -65,7 +65,7 @@ describe('metered usage', () => {
     return reply.body;
   };
 
-  it('equals the bytes on the site’s connections and is charged exactly', async () => {
+  it('metered traffic equals the bytes on the site’s connections and is charged exactly', async () => {
     const service = await start();
     const { client } = service;
     const key = await newOwner(client, 'reader', 50);
@@ -113,7 +113,7 @@ describe('metered usage', () => {
     await again.stop();
   });
 
-  it('never exceeds the real usage and leaves no hold when the service is killed', nightly, async () => {
+  it('metered usage never exceeds the real usage and leaves no hold when the service is killed', nightly, async () => {
     const service = await start();
     const { client } = service;
     const [rich, poor] = [await newOwner(client, 'rich', 50), await newOwner(client, 'poor', 1.01)];

@@ -50,7 +50,7 @@ describe('an odd response', () => {
   };
 
   for (const [index, { name, status, text, netError, warnings = [], warningsOfBrowser = warnings }] of table.entries())
-    it(`with ${name} is the same in every mode`, async () => {
+    it(`an odd response with ${name} is the same in every mode`, async () => {
       const plain = { status, text, netError, warnings };
       for (const options of [{ mode: 'http' }, { mode: 'auto' }]) assert.deepEqual(await outcome(index, options), plain, options.mode);
       const browser = { ...plain, warnings: warningsOfBrowser };

@@ -146,14 +146,14 @@ async function readsAll(path: string, stopReason = 'no_next'): Promise<void> {
 }
 
 describe('the next page', { concurrency: 3 }, () => {
-  for (const [index, form] of Object.keys(linked).entries()) it(`is opened by ${form}`, () => readsAll(`/linked/${index}`));
+  for (const [index, form] of Object.keys(linked).entries()) it(`the next page is opened by ${form}`, () => readsAll(`/linked/${index}`));
   for (const [index, language] of Object.keys(labels).entries())
-    it(`is opened by its label in ${language}`, index % 4 === 0 ? {} : nightly, () => readsAll(`/label/${index}`));
-  for (const [index, form] of Object.keys(drawn).entries()) it(`is drawn by ${form}`, () => readsAll(`/drawn/${index}`));
+    it(`the next page is opened by its label in ${language}`, index % 4 === 0 ? {} : nightly, () => readsAll(`/label/${index}`));
+  for (const [index, form] of Object.keys(drawn).entries()) it(`the next page is drawn by ${form}`, () => readsAll(`/drawn/${index}`));
 
-  it('is not opened again where the last page leads to the first', () => readsAll('/round', 'repeat'));
+  it('pagination stops where the last page leads to the first', () => readsAll('/round', 'repeat'));
 
-  it('is not made up where there is none', async () => {
+  it('pagination stops with no_next where there is no next page', async () => {
     const { pages, stop_reason } = await paginate('/none');
     assert.deepEqual([pages, stop_reason], [1, 'no_next']);
   });

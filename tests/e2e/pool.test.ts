@@ -44,7 +44,7 @@ const settled = (service: Service, ready: number, assigned = 0): Promise<PoolRes
   );
 
 describe('the pool of real machines', () => {
-  it('follows its target while sessions start and end, and loses none', { timeout: 3 * withinMs }, async () => {
+  it('the pool of real machines follows its target while sessions start and end, and loses none', { timeout: 3 * withinMs }, async () => {
     const service = await Service.start(state);
     const { client } = service;
     await resize(service, 1);
@@ -68,7 +68,7 @@ describe('the pool of real machines', () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it('is refilled to the operator’s target after a kill', { timeout: 3 * withinMs }, async () => {
+  it('the pool of real machines is refilled to the operator’s target after a kill', { timeout: 3 * withinMs }, async () => {
     const service = await Service.start(state);
     await resize(service, 1);
     const [before] = (await settled(service, 1)).vms;

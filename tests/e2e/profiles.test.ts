@@ -76,7 +76,7 @@ describe('profiles', { timeout: 400_000 }, () => {
   };
   const end = (session_id: string) => client.call(endSession, { params: { session_id } });
 
-  it('keep cookies, local storage and databases, also of a site that no tab shows at the end', async () => {
+  it('profiles keep cookies, local storage and databases, also of a site that no tab shows at the end', async () => {
     const first = await create({ name: 'shop', save_changes: true });
     const events = await openEvents(service.url, first, { key: service.key });
     await visit(first, '/sign-in');
@@ -97,7 +97,7 @@ describe('profiles', { timeout: 400_000 }, () => {
     await end(third);
   });
 
-  it('have one writer at a time, and any number of readers', async () => {
+  it('profiles have one writer at a time, and any number of readers', async () => {
     const [writer, reader] = [await create({ name: 'shop', save_changes: true }), await create({ name: 'shop' })];
     const { details, reply } = await client.refuse(createSession, 'profile_locked', {
       body: { profile: { name: 'shop', save_changes: true } },
@@ -108,7 +108,7 @@ describe('profiles', { timeout: 400_000 }, () => {
     await end(await create({ name: 'shop', save_changes: true }));
   });
 
-  it('are of one owner alone', async () => {
+  it('profiles are of one owner alone', async () => {
     const { body } = await client.call(createKey, { body: { owner: 'other' } });
     const other = new Client(service.url, body.key ?? '', service.adminKey);
     const { body: mine } = await client.call(getProfile, { params: { profile_id: 'shop' } });
@@ -120,7 +120,7 @@ describe('profiles', { timeout: 400_000 }, () => {
     assert.equal((await client.call(getProfile, { params: { profile_id: 'shop' } })).body.profile_id, mine.profile_id);
   });
 
-  it('are unlocked, and as they were saved last, after the worker was killed', async () => {
+  it('profiles are unlocked, and as they were saved last, after the worker was killed', async () => {
     const lost = await create({ name: 'shop', save_changes: true });
     await visit(lost, '/account');
     await service.stop('SIGKILL');

@@ -140,7 +140,7 @@ describe('random kills of the database and of browsers under load', { timeout: 1
     return name;
   }
 
-  it(`loses nothing that was acknowledged in ${rounds} rounds, with seed ${seed}`, async (t) => {
+  it(`random kills of the database and of browsers under load lose nothing that was acknowledged in ${rounds} rounds, with seed ${seed}`, async (t) => {
     const killed: string[] = [];
     for (let round = 0; round < rounds; round += 1) {
       const state = { isOver: false };

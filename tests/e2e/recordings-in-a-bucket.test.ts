@@ -43,7 +43,7 @@ describe('a recording in a bucket', () => {
   const serve = (dataDir = ''): Promise<Service> =>
     Service.start({ dataDir, environment: { BERTH_DATABASE_URL: database.url, BERTH_EGRESS_ALLOW: site.host, ...bucket.environment } });
 
-  it('is played by another worker', async () => {
+  it('a recording in a bucket is played by another worker', async () => {
     const first = await serve(folders[0]);
     const created = await first.client.call(createSession, { body: { record: true, start_url: `${site.url}/blue` } });
     assert.equal(created.status, 201, created.text);

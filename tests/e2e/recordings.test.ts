@@ -122,7 +122,7 @@ describe('recordings', () => {
   const row = ({ page }: Viewer, text: string) => page.getByRole('option').filter({ hasText: text });
   const shown = ({ page }: Viewer) => page.getByRole('listbox', { name: 'Events' }).getByRole('option', { selected: true });
 
-  it('are reported by the session from the start and contain video', async () => {
+  it('recordings are reported by the session from the start and contain video', async () => {
     assert.equal(session.recording.enabled, true);
     assert.match(session.recording.rec_id ?? '', /^rec_/);
     assert.equal(session.recording.status, 'recording');
@@ -152,7 +152,7 @@ describe('recordings', () => {
     assert.equal((await client.call(getSession, { params })).body.connections.viewers, 0, 'the recorder is counted as a person');
   });
 
-  it('play while the session runs and jump to live', async () => {
+  it('recordings play while the session runs and jump to live', async () => {
     const viewer = await play(session);
     await viewer.page
       .getByRole('status')
@@ -173,7 +173,7 @@ describe('recordings', () => {
     await viewer.close();
   });
 
-  it('are complete after the session, with its duration and every listed file', async () => {
+  it('recordings are complete after the session, with its duration and every listed file', async () => {
     await client.call(navigate, { params: paramsOf(session), body: { url: `${site.url}/blue` } });
     await waitForRecorded(blue, { service, session, withinMs: videoMs });
     const leastMs = Date.now() - recordedMs;
@@ -207,7 +207,7 @@ describe('recordings', () => {
     assert.ok(Math.abs(seconds * 1000 - recording.duration_ms) < 3000, `a video of ${seconds} s of ${recording.duration_ms} ms`);
   });
 
-  it('serve ranges and refuse invalid ranges', async () => {
+  it('recordings serve ranges and refuse invalid ranges', async () => {
     const whole = await asset(session, 'events.ndjson');
     const size = Buffer.byteLength(whole.text);
     const fetchRange = (range: string) => asset(session, 'events.ndjson', [bearer(), ['range', range]]);
@@ -234,7 +234,7 @@ describe('recordings', () => {
     assert.equal((await fetchRange('lines=0-1')).status, 200);
   });
 
-  it('list events in order without typed text and query values', async () => {
+  it('recordings list events in order without typed text and query values', async () => {
     const events = await eventsOf(session);
     for (const [n, { t_ms, at }] of events.entries()) {
       assert.ok(n === 0 || t_ms >= (events[n - 1]?.t_ms ?? 0), 'out of order');
@@ -262,7 +262,7 @@ describe('recordings', () => {
     assert.ok(har.log.entries.some(({ request }) => request.url === `${site.url}/red`));
   });
 
-  it('seek to each event by mouse and by keyboard', async () => {
+  it('recordings seek to each event by mouse and by keyboard', async () => {
     const viewer = await play(session);
     const { page } = viewer;
     await eventually(
@@ -340,7 +340,7 @@ describe('recordings', () => {
     await viewer.close();
   });
 
-  it('play on a phone', nightly, async () => {
+  it('recordings play on a phone', nightly, async () => {
     const viewer = await play(session, { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await button(viewer, 'Play').tap();
     await eventually('the video plays', async () => (await timeOf(viewer)) > 0.3, slowMs);
@@ -350,7 +350,7 @@ describe('recordings', () => {
     await viewer.close();
   });
 
-  it('are visible only to their owner', async () => {
+  it('recordings are visible only to their owner', async () => {
     const key = (await client.call(createKey, { body: { owner: 'acme' } })).body.key ?? '';
     await client.refuse(listRecordings, 'session_not_found', { params: paramsOf(session), key });
     await client.refuse(createViewToken, 'session_not_found', { params: paramsOf(session), key, body: { scope: 'recording' } });
@@ -367,7 +367,7 @@ describe('recordings', () => {
     assert.equal(new Set(answers.map(comparable)).size, 1);
   });
 
-  it('stay playable and are marked incomplete after a kill, and expire', async () => {
+  it('recordings stay playable and are marked incomplete after a kill, and expire', async () => {
     reports.clear();
     const cut = await record('/moving');
     await reports.waitFor('shown', { from: '/moving' });
@@ -407,7 +407,7 @@ describe('recordings', () => {
     assert.equal((await asset(session, 'recording.json')).status, 404);
   });
 
-  it('contain and play frames without an encoder', async () => {
+  it('recordings contain and play frames without an encoder', async () => {
     const plain = await record('/red');
     await client.call(navigate, { params: paramsOf(plain), body: { url: `${site.url}/moving` } });
     await until(plain, 'there are pictures', ({ video: kind, assets }) => kind === 'frames' && assets.includes('frames.mjpeg'));
@@ -426,7 +426,7 @@ describe('recordings', () => {
     await viewer.close();
   });
 
-  it('leave nothing when the service stops', async () => {
+  it('recordings leave nothing when the service stops', async () => {
     assert.equal(await service.stop(), 0);
     const children = await eventually('the rows are stored', async () => {
       const rows = await database.store

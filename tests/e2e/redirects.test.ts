@@ -129,7 +129,7 @@ describe('pages that lead on by themselves', () => {
     ['/computes', '/end'],
     ['/cookie', '/cookie'],
   ] as const)
-    it(`are followed from ${path} in every mode`, spellings.includes(path) ? nightly : {}, async () => {
+    it(`pages that redirect by themselves are followed from ${path} in every mode`, spellings.includes(path) ? nightly : {}, async () => {
       for (const options of everywhere()) {
         // The session keeps its cookies.
         if (path === '/cookie' && 'session_id' in options) continue;
@@ -142,22 +142,29 @@ describe('pages that lead on by themselves', () => {
     });
 
   for (const path of ['/script', '/script-loaded', '/script-late', '/script-computes', '/script-form'])
-    it(`are followed from ${path} where scripts run`, spellings.includes(path) ? nightly : {}, async () => {
-      for (const options of inBrowsers()) {
-        const reply = await get(path, options);
+    it(
+      `pages that redirect by themselves are followed from ${path} where scripts run`,
+      spellings.includes(path) ? nightly : {},
+      async () => {
+        for (const options of inBrowsers()) {
+          const reply = await get(path, options);
+          assert.deepEqual(
+            [reply.status, reply.final_url, reply.text?.trim(), reply.warnings],
+            ['ok', `${url}/end`, 'Arrived', []],
+            JSON.stringify(options),
+          );
+          assert.deepEqual(toHops(reply), [[path, 200]]);
+        }
+        const plain = await get(path, { mode: 'http' });
+        const target = path === '/script-form' ? [] : [`script_redirect:${url}/end`];
         assert.deepEqual(
-          [reply.status, reply.final_url, reply.text?.trim(), reply.warnings],
-          ['ok', `${url}/end`, 'Arrived', []],
-          JSON.stringify(options),
+          [plain.final_url, plain.warnings.filter((warning) => !warning.startsWith('possible_block'))],
+          [url + path, target],
         );
-        assert.deepEqual(toHops(reply), [[path, 200]]);
-      }
-      const plain = await get(path, { mode: 'http' });
-      const target = path === '/script-form' ? [] : [`script_redirect:${url}/end`];
-      assert.deepEqual([plain.final_url, plain.warnings.filter((warning) => !warning.startsWith('possible_block'))], [url + path, target]);
-    });
+      },
+    );
 
-  it('are returned when they lead to themselves or back, with a warning', async () => {
+  it('pages that redirect to themselves or back are returned with a warning', async () => {
     for (const [path, end] of [
       ['/itself', '/itself'],
       ['/there', '/back'],
@@ -170,7 +177,7 @@ describe('pages that lead on by themselves', () => {
       }
   });
 
-  it('are an error when they lead on without end', async () => {
+  it('pages that redirect without end are an error', async () => {
     for (const [path, modes] of [
       ['/round', everywhere()],
       ['/script-round', inBrowsers()],
@@ -185,7 +192,7 @@ describe('pages that lead on by themselves', () => {
       }
   });
 
-  it('are returned when they lead on much later, with a warning that says where', async () => {
+  it('pages that redirect much later are returned with a warning that says where', async () => {
     for (const options of everywhere()) {
       const { status, final_url, warnings } = await get('/later', options);
       assert.deepEqual(
@@ -197,7 +204,7 @@ describe('pages that lead on by themselves', () => {
     }
   });
 
-  it('are no such pages where no browser would leave them', async () => {
+  it('pages whose redirect no browser would follow are not followed', async () => {
     for (const path of ['/noscript', '/comment', '/code'])
       for (const options of everywhere()) {
         const { status, final_url, text, redirects } = await get(path, options);
@@ -211,7 +218,7 @@ describe('pages that lead on by themselves', () => {
       }
   });
 
-  it('fail where the next page does, with its reason', async () => {
+  it('pages that redirect to a page that fails fail with its reason', async () => {
     for (const options of everywhere()) {
       const { status, error } = await get('/nowhere', options);
       const { reason, net_error: netError } = error?.details ?? {};
@@ -223,7 +230,7 @@ describe('pages that lead on by themselves', () => {
     }
   });
 
-  it('are left by a navigation at once, or it says where they lead', async () => {
+  it('a navigation follows a page that redirects by itself at once, or says where it leads', async () => {
     const go = async (path: string): Promise<unknown[]> => {
       const { body } = await client.call(navigate, { params: { session_id }, body: { url: url + path } });
       return [body.final_url.slice(url.length), body.status_code, body.warnings];

@@ -40,7 +40,7 @@ describe('headers that browsers set themselves', () => {
     return reply.body.text ?? '';
   };
 
-  it('are sent by fetches in every mode, after a redirect too, and are what scripts see', async () => {
+  it('headers that browsers set themselves are sent by fetches in every mode, after a redirect too, and are what scripts see', async () => {
     for (const mode of ['http', 'browser', 'auto']) {
       const text = await textOf({ mode, headers: { referer: from, 'User-Agent': agent, 'X-Own': 'yes' } });
       assert.ok(
@@ -69,7 +69,7 @@ describe('headers that browsers set themselves', () => {
     return said[0] ?? '';
   };
 
-  it('are those of a session and of a step', async () => {
+  it('headers that browsers set themselves are those of a session and of a step', async () => {
     const headers = { Referer: from, 'User-Agent': agent };
     const steps = Object.entries(headers).map(([name, value]) => ({ type: 'set_header', name, value }));
     for (const [options, actions] of [
@@ -83,7 +83,7 @@ describe('headers that browsers set themselves', () => {
     assert.ok(!removed.includes(agent) && removed.includes('referer=undefined;'), removed);
   });
 
-  it('are refused where they are no addresses', async () => {
+  it('a Referer that is no address is refused', async () => {
     const reply = await client.call(fetchPage, { body: { url, headers: { Referer: 'not an address' } } });
     assert.equal(reply.status, 422, reply.text);
   });

@@ -52,7 +52,7 @@ describe('whether a failed load may be tried again', () => {
     assert.match(String(details['net_error']), expected.netError, `${what}, ${where}: ${JSON.stringify(error)}`);
   };
 
-  it('is said alike by fetches and their jobs', async () => {
+  it('fetches and their jobs say alike whether a failed load may be tried again', async () => {
     for (const [at, { url, options }] of failing.entries()) {
       const body = { url, retry: { max_attempts: 1 }, ...options };
       for (const mode of ['http', 'auto', 'browser'])
@@ -66,7 +66,7 @@ describe('whether a failed load may be tried again', () => {
     }
   });
 
-  it('is said alike by navigations, steps, flows and crawls of a session', async () => {
+  it('navigations, steps, flows and crawls of a session say alike whether a failed load may be tried again', async () => {
     for (const [at, { url, options = {} }] of failing.entries()) {
       const { session_id } = (await client.call(createSession, { body: options })).body;
       const params = { session_id };

@@ -125,7 +125,7 @@ describe('session settings', () => {
       "a page in a client's new context",
       "a window that a page in a client's context opened",
     ])
-      it(`in ${where}: viewport, window, screen, scale, user agent, language and time zone`, () => {
+      it(`session settings are visible to the first script in ${where}: viewport, window, screen, scale, user agent, language and time zone`, () => {
         const { inner, outer, screen, scale, agent, brands, language, languages, format, zone } =
           seen[where] ?? assert.fail('no such page');
         assert.deepEqual({ inner, outer, screen, scale }, { inner: [811, 607], outer: [811, 694], screen: [811, 694], scale: 2 });
@@ -138,12 +138,12 @@ describe('session settings', () => {
         );
       });
 
-    it('are those of the session whose start page was opened', () => {
+    it('session settings are those of the session whose start page was opened', () => {
       const { current_url, start_navigation } = visited.session;
       assert.deepEqual([current_url, start_navigation?.status, start_navigation?.status_code], [`${site.url}/traits`, 'ok', 200]);
     });
 
-    it('apply to requests for documents, frames, images, worker scripts and fetches', async () => {
+    it('session settings apply to requests for documents, frames, images, worker scripts and fetches', async () => {
       await visited.page.goto(`${site.url}/traits`);
       await visited.page.evaluate(`Promise.all([fetch('/headers'), new Promise((resolve) => {
         const worker = new Worker(URL.createObjectURL(new Blob(["fetch('" + location.origin + "/from-worker').then(() => postMessage(1))"])));
@@ -158,7 +158,7 @@ describe('session settings', () => {
       }
     });
 
-    it('apply in workers', async () => {
+    it('session settings apply in workers', async () => {
       const inWorker = await visited.page.evaluate(`new Promise((resolve) => {
         const source = "const { locale, timeZone } = new Intl.DateTimeFormat().resolvedOptions(); postMessage([navigator.userAgent, navigator.language, locale, timeZone])";
         new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data);
@@ -167,7 +167,7 @@ describe('session settings', () => {
     });
   });
 
-  it('default to an ordinary browser', async () => {
+  it('session settings default to an ordinary browser', async () => {
     const { page, session } = plain;
     assert.deepEqual(
       [session.viewport, session.user_agent, session.locale],
@@ -184,7 +184,7 @@ describe('session settings', () => {
     ['media', 'stylesheet', 'websocket'],
     ['font', 'websocket'],
   ] as (keyof typeof kinds)[][])
-    it(`block only ${blocked.join(', ')} resources with block_resources`, () =>
+    it(`session settings block only ${blocked.join(', ')} resources with block_resources`, () =>
       within({ block_resources: blocked }, async ({ page, context, browser }) => {
         const foreign = await browser.newContext();
         const unwanted = blocked.map((kind) => kinds[kind] as string);
@@ -203,7 +203,7 @@ describe('session settings', () => {
         }
       }));
 
-  it('block the hosts of the built-in and the operator’s list only with block_ads', async () => {
+  it('session settings block the hosts of the built-in and the operator’s list only with block_ads', async () => {
     const addresses = ['https://doubleclick.net/', 'http://stats.g.doubleclick.net/'];
     await within({ block_ads: true }, async ({ context, params }) => {
       for (const url of addresses) {
@@ -225,7 +225,7 @@ describe('session settings', () => {
     assert.ok(site.hits.includes('/ad-allowed'));
   });
 
-  it('limit documents, images and frames to the allowed domains', () =>
+  it('session settings limit documents, images and frames to the allowed domains', () =>
     within({ allowed_domains: ['main.localhost', '*.wide.localhost'] }, async ({ page, params }) => {
       await page.goto(`${named('main.localhost')}/second`);
       const names = [
@@ -247,7 +247,7 @@ describe('session settings', () => {
       assert.equal(details['reason'], 'blocked_by_policy');
     }));
 
-  it('refuse downloads when accept_downloads is false, also for clients', () =>
+  it('session settings refuse downloads when accept_downloads is false, also for clients', () =>
     within({ accept_downloads: false }, async ({ page, browser, session }) => {
       const foreign = await browser.newContext({ acceptDownloads: true });
       for (const each of [page, await foreign.newPage()]) {
@@ -259,7 +259,7 @@ describe('session settings', () => {
       assert.deepEqual(downloadsOf(service.dataDir), []);
     }));
 
-  it('accept a self-signed certificate only with ignore_https_errors', async () => {
+  it('session settings accept a self-signed certificate only with ignore_https_errors', async () => {
     const { params: refused, context: wary } = plain;
     const { details } = await client.refuse(navigate, 'navigation_failed', { params: refused, body: { url: `${secure.url}/second` } });
     assert.equal(details['reason'], 'tls_error');
@@ -283,7 +283,7 @@ describe('session settings', () => {
     });
   });
 
-  it('keep the session without clients only with keep_alive', async () => {
+  it('session settings keep the session without clients only with keep_alive', async () => {
     const [lasting, brief] = await Promise.all([
       connectToSession(client, { keep_alive: true }),
       connectToSession(client, { keep_alive: false }),

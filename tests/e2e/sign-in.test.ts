@@ -51,7 +51,7 @@ describe('users of an identity provider', () => {
   };
   const statusOf = async (token: string): Promise<number> => (await app.call(listOwnKeys, { key: token })).status;
 
-  it('sign in by the authorization code flow and create working keys of their organisation', async () => {
+  it('users of an identity provider sign in by the authorization code flow and create working keys of their organisation', async () => {
     const [ada, bob] = [await provider.signIn('ada@acme'), await provider.signIn('bob@other')];
     const made = await makeKey(ada.accessToken);
     assert.deepEqual([made.owner, made.created_by], ['acme', 'login:ada@acme']);
@@ -65,12 +65,12 @@ describe('users of an identity provider', () => {
     await app.refuse(listSessions, 'invalid_api_key', { key: made.key });
   });
 
-  it('are refused with an ID token of their application', async () => {
+  it('users of an identity provider are refused with an ID token of their application', async () => {
     const { idToken } = await provider.signIn('ada@acme');
     await app.refuse(createOwnKey, 'invalid_login_token', { key: idToken, body: {} });
   });
 
-  it('stay signed in during a key rotation of the provider', async () => {
+  it('users of an identity provider stay signed in during a key rotation of the provider', async () => {
     const before = (await provider.signIn('ada@acme')).accessToken;
     assert.equal(await statusOf(before), 200);
     await provider.rotate();
@@ -84,7 +84,7 @@ describe('users of an identity provider', () => {
     await app.refuse(listOwnKeys, 'invalid_login_token', { key: before });
   });
 
-  it('stay signed in while the provider is unavailable for less than ten minutes', async () => {
+  it('users of an identity provider stay signed in while the provider is unavailable for less than ten minutes', async () => {
     const { accessToken } = await provider.signIn('ada@acme');
     assert.equal(await statusOf(accessToken), 200);
     provider.fail();
@@ -120,7 +120,7 @@ describe('the development sign-in', () => {
 
   const textOf = (label: string): Promise<string> => viewer.page.getByLabel(label).inputValue();
 
-  it('works by keyboard, reports invalid input and issues a token that creates a key', async () => {
+  it('the development sign-in works by keyboard, reports invalid input and issues a token that creates a key', async () => {
     const { page } = viewer;
     await viewer.open(`${service.url}/dev-idp`);
     await viewer.inspect('sign-in');
@@ -150,7 +150,7 @@ describe('the development sign-in', () => {
     viewer.assertNoIssues({ except: /^console: .*422/ });
   });
 
-  it('fits a phone', nightly, async () => {
+  it('the development sign-in fits a phone', nightly, async () => {
     const caller = await viewers.newViewer({ origin: service.url, viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true });
     await caller.open(`${service.url}/dev-idp`);
     await caller.page.getByLabel('E-mail').fill('ada@example.com');
@@ -163,7 +163,7 @@ describe('the development sign-in', () => {
     await caller.close();
   });
 
-  it('signs in to a local application that exchanges its code in the browser', async () => {
+  it('the development sign-in signs in to a local application that exchanges its code in the browser', async () => {
     const program = await startProgram(service.url);
     try {
       const { page } = viewer;
@@ -181,11 +181,11 @@ describe('the development sign-in', () => {
     }
   });
 
-  it('writes no token or code to the log', () => {
+  it('the development sign-in writes no token or code to the log', () => {
     assert.doesNotMatch(service.errors + service.output, /eyJ[\w-]{10}|[?&]code=|code_challenge/);
   });
 
-  it('issues tokens that survive a restart', async () => {
+  it('the development sign-in issues tokens that survive a restart', async () => {
     const signedIn = await fetch(`${service.url}/dev-idp/sign-in`, {
       method: 'POST',
       body: new URLSearchParams({ email: 'eve@example.com', organisation: 'acme' }),

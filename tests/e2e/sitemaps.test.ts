@@ -98,7 +98,7 @@ async function read(url: string): Promise<Output & { warnings: string[] }> {
 const paths = ({ urls }: Output): string[] => urls.map(({ url }) => url.replace(site.url, ''));
 
 describe('a sitemap', { concurrency: 3 }, () => {
-  it('of an index that robots.txt names is read with its children, and the broken ones are reported', async () => {
+  it('a sitemap of an index that robots.txt names is read with its children, and the broken ones are reported', async () => {
     const output = await read(site.url);
     assert.deepEqual(paths(output), ['/compressed', '/search?a=1&b=2&copy=3&d=4&e=5', '/kept', '/one', '/two?a=1&b=2']);
     const map = (name: string): string => `${site.url}/maps/${name}`;
@@ -124,12 +124,12 @@ describe('a sitemap', { concurrency: 3 }, () => {
     ['without entries', 'no-entries.xml', []],
   ];
   for (const [index, [kind, name, expected, warnings = []]] of cases.entries())
-    it(`${kind} is read by its own address`, index % 3 === 0 ? {} : nightly, async () => {
+    it(`a sitemap ${kind} is read by its own address`, index % 3 === 0 ? {} : nightly, async () => {
       const output = await read(`${site.url}/maps/${name}`);
       assert.deepEqual([paths(output), output.unread, output.warnings], [expected, [], warnings]);
     });
 
-  it('has the last changes that it states', async () => {
+  it("a sitemap's last changes are returned as it states them", async () => {
     const [{ lastmod } = assert.fail('no entry')] = (await read(`${site.url}/maps/picture.xml`)).urls;
     assert.equal(lastmod, '2026-02-03');
   });
@@ -140,18 +140,18 @@ describe('a sitemap', { concurrency: 3 }, () => {
     ['whose compressed data end too early', 'torn.xml.gz', 'not_a_sitemap'],
     ['that does not exist', 'gone.xml', 'http_error'],
   ] as const)
-    it(`${kind} is reported, and the site's own is read`, async () => {
+    it(`a sitemap ${kind} is reported, and the site's own is read`, async () => {
       const { unread, urls, warnings } = await read(`${site.url}/maps/${name}`);
       assert.deepEqual([unread[0]?.url, unread[0]?.reason], [`${site.url}/maps/${name}`, reason]);
       assert.ok(urls.length > 0 && warnings.includes('sitemap_unread'));
     });
 
-  it('that a site does not have is reported', async () => {
+  it('a sitemap that a site does not have is reported', async () => {
     const { urls, warnings } = await read(bare.url);
     assert.deepEqual([urls, warnings], [[], ['sitemap_not_found']]);
   });
 
-  it('that is a page at the usual address is reported', async () => {
+  it('a sitemap that is a page at the usual address is reported', async () => {
     const { urls, unread, warnings } = await read(soft.url);
     assert.deepEqual([urls, warnings], [[], ['sitemap_unread', 'sitemap_not_found']]);
     assert.deepEqual(unread, [{ url: `${soft.url}/sitemap.xml`, reason: 'not_a_sitemap', status_code: 200 }]);

@@ -59,7 +59,7 @@ const at = (path: string): string => shop.url + path;
 const productUrl = (): string => at(`/products/${lamp.slug}`);
 
 describe('templates', { concurrency: 4 }, () => {
-  it('read products', async () => {
+  it('templates read products', async () => {
     assert.deepEqual(await outputOf('price_monitor', { url: productUrl() }), {
       product: { name: lamp.name, price: lamp.price / 100, price_text: price(lamp.price), stock: `${lamp.stock} in stock` },
       final_url: productUrl(),
@@ -77,7 +77,7 @@ describe('templates', { concurrency: 4 }, () => {
     );
   });
 
-  it('list jobs, headlines and tables', async () => {
+  it('templates list jobs, headlines and tables', async () => {
     assert.deepEqual(await outputOf('job_listings', { url: at('/jobs') }), {
       jobs: jobs.map(({ title, team, place }, n) => ({ title, team, place, url: at(`/support?about=job-${n + 1}`) })),
       final_url: at('/jobs'),
@@ -92,7 +92,7 @@ describe('templates', { concurrency: 4 }, () => {
     assert.ok(lines[1]?.startsWith(`${lamp.name},`), lines[1]);
   });
 
-  it('search and collect', async () => {
+  it('templates search and collect', async () => {
     const { search } = await outputOf<{ search: { results: { url: string }[] } }>('search_and_collect', {
       url: at('/'),
       query: 'lamp',
@@ -101,7 +101,7 @@ describe('templates', { concurrency: 4 }, () => {
     assert.deepEqual([search.results.length, search.results.every(({ url }) => url.startsWith(at('/products/')))], [3, true]);
   });
 
-  it('audit and watch pages', async () => {
+  it('templates audit and watch pages', async () => {
     const { health, links } = await outputOf<{ health: { passed: boolean }; links: { broken: unknown[] } }>('site_audit', {
       url: at('/compare'),
     });
@@ -120,7 +120,7 @@ describe('templates', { concurrency: 4 }, () => {
     assert.ok(later.change.added.some((line) => line.includes(products[8]?.name ?? '?')));
   });
 
-  it('read the pages of a sitemap', async () => {
+  it('templates read the pages of a sitemap', async () => {
     const { sitemap, markdown } = await outputOf<{ sitemap: { urls: { url: string }[] }; markdown: string[] }>('sitemap_to_markdown', {
       url: at('/'),
       max_urls: 2,
@@ -128,7 +128,7 @@ describe('templates', { concurrency: 4 }, () => {
     assert.deepEqual([sitemap.urls.map(({ url }) => url), markdown.length], [[at('/'), at('/products')], 2]);
   });
 
-  it('send forms, log in and download', async () => {
+  it('templates send forms, log in and download', async () => {
     const fields = { Subject: 'A repair', Message: 'The lamp flickers.' };
     const { answer } = await outputOf<{ answer: string }>('form_submission', { url: at('/support'), fields });
     assert.match(answer, /We have your message/);
@@ -147,19 +147,19 @@ describe('templates', { concurrency: 4 }, () => {
     assert.equal(invoice.file_name, 'invoice-1.pdf');
   });
 
-  it('keep a page as text', async () => {
+  it('templates keep a page as text', async () => {
     const { markdown } = await outputOf<{ markdown: string }>('page_snapshot', { url: productUrl() });
     assert.ok(markdown.includes(lamp.name));
   });
 });
 
-it('have the outputs of the golden file, which BERTH_TEST_UPDATE=1 writes', () => {
+it('templates have the outputs of the golden file, which BERTH_TEST_UPDATE=1 writes', () => {
   const sorted = Object.fromEntries(Object.entries(results).toSorted(([one], [other]) => (one < other ? -1 : 1)));
   if (process.env['BERTH_TEST_UPDATE'] === '1') writeFileSync(goldenPath, `${JSON.stringify(sorted, null, 2)}\n`);
   assert.deepEqual(sorted, JSON.parse(readFileSync(goldenPath, 'utf8')));
 });
 
-it('have all run', () => {
+it('all templates have run successfully', () => {
   assert.deepEqual(
     [...outputs.keys()].filter((name) => !succeeded.has(name)),
     [],

@@ -88,7 +88,7 @@ describe('view links, pages and assets', () => {
     return pair;
   };
 
-  it('set an HttpOnly cookie for the page with its own value', async () => {
+  it('view links set an HttpOnly cookie for the page with its own value', async () => {
     for (const [purpose, path, cookiePath] of [
       ['view', addresses().live, addresses().live],
       ['control', addresses().live, addresses().live],
@@ -123,7 +123,7 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('limit the cookie to TLS and to one host', async () => {
+  it('view links limit the cookie to TLS and to one host', async () => {
     const proxied = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'berth.example', 'x-forwarded-for': '192.0.2.1' };
     const reply = await get(`${addresses().live}?token=${await mint('view')}`, proxied);
     const cookie = reply.headers.get('set-cookie') ?? '';
@@ -135,7 +135,7 @@ describe('view links, pages and assets', () => {
     assert.equal((await get(addresses().live, { ...proxied, cookie: plain })).status, 401);
   });
 
-  it('grant only the link’s scope and give no reason for a refusal', async () => {
+  it('view links grant only their scope and give no reason for a refusal', async () => {
     const may: Record<Purpose, readonly (keyof ReturnType<typeof addresses>)[]> = {
       view: ['live', 'player'],
       control: ['live', 'player'],
@@ -174,7 +174,7 @@ describe('view links, pages and assets', () => {
     for (const path of Object.values(addresses())) assert.equal((await get(path)).status, 401);
   });
 
-  it('accept socket cookies only from the own origin', async () => {
+  it('view links accept socket cookies only from the own origin', async () => {
     const cookie = await cookieFor('view');
     const vncCookie = await cookieFor('vnc');
     const [live, vnc] = [socketAt(home() + sockets.live), socketAt(home() + sockets.vnc)];
@@ -203,7 +203,7 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('are useless to another origin in the same browser', async () => {
+  it('view links are useless to another origin in the same browser', async () => {
     const viewers = await ViewerBrowser.launch();
     const evil = await startSite({ pages: { '/evil': html('Evil', '<p>evil</p>') } });
     try {
@@ -241,7 +241,7 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('serve only the files of a recording, whatever the name', async () => {
+  it('view links serve only the files of a recording, whatever the name', async () => {
     const folder = `${home()}/recordings/${recId}`;
     for (const name of assetNames) {
       const reply = await get(`${folder}/${name}`, bearer());
@@ -263,7 +263,7 @@ describe('view links, pages and assets', () => {
     assert.equal((await get(`${folder}/recording.json`, bearer())).status, 200);
   });
 
-  it('run nothing of a recording in the service’s origin', async () => {
+  it('view links run nothing of a recording in the service’s origin', async () => {
     const assets = (await client.call(listRecordings, { params: params() })).body[0]?.assets ?? [];
     assert.ok(assets.includes('recording.json') && assets.includes('events.ndjson'), assets.join());
     for (const name of assets.filter((asset) => asset !== 'index.html')) {
@@ -275,7 +275,7 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('serve one file for the VNC window without redirects', async () => {
+  it('view links serve one file for the VNC window without redirects', async () => {
     const token = await mint('vnc');
     for (const path of windowPaths) {
       const reply = await get(`${home()}/vnc${path}?token=${token}`);
@@ -288,7 +288,7 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('echo nothing of the address on the error page', async () => {
+  it('view links echo nothing of the address on the error page', async () => {
     const accept = { accept: 'text/html' };
     for (const path of [
       `/v1/session/%3Cscript%3Ealert(1)%3C%2Fscript%3E/live-view?token=%3Cimg%20src=x%3E`,
@@ -311,7 +311,7 @@ describe('view links, pages and assets', () => {
     assert.doesNotMatch(raw, /<script>/);
   });
 
-  it('ignore input of a view-only socket and close one that sends invalid messages', async () => {
+  it('view-only sockets have their input ignored, and one that sends invalid messages is closed', async () => {
     const watcher = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view')}`);
     for (const command of [
       { type: 'navigate', to: 'url', url: `${site.url}/blue` },
@@ -336,14 +336,14 @@ describe('view links, pages and assets', () => {
     }
   });
 
-  it('send at most two unacknowledged frames', async () => {
+  it('view sockets send at most two unacknowledged frames', async () => {
     const address = `${socketAt(home() + sockets.live)}?token=${await mint('view')}`;
     const [silent, other] = [await openViewer(address), await openViewer(address, { acknowledges: true })];
     await eventually('another viewer has received many frames', () => other.frames() >= 12);
     assert.ok(silent.frames() >= 1 && silent.frames() <= framesInFlightMax, `${silent.frames()} pictures`);
   });
 
-  it('close their sockets when their link or key is revoked', async () => {
+  it('view sockets are closed when their link or key is revoked', async () => {
     const made = (await client.call(createKey, { body: { owner: 'local' } })).body;
     const byKey = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view', { key: made.key ?? '' })}`);
     const byLink = await openViewer(`${socketAt(home() + sockets.live)}?token=${await mint('view')}`);
@@ -360,7 +360,7 @@ describe('view links, pages and assets', () => {
     await eventually('a new link opens', async () => (await get(`${addresses().live}?token=${await mint('view')}`)).status === 200);
   });
 
-  it('leave no viewer and no link in the log', async () => {
+  it('view links leave no viewer and no link in the log', async () => {
     await eventually(
       'no viewer is counted',
       async () => (await client.call(getSession, { params: params() })).body.connections.viewers === 0,

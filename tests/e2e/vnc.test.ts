@@ -84,7 +84,7 @@ describe('the window of a headful browser', () => {
     await eventually('the address bar has the focus', async () => (await colour()) !== before);
   };
 
-  it('closes a client that speaks no VNC with a code for that, and goes on', async () => {
+  it('the window of a headful browser closes a client that speaks no VNC with a code for that, and goes on', async () => {
     const token = new URL(await linkTo()).searchParams.get('token') ?? '';
     const address = `${service.url.replace('http', 'ws')}/v1/session/${session.session_id}/vnc/websockify?token=${token}`;
     const socket = new WebSocket(address);
@@ -95,7 +95,7 @@ describe('the window of a headful browser', () => {
     assert.equal((await client.call(getSession, { params: params() })).body.status, 'ready');
   });
 
-  it('is reported by its session, which accepts drive calls', async () => {
+  it('the window of a headful browser is reported by its session, which accepts drive calls', async () => {
     assert.equal(session.kind, 'full_browser');
     assert.deepEqual(session.viewport, { width: 1280, height: 720, device_scale_factor: 1 });
     const page = await go('/pad');
@@ -130,7 +130,7 @@ describe('the window of a headful browser', () => {
     assert.ok((await client.call(screenshot, { params: params(), body: {} })).text.length > 1000);
   });
 
-  it('has a page of the requested size in a matching window and screen', async () => {
+  it('the window of a headful browser has a page of the requested size in a matching window and screen', async () => {
     reports.clear();
     await go('/sizes');
     sizes = await reports.waitFor('sizes');
@@ -148,7 +148,7 @@ describe('the window of a headful browser', () => {
     assert.deepEqual([display.width, display.height], screen);
   });
 
-  it('shows the full window by its link and removes the token from the address', async () => {
+  it('the window of a headful browser shows the full window by its link and removes the token from the address', async () => {
     const { page, context } = viewer;
     assert.equal(page.url(), `${service.url}/v1/session/${session.session_id}/vnc/vnc.html`);
     const [cookie] = await context.cookies(page.url());
@@ -160,7 +160,7 @@ describe('the window of a headful browser', () => {
     viewer.assertNoIssues();
   });
 
-  it('forwards clicks and typing to the page and the browser’s toolbars', async () => {
+  it('the window of a headful browser forwards clicks and typing to the page and the browser’s toolbars', async () => {
     await go('/pad');
     await reports.waitFor('shown', { from: '/pad' });
     reports.clear();
@@ -192,7 +192,7 @@ describe('the window of a headful browser', () => {
     viewer.assertNoIssues();
   });
 
-  it('renders East Asian letters and colour images', nightly, async () => {
+  it('the window of a headful browser renders East Asian letters and colour images', nightly, async () => {
     reports.clear();
     await go('/letters');
     const { cjk, distinct, emoji } = await reports.waitFor('letters');
@@ -200,7 +200,7 @@ describe('the window of a headful browser', () => {
     await viewer.inspect('vnc-letters', { schemes: ['light'] });
   });
 
-  it('gives the keys of DevTools clients to the page and not to the window', nightly, async () => {
+  it('the window of a headful browser gives the keys of DevTools clients to the page and not to the window', nightly, async () => {
     const tabs = async (): Promise<number> => (await client.call(listTabs, { params: params() })).body.length;
     const before = await tabs();
     const raw = await RawDevtools.open(client, session.session_id);
@@ -220,7 +220,7 @@ describe('the window of a headful browser', () => {
     raw.close();
   });
 
-  it('gives the keys of press steps to the page and not to the window', async () => {
+  it('the window of a headful browser gives the keys of press steps to the page and not to the window', async () => {
     await go('/blue');
     const raw = await RawDevtools.open(client, session.session_id);
     const pageSession = await raw.attach();
@@ -241,7 +241,7 @@ describe('the window of a headful browser', () => {
     raw.close();
   });
 
-  it('is shown to two viewers and a phone, which are counted', nightly, async () => {
+  it('the window of a headful browser is shown to two viewers and a phone, which are counted', nightly, async () => {
     await go('/moving');
     const phone = await watch({ viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true, deviceScaleFactor: 2 });
     await Promise.all([waitForMovement(picture(viewer)), waitForMovement(picture(phone))]);
@@ -255,7 +255,7 @@ describe('the window of a headful browser', () => {
     );
   });
 
-  it('exists only for headful sessions and requires a VNC link', async () => {
+  it('the window of a headful browser exists only for headful sessions and requires a VNC link', async () => {
     const headless = (await client.call(createSession, { body: {} })).body;
     await client.refuse(createVncToken, 'vnc_unavailable', { params: { session_id: headless.session_id }, body: {} });
     const vnc = (await client.call(createVncToken, { params: params(), body: {} })).body.token;
@@ -270,7 +270,7 @@ describe('the window of a headful browser', () => {
     await client.call(endSession, { params: { session_id: headless.session_id } });
   });
 
-  it('is also visible in the live view', async () => {
+  it('the window of a headful browser is also visible in the live view', async () => {
     await go('/blue');
     const watcher = await viewers.newViewer({ origin: service.url });
     await watcher.open((await client.call(createViewToken, { params: params(), body: {} })).body.url ?? '');
@@ -278,7 +278,7 @@ describe('the window of a headful browser', () => {
     await watcher.close();
   });
 
-  it('resets the idle timer by input, not by viewing', nightly, async () => {
+  it('the window of a headful browser resets the idle timer by input, not by viewing', nightly, async () => {
     const before = Date.parse((await client.call(getSession, { params: params() })).body.last_activity_at);
     const movedMs = Date.now();
     await viewer.page.mouse.move(...(await at(centers.nothing, sizes)));
