@@ -62,7 +62,7 @@ describe('the autoscaler of the chart', () => {
   const calm = { sessions: 4, waiting: 0, admitting: 1 } as const;
   const pressed = { sessions: 15, waiting: 0, admitting: 0 } as const;
 
-  it('wants as many workers as the sessions need while there is room', () => {
+  it('the autoscaler of the chart wants as many workers as the sessions need while there is room', () => {
     const answers = { sessions: 24, waiting: 0, pressure: 0 };
     assertAnswers(
       Array.from({ length: 6 }, () => calm),
@@ -77,7 +77,7 @@ describe('the autoscaler of the chart', () => {
     [10, 12],
     [40, 48],
   ] as const)
-    it(`wants ${more} workers where ${count} have no room`, () => {
+    it(`the autoscaler of the chart wants ${more} workers where ${count} have no room`, () => {
       const answers = { sessions: 15 * count, waiting: 0, pressure: more };
       assertAnswers(
         Array.from({ length: count }, () => pressed),
@@ -86,11 +86,11 @@ describe('the autoscaler of the chart', () => {
       assert.equal(wanted(count, answers), more);
     });
 
-  it('wants no more while half of the workers have room', () => {
+  it('the autoscaler of the chart wants no more while half of the workers have room', () => {
     assertAnswers([pressed, calm], { sessions: 19, waiting: 0, pressure: 0 });
   });
 
-  it('scales nothing away where Prometheus knows nothing', () => {
+  it('the autoscaler of the chart scales nothing away where Prometheus knows nothing', () => {
     for (const { metadata } of triggers) assert.equal((metadata as Record<string, string>)['ignoreNullValues'], 'false');
   });
 });

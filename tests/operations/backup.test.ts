@@ -62,7 +62,7 @@ describe('a backup', { timeout: 400_000 }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('is a file that only its owner can read, and leaves nothing else behind', () => {
+  it('a backup is a file that only its owner can read, and leaves nothing else behind', () => {
     assert.equal(statSync(file).mode & 0o777, 0o600);
     assert.deepEqual(readdirSync(folder).toSorted(), ['data', 'first.backup']);
     assert.deepEqual(
@@ -71,26 +71,26 @@ describe('a backup', { timeout: 400_000 }, () => {
     );
   });
 
-  it('never replaces a file', async () => {
+  it('a backup never replaces a file', async () => {
     const { code, stderr } = await runCommand(['backup', file], from);
     assert.equal(code, 1);
     assert.match(stderr, /^Nothing was backed up: .*first\.backup exists\. Name a file that does not\.\n$/);
   });
 
-  it('is not begun where it could fill the disk of the database', async () => {
+  it('a backup is not begun where it could fill the disk of the database', async () => {
     const { code, stderr } = await runCommand(['backup', join(folder, 'large.backup')], { ...from, BERTH_DISK_FREE_MB_MIN: '1000000' });
     assert.equal(code, 1);
     assert.match(stderr, /^Nothing was backed up: the disk of the database has \d+ MB free, and a backup needs up to \d+ MB/);
     assert.deepEqual(readdirSync(folder).toSorted(), ['data', 'first.backup']);
   });
 
-  it('is not restored where a database runs', async () => {
+  it('a backup is not restored where a database runs', async () => {
     const { code, stderr } = await runCommand(['restore', file], from);
     assert.equal(code, 1);
     assert.match(stderr, /^Nothing was restored: a database runs in .*\/data\. Set BERTH_DATA_DIR to an empty directory\.\n$/);
   });
 
-  it('is not restored where files are', async () => {
+  it('a backup is not restored where files are', async () => {
     const taken = join(folder, 'taken');
     mkdirSync(taken);
     writeFileSync(join(taken, 'api-key'), 'mine');
@@ -100,7 +100,7 @@ describe('a backup', { timeout: 400_000 }, () => {
     assert.equal(readFileSync(join(taken, 'api-key'), 'utf8'), 'mine');
   });
 
-  it('that is damaged restores nothing', async () => {
+  it('a backup that is damaged restores nothing', async () => {
     const damaged = join(folder, 'damaged.backup');
     writeFileSync(damaged, readFileSync(file), { mode: 0o600 });
     truncateSync(damaged, 1024 ** 2);
@@ -111,7 +111,7 @@ describe('a backup', { timeout: 400_000 }, () => {
     assert.equal(existsSync(target), false);
   });
 
-  it('has all that was acknowledged before it began, with a ledger that adds up', async () => {
+  it('a backup has all that was acknowledged before it began, with a ledger that adds up', async () => {
     const { code, stdout, stderr } = await runCommand(['restore', file], to);
     assert.deepEqual([code, stderr], [0, '']);
     assert.match(stdout, /^Restored to .*\/restored: the service as of 20/);
@@ -137,7 +137,7 @@ describe('a backup', { timeout: 400_000 }, () => {
     assert.equal((await client.call(createKey, { body: { owner: owners[0] ?? '' } })).status, 201);
   });
 
-  it('also works while the service is stopped', async () => {
+  it('a backup also works while the service is stopped', async () => {
     assert.equal(await service.stop(), 0);
     // In the data directory itself, where no backup becomes part of another.
     for (const name of ['second.backup', 'third.backup']) {
@@ -149,7 +149,7 @@ describe('a backup', { timeout: 400_000 }, () => {
     assert.equal(existsSync(join(from.BERTH_DATA_DIR, 'postgres/cluster/postmaster.pid')), false);
   });
 
-  it('says what to do where the database is elsewhere', async () => {
+  it('a backup says what to do where the database is elsewhere', async () => {
     const elsewhere = { ...from, BERTH_DATABASE_URL: 'postgres://berth:hidden@127.0.0.1:1/berth' };
     const { code, stderr } = await runCommand(['backup', join(folder, 'third.backup')], elsewhere);
     assert.equal(code, 1);

@@ -31,7 +31,7 @@ describe('a clock that jumps', () => {
     ['forward', 25 * hourMs],
     ['backward', -25 * hourMs],
   ] as const) {
-    it(`${what} ends no session, and they end after the time that they have`, async () => {
+    it(`a clock that jumps ${what} ends no session, and they end after the time that they have`, async () => {
       const { session_id } = await served.create({ idle_timeout_seconds: 60, timeout_seconds: 600 });
       jump(ms);
       await runTimers();
@@ -46,7 +46,7 @@ describe('a clock that jumps', () => {
       assert.equal((await read(session_id)).ended_reason, 'idle_timeout');
     });
 
-    it(`${what} counts no browser time that was not used`, async () => {
+    it(`a clock that jumps ${what} counts no browser time that was not used`, async () => {
       const key = await served.ownerKey(`clock-${what}`);
       await served.create({}, { key });
       clock.advance(5000);
@@ -57,7 +57,7 @@ describe('a clock that jumps', () => {
     });
   }
 
-  it('into another month counts what is used from then on in that month', async () => {
+  it('a clock that jumps into another month counts what is used from then on in that month', async () => {
     const key = await served.ownerKey('clock-month');
     const { session_id } = await served.create({}, { key });
     const act = () => served.call(navigate, { key, params: { session_id }, body: { url: 'http://site.test/' } });
@@ -69,7 +69,7 @@ describe('a clock that jumps', () => {
     assert.deepEqual([march.month, march.usage.actions, april.month, april.usage.actions], ['2026-03', 1, '2026-04', 1]);
   });
 
-  it('decides about keys, which have a date, and they work again once it is right', async () => {
+  it('a clock that jumps past the end of a key makes it invalid until the clock is right again', async () => {
     const { body } = await served.call(createKey, { body: { owner: 'clock-key', expires_in_days: 1 } });
     const key = body.key ?? '';
     assert.equal((await served.call(listSessions, { key })).status, 200);
@@ -79,7 +79,7 @@ describe('a clock that jumps', () => {
     assert.equal((await served.call(listSessions, { key })).status, 200);
   });
 
-  it('decides about links, which have a date', async () => {
+  it('a clock that jumps past the end of a link makes it invalid', async () => {
     const { session_id } = await served.create();
     const params = { session_id };
     const { body } = await served.call(createViewToken, { params, body: { ttl_seconds: 300 } });

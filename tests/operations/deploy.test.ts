@@ -92,27 +92,27 @@ describe('the Helm chart', () => {
     ];
   });
 
-  it('renders what the schemas of Kubernetes, KEDA and the Prometheus operator take', async () => {
+  it('the Helm chart renders what the schemas of Kubernetes, KEDA and the Prometheus operator accept', async () => {
     const kinds = new Set(all.map(({ kind }) => kind));
     const expected = ['ConfigMap', 'HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'PodDisruptionBudget', 'ScaledObject', 'Service'];
     assert.deepEqual([...kinds].toSorted(), [...expected, 'ServiceMonitor', 'StatefulSet']);
     for (const manifest of all) await checkManifest(manifest);
   });
 
-  it('is checked by schemas that refuse a mistake', async () => {
+  it('the schemas that check the Helm chart refuse a mistake', async () => {
     const [set] = all.filter(({ kind }) => kind === 'StatefulSet');
     const broken = structuredClone(set ?? assert.fail('no StatefulSet'));
     broken.spec['replicas'] = 'three';
     await assert.rejects(checkManifest(broken), /replicas must be integer/);
   });
 
-  it('has values that their own schema takes, and refuses others', () => {
+  it('the Helm chart has values that their own schema accepts, and refuses others', () => {
     for (const over of [{}, everything]) assert.ok(check(valuesOf(chart, over)), JSON.stringify(check.errors));
     for (const wrong of [{ replica: 3 }, { autoscaling: { mode: 'yes' } }, { drainSeconds: -1 }, { image: { tag: 5 } }])
       assert.equal(check(valuesOf(chart, wrong)), false, JSON.stringify(wrong));
   });
 
-  it('takes secrets by reference alone', () => {
+  it('the Helm chart takes secrets by reference alone', () => {
     const reference = { name: 'berth-secrets', key: 'one' };
     for (const name of secretSettings) {
       assert.equal(check(valuesOf(chart, { settings: { [name]: 'in the clear' } })), false, name);
@@ -124,14 +124,14 @@ describe('the Helm chart', () => {
     });
   });
 
-  it('mounts files that are secret from a Secret', () => {
+  it('the Helm chart mounts files that are secret from a Secret', () => {
     const pod = podOf(all.slice(all.findIndex(({ kind }) => kind === 'Ingress')));
     const { name } = pod.volumes.find(({ secret }) => secret?.secretName === 'regions') ?? assert.fail('no volume of the Secret');
     const mount = pod.containers[0].volumeMounts.find((each) => each.name === name);
     assert.deepEqual([mount?.mountPath, mount?.readOnly], ['/etc/berth-secrets', true]);
   });
 
-  it('trusts no proxy that nobody named, and has no ingress without one', () => {
+  it('the Helm chart trusts no proxy that nobody named, and has no ingress without one', () => {
     const valueOf = (manifests: readonly Manifest[]) =>
       podOf(manifests).containers[0].env.find(({ name }) => name === 'BERTH_TRUSTED_PROXIES')?.value;
     assert.equal(valueOf(all), '');
@@ -139,9 +139,10 @@ describe('the Helm chart', () => {
     assert.equal(check(valuesOf(chart, { ingress: { enabled: true } })), false);
   });
 
-  it('starts a worker that its operator drains', () => assert.equal(podOf(all).containers[0].startupProbe.httpGet.path, '/livez'));
+  it('the Helm chart starts a worker that its operator drains', () =>
+    assert.equal(podOf(all).containers[0].startupProbe.httpGet.path, '/livez'));
 
-  it('lets workers reach each database port, and what else the operator names', () => {
+  it('the Helm chart lets workers reach each database port, and what else the operator names', () => {
     const policy = all.findLast(({ kind }) => kind === 'NetworkPolicy') ?? assert.fail('no NetworkPolicy');
     const egress = policy.spec['egress'] as { ports?: { port: number | string }[]; to?: object[] }[];
     const anywhere = egress.filter(({ to }) => to === undefined).map(({ ports = [] }) => ports.map(({ port }) => port));
@@ -149,7 +150,7 @@ describe('the Helm chart', () => {
     assert.deepEqual(egress.at(-1), everything.networkPolicy.extraEgress[0]);
   });
 
-  it('gives a worker no capability, no root and no privilege, and files without a write', () => {
+  it('the Helm chart gives a worker no capability, no root and no privilege, and files without a write', () => {
     const pod = podOf(all);
     const { securityContext } = pod.containers[0];
     assert.deepEqual(securityContext['capabilities'], { drop: ['ALL'] });
@@ -158,7 +159,7 @@ describe('the Helm chart', () => {
     assert.equal(JSON.stringify(all).includes('"privileged"'), false);
   });
 
-  it('lets a worker drain before it is killed, and names settings and ports that the service has', () => {
+  it('the Helm chart lets a worker drain before it is killed, and names settings and ports that the service has', () => {
     const pod = podOf(all);
     const [{ env, ports }] = pod.containers;
     const valueOf = (name: string): string => env.find((one) => one.name === name)?.value ?? assert.fail(name);
@@ -170,14 +171,14 @@ describe('the Helm chart', () => {
     assert.deepEqual(unknownSettings(JSON.stringify(all)), []);
   });
 
-  it('opens the listener between workers to workers alone', () => {
+  it('the Helm chart opens the listener between workers to workers alone', () => {
     const policy = all.find(({ kind }) => kind === 'NetworkPolicy') ?? assert.fail('no NetworkPolicy');
     const rules = policy.spec['ingress'] as { ports: { port: string }[]; from?: { podSelector: { matchLabels: object } }[] }[];
     const own = rules.filter(({ ports }) => ports.some(({ port }) => port === 'fleet')).map(({ from }) => from);
     assert.deepEqual(own, [[{ podSelector: policy.spec['podSelector'] }]]);
   });
 
-  it('scales by metrics that the service has', () => {
+  it('the Helm chart scales by metrics that the service has', () => {
     const metrics = new Set(read('docs/metrics.md').match(/\bberth_\w+/g));
     const named = new Set(JSON.stringify(all).match(/\bberth_\w+/g));
     assert.ok(named.size >= 3);
@@ -206,7 +207,7 @@ describe('the Compose file', () => {
     networks: { fleet: { ipam: { config: [{ subnet: string; ip_range: string }] } } };
   };
 
-  it('is one by the specification', () => {
+  it('the Compose file is valid by the specification', () => {
     // Those of its draft are not ids of the present one.
     const isId = (name: string, value: unknown): boolean => (name === 'id' || name === '$schema') && typeof value === 'string';
     const withoutIds = JSON.parse(
@@ -217,7 +218,7 @@ describe('the Compose file', () => {
     assert.equal(check({ services: { one: { image: 5 } } }), false);
   });
 
-  it('has three workers without capabilities that may drain, and settings that the service has', () => {
+  it('the Compose file has three workers without capabilities that may drain, and settings that the service has', () => {
     const workers = Object.entries(compose.services).filter(([name]) => name.startsWith('worker'));
     assert.equal(workers.length, 3);
     for (const [name, worker] of workers) {
@@ -230,7 +231,7 @@ describe('the Compose file', () => {
     assert.deepEqual(unknownSettings(read('deploy/compose.yaml')), []);
   });
 
-  it('builds the image once, and calls a worker healthy when it serves', () => {
+  it('the Compose file builds the image once, and calls a worker healthy when it serves', () => {
     const workers = Object.entries(compose.services).flatMap(([name, worker]) => (name.startsWith('worker') ? [worker] : []));
     assert.deepEqual(
       workers.map(({ build, pull_policy: policy }) => [build !== undefined, policy]),
@@ -239,7 +240,7 @@ describe('the Compose file', () => {
     for (const { healthcheck } of workers) assert.ok(healthcheck.test.at(-1)?.includes('/health'));
   });
 
-  it('gives no other container the address of the proxy, which workers trust', () => {
+  it('the Compose file gives no other container the address of the proxy, which workers trust', () => {
     const [{ subnet, ip_range: others }] = compose.networks.fleet.ipam.config;
     const isIn = (range: string, address: string): boolean => {
       const [net = '', bits = ''] = range.split('/');
@@ -257,7 +258,7 @@ describe('the Compose file', () => {
 });
 
 describe('the container', () => {
-  it('is built of what the repository has, ends as an unprivileged user, and knows its settings', () => {
+  it('the container is built of what the repository has, ends as an unprivileged user, and knows its settings', () => {
     const dockerfile = read('deploy/container/Dockerfile').replaceAll(/\\\n/g, ' ');
     const copied = Array.from(dockerfile.matchAll(/^COPY (?!--)(.*) \S+$/gm), ([, sources = '']) => sources.split(' ')).flat();
     assert.ok(copied.length > 10);
@@ -276,7 +277,7 @@ describe('the container', () => {
     );
   });
 
-  it('may make the seven calls that build a jail, and no call that only a privileged container needs', () => {
+  it('the container may make the seven calls that build a jail, and no call that only a privileged container needs', () => {
     const profile = JSON.parse(read('deploy/container/seccomp.json')) as {
       defaultAction: string;
       syscalls: { names: string[]; action: string }[];
@@ -301,7 +302,7 @@ describe('the container', () => {
 describe('the systemd units', () => {
   const units = ['deploy/systemd/berth.service', 'deploy/systemd/berth@.service'].map(read);
 
-  it('differ in what a worker of its own needs, and know the settings of the service', () => {
+  it('the systemd units differ in what a worker of its own needs, and know the settings of the service', () => {
     const [hardening, others] = units.map((unit) => unit.slice(unit.indexOf('\n# What builds jails')).split('\n[Install]')[0]?.trim());
     assert.ok(hardening?.includes('SystemCallFilter='));
     assert.equal(hardening, others);
@@ -312,13 +313,13 @@ describe('the systemd units', () => {
     for (const name of ['BERTH_FLEET_LISTEN', 'BERTH_TRUSTED_PROXIES']) assert.ok(units[1]?.includes(name), name);
   });
 
-  it('run files that the repository has', () => {
+  it('the systemd units run files that the repository has', () => {
     for (const unit of units) assert.ok(existsSync(join(root, /ExecStart=\/bin\/sh \/opt\/berth\/(\S+)/.exec(unit)?.[1] ?? 'none')));
   });
 });
 
 describe('the proxy', () => {
-  it('asks workers for their health, waits for long replies, and sends nothing twice', () => {
+  it('the proxy asks workers for their health, waits for long replies, and sends nothing twice', () => {
     const config = read('deploy/haproxy/haproxy.cfg');
     for (const line of ['http-check send meth GET uri /health', 'timeout server 1h', 'timeout tunnel 25h', 'retry-on conn-failure'])
       assert.ok(

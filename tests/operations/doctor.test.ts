@@ -35,7 +35,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('says on a new host that the service starts, and creates nothing', async () => {
+  it('the doctor says on a new host that the service starts, and creates nothing', async () => {
     const { code, stdout } = await runCommand(['doctor'], { BERTH_DATA_DIR: join(folder, 'new/data'), BERTH_PORT: '0' });
     assert.equal(code, 0, stdout);
     for (const line of [
@@ -52,7 +52,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it('runs beside the service, and sees it', async () => {
+  it('the doctor runs beside the service, and sees it', async () => {
     const dataDir = join(folder, 'data');
     mkdirSync(dataDir, { mode: 0o711 });
     const service = await Service.start({ dataDir });
@@ -73,7 +73,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.equal(await service.stop(), 0);
   });
 
-  it('says that the key of profiles is missing where there are profiles, and what to do', async () => {
+  it('the doctor says that the key of profiles is missing where there are profiles, and what to do', async () => {
     const dataDir = join(folder, 'keyless');
     mkdirSync(dataDir, { mode: 0o711 });
     const path = join(dataDir, 'profile-key');
@@ -107,7 +107,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.deepEqual(await keyFindings(), []);
   });
 
-  it('reports everything that is wrong at once, with what to do', async () => {
+  it('the doctor reports everything that is wrong at once, with what to do', async () => {
     const taken = createServer((_request, response) => response.end('not ours'));
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
@@ -151,7 +151,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     assert.equal(existsSync('/proc/berth'), false);
   });
 
-  it('starts a browser of each kind, and says why one does not start', async () => {
+  it('the doctor starts a browser of each kind, and says why one does not start', async () => {
     const chromium = join(folder, 'chromium');
     // It runs here, and not in a jail, whose /tmp is its own.
     copyFileSync('/bin/echo', chromium);
@@ -166,7 +166,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     rmSync(chromium);
   });
 
-  it('refuses a script in the place of Chromium, as a start does', async () => {
+  it('the doctor refuses a script in the place of Chromium, as a start does', async () => {
     const script = join(folder, 'chromium-script');
     writeFileSync(script, '#!/bin/sh\nexec /usr/lib/chromium/chromium "$@"\n', { mode: 0o755 });
     const environment = { BERTH_CHROMIUM: script, BERTH_DATA_DIR: join(folder, 'scripts'), BERTH_PORT: '0' };
@@ -182,7 +182,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     rmSync(script);
   });
 
-  it('writes, reads and deletes an object where there is a bucket, and shows no credentials', async () => {
+  it('the doctor writes, reads and deletes an object where there is a bucket, and shows no credentials', async () => {
     const bucket = await openTestBucket();
     const findingOf = async (over: Record<string, string>): Promise<Finding | undefined> => {
       const environment = { BERTH_DATA_DIR: join(folder, 'objects'), BERTH_PORT: '0', ...bucket.environment, ...over };
@@ -208,7 +208,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     }
   });
 
-  it('says that the data are newer than this release, as a start does', async () => {
+  it('the doctor says that the data are newer than this release, as a start does', async () => {
     const store = await testStore();
     try {
       const client = new Client({ connectionString: store.url });

@@ -111,20 +111,20 @@ describe('the proxy in front of workers', () => {
   const answers = (names: string): Promise<void> => eventually(`${names} answer`, async () => (await answering()) === names, noticeMs);
   const [one, two, three] = workers as [Worker, Worker, Worker];
 
-  it('sends nothing new to one whose health fails', async () => {
+  it('the proxy in front of workers sends nothing new to a worker whose health fails', async () => {
     await answers('one three two');
     one.healthStatus = 503;
     await answers('three two');
   });
 
-  it('leaves no worker out for a health that takes as long as the database may', async () => {
+  it('the proxy in front of workers leaves no worker out whose health takes as long as the database may', async () => {
     two.healthMs = 2000;
     await sleep(5000);
     assert.equal(await answering(), 'three two');
     two.healthMs = 0;
   });
 
-  it('uses all that are alive while the health of all fails, and none that is not', async () => {
+  it('the proxy in front of workers uses all that are alive while the health of all fails, and none that is not', async () => {
     two.healthStatus = three.healthStatus = 503;
     await answers('one three two');
     three.livezStatus = 503;
@@ -155,7 +155,7 @@ describe('the proxy in front of a fleet', () => {
     await first?.close();
   });
 
-  it('lets clients drive their sessions while the database is away, and refuses the rest with what to do', async () => {
+  it('the proxy in front of a fleet lets clients drive their sessions while the database is away, and refuses the rest with what to do', async () => {
     const client = new Client(proxy.url, first.key);
     const { body: session } = await client.call(createSession, { body: {} });
     const drive = { params: { session_id: session.session_id }, body: { url: 'http://site.test/' } };

@@ -56,7 +56,7 @@ describe('data of the version before', { timeout: 300_000 }, () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('have keys that work, and their audit entries', async () => {
+  it('data of the version before have keys that work, and their audit entries', async () => {
     const { body: keys } = await served.call(listKeys, { query: { owner: 'acme' } });
     assert.deepEqual(
       keys.map(({ name, status }) => [name, status]),
@@ -67,27 +67,27 @@ describe('data of the version before', { timeout: 300_000 }, () => {
     assert.ok(audit.some(({ action, subject }) => action === 'key.created' && subject === 'key_aaaaaaaaaaaaaaaaaaaaaaaa'));
   });
 
-  it('have sessions that can be read, and those that were running are lost', async () => {
+  it('data of the version before have sessions that can be read, and those that were running are lost', async () => {
     const { body } = await served.call(getSession, { key, params: { session_id: ended } });
     assert.deepEqual([body.status, body.name, body.usage.actions], ['ended', 'finished', 2]);
     const read = async () => (await served.call(getSession, { key, params: { session_id: lost } })).body;
     await eventually('the session of the worker before', async () => (await read()).ended_reason === 'worker_lost');
   });
 
-  it('have jobs that end', async () => {
+  it('data of the version before have jobs that end', async () => {
     const params = { job_id: `${ended}.00000000-0000-4000-8000-000000000001` };
     const read = async () => (await served.call(getJob, { key, params })).body;
     await eventually('the job of the worker before', async () => (await read()).status === 'error');
     assert.equal((await read()).error?.code, 'worker_lost');
   });
 
-  it('have ended jobs that can be read', async () => {
+  it('data of the version before have ended jobs that can be read', async () => {
     const params = { job_id: `${ended}.00000000-0000-4000-8000-000000000002` };
     const { body } = await served.call(getJob, { key, params });
     assert.deepEqual([body.status, body.error?.code], ['error', 'deadline_exceeded']);
   });
 
-  it('have recordings, of which the one that was running is settled', async () => {
+  it('data of the version before have recordings, of which the one that was running is finished', async () => {
     const read = async (session_id: string) => (await served.call(listRecordings, { key, params: { session_id } })).body;
     const [complete] = await read(ended);
     assert.deepEqual(
@@ -99,7 +99,7 @@ describe('data of the version before', { timeout: 300_000 }, () => {
     assert.deepEqual([cut?.status, cut?.ended_at !== null], ['failed', true]);
   });
 
-  it('have credits and usage that go on from where they were', async () => {
+  it('data of the version before have credits and usage that go on from where they were', async () => {
     assert.equal((await served.call(getCredits, { key })).body.balance, 7);
     const { body: entries } = await served.call(listCreditEntries, { key, query: { limit: '100' } });
     assert.deepEqual(
@@ -121,7 +121,7 @@ describe('data of the version before', { timeout: 300_000 }, () => {
     assert.deepEqual([body.usage.actions, body.usage.browser_seconds, body.usage.sessions], [2, 30, 1]);
   });
 
-  it('have replies to requests with a key, and requests that were running', async () => {
+  it('data of the version before have replies to requests with a key, and requests that were running', async () => {
     const request = (name: string) => ({ key, body: { url: 'http://site.test/' }, headers: { 'idempotency-key': name } });
     const replayed = await fetch(`${served.url}/v1/fetch`, {
       method: 'POST',
@@ -133,13 +133,13 @@ describe('data of the version before', { timeout: 300_000 }, () => {
     assert.equal((await served.call(fetchPage, request('left'))).status, 200);
   });
 
-  it('have what was learned about sites, by its present names', async () => {
+  it('data of the version before have the results of strategies on sites, by their present names', async () => {
     const { body } = await served.call(getStrategies, { query: { owner: 'acme', domain: 'example.com' } });
     const [learned] = body.strategies.filter(({ attempts }) => attempts > 0);
     assert.deepEqual([learned?.name, learned?.attempts], ['throttle', 4]);
   });
 
-  it('do not hinder new work', async () => {
+  it('data of the version before do not hinder new work', async () => {
     assert.equal((await served.create({}, { key })).status, 'ready');
     assert.equal((await served.call(fetchPage, { key, body: { url: 'http://site.test/' } })).status, 200);
   });
