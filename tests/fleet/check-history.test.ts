@@ -259,16 +259,16 @@ const wrong: Record<string, { change: (history: RightHistory) => void; issue: Re
 };
 
 describe('the history of clients', () => {
-  it('has no violation when nothing is wrong', () => assert.deepEqual(checkHistory(rightHistory()), []));
+  it('the history of clients has no violation when nothing is wrong', () => assert.deepEqual(checkHistory(rightHistory()), []));
 
   for (const [what, { change, issue }] of Object.entries(wrong))
-    it(`is a violation when ${what}`, () => {
+    it(`the history of clients is a violation when ${what}`, () => {
       const history = rightHistory();
       change(history);
       assert.match(checkHistory(history).join('\n'), issue);
     });
 
-  it('allows a call without an answer to have happened or not', () => {
+  it('the check of a history allows a call without an answer to have happened or not', () => {
     const unknown = actionAt(220, { outcome: 'unknown', answeredMs: Number.POSITIVE_INFINITY, worker: null, tab: null });
     const notDone = rightHistory();
     notDone.calls.push(unknown);
@@ -280,19 +280,19 @@ describe('the history of clients', () => {
     assert.deepEqual(checkHistory(done), []);
   });
 
-  it('allows a frozen worker to have browsers when its lease is taken', () => {
+  it('the check of a history allows a frozen worker to have browsers when its lease is taken', () => {
     const history = { ...rightHistory(), freezes: [{ worker: 'wrk_1', fromMs: 2000, toMs: 3500 }] };
     history.browsers.push({ worker: 'wrk_1', fromMs: 20, toMs: 3010 });
     assert.deepEqual(checkHistory(history), []);
   });
 
-  it('allows an action to be free while the database was out of reach', () => {
+  it('the check of a history allows an action to be free while the database was out of reach', () => {
     const history = { ...rightHistory(), databaseFaults: [{ fromMs: 195, toMs: 400 }] };
     without(history, actionEntry);
     assert.deepEqual(checkHistory(history), []);
   });
 
-  it('allows a name and a place to be taken again by the next session', () => {
+  it('the check of a history allows a name and a place to be taken again by the next session', () => {
     const history = rightHistory();
     history.calls.push(creationAt(420, 'ses_2', 'first'), readAt(460, { sessionId: 'ses_2' }));
     history.ledger.journal.push({ ...startEntry, meterId: 'ses_2' });

@@ -31,7 +31,7 @@ describe('a worker of a fleet that is stopped', { timeout: 120_000 }, () => {
     return assert.fail('no session was placed on the worker');
   };
 
-  it('closes the sockets that it passes on with its restart as the reason, and their sessions go on', async () => {
+  it('a worker of a fleet that is stopped closes the sockets that it forwards with its restart as the reason, and their sessions go on', async () => {
     const session_id = await createAt(1);
     const url = fleet.worker(2).url.replace('http', 'ws') + pathOf(openCdp, { params: { session_id } });
     const { send, closed } = await openSocket(url, { authorization: `Bearer ${fleet.key}` });
@@ -42,7 +42,7 @@ describe('a worker of a fleet that is stopped', { timeout: 120_000 }, () => {
     await endAt(0, session_id);
   });
 
-  it('answers for its sessions until they end, and then exits', async () => {
+  it('a worker of a fleet that is stopped answers for its sessions until they end, and then exits', async () => {
     const session_id = await createAt(1);
     const events = await openEvents(fleet.worker(1).url, session_id, { key: fleet.key });
     const stopped = fleet.worker(1).app.stop();

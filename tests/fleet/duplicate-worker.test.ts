@@ -42,7 +42,7 @@ describe('a second process with the id of a worker', { timeout: 240_000 }, () =>
     return { status: session.body.status, ended: session.body.ended_reason, credits: credits.body };
   };
 
-  it('refuses to serve, and says what to do, while the first one keeps its sessions and what they cost', async () => {
+  it('a second process with the id of a worker refuses to serve, and says what to do, while the first one keeps its sessions and what they cost', async () => {
     for (const index of [0, 1]) {
       const original = fleet.worker(index);
       const { session_id } = await original.create();
@@ -59,7 +59,7 @@ describe('a second process with the id of a worker', { timeout: 240_000 }, () =>
     }
   });
 
-  it('serves as that worker after the first one has stopped', async () => {
+  it('a second process with the id of a worker serves as that worker after the first one has stopped', async () => {
     const dataDir = copyOf(fleet.worker(1), 'later');
     await fleet.stop(1);
     assert.equal(await startOn(dataDir), null);

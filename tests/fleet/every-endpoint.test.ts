@@ -99,14 +99,14 @@ async function downloadOf(sessionId: string): Promise<string> {
 
 describe('at another worker', () => {
   for (const endpoint of overHttp.filter(({ id }) => !ending.has(id)))
-    it(`${nameOf(endpoint)} answers the same`, async () => {
+    it(`${nameOf(endpoint)} answers the same at another worker`, async () => {
       const [own, other] = [await send(home, endpoint, twins[0]), await send(away, endpoint, twins[1])];
       assert.deepEqual(shapeOf(other), shapeOf(own));
       assert.equal(other.headers.get('x-berth-worker'), fleet.workerId(home));
     });
 
   for (const endpoint of inBody)
-    it(`${nameOf(endpoint)} of a session runs in it`, async () => {
+    it(`${nameOf(endpoint)} of a session at another worker runs in it`, async () => {
       const call = async (index: number, session_id: string): Promise<Reply> => {
         const { body } = goodRequest(endpoint, {});
         return fleet.worker(index).call(endpoint, { body: { ...body, session_id } });
@@ -121,7 +121,7 @@ const links: Record<string, LinkScope> = { openLiveView: 'view', saveLiveViewDow
 
 describe('a link at another worker', () => {
   for (const endpoint of ofSessions.filter(({ auth, replyKind }) => byLink.has(auth) && replyKind !== 'websocket'))
-    it(`opens ${nameOf(endpoint)} as at its own, and so does its cookie`, async () => {
+    it(`a link at another worker opens ${nameOf(endpoint)} as at its own, and so does its cookie`, async () => {
       const opened = async (index: number, sessionId: string): Promise<unknown[]> => {
         const token = await tokenFor(fleet.worker(away), sessionId, links[endpoint.id]);
         const download_id = endpoint.id === 'saveLiveViewDownload' ? await downloadOf(sessionId) : '';
@@ -140,7 +140,7 @@ describe('a WebSocket at another worker', () => {
   const address = (index: number, endpoint: Endpoint, session_id: string): string =>
     fleet.worker(index).url.replace('http', 'ws') + pathOf(endpoint, { params: { session_id } });
 
-  it('drives the browser', async () => {
+  it('a WebSocket at another worker drives the browser', async () => {
     const { socket, send: command } = await openSocket(address(away, ofId('openCdp'), twins[1]), { authorization: `Bearer ${fleet.key}` });
     const { targetInfos } = await command('Target.getTargets');
     assert.ok(Array.isArray(targetInfos));
@@ -157,7 +157,7 @@ describe('a WebSocket at another worker', () => {
     ['watchLiveView', 'view'],
     ['watchVnc', 'vnc'],
   ] as const)
-    it(`opens ${id} by a link`, async () => {
+    it(`a WebSocket at another worker opens ${id} by a link`, async () => {
       const token = await tokenFor(fleet.worker(away), twins[1], scope);
       const { socket, closed } = await openSocket(`${address(away, ofId(id), twins[1])}?token=${token}`).catch((error: unknown) =>
         assert.fail(String(error)),
@@ -166,7 +166,7 @@ describe('a WebSocket at another worker', () => {
       await closed;
     });
 
-  it('is refused like at its own worker', async () => {
+  it('a WebSocket at another worker is refused like at its own worker', async () => {
     const refused = async (index: number, sessionId: string): Promise<unknown> =>
       shapeOf(await refusedSocket(address(index, ofId('watchLiveView'), sessionId), { authorization: `Bearer ${fleet.key}` }));
     assert.deepEqual(await refused(away, twins[1]), await refused(home, twins[0]));
@@ -185,7 +185,7 @@ const ofId = (id: string): Endpoint => endpoints.find((endpoint) => endpoint.id 
 
 describe('a foreign session', () => {
   for (const endpoint of ofSessions.filter(({ auth }) => !byLink.has(auth) && auth !== 'admin'))
-    it(`of another worker is unknown to ${nameOf(endpoint)}, which asks no other worker`, async () => {
+    it(`a foreign session of another worker is unknown to ${nameOf(endpoint)}, which asks no other worker`, async () => {
       const ask = async (session_id: string): Promise<Reply> => {
         const request = goodRequest(endpoint, { session_id });
         if (endpoint.replyKind !== 'websocket') return new Client(fleet.worker(away).url, strangerKey).call(endpoint, request);
@@ -199,7 +199,7 @@ describe('a foreign session', () => {
       assert.equal(foreign.headers.get('x-berth-worker'), fleet.workerId(away));
     });
 
-  it('is unknown in a body, too', async () => {
+  it('a foreign session is unknown in a body, too', async () => {
     for (const endpoint of inBody) {
       const { body } = goodRequest(endpoint, {});
       const ask = (session_id: string): Promise<Reply> =>
@@ -213,7 +213,7 @@ describe('a foreign session', () => {
 
 describe('the end of a session', () => {
   for (const id of ending)
-    it(`${id} ends it at its own worker`, async () => {
+    it(`${id} at another worker ends the session at its own worker`, async () => {
       const { session_id } = await fleet.worker(home).create();
       const other = 1 - fleet.whereIs(session_id);
       const endpoint = ofId(id);
@@ -225,7 +225,7 @@ describe('the end of a session', () => {
       await eventually('it is over', async () => (await fleet.call(other, getSession, { params: { session_id } })).body.status === 'ended');
     });
 
-  it('leaves recordings that any worker plays', async () => {
+  it('the end of a session leaves recordings that any worker plays', async () => {
     const [sessionId] = twins;
     const served = fleet.worker(home);
     const recorded = { sessionId, recId: '', folder: '' };
@@ -252,7 +252,7 @@ describe('the end of a session', () => {
   });
 });
 
-it('covers every endpoint that names a session', () => {
+it('the tests of sessions at another worker cover every endpoint that names a session', () => {
   const named = endpoints.filter(({ body }) =>
     JSON.stringify(body?.toJSONSchema?.({ io: 'input', unrepresentable: 'any' }) ?? {}).includes('"session_id"'),
   );

@@ -11,7 +11,7 @@ describe('a fleet', () => {
   });
   after(() => fleet.close());
 
-  it('has workers of their own ids and ports on one database', async () => {
+  it('the workers of a fleet have their own ids and ports on one database', async () => {
     assert.notEqual(fleet.workerId(0), fleet.workerId(1));
     assert.notEqual(fleet.worker(0).url, fleet.worker(1).url);
     const { session_id } = await fleet.worker(0).create();
@@ -23,12 +23,12 @@ describe('a fleet', () => {
     assert.equal((await fleet.call(1, getSession, { params: { session_id } })).body.session_id, session_id);
   });
 
-  it('takes one API key at all workers', async () => {
+  it('all workers of a fleet accept one API key', async () => {
     const key = await fleet.worker(1).ownerKey('stranger');
     for (const index of [0, 1]) assert.equal((await fleet.call(index, listSessions, { key })).status, 200);
   });
 
-  it('can find a worker from its first answer on', async () => {
+  it('a worker of a fleet is found by the others from its first answer on', async () => {
     const port = await BoundPort.open({ host: '127.0.0.1', port: 0 });
     const handOver = port.handOver.bind(port);
     let peers: string[] = [];
@@ -41,7 +41,7 @@ describe('a fleet', () => {
     assert.ok(peers.includes(app.fleet.deps.workerId));
   });
 
-  it('goes on without a worker that stops, and takes a new one', async () => {
+  it('a fleet goes on without a worker that stops, and takes a new one', async () => {
     await fleet.stop(0);
     assert.equal((await fleet.call(1, health)).status, 200);
     await fleet.add();

@@ -48,7 +48,7 @@ async function sessionElsewhere(body: object = {}, key = fleet.key): Promise<Els
 const withKey = (key = fleet.key) => ({ authorization: `Bearer ${key}` });
 
 describe('a request for a session of another worker', () => {
-  it('is answered by that worker, whose id the response has', async () => {
+  it('a request for a session of another worker is answered by that worker, whose id the response has', async () => {
     const { session_id, away, homeId } = await sessionElsewhere();
     const { status, headers } = await away.call(navigate, { params: { session_id }, body: { url: 'http://site.test/' } });
     assert.equal(status, 200);
@@ -58,7 +58,7 @@ describe('a request for a session of another worker', () => {
     );
   });
 
-  it('keeps the request id of the client, and is authenticated and counted where the client is', async () => {
+  it('a forwarded request keeps the request id of the client, and is authenticated and counted where the client is', async () => {
     const key = await fleet.worker(0).ownerKey('counted', 'developer');
     const { session_id, away } = await sessionElsewhere({}, key);
     const read = () => away.call(getSession, { params: { session_id }, key, headers: { 'x-request-id': 'mine.1' } });
@@ -74,13 +74,13 @@ describe('a request for a session of another worker', () => {
     assert.equal(then, (left ?? 0) - 1);
   });
 
-  it('finds a session by its name', async () => {
+  it('a forwarded request finds a session by its name', async () => {
     const { session_id, away, homeId } = await sessionElsewhere({ name: 'by name' });
     const { body, headers } = await away.call(getSession, { params: { session_id: 'by name' } });
     assert.deepEqual([body.session_id, headers.get('x-berth-worker')], [session_id, homeId]);
   });
 
-  it('ignores headers that only workers send', async () => {
+  it("headers that only workers send are ignored in a client's request", async () => {
     const { session_id, away, homeId } = await sessionElsewhere();
     const stranger = await fleet.worker(0).ownerKey('forger');
     const headers = {
@@ -93,7 +93,7 @@ describe('a request for a session of another worker', () => {
     assertError(await away.call(getSession, { params: { session_id }, headers, key: stranger }), 404, 'session_not_found');
   });
 
-  it('cannot hide what it says from the other worker by naming it in Connection', async () => {
+  it('a forwarded request cannot drop its headers by naming them in Connection', async () => {
     const { session_id, away } = await sessionElsewhere();
     const body = JSON.stringify({ url: 'http://site.test/' });
     const headers: [string, string][] = [
@@ -105,7 +105,7 @@ describe('a request for a session of another worker', () => {
     assert.equal(reply.status, 200, reply.text);
   });
 
-  it('is passed on once, whatever the workers believe', async () => {
+  it('a request is forwarded once, whatever the workers believe', async () => {
     const { session_id, home, homeId, away } = await sessionElsewhere();
     const params = { session_id };
     await away.call(getSession, { params });
@@ -121,7 +121,7 @@ describe('a request for a session of another worker', () => {
     assert.deepEqual([status, headers.get('x-berth-worker')], [200, homeId]);
   });
 
-  it('is refused with the other worker’s error', async () => {
+  it('a forwarded request is refused with the other worker’s error', async () => {
     const { session_id, away, home } = await sessionElsewhere();
     const wrong = { params: { session_id }, body: { url: 'file:///etc/passwd' } };
     const [own, other] = [await home.call(navigate, wrong), await away.call(navigate, wrong)];
@@ -131,7 +131,7 @@ describe('a request for a session of another worker', () => {
     );
   });
 
-  it('is run once for its Idempotency-Key, whichever worker it reaches', async () => {
+  it('a forwarded request is run once for its Idempotency-Key, whichever worker it reaches', async () => {
     const { session_id, home, away } = await sessionElsewhere();
     const request = { params: { session_id }, body: {}, headers: { 'idempotency-key': randomBytes(8).toString('hex') } };
     const [first, again] = [await away.call(openTab, request), await home.call(openTab, request)];
@@ -143,7 +143,7 @@ describe('a request for a session of another worker', () => {
     assert.equal((await away.call(grantCredits, grant)).headers.get('idempotent-replayed'), 'true');
   });
 
-  it('ends when its client leaves', async () => {
+  it('a forwarded request ends when its client leaves', async () => {
     const { session_id, home, away } = await sessionElsewhere();
     const controller = new AbortController();
     const request = { params: { session_id }, body: { url: hangingUrl, timeout_ms: 120_000 }, signal: controller.signal };
@@ -154,7 +154,7 @@ describe('a request for a session of another worker', () => {
     await eventually('it is not driven any more', () => drivingOf(home, session_id) === 0);
   });
 
-  it('is refused from the moment its key is revoked', async () => {
+  it('a forwarded request is refused from the moment its key is revoked', async () => {
     const key = await fleet.worker(0).ownerKey('revoked');
     const { session_id, home, away } = await sessionElsewhere({}, key);
     const { closed } = await openSocket(`${away.url.replace('http', 'ws')}/v1/session/${session_id}/cdp`, withKey(key));
@@ -167,7 +167,7 @@ describe('a request for a session of another worker', () => {
 });
 
 describe('bodies of another worker’s session', () => {
-  it('are uploaded as they come', async () => {
+  it('bodies for another worker’s session are uploaded as they come', async () => {
     const { session_id, away } = await sessionElsewhere();
     const data = randomBytes(9 * 1024 * 1024);
     const form = new FormData();
@@ -184,13 +184,13 @@ describe('bodies of another worker’s session', () => {
     );
   });
 
-  it('are refused when they are too large, and the connection says so', async () => {
+  it('bodies for another worker’s session are refused when they are too large, and the connection says so', async () => {
     const { session_id, away } = await sessionElsewhere();
     const reply = await away.call(screenshot, { params: { session_id }, rawBody: JSON.stringify({ x: 'x'.repeat(2 * 1024 * 1024) }) });
     assertError(reply, 413, 'body_too_large');
   });
 
-  it('are downloaded whole, and by their head alone', async () => {
+  it('bodies of another worker’s session are downloaded whole, and by their head alone', async () => {
     const { session_id, home, away } = await sessionElsewhere();
     const data = randomBytes(3 * 1024 * 1024);
     const id = plantDownload(home, session_id, { data, name: 'data.bin' });
@@ -202,7 +202,7 @@ describe('bodies of another worker’s session', () => {
     assert.deepEqual([head.headers.get('content-length'), await head.text()], [String(data.length), '']);
   });
 
-  it('are events as they happen, until the client leaves', async () => {
+  it('events of another worker’s session are sent as they happen, until the client leaves', async () => {
     const { session_id, home, away } = await sessionElsewhere();
     const events = await openEvents(away.url, session_id, { key: fleet.key });
     await home.call(navigate, { params: { session_id }, body: { url: 'http://site.test/' } });
@@ -215,7 +215,7 @@ describe('bodies of another worker’s session', () => {
 });
 
 describe('the pages of all sessions', () => {
-  it('are listed by any worker', async () => {
+  it('the pages of all sessions are listed by any worker', async () => {
     const key = await fleet.worker(0).ownerKey('lists');
     const own: string[] = [];
     for (const { app } of fleet.workers) {
@@ -232,7 +232,7 @@ describe('the pages of all sessions', () => {
 });
 
 describe('a new session', () => {
-  it('is made by another worker where this one is full', async () => {
+  it('a new session is created by another worker where this one is full', async () => {
     const full = fleet.worker(0);
     full.runtime.failBoots(new Error('no memory'));
     const created = [];
@@ -253,7 +253,7 @@ describe('a new session', () => {
     );
   });
 
-  it('by connecting is made where there is room, and ends with its connection', async () => {
+  it('a new session by connecting is created where there is room, and ends with its connection', async () => {
     const key = await fleet.worker(0).ownerKey('connects');
     const { socket, send } = await openSocket(`${fleet.worker(0).url.replace('http', 'ws')}/v1/connect`, withKey(key));
     assert.ok(await send('Browser.getVersion'));
@@ -264,7 +264,7 @@ describe('a new session', () => {
 });
 
 describe('a worker that cannot be reached', () => {
-  it('is reported as such, and its session is over when it is', async () => {
+  it('a worker that cannot be reached is reported as such, and its sessions end when it is lost', async () => {
     const third = await fleet.add();
     const index = fleet.workers.indexOf(third);
     const { session_id } = await third.app.sessions

@@ -91,7 +91,7 @@ describe('jobs of a fleet', () => {
     for (const end of held.splice(0)) end();
   };
 
-  it('that wait at one worker are run by all, each once and charged once', async () => {
+  it('jobs of a fleet that wait at one worker are run by all, each once and charged once', async () => {
     const key = await newOwner('flood', 5);
     const ids = await Promise.all(Array.from({ length: 100 }, () => submit(key, '/held')));
     // The one that has them must not finish them before the others have looked.
@@ -108,7 +108,7 @@ describe('jobs of a fleet', () => {
     );
   });
 
-  it('of one owner leave the job of another prompt', async () => {
+  it('jobs of a fleet of one owner leave the job of another prompt', async () => {
     const key = await newOwner('crowd', 5);
     const ids = await Promise.all(Array.from({ length: 40 }, () => submit(key, '/held')));
     await eventually('every slot of the three is taken', () => held.length === 12);
@@ -129,7 +129,7 @@ describe('jobs of a fleet', () => {
     for (const { status } of await Promise.all(ids.map((id) => poll(key, id)))) assert.equal(status, 'ok');
   });
 
-  it('are cancelled through any worker, and cost nothing', async () => {
+  it('jobs of a fleet are cancelled through any worker, and cost nothing', async () => {
     const key = await newOwner('canceller', 1);
     const ids = await Promise.all(Array.from({ length: 7 }, () => submit(key, '/held')));
     await eventually('another worker runs some', async () => held.length === 7 && (await workersOf('canceller')).size > 1);
@@ -141,7 +141,7 @@ describe('jobs of a fleet', () => {
     for (const id of ids) assert.equal((await poll(key, id, 1)).error?.code, 'cancelled');
   });
 
-  it('of a worker that stops are run by others, but for those that sent what may change a page', async () => {
+  it('jobs of a worker of a fleet that stops are run by others, except those that sent what may change a page', async () => {
     const key = await newOwner('mover', 1);
     const leaving = await fleet.add();
     const index = fleet.workers.indexOf(leaving);
@@ -158,7 +158,7 @@ describe('jobs of a fleet', () => {
     assert.deepEqual(await charges('mover'), [10_000]);
   });
 
-  it('that are flows move while they only read', async () => {
+  it('jobs of a fleet that are flows move to other workers while they only read', async () => {
     const key = await newOwner('reader', 1);
     const leaving = await fleet.add();
     const index = fleet.workers.indexOf(leaving);
@@ -175,7 +175,7 @@ describe('jobs of a fleet', () => {
     assert.equal((await fleet.call(1, cancelJob, { key, params: { job_id } })).body.error?.code, 'cancelled');
   });
 
-  it('have their requests stored until they end, but none with a secret in it', async () => {
+  it('jobs of a fleet have their requests stored until they end, but none with a secret in it', async () => {
     const key = await newOwner('keeper', 5);
     const url = hangingUrl;
     const proxy = { type: 'external', server: 'http://203.0.113.7:3128', username: 'ada', password: 'hunter2' };

@@ -52,7 +52,7 @@ describe('a worker that is cut off from the database while another one is not', 
     await other.close();
   });
 
-  it('ends its browsers, its clients and its jobs before its lease is taken, and joins as a new worker', async () => {
+  it('a worker that is cut off from the database while another one is not ends its browsers, its clients and its jobs before its lease is taken, and joins as a new worker', async () => {
     const [driven, watched, theirs] = [await sessionOn(cut, 'driven'), await sessionOn(cut), await sessionOn(other)];
     const lost = [driven.session_id, watched.session_id];
     const [hanging] = await hang(cut, driven.session_id);
@@ -107,7 +107,7 @@ describe('a worker that is cut off from the database while another one is not', 
 });
 
 describe('a database that is away for longer than a lease, for all workers', { timeout: 120_000 }, () => {
-  it('ends no session', async () => {
+  it('a database that is away for longer than a lease, for all workers ends no session', async () => {
     const database = await testStore();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-api-'));
     const proxy = await createDatabaseProxy(database.url);
@@ -177,7 +177,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
   /** Advances the clock by which leases are measured, as if the worker had been frozen. */
   const freeze = (): unknown => (frozenForMs += frozenMs);
 
-  it('knows it with the first read, before a timer has looked at the clock', async () => {
+  it('a worker that was frozen notices its lost lease with the first read, before a timer has looked at the clock', async () => {
     const session = await newSession();
     const { sessionId } = session.record;
     await endByOthers(session);
@@ -189,7 +189,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
     assert.equal((await read).record.status, 'ended');
   });
 
-  it('passes nothing on to a browser, before a timer has looked at the clock', async () => {
+  it('a worker that was frozen forwards nothing to a browser, before a timer has looked at the clock', async () => {
     const session = await newSession();
     const machine = session.machine ?? assert.fail();
     const { browser } = frozen.runtime.machines.get(machine.id) ?? assert.fail();
@@ -202,7 +202,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
     assert.deepEqual(browser.pageUrls, ['about:blank']);
   });
 
-  it('does nothing for a session whose end it cannot store yet', async () => {
+  it('a worker that was frozen does nothing for a session whose end it cannot store yet', async () => {
     const session = await newSession();
     const { sessionId } = session.record;
     await database.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'refused'; END $$`);
@@ -221,7 +221,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
 });
 
 describe('a worker whose lease was taken', () => {
-  it('leaves no machine, and counts its sessions as ended once', async () => {
+  it('a worker whose lease was taken leaves no machine, and counts its sessions as ended once', async () => {
     const worker = await startApp({ isInFleet: true });
     try {
       const { session_id } = await worker.create();

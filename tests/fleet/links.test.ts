@@ -16,7 +16,7 @@ describe('links of a fleet', () => {
   });
   after(() => fleet.close());
 
-  it('open at any worker, and so do the cookies that they are exchanged for', async () => {
+  it('links of a fleet open at any worker, and so do the cookies that they are exchanged for', async () => {
     const { session_id } = await fleet.worker(0).create();
     const token = await tokenFor(fleet.worker(0), session_id);
     const path = `/v1/session/${session_id}/live-view`;
@@ -31,7 +31,7 @@ describe('links of a fleet', () => {
     }
   });
 
-  it('are revoked at all workers', async () => {
+  it('links of a fleet are revoked at all workers', async () => {
     const { session_id } = await fleet.worker(0).create();
     const path = `/v1/session/${session_id}/live-view`;
     const page = await open(`${fleet.worker(1).url}${path}?token=${await tokenFor(fleet.worker(0), session_id)}`);
@@ -41,21 +41,21 @@ describe('links of a fleet', () => {
     await fleet.call(0, endSession, { params: { session_id } });
   });
 
-  it('open reports that another worker made', async () => {
+  it('links of a fleet open reports that another worker made', async () => {
     const { body } = await fleet.call(0, inspect, { body: { url: 'http://site.test/', settle_ms: 0 } });
     const { pathname, search } = new URL(body.report_url ?? assert.fail('no report'));
     const report = await open(`${fleet.worker(1).url}${pathname}${search}`);
     assert.equal(report.status, 200, report.text);
   });
 
-  it('with a connect token lead to any worker', async () => {
+  it('links of a fleet with a connect token lead to any worker', async () => {
     const { body } = await fleet.call(0, createConnectToken, { body: {} });
     for (const { url } of fleet.workers) assert.equal((await open(`${url}/json/version?token=${body.token}`)).status, 200);
   });
 });
 
 describe('the key that seals links', () => {
-  it('is that of the first worker, which keeps its own', async () => {
+  it('the key that seals links is that of the first worker, which keeps its own', async () => {
     const first = await startFleet({ workers: 1 });
     const own = readFileSync(join(first.worker(0).dataDir, 'token-key'), 'utf8');
     await first.add();
@@ -68,7 +68,7 @@ describe('the key that seals links', () => {
     await first.close();
   });
 
-  it('stays in the data directory of a single worker', async () => {
+  it('the key that seals links stays in the data directory of a single worker', async () => {
     const served = await startApp();
     assert.ok(existsSync(join(served.dataDir, 'token-key')));
     const client = new Database({ connectionString: served.databaseUrl });

@@ -76,7 +76,7 @@ describe('a create whose worker is killed', { timeout: 280_000 }, () => {
 
   const startAgain = (): Promise<void> => worker(0).suffer({ what: 'kill', forMs: 0 } as PlannedFault, (work) => work());
 
-  it('is done anew by the worker that starts again, where nothing was charged', async () => {
+  it('a create whose worker is killed is done again by the worker that starts again, where nothing was charged', async () => {
     const { request, sessionsPaid, reasons } = await lose('again', beforeItIsCharged);
     await startAgain();
     const { status, body, headers, text } = await client(0).call(createSession, request);
@@ -85,7 +85,7 @@ describe('a create whose worker is killed', { timeout: 280_000 }, () => {
     assert.equal(await sessionsPaid(), 1);
   });
 
-  it('is done anew by another worker as soon as the first is found lost', async () => {
+  it('a create whose worker is killed is done again by another worker as soon as the first is found lost', async () => {
     const { request, sessionsPaid, reasons } = await lose('elsewhere', beforeItIsCharged);
     await client(1).refuse(createSession, 'idempotency_in_progress', request);
     await eventually('its session is lost', async () => (await reasons())[0] === 'worker_lost', lostMsMax);
@@ -101,7 +101,7 @@ describe('a create whose worker is killed', { timeout: 280_000 }, () => {
     await startAgain();
   });
 
-  it('is not done again where it was charged: the answer names the session', async () => {
+  it('a create whose worker is killed is not done again where it was charged: the answer names the session', async () => {
     const { request, sessionsPaid, reasons } = await lose('charged', onceItIsCharged);
     await startAgain();
     for (const index of [0, 1]) {

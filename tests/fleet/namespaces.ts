@@ -250,7 +250,7 @@ describe('a partition', () => {
   const cablesOf = (index: number): Links => cables[index] ?? assert.fail();
 
   it(
-    'between a worker and the database costs the sessions of that worker, which ends their browsers itself',
+    'a partition between a worker and the database costs the sessions of that worker, which ends their browsers itself',
     partitionMsMax,
     async (test) => {
       const outage = await during(
@@ -263,7 +263,7 @@ describe('a partition', () => {
     },
   );
 
-  it('in which only the answers of the database are lost does the same', partitionMsMax, async (test) => {
+  it('a partition in which only the answers of the database are lost costs the sessions of that worker', partitionMsMax, async (test) => {
     let restore = (): void => undefined;
     const outage = await during(
       () => (restore = cablesOf(0).database.silence()),
@@ -274,7 +274,7 @@ describe('a partition', () => {
     await assertLost(outage);
   });
 
-  it('between a worker and the others ends no session, and calls say that it is unreachable', partitionMsMax, async (test) => {
+  it('a partition between a worker and the others ends no session, and calls say that it is unreachable', partitionMsMax, async (test) => {
     const outage = await during(
       () => cablesOf(0).fleet.cut(),
       () => cablesOf(0).fleet.restore(),
@@ -285,19 +285,23 @@ describe('a partition', () => {
     await assertSessions(outage, [null, null, null]);
   });
 
-  it('in which only what a worker sends to the others is lost does the same', partitionMsMax, async (test) => {
-    let restore = (): void => undefined;
-    const outage = await during(
-      () => (restore = cablesOf(0).fleet.silence()),
-      () => restore(),
-    );
-    report(test, outage);
-    assertGoOn(outage, [[0, 0], ...untouched]);
-    for (const via of [1, 2]) assert.ok(!outage.seen(via, 0).includes('ok'));
-    await assertSessions(outage, [null, null, null]);
-  });
+  it(
+    'a partition in which only what a worker sends to the others is lost ends no session, and calls say that it is unreachable',
+    partitionMsMax,
+    async (test) => {
+      let restore = (): void => undefined;
+      const outage = await during(
+        () => (restore = cablesOf(0).fleet.silence()),
+        () => restore(),
+      );
+      report(test, outage);
+      assertGoOn(outage, [[0, 0], ...untouched]);
+      for (const via of [1, 2]) assert.ok(!outage.seen(via, 0).includes('ok'));
+      await assertSessions(outage, [null, null, null]);
+    },
+  );
 
-  it('between clients and a worker leaves its sessions to be driven through the others', partitionMsMax, async (test) => {
+  it('a partition between clients and a worker leaves its sessions to be driven through the others', partitionMsMax, async (test) => {
     const outage = await during(
       () => cablesOf(0).clients?.cut(),
       () => cablesOf(0).clients?.restore(),
@@ -308,19 +312,23 @@ describe('a partition', () => {
     await assertSessions(outage, [null, null, null]);
   });
 
-  it('between all workers and the database ends no session, and refuses what has to be written', partitionMsMax, async (test) => {
-    const outage = await during(
-      () => databaseCable.cut(),
-      () => databaseCable.restore(),
-    );
-    report(test, outage);
-    for (const index of each) assert.equal(outage.takenMs(index), null);
-    for (const via of each)
-      for (const of of each) assert.ok(outage.seen(via, of).every((code) => code === 'store_unavailable' || code === 'none'));
-    await assertSessions(outage, [null, null, null]);
-  });
+  it(
+    'a partition between all workers and the database ends no session, and refuses what has to be written',
+    partitionMsMax,
+    async (test) => {
+      const outage = await during(
+        () => databaseCable.cut(),
+        () => databaseCable.restore(),
+      );
+      report(test, outage);
+      for (const index of each) assert.equal(outage.takenMs(index), null);
+      for (const via of each)
+        for (const of of each) assert.ok(outage.seen(via, of).every((code) => code === 'store_unavailable' || code === 'none'));
+      await assertSessions(outage, [null, null, null]);
+    },
+  );
 
-  it('of a worker from everything costs its sessions alone', partitionMsMax, async (test) => {
+  it('a partition of a worker from everything costs its sessions alone', partitionMsMax, async (test) => {
     const own = (): readonly { cut(): Promise<void>; restore(): Promise<void> }[] => {
       const { database: toDatabase, fleet, clients } = cablesOf(0);
       return [toDatabase, fleet, ...(clients ? [clients] : [])];
@@ -334,7 +342,7 @@ describe('a partition', () => {
     await assertLost(outage);
   });
 
-  it('by a frozen worker costs its sessions, which it ends when it thaws', partitionMsMax, async (test) => {
+  it('a partition by a frozen worker costs its sessions, which it ends when it thaws', partitionMsMax, async (test) => {
     const { process: frozen } = workerAt(0);
     const outage = await during(
       () => frozen.freeze(),
@@ -350,7 +358,9 @@ describe('a partition', () => {
 
 describe('clients of three workers in networks of their own see one service', () => {
   for (const seed of seeds)
-    it(`for ${schedulesInRound} schedules of seed ${seed}`, { timeout: 300_000 }, async (test) =>
-      test.diagnostic(await playRound(seed, schedulesInRound, { ...context, weights })),
+    it(
+      `clients of three workers in networks of their own see one service for ${schedulesInRound} schedules of seed ${seed}`,
+      { timeout: 300_000 },
+      async (test) => test.diagnostic(await playRound(seed, schedulesInRound, { ...context, weights })),
     );
 });

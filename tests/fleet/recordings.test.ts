@@ -31,7 +31,7 @@ describe('recordings of a fleet with object storage', () => {
     return session;
   };
 
-  it('are served by every worker, whole and in parts, and as before', async () => {
+  it('recordings of a fleet with object storage are served by every worker, whole and in parts, and as before', async () => {
     const session = await uploadedSession();
     const [mine, other] = await Promise.all([recordingOf(fleet.worker(1), session), recordingOf(fleet.worker(0), session)]);
     assert.deepEqual(
@@ -62,7 +62,7 @@ describe('recordings of a fleet with object storage', () => {
     });
   });
 
-  it('are opened by links at every worker, until these are revoked', async () => {
+  it('recordings of a fleet with object storage are opened by links at every worker, until these are revoked', async () => {
     const session = await uploadedSession();
     const token = await tokenFor(fleet.worker(1), session.sessionId, 'recording');
     const opened = await open(`${fleet.worker(0).url}${path(session, 'poster.jpg')}?token=${token}`);
@@ -73,7 +73,7 @@ describe('recordings of a fleet with object storage', () => {
     assert.equal((await open(fleet.worker(0).url + path(session, 'frames.mjpeg'), { cookie })).status, 403);
   });
 
-  it('are unavailable, not missing, while the bucket is down, and new ones wait for it', async () => {
+  it('recordings of a fleet with object storage are unavailable, not missing, while the bucket is down, and new ones wait for it', async () => {
     const [uploaded, running] = [await uploadedSession(), await recordingSession(fleet.worker(1))];
     await eventually('there is a frame', async () => (await recordingOf(fleet.worker(1), running)).assets.includes('poster.jpg'));
     const uploads = fleet.worker(1).app.loops.find(({ name }) => name === 'recording-uploads') ?? assert.fail('no such loop');
@@ -112,7 +112,7 @@ describe('recordings of a fleet with object storage', () => {
     assert.equal((await fleet.call(0, readRecordingAsset, { params: params(running, 'frames.mjpeg') })).status, 200);
   });
 
-  it('show no credentials in the settings', async () => {
+  it('recordings of a fleet with object storage show no credentials in the settings', async () => {
     const { body, text } = await fleet.call(0, getSettings);
     const valueOf = (name: string) => body.settings.find((setting) => setting.name === name)?.value;
     assert.deepEqual(['BERTH_OBJECTS_BUCKET', 'BERTH_OBJECTS_ACCESS_KEY_ID', 'BERTH_OBJECTS_SECRET_ACCESS_KEY'].map(valueOf), [
@@ -123,7 +123,7 @@ describe('recordings of a fleet with object storage', () => {
     assert.ok(!text.includes(testCredentials.secretAccessKey));
   });
 
-  it('are uploaded by a worker that stops', async () => {
+  it('recordings of a fleet with object storage are uploaded by a worker that stops', async () => {
     const running = await recordingSession(fleet.worker(1));
     await eventually('there is a frame', async () => (await recordingOf(fleet.worker(1), running)).assets.includes('poster.jpg'));
     await fleet.stop(1);

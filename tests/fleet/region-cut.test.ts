@@ -38,7 +38,7 @@ describe('a region whose workers lose the database while the others have it', { 
     rmSync(folder, { recursive: true });
   });
 
-  it('goes on with what runs as long as its leases last, then ends it; the others go on; and all is well when it is back', async () => {
+  it('a region without the database goes on with what runs as long as its leases last, then ends it; the others go on; and all is well when it is back', async () => {
     const create = async (region: string): Promise<string> => {
       let sessionId = '';
       await eventually(`a session of ${region}`, async () => {

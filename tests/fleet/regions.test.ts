@@ -43,7 +43,7 @@ async function beat(): Promise<void> {
 const runsAt = (session_id: string) => [0, 1, 2].filter((index) => fleet.worker(index).app.sessions.live.has(session_id));
 
 describe('workers of two regions', () => {
-  it('run a session in the region that it names, whichever worker is asked', async () => {
+  it('workers of two regions run a session in the region that it names, whichever worker is asked', async () => {
     for (const index of [0, 1, 2]) {
       const far = await fleet.worker(index).create({ region: 'far' });
       assert.deepEqual([far.region, runsAt(far.session_id)], ['far', [2]]);
@@ -56,7 +56,7 @@ describe('workers of two regions', () => {
     assert.deepEqual([here.region, runsAt(here.session_id)], ['far', [2]], 'without a region: that of the worker');
   });
 
-  it('fetch from the region that is named', async () => {
+  it('workers of two regions fetch from the region that is named', async () => {
     const url = site.sequence('/page', html('<title>Here</title><p>Here.</p>'));
     for (const [index, region, country] of [
       [0, 'far', 'SE'],
@@ -67,12 +67,12 @@ describe('workers of two regions', () => {
     }
   });
 
-  it('say why nothing leaves from a region where no worker lives', async () => {
+  it('workers of two regions say why nothing leaves from a region where no worker lives', async () => {
     await fleet.worker(0).refuse(createSession, 'region_unavailable', { body: { region: 'empty' } });
     await fleet.worker(0).refuse(fetchPage, 'region_unavailable', { body: { url: 'http://site.test/', region: 'empty' } });
   });
 
-  it('go on without the other region, whose own work is refused with that reason', async () => {
+  it('workers of two regions go on without the other region, whose own work is refused with that reason', async () => {
     const { session_id } = await fleet.worker(0).create({ region: 'home' });
     await fleet.stop(2);
     await beat();

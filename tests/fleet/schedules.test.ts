@@ -90,9 +90,12 @@ describe('clients of three workers see one service when workers and their connec
   });
 
   for (const seed of seeds())
-    it(`for ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, async (test) =>
-      test.diagnostic(
-        await playRound(seed, schedulesInRound, { ...(context ?? assert.fail()), planned: isUsual ? usualFaults : undefined }),
-      ),
+    it(
+      `clients of three workers see one service when workers and their connections fail, for ${schedulesInRound} schedules of seed ${seed}`,
+      { timeout: roundMsMax },
+      async (test) =>
+        test.diagnostic(
+          await playRound(seed, schedulesInRound, { ...(context ?? assert.fail()), planned: isUsual ? usualFaults : undefined }),
+        ),
     );
 });

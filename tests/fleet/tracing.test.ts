@@ -23,7 +23,7 @@ describe('the trace of a request that another worker answers', { timeout: 120_00
   });
   after(() => collector.close());
 
-  it('goes on from the caller through the one that it reached to the one that answers', () => {
+  it('the trace of a forwarded request goes on from the caller through the worker that it reached to the one that answers', () => {
     const spans = collector.of(traceId, 'GET /v1/session/{session_id}');
     const edge = spans.find(({ parentSpanId }) => parentSpanId === parentOfTraces);
     const owner = spans.find(({ parentSpanId }) => parentSpanId === edge?.spanId);
