@@ -69,7 +69,9 @@ describe('balances and usage match a sequential model when workers are killed', 
   });
 
   for (const seed of seeds())
-    it(`matches for ${schedulesInRound} schedules of seed ${seed}`, { timeout: roundMsMax }, () =>
-      playRound(seed, schedulesInRound, context ?? assert.fail()),
+    it(
+      `balances and usage match a sequential model when workers are killed, for ${schedulesInRound} schedules of seed ${seed}`,
+      { timeout: roundMsMax },
+      () => playRound(seed, schedulesInRound, context ?? assert.fail()),
     );
 });

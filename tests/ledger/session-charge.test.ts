@@ -77,7 +77,7 @@ async function chargesOf(owners: readonly string[]): Promise<Record<string, { ch
 }
 
 describe('a session whose worker is killed right after the 201', () => {
-  it('is charged where credits are only counted, as far as the wallet goes', async () => {
+  it('a session whose worker is killed right after the 201 is charged where credits are only counted, as far as the wallet goes', async () => {
     await createAndKill(
       [
         { owner: 'counted', tier: 'basic', credits: 5 },
@@ -95,7 +95,7 @@ describe('a session whose worker is killed right after the 201', () => {
     });
   });
 
-  it('is charged where credits are enforced, on credit where the plan allows it', async () => {
+  it('a session whose worker is killed right after the 201 is charged where credits are enforced, on credit where the plan allows it', async () => {
     await createAndKill(
       [
         { owner: 'prepaid', tier: 'prepaid', credits: 5 },
