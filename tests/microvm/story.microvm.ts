@@ -46,7 +46,7 @@ describe('sessions in virtual machines', () => {
 
   const params = ({ session_id }: SessionResponse) => ({ session_id });
 
-  it('are created sequentially, each in its own machine', async () => {
+  it('sessions in virtual machines are created sequentially, each in its own machine', async () => {
     for (let n = 0; n < sessionsWanted; n += 1) {
       const kind = n === 0 ? 'full_browser' : 'headless';
       const reply = await service.client.call(createSession, { body: { kind } });
@@ -62,7 +62,7 @@ describe('sessions in virtual machines', () => {
     assert.match(report.checks['machines']?.note ?? '', /qemu-(kvm|tcg) runtime \(microvm\)/);
   });
 
-  it('load different pages', async () => {
+  it('sessions in virtual machines load different pages', async () => {
     for (const [n, session] of sessions.entries()) {
       const reply = await service.client.call(navigate, {
         params: params(session),
@@ -78,7 +78,7 @@ describe('sessions in virtual machines', () => {
     }
   });
 
-  it('are driven by actions and by Playwright, with screenshots and live view', async () => {
+  it('sessions in virtual machines are driven by actions and by Playwright, with screenshots and live view', async () => {
     const session = sessions.at(-1);
     assert.ok(session);
     const form = await service.client.call(runActions, {
@@ -106,7 +106,7 @@ describe('sessions in virtual machines', () => {
     assert.deepEqual(readPng(Buffer.from(shot.body.data_base64 ?? '', 'base64')).at(600, 400), [0, 0, 255, 255]);
   });
 
-  it('show the window of a headful browser by VNC', async () => {
+  it('sessions in virtual machines show the window of a headful browser by VNC', async () => {
     const [windowed] = sessions;
     assert.ok(windowed);
     const { url } = (await service.client.call(createVncToken, { params: params(windowed), body: {} })).body;
@@ -120,7 +120,7 @@ describe('sessions in virtual machines', () => {
     }
   });
 
-  it('are listed by the pool, which warms and removes machines', async () => {
+  it('sessions in virtual machines are listed by the pool, which warms and removes machines', async () => {
     const pool = (await service.client.call(resizePool, { body: { target: 1 } })).body;
     assert.equal(pool.target, 1);
     const warm = await eventually(
@@ -136,7 +136,7 @@ describe('sessions in virtual machines', () => {
     await eventually('the pool is empty', async () => (await service.client.call(getPool)).body.counts.ready === 0, pageMs);
   });
 
-  it('cannot reach the host or each other', async () => {
+  it('sessions in virtual machines cannot reach the host or each other', async () => {
     const [session] = sessions;
     assert.ok(session);
     const { port } = new URL(service.url);
@@ -150,7 +150,7 @@ describe('sessions in virtual machines', () => {
     }
   });
 
-  it('end without leftovers when the worker is killed', async () => {
+  it('sessions in virtual machines end without leftovers when the worker is killed', async () => {
     const pids = (await service.client.call(listAllSessions, { query: { status: 'ready' } })).body.map(({ pid }) => pid ?? 0);
     assert.equal(pids.length, sessionsWanted);
     await service.client.call(resizePool, { body: { target: 1 } });
