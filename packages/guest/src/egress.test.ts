@@ -52,20 +52,20 @@ describe('the egress of a machine', () => {
     return error?.code ?? 'end';
   };
 
-  it('is closed until the host opens it', async () => {
+  it('the egress of a machine is closed until the host opens it', async () => {
     assert.equal(await endOf(connectTo(egress.port)), 'ECONNRESET');
     assert.equal(proxied.length, 0);
     await egress.open();
     await open();
   });
 
-  it('cannot be opened without a host', async () => {
+  it('the egress of a machine cannot be opened without a host', async () => {
     const lonely = new Egress(0);
     await assert.rejects(lonely.open(), EgressUnavailable);
     lonely.close();
   });
 
-  it('forwards both directions, and the end of each on its own', async () => {
+  it('the egress of a machine forwards both directions, and the end of each on its own', async () => {
     await egress.open();
     const { connection, stream } = await open();
     const { ':method': method, ':authority': authority } = proxied[0]?.headers ?? {};
@@ -81,7 +81,7 @@ describe('the egress of a machine', () => {
     assert.equal(stream.rstCode, constants.NGHTTP2_NO_ERROR);
   });
 
-  it('lets the host end first', async () => {
+  it('the egress of a machine lets the host end first', async () => {
     await egress.open();
     const { connection, stream } = await open();
     const heard = text(stream);
@@ -91,7 +91,7 @@ describe('the egress of a machine', () => {
     assert.equal(await heard, 'still here');
   });
 
-  it('does not let a part pass for the whole', async () => {
+  it('the egress of a machine does not let a part pass for the whole', async () => {
     await egress.open();
     const cutByGate = await open();
     cutByGate.stream.write('a part');
@@ -110,7 +110,7 @@ describe('the egress of a machine', () => {
     assert.ok(!hasEnded);
   });
 
-  it('resets a connection that the gate refuses', async () => {
+  it('the egress of a machine resets a connection that the gate refuses', async () => {
     await egress.open();
     const connection = connectTo(egress.port);
     await until(() => proxied.length === 1, 20_000);
@@ -118,7 +118,7 @@ describe('the egress of a machine', () => {
     assert.equal(await endOf(connection.resume()), 'ECONNRESET');
   });
 
-  it('applies backpressure when the gate does not read', async () => {
+  it('the egress of a machine applies backpressure when the gate does not read', async () => {
     await egress.open();
     const { connection, stream } = await open();
     const pieces = 400;
@@ -139,7 +139,7 @@ describe('the egress of a machine', () => {
     await until(() => heard === pieces * 100_000, 20_000);
   });
 
-  it('holds 256 connections at once', async () => {
+  it('the egress of a machine holds 256 connections at once', async () => {
     await egress.open();
     const connections = Array.from({ length: 256 }, () => connectTo(egress.port));
     await until(() => proxied.length === 256, 20_000);
@@ -152,7 +152,7 @@ describe('the egress of a machine', () => {
     await until(() => proxied.length === 257, 20_000);
   });
 
-  it('resets all connections when the host disconnects, and opens again for the next host', async () => {
+  it('the egress of a machine resets all connections when the host disconnects, and opens again for the next host', async () => {
     await egress.open();
     const { connection } = await open();
     gate.destroy();

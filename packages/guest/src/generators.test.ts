@@ -30,7 +30,7 @@ describe('the random generators of a browser', () => {
       }),
     );
 
-  it('are filled again from the kernel when a machine has been copied, in every process', async () => {
+  it('the random generators of a browser are filled again from the kernel when a machine has been copied, in every process', async () => {
     await agent.machine.start({ kind: 'headless' });
     const pipe = agent.machine.takePipe();
     const filled = (): string[] => [...marks()].filter(([, mark]) => mark === 1).map(([pid]) => pid);
@@ -49,7 +49,7 @@ describe('the random generators of a browser', () => {
     pipe.destroy();
   });
 
-  it('are left alone in a process that has ended since it was looked at', () => {
+  it('renewing random generators ignores a process that has ended meanwhile', () => {
     new RandomGenerators(() => ['999999999']).renew();
   });
 });

@@ -13,14 +13,14 @@ mkdirSync(uploads);
 const files = new MachineFiles({ downloads, uploads, uploadsInside: uploads });
 
 describe('an upload', () => {
-  it('may have a name of 255 bytes, and no longer one', async () => {
+  it('an upload into a machine may have a name of 255 bytes, and no longer one', async () => {
     const path = await files.put('file_1', `${'é'.repeat(127)}x`, Buffer.from('hello'));
     assert.equal(readFileSync(path, 'utf8'), 'hello');
     await assert.rejects(files.put('file_2', 'é'.repeat(128), Buffer.from('hello')), NoSuchFile);
     assert.deepEqual(readdirSync(uploads), ['file_1']);
   });
 
-  it('leaves nothing behind when it fails', async () => {
+  it('an upload into a machine leaves nothing behind when it fails', async () => {
     const failing = async function* (): AsyncGenerator<Buffer> {
       yield Buffer.from('half');
       await Promise.reject(new Error('cut off'));

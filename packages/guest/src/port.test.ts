@@ -39,7 +39,7 @@ describe('a port', () => {
   const send = (host: number, words: string): void => void writeSync(host, words);
   const waitForInput = (at: number, words: string): Promise<void> => until(() => received[at] === words, 20_000);
 
-  it('detects a host before it sends, and receives all of it', async () => {
+  it('a port detects a host before it sends, and receives all of it', async () => {
     const host = connectHost();
     await until(() => hosts.length === 1, 20_000);
     send(host, 'one ');
@@ -49,14 +49,14 @@ describe('a port', () => {
     closeSync(host);
   });
 
-  it('loses nothing that was sent before it polled', async () => {
+  it('a port loses nothing that was sent before it polled', async () => {
     const host = connectHost();
     send(host, 'early');
     await waitForInput(0, 'early');
     closeSync(host);
   });
 
-  it('ends its stream when the host leaves, and gives another for the next host', async () => {
+  it('a port ends its stream when the host leaves, and gives another for the next host', async () => {
     for (const at of [0, 1, 2]) {
       const host = connectHost();
       await until(() => hosts.length === at + 1, 20_000);
@@ -68,7 +68,7 @@ describe('a port', () => {
     }
   });
 
-  it('discards what a host sends after its stream was closed, until it disconnects', async () => {
+  it('a port discards what a host sends after its stream was closed, until it disconnects', async () => {
     const host = connectHost();
     await until(() => hosts.length === 1, 20_000);
     const closed = once(hosts[0] as Socket, 'close');
@@ -85,7 +85,7 @@ describe('a port', () => {
     closeSync(next);
   });
 
-  it('is not found where there is none of that name', () => {
+  it('a port is not found where there is none of that name', () => {
     assert.throws(() => findPort('berth.nothing'));
   });
 });

@@ -30,14 +30,14 @@ describe('the agent', () => {
   };
   const browserPid = (): number => agent.browserProcesses()[0] ?? 0;
 
-  it('says which protocol it speaks, and which browser it has once there is one', async () => {
+  it('the agent says which protocol it speaks, and which browser it has once there is one', async () => {
     assert.deepEqual(GuestHello.parse((await agent.request(guestRequests.hello)).json), { protocol: guestProtocol, browser: '' });
     await start();
     assert.match(GuestHello.parse((await agent.request(guestRequests.hello)).json).browser, /^Chrome\/\d+/);
     (await openPipe()).end();
   });
 
-  it('refuses what it does not know, and what is not what was asked for', async () => {
+  it('the agent refuses unknown requests, and bodies that are not what was asked for', async () => {
     const { start: ask, identify } = guestRequests;
     const refused: [{ method: string; path: string }, object | string | undefined, number][] = [
       [{ method: 'GET', path: '/nothing' }, undefined, 404],
@@ -63,7 +63,7 @@ describe('the agent', () => {
     }
   });
 
-  it('gives the DevTools of its browser to one at a time, and ends the browser with them', async () => {
+  it('the agent gives the DevTools of its browser to one host at a time, and ends the browser with them', async () => {
     await start();
     assert.equal((await agent.request(guestRequests.start, { kind: 'headless' })).status, 409);
     const pipe = await openPipe();
@@ -84,7 +84,7 @@ describe('the agent', () => {
     assert.equal((await agent.request(guestRequests.start, { kind: 'headless' })).status, 409);
   });
 
-  it('reports within seconds that the browser was killed', async () => {
+  it('the agent reports within seconds that the browser was killed', async () => {
     await start();
     const pipe = await openPipe();
     pipe.resume();
@@ -97,7 +97,7 @@ describe('the agent', () => {
     assert.deepEqual([exited.code, exited.signal, exited.out_of_memory], [null, 'SIGKILL', false]);
   });
 
-  it('keeps an unused browser when its host disconnects, and gives it to the next host', async () => {
+  it('the agent keeps an unused browser when its host disconnects, and gives it to the next host', async () => {
     await start();
     const pid = browserPid();
     await agent.connect();
@@ -112,14 +112,14 @@ describe('the agent', () => {
     pipe.end();
   });
 
-  it('ends the browser when a host disconnects with its DevTools', async () => {
+  it('the agent ends the browser when a host disconnects with its DevTools', async () => {
     await start();
     await openPipe();
     await agent.connect();
     assert.equal(BrowserExitResult.parse((await agent.request(guestRequests.exit)).json).code, 0);
   });
 
-  it('reports why a browser could not be started', async () => {
+  it('the agent reports why a browser could not be started', async () => {
     agent.paths.chromiumPath = '/bin/ls';
     const { status, json } = await agent.request(guestRequests.start, { kind: 'headless' });
     assert.equal(status, 500);
@@ -129,7 +129,7 @@ describe('the agent', () => {
     assert.match(exited.log, /unrecognized option/);
   });
 
-  it('starts the browser as an unprivileged user with its sandbox', async () => {
+  it('the agent starts the browser as an unprivileged user with its sandbox', async () => {
     await start();
     const pid = browserPid();
     assert.deepEqual(statusOf(pid, 'Uid').split('\t'), Array(4).fill(String(agent.paths.uid)));
@@ -140,13 +140,13 @@ describe('the agent', () => {
     (await openPipe()).end();
   });
 
-  it('reports the usage of its machine', async () => {
+  it('the agent reports the usage of its machine', async () => {
     const stats = GuestStats.parse((await agent.request(guestRequests.stats)).json);
     assert.ok(stats.processes > 1 && stats.cpu_seconds > 0);
     assert.ok(stats.memory_available_bytes > 0 && stats.memory_available_bytes < stats.memory_total_bytes);
   });
 
-  it('puts files where the browser may read them and not change them', async () => {
+  it('the agent puts files where the browser may read them and not change them', async () => {
     const name = 'Ä b?.txt';
     const request = { method: 'PUT', path: `/uploads/file_1/${encodeURIComponent(name)}` };
     const { status, json } = await agent.request(request, Buffer.from('hello'));
@@ -168,13 +168,13 @@ describe('the agent', () => {
     assert.deepEqual(readdirSync(agent.paths.uploads), ['file_1']);
   });
 
-  it('takes no more than a session may put in, and keeps nothing of what is too large', async () => {
+  it('the agent takes no more files than a session may upload, and keeps nothing of one that is too large', async () => {
     const { status } = await agent.request({ method: 'PUT', path: '/uploads/file_1/large' }, Buffer.alloc(101 * 1024 ** 2));
     assert.equal(status, 413);
     assert.equal(existsSync(join(agent.paths.uploads, 'file_1', 'large')), false);
   });
 
-  it('hands out downloads whole, with their length, until they are removed', async () => {
+  it('the agent hands out downloads whole, with their length, until they are removed', async () => {
     const path = join(agent.paths.downloads, 'd_1');
     const bytes = Buffer.alloc(3_000_000, 'berth');
     writeFileSync(path, bytes);
@@ -189,7 +189,7 @@ describe('the agent', () => {
     assert.equal((await agent.request(get)).status, 404);
   });
 
-  it('shows its display to several at once, and sizes it', { timeout: 60_000 }, async () => {
+  it('the agent shows its display to several at once, and sizes it', { timeout: 60_000 }, async () => {
     await start('full_browser');
     const pipe = await openPipe();
     const viewers = await Promise.all([agent.open(guestRequests.vnc), agent.open(guestRequests.vnc)]);
@@ -205,7 +205,7 @@ describe('the agent', () => {
     assert.equal((await agent.request(guestRequests.vnc)).status, 409);
   });
 
-  it('answers many requests at once while one waits for the browser to exit', async () => {
+  it('the agent answers many requests at once while one waits for the browser to exit', async () => {
     await start();
     const exit = agent.request(guestRequests.exit);
     const answers = await Promise.all(Array.from({ length: 50 }, () => agent.request(guestRequests.stats)));

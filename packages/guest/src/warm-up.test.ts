@@ -12,7 +12,7 @@ describe('a browser that is to be copied', () => {
   afterEach(() => agent.close());
 
   for (const kind of ['headless', 'full_browser'] as const)
-    it(`has had a page, and nothing is left of it (${kind})`, async () => {
+    it(`a browser that is to be copied has had a page, and nothing is left of it (${kind})`, async () => {
       await agent.machine.start({ kind });
       const pipe = agent.machine.takePipe();
       try {
