@@ -13,12 +13,12 @@ describe('null', () => {
   const shape = { text: z.string().optional(), count: z.int().default(1), name: z.string().nullable().default(null), id: z.string() };
   const plain = z.strictObject(shape);
 
-  it('is absent in an optional field, a value in a nullable one, and stays an error in a required one', () => {
+  it('null is absent in an optional field, a value in a nullable one, and stays an error in a required one', () => {
     assert.deepEqual(dropped(plain, { text: null, count: null, name: null, id: null }), { name: null, id: null });
     assert.equal(plain.safeParse({ name: null, id: null }).success, false);
   });
 
-  it('is absent below objects, lists, records, unions and wrappers', () => {
+  it('null is absent below objects, lists, records, unions and wrappers', () => {
     const step = z.discriminatedUnion('type', [
       z.strictObject({ type: z.literal('a'), text: z.string().optional() }),
       z.strictObject({ type: z.literal('b'), text: z.string().nullable().optional() }),
@@ -58,7 +58,7 @@ describe('null', () => {
     );
   });
 
-  it('does nothing to a value of another kind', () => {
+  it('a value of another kind is not changed by the handling of null', () => {
     for (const value of ['text', 7, true, null, [], { no: 'such' }]) assert.deepEqual(dropped(plain, structuredClone(value)), value);
   });
 });
@@ -90,7 +90,7 @@ const takesNull = (schema: Schema): boolean =>
 describe('a request body', () => {
   const bodies = endpoints.filter((endpoint): endpoint is Endpoint & { body: z.ZodObject } => endpoint.body instanceof z.ZodObject);
 
-  it('takes null in every optional field, and the document says so', () => {
+  it('a request body takes null in every optional field, and the document says so', () => {
     let fields = 0;
     for (const { id, method, path, body } of bodies) {
       const declared = propertiesOf(
@@ -114,7 +114,7 @@ describe('a request body', () => {
     assert.ok(fields > 80, `${fields} fields`);
   });
 
-  it('is not nullable where the field is required, and neither is a parameter', () => {
+  it('a request body is not nullable where the field is required, and neither is a parameter', () => {
     const properties = propertiesOf(resolve(document.paths['/v1/fetch']?.['post']?.requestBody?.content['application/json']?.schema));
     assert.equal(takesNull(resolve(properties['url'])), false);
     const inOperations = Object.values(document.paths).flatMap((methods) =>

@@ -59,7 +59,7 @@ const operations = Object.entries(paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
 );
 
-test('contains every endpoint once, with a unique operation id', () => {
+test('the OpenAPI document contains every endpoint once, with a unique operation id', () => {
   assert.deepEqual(
     new Set(operations.map(({ path, method }) => `${method.toUpperCase()} ${path}`)),
     new Set(endpoints.map(({ method, path }) => `${method} ${path}`)),
@@ -67,7 +67,7 @@ test('contains every endpoint once, with a unique operation id', () => {
   assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, endpoints.length);
 });
 
-test('has an example for each request body, which its schema accepts', () => {
+test('the OpenAPI document has an example for each request body, which its schema accepts', () => {
   for (const endpoint of endpoints) {
     const content = (paths[endpoint.path]?.[endpoint.method.toLowerCase()]?.requestBody as { content?: Record<string, Json> } | undefined)
       ?.content;
@@ -82,7 +82,7 @@ test('has an example for each request body, which its schema accepts', () => {
   assert.deepEqual(Object.keys(examples).toSorted(), withBody.toSorted());
 });
 
-test('declares exactly the parameters of each path', () => {
+test('the OpenAPI document declares exactly the parameters of each path', () => {
   for (const { path, operation } of operations) {
     const declared = parametersOf(operation).filter((parameter) => parameter.in === 'path');
     assert.deepEqual(declared.map(({ name }) => name).sort(), [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '').sort(), path);
@@ -90,7 +90,7 @@ test('declares exactly the parameters of each path', () => {
   }
 });
 
-test('references every component, and only existing ones', () => {
+test('the OpenAPI document references every component, and only existing ones', () => {
   const references = new Set([...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? ''));
   const { schemas, securitySchemes } = document['components'] as { schemas: Json; securitySchemes: Json };
   assert.deepEqual(
@@ -107,21 +107,21 @@ test('references every component, and only existing ones', () => {
   for (const [name, schema] of Object.entries(schemas)) assert.notEqual((schema as Json)['$ref'], `#/components/schemas/${name}`);
 });
 
-test('writes a parameter that several operations have once', () => {
+test('the OpenAPI document writes a parameter that several operations have once', () => {
   const written = operations.flatMap(({ operation }) => (operation.parameters ?? []).filter((parameter) => !('$ref' in parameter)));
   const all = [...written, ...Object.values(parameterComponents)].map((parameter) => JSON.stringify(parameter));
   assert.equal(new Set(all).size, all.length);
   assert.ok('viewport.width' in parameterComponents);
 });
 
-test('writes a response that several operations have once', () => {
+test('the OpenAPI document writes a response that several operations have once', () => {
   const written = operations.flatMap(({ operation }) => Object.values(operation.responses).filter((response) => !('$ref' in response)));
   const all = [...written, ...Object.values(shared)].map((response) => JSON.stringify(response));
   assert.equal(new Set(all).size, all.length);
   assert.ok('Unauthorized' in shared);
 });
 
-test('writes the fields of every step once, and a schema that extends another without the fields of that one', () => {
+test('the OpenAPI document writes the fields of every step once, and a schema that extends another without the fields of that one', () => {
   const { schemas } = document['components'] as { schemas: Record<string, Json & { properties?: Json }> };
   const { StepFields, ClickStep, IfStep, SessionResponse, AdminSessionResponse } = schemas;
   assert.deepEqual(ClickStep?.['allOf'], [{ $ref: '#/components/schemas/StepFields' }]);
@@ -136,18 +136,18 @@ test('writes the fields of every step once, and a schema that extends another wi
   for (const name of Object.keys(SessionResponse?.properties ?? {})) assert.ok(!(name in (AdminSessionResponse.properties ?? {})), name);
 });
 
-test('has every extension that the contract names: one with a name that has changed would be written out again', () => {
+test('the OpenAPI document has every extension that the contract names: one with a name that has changed would be written out again', () => {
   const { schemas } = document['components'] as { schemas: Record<string, Json> };
   for (const [base, extended] of extensions)
     assert.deepEqual(schemas[extended]?.['allOf'], [{ $ref: `#/components/schemas/${base}` }], extended);
 });
 
-test('has at most 500 KB as the file of the repository', () => {
+test('the OpenAPI document has at most 500 KB as the file of the repository', () => {
   const { size } = statSync(new URL('../../../openapi.json', import.meta.url));
   assert.ok(size <= 500_000, `${size} bytes: share what schemas repeat (\`openapi-sharing.ts\`), or shorten descriptions`);
 });
 
-test('has no default at an optional property of a request: generators of clients would require it', () => {
+test('the OpenAPI document has no default at an optional property of a request: generators of clients would require it', () => {
   const { schemas } = document['components'] as { schemas: Record<string, Json> };
   const withDefault = (schema: unknown, path: string): string[] => {
     if (typeof schema !== 'object' || schema === null) return [];
@@ -168,12 +168,12 @@ test('has no default at an optional property of a request: generators of clients
   assert.match(JSON.stringify(schemas['CreateSessionRequest']), /"default":"headless"/);
 });
 
-test('contains no artefacts of the zod conversion', () => {
+test('the OpenAPI document contains no artefacts of the zod conversion', () => {
   const text = JSON.stringify(document);
   assert.doesNotMatch(text, /9007199254740991|\$defs|\$schema|"~standard"/);
 });
 
-test('requires fields with a default in responses, not in requests', () => {
+test('the OpenAPI document requires fields with a default in responses, not in requests', () => {
   const { schemas } = document['components'] as { schemas: Record<string, { required?: string[]; additionalProperties?: unknown }> };
   assert.deepEqual(schemas['ViewportInput']?.required, ['width', 'height']);
   assert.deepEqual(schemas['Viewport']?.required, ['width', 'height', 'device_scale_factor']);
@@ -182,7 +182,7 @@ test('requires fields with a default in responses, not in requests', () => {
   assert.equal(schemas['SessionResponse']?.additionalProperties, undefined);
 });
 
-test('lists the error codes of each status', () => {
+test('the OpenAPI document lists the error codes of each status', () => {
   const create = paths['/v1/session']?.['post'];
   assert.ok(create);
   const statuses = ['201', '401', '402', '403', '404', '409', '422', '429', '503', '504', 'default'];
@@ -223,7 +223,7 @@ const summaryVerbs = [
   'Upload',
 ];
 
-test('summarises each operation with a verb and a noun, and describes it in sentences', () => {
+test('the OpenAPI document summarises each operation with a verb and a noun, and describes it in sentences', () => {
   for (const { operation } of operations) {
     const { operationId, summary = '', description = '' } = operation;
     const [verb = '', ...noun] = summary.split(' ');
@@ -272,7 +272,7 @@ const inlineSchemas = (value: unknown): unknown[] => {
   return Object.entries(value).flatMap(([name, part]) => (name === 'schema' ? [part as unknown] : inlineSchemas(part)));
 };
 
-test('describes every property of every schema', () => {
+test('the OpenAPI document describes every property of every schema', () => {
   const { schemas } = document['components'] as { schemas: Record<string, Json> };
   const missing = [
     ...Object.entries(schemas).flatMap(([name, schema]) => undescribed(schema, name)),
@@ -281,7 +281,7 @@ test('describes every property of every schema', () => {
   assert.deepEqual([...new Set(missing)], []);
 });
 
-test('describes every parameter, response, header and tag', () => {
+test('the OpenAPI document describes every parameter, response, header and tag', () => {
   const missing = operations.flatMap(({ operation }) => {
     const { operationId } = operation;
     return [
@@ -300,15 +300,15 @@ test('describes every parameter, response, header and tag', () => {
   for (const tag of document['tags'] as { name: string; description?: string }[]) assert.ok(isDescribed(tag), tag.name);
 });
 
-test('describes every header that responses share', () => {
+test('the OpenAPI document describes every header that responses share', () => {
   for (const [name, header] of Object.entries(headerComponents)) assert.ok(isDescribed(header), name);
 });
 
-test('describes every error code', () => {
+test('the OpenAPI document describes every error code', () => {
   for (const [code, { description }] of Object.entries(errors)) assert.match(description, /^[A-Z][^]*\.$/, code);
 });
 
-test('declares every error code of each operation: with its status, or as one of any call', () => {
+test('the OpenAPI document declares every error code of each operation: with its status, or as one of any call', () => {
   for (const endpoint of endpoints) {
     const operation = paths[endpoint.path]?.[endpoint.method.toLowerCase()];
     assert.ok(operation);
@@ -324,7 +324,7 @@ test('declares every error code of each operation: with its status, or as one of
   }
 });
 
-test('declares pages for people who open links', () => {
+test('the OpenAPI document declares pages for people who open links', () => {
   const player = paths['/v1/session/{session_id}/recordings/{rec_id}/{asset_path}']?.['get'];
   assert.ok(player);
   const responses = Object.fromEntries(responsesOf(player));

@@ -98,7 +98,7 @@ const find = (request: string): Endpoint | undefined => endpoints.find(({ method
 
 describe('the contract', () => {
   for (const [request, auth, status, response, body] of specified)
-    it(`has ${request} as the specification says`, () => {
+    it(`the contract has ${request} as the specification says`, () => {
       const endpoint = find(request);
       assert.ok(endpoint);
       assert.deepEqual([endpoint.auth, endpoint.status], [auth, status]);
@@ -108,7 +108,7 @@ describe('the contract', () => {
       if (body !== undefined) assert.equal(nameOf(operationOf(endpoint).requestBody?.content['application/json']?.schema), body);
     });
 
-  it('names the component of each response after it', () => {
+  it('the contract names the component of each response after it', () => {
     const names = endpoints.flatMap((endpoint) => {
       const schema = responseOf(endpoint);
       return nameOf(schema) ?? nameOf(schema?.items) ?? [];
@@ -120,7 +120,7 @@ describe('the contract', () => {
     );
   });
 
-  it('has the version of the specification', () => {
+  it('the contract has the version of the specification', () => {
     assert.equal(document.info.version, '0.1.0');
   });
 });
@@ -148,7 +148,7 @@ describe('a response', () => {
     ['ValidationIssue', { loc: 'array', msg: 'string', type: 'string', ctx: 'object' }],
   ];
   for (const [component, expected] of fields)
-    it(`${component} has the fields and types of the specification`, () => {
+    it(`the response ${component} has the fields and types of the specification`, () => {
       const { properties = {}, required = [] } = schemas[component] ?? {};
       assert.deepEqual(
         Object.keys(expected).map((name) => [name, properties[name]?.type, required.includes(name)]),
@@ -156,7 +156,7 @@ describe('a response', () => {
       );
     });
 
-  it('of a session has each field from the start, also that of a planned feature', () => {
+  it('the response of a session has each field from the start, also that of a planned feature', () => {
     const names =
       'session_id object status ended_reason kind region name metadata created_at started_at last_activity_at expires_at ended_at ' +
       'timeout_seconds idle_timeout_seconds keep_alive current_url title viewport user_agent locale timezone connect_url live_view_url ' +
@@ -168,19 +168,19 @@ describe('a response', () => {
     );
   });
 
-  it('has the axes of usage, of which sessions are unlimited', () => {
+  it('the response of usage has its axes, of which sessions are unlimited', () => {
     const { usage, limits, remaining } = schemas['UsageResponse']?.properties ?? {};
     const axes = ['actions', 'egress_bytes', 'browser_seconds', 'captcha_solves'];
     assert.deepEqual(Object.keys(usage?.properties ?? {}).toSorted(), [...axes, 'sessions'].toSorted());
     for (const part of [limits, remaining]) assert.deepEqual(Object.keys(part?.properties ?? {}).toSorted(), axes.toSorted());
   });
 
-  it('has the statuses of jobs', () => {
+  it('the responses of jobs have the statuses of the specification', () => {
     for (const component of ['JobResponse', 'FetchResponse'])
       assert.deepEqual(schemas[component]?.properties?.['status']?.enum, ['pending', 'ok', 'blocked', 'error']);
   });
 
-  it('has what operators read about strategies, flows and skills', () => {
+  it('the responses for operators have what they read about strategies, flows and skills', () => {
     const strategy = schemas['StrategiesResponse']?.properties?.['strategies']?.items;
     assert.ok(strategy?.required?.includes('avg_cost_credits'));
     const { selector_heals: heals, skills } = schemas['SelfHealOverviewResponse']?.properties ?? {};
@@ -195,7 +195,7 @@ describe('a response', () => {
 });
 
 describe('a query', () => {
-  it('of block events takes any type, and its limit has the bounds of the specification', () => {
+  it('a query of block events takes any type, and its limit has the bounds of the specification', () => {
     const query = find('GET /admin/blocks')?.query;
     assert.ok(query);
     assert.deepEqual(query.parse({ type: 'no-such-type', since: '1.5' }), { type: 'no-such-type', since: 1.5, limit: 100 });
@@ -203,14 +203,14 @@ describe('a query', () => {
     for (const limit of ['0', '1001']) assert.equal(query.safeParse({ limit }).success, false);
   });
 
-  it('of keys is paged', () => {
+  it('a query of keys is paged', () => {
     for (const request of ['GET /v1/keys', 'GET /admin/keys'])
       assert.deepEqual(find(request)?.query?.parse({ limit: '2', cursor: 'x' }), { limit: 2, cursor: 'x' });
   });
 });
 
 describe('the body of a create', () => {
-  it('has room for a storage state of four megabytes', () => {
+  it('the body of a create has room for a storage state of four megabytes', () => {
     assert.ok((find('POST /v1/session')?.bodyLimitBytes ?? 0) > 4 * 1024 * 1024);
   });
 });
