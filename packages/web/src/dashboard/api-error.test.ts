@@ -5,7 +5,7 @@ import { toApiError, toShown } from './api-error.ts';
 const noHeaders = new Headers();
 
 describe('an error of the service', () => {
-  it('has its message, code and request id', () => {
+  it('an error of the service has its message, code and request id in the dashboard', () => {
     const body = { error: { code: 'no_capacity', message: 'No machine is free. Try again.', request_id: 'req_1', details: { free: 0 } } };
     const error = toApiError(503, new Headers({ 'retry-after': '5' }), JSON.stringify(body));
     assert.deepEqual(
@@ -14,7 +14,7 @@ describe('an error of the service', () => {
     );
   });
 
-  it('names the fields of a request that is not valid', () => {
+  it('an error of the service names the fields of a request that is not valid', () => {
     const detail = [
       { loc: ['body', 'viewport', 'width'], msg: 'Input should be greater than or equal to 320' },
       { loc: ['body', 'locale'], msg: 'Field required' },
@@ -28,14 +28,14 @@ describe('an error of the service', () => {
     assert.equal(error.requestId, 'req_2');
   });
 
-  it('has the hint for a field', () => {
+  it('an error of the service has the hint for a field', () => {
     const detail = [{ loc: ['body', 'url'], msg: 'Input should be a valid URL', hint: 'Add `https://`.' }];
     const error = toApiError(422, noHeaders, JSON.stringify({ detail }));
     assert.equal(error.message, 'url: Input should be a valid URL. Add `https://`.');
     assert.deepEqual(error.issues, [{ field: 'url', message: 'Input should be a valid URL. Add `https://`.' }]);
   });
 
-  it('is understood when a proxy in front answers', () => {
+  it('an error of the service is understood when a proxy in front answers', () => {
     for (const text of ['', '<html>Bad gateway</html>', 'null', '[]']) {
       const error = toApiError(502, noHeaders, text);
       assert.deepEqual([error.status, error.message], [502, 'The service answered with status 502.']);
@@ -43,7 +43,7 @@ describe('an error of the service', () => {
   });
 });
 
-it('anything that is thrown can be shown', () => {
+it('anything that is thrown can be shown in the dashboard', () => {
   assert.equal(toShown(new TypeError('x is not a function')).message, 'x is not a function');
   assert.equal(toShown('text').message, 'text');
 });

@@ -22,7 +22,7 @@ function firstLoad(): Set<string> {
 
 const gzipBytes = (files: Iterable<string>): number => [...files].reduce((sum, name) => sum + gzipSync(read(name)).length, 0);
 
-it('the first load is at most 150 kB', () => {
+it('the first load of the dashboard is at most 150 kB', () => {
   const files = firstLoad();
   assert.ok(files.size >= 3, [...files].join(' '));
   const frame = gzipBytes(files);
@@ -31,7 +31,7 @@ it('the first load is at most 150 kB', () => {
   assert.doesNotMatch([...files].map(read).join(''), /uPlot|u-over/);
 });
 
-it('no page holds the schema library of the contract', () => {
+it('no page of the dashboard holds the schema library of the contract', () => {
   const scripts = readdirSync(join(dist, 'static')).filter((name) => name.endsWith('.js'));
   for (const name of scripts) assert.doesNotMatch(read(name), /ZodError|_zod\b/, name);
 });

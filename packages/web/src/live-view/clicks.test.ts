@@ -4,7 +4,7 @@ import { ClickCount } from './clicks.ts';
 
 const press = (atMs: number, { x = 10, y = 10, button = 'left' } = {}) => ({ atMs, x, y, button });
 
-test('counts presses that follow each other in one place', () => {
+test('clicks are counted when presses follow each other in one place', () => {
   const clicks = new ClickCount();
   assert.deepEqual(
     [0, 200, 450].map((atMs) => clicks.press(press(atMs))),
@@ -13,7 +13,7 @@ test('counts presses that follow each other in one place', () => {
   assert.equal(clicks.count, 3);
 });
 
-test('begins anew after a while, elsewhere, and with another button', () => {
+test('the click count begins again after a while, elsewhere, and with another button', () => {
   const clicks = new ClickCount();
   clicks.press(press(0));
   assert.equal(clicks.press(press(501)), 1);

@@ -15,7 +15,7 @@ function message({ kind = frameKind, seq = 7, width = 1280, height = 720, jpeg =
   return bytes.buffer;
 }
 
-test('reads the header and leaves the picture as it is', () => {
+test('a live view message is split into the header and the unchanged picture', () => {
   const frame = parseFrame(message({ seq: 0xffff_fffe }));
   assert.ok(frame);
   assert.equal(frame.seq, 0xffff_fffe);
@@ -24,7 +24,7 @@ test('reads the header and leaves the picture as it is', () => {
   assert.deepEqual([...frame.jpeg], [0xff, 0xd8]);
 });
 
-test('takes nothing else for a frame', () => {
+test('a message that is no live view frame is refused', () => {
   assert.equal(parseFrame(new ArrayBuffer(0)), undefined);
   assert.equal(parseFrame(message({ jpeg: [] })), undefined);
   assert.equal(parseFrame(message({ kind: 2 })), undefined);

@@ -17,26 +17,26 @@ const press = (key: string, code: string, more: Partial<KeyPress> = {}): KeyPres
 });
 
 describe('what a key means', () => {
-  it('sends Tab and Escape to the page, and leaves with F6 alone', () => {
+  it('a key of the live view goes to the page, Tab and Escape too, and F6 alone leaves', () => {
     assert.equal(meaningOf(press('Tab', 'Tab')), 'send');
     assert.equal(meaningOf(press('Escape', 'Escape')), 'send');
     assert.equal(meaningOf(press('F6', 'F6')), 'leave');
     assert.equal(meaningOf(press('F6', 'F6', { shiftKey: true })), 'leave');
   });
 
-  it('leaves full screen and tools to the person’s browser', () => {
+  it('keys for full screen and tools stay with the person’s browser', () => {
     assert.equal(meaningOf(press('F11', 'F11')), 'local');
     assert.equal(meaningOf(press('F12', 'F12')), 'local');
   });
 
-  it('leaves what an input method, a dead key or a soft keyboard makes to the text field', () => {
+  it('keys of an input method, a dead key or a soft keyboard are left to the text field', () => {
     assert.equal(meaningOf(press('Process', 'KeyA')), 'typing');
     assert.equal(meaningOf(press('Dead', 'BracketLeft')), 'typing');
     assert.equal(meaningOf(press('Unidentified', '')), 'typing');
     assert.equal(meaningOf(press('a', 'KeyA', { isComposing: true })), 'typing');
   });
 
-  it('knows copy, cut and paste on every keyboard', () => {
+  it('copy, cut and paste are recognized on every keyboard', () => {
     for (const pressed of [{ ctrlKey: true }, { metaKey: true }]) {
       assert.equal(meaningOf(press('c', 'KeyC', pressed)), 'copy');
       assert.equal(meaningOf(press('x', 'KeyX', pressed)), 'cut');
@@ -52,7 +52,7 @@ describe('what a key means', () => {
 });
 
 describe('pressed keys', () => {
-  it('report modifiers as DevTools bits', () => {
+  it('pressed keys report modifiers as DevTools bits', () => {
     const keys = new PressedKeys({ isMac: false });
     assert.deepEqual(keys.down(press('A', 'KeyA', { shiftKey: true, ctrlKey: true })), {
       type: 'key',
@@ -66,7 +66,7 @@ describe('pressed keys', () => {
     assert.equal(keys.modifiers(press('a', 'KeyA', { altKey: true, metaKey: true })), 1 | 4);
   });
 
-  it('come up with the name under which they went down', () => {
+  it('pressed keys come up with the name under which they went down', () => {
     const keys = new PressedKeys({ isMac: false });
     keys.down(press('A', 'KeyA', { shiftKey: true }));
     const [up] = keys.up(press('a', 'KeyA'));
@@ -74,7 +74,7 @@ describe('pressed keys', () => {
     assert.deepEqual(keys.up(press('a', 'KeyA')), []);
   });
 
-  it('come up when the focus goes, once', () => {
+  it('pressed keys come up when the focus goes, once', () => {
     const keys = new PressedKeys({ isMac: false });
     keys.down(press('Shift', 'ShiftLeft', { shiftKey: true, location: 1 }));
     keys.down(press('ArrowDown', 'ArrowDown', { shiftKey: true }));
@@ -89,14 +89,14 @@ describe('pressed keys', () => {
     assert.deepEqual(keys.releaseAll(), []);
   });
 
-  it('type what AltGr makes, without Control and Alt', () => {
+  it('pressed keys type what AltGr makes, without Control and Alt', () => {
     const keys = new PressedKeys({ isMac: false });
     assert.equal(keys.down(press('AltGraph', 'AltRight', { isAltGraph: true })), undefined);
     const at = keys.down(press('@', 'KeyQ', { ctrlKey: true, altKey: true, isAltGraph: true }));
     assert.deepEqual([at?.key, at?.modifiers], ['@', 0]);
   });
 
-  it('turn Command into Control, and come up with it, whose keys a Mac never releases', () => {
+  it('pressed keys turn Command into Control, and come up with it, whose keys a Mac never releases', () => {
     const keys = new PressedKeys({ isMac: true });
     const command = keys.down(press('Meta', 'MetaLeft', { metaKey: true }));
     assert.deepEqual([command?.key, command?.code, command?.modifiers], ['Control', 'ControlLeft', 2]);
@@ -107,13 +107,13 @@ describe('pressed keys', () => {
     );
   });
 
-  it('type what Option makes on a Mac, and keep Alt elsewhere', () => {
+  it('pressed keys type what Option makes on a Mac, and keep Alt elsewhere', () => {
     assert.equal(new PressedKeys({ isMac: true }).modifiers(press('ø', 'KeyO', { altKey: true })), 0);
     assert.equal(new PressedKeys({ isMac: true }).modifiers(press('ArrowLeft', 'ArrowLeft', { altKey: true })), 1);
     assert.equal(new PressedKeys({ isMac: false }).modifiers(press('f', 'KeyF', { altKey: true })), 1);
   });
 
-  it('leave out names that are longer than any key has', () => {
+  it('pressed keys leave out names that are longer than any key has', () => {
     assert.equal(new PressedKeys({ isMac: false }).down(press('x'.repeat(65), 'KeyX')), undefined);
   });
 });

@@ -20,7 +20,7 @@ test('letters go to the option that starts with them, and a repeated letter to t
   assert.deepEqual([after(0, 'c', 'c'), after(0, 'r', 'br'), after(2, 'b', 'b'), after(0, 'x', 'x')], [3, 2, 2, 0]);
 });
 
-test('other keys and an empty list change nothing', () => {
+test('keys that choose no option, and an empty list, change nothing', () => {
   assert.equal(after(2, 'Shift'), 2);
   assert.equal(optionAfter([], 0, { key: 'ArrowDown', typed: '' }), 0);
 });

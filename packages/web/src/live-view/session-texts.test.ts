@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { driversText, timeLeftText } from './session-texts.ts';
 
-test('shows the time left in minutes, and in seconds at the end', () => {
+test('the time left of a session is shown in minutes, and in seconds at the end', () => {
   assert.deepEqual([-1, 0, 100, 119_000, 120_000, 3_599_000, 3_600_000, 7_380_000].map(timeLeftText), [
     'ends now',
     'ends now',
@@ -15,7 +15,7 @@ test('shows the time left in minutes, and in seconds at the end', () => {
   ]);
 });
 
-test('names the others who drive', () => {
+test('the live view names the other viewers who drive', () => {
   const text = (people: number, clients: number, api: boolean, isMeDriving: boolean): string =>
     driversText({ people, clients, api }, { isMeDriving });
   assert.equal(text(1, 0, false, true), '');

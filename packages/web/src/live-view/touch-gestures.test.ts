@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TouchGestures } from './touch-gestures.ts';
 
-test('takes a short touch for a tap, also one that trembles', () => {
+test('a short touch is a tap, also one that trembles', () => {
   const touch = new TouchGestures();
   touch.down({ x: 100, y: 100 });
   assert.equal(touch.move({ x: 104, y: 97 }), undefined);
@@ -10,7 +10,7 @@ test('takes a short touch for a tap, also one that trembles', () => {
   assert.equal(touch.up(), undefined);
 });
 
-test('scrolls against the finger, and no tap follows', () => {
+test('a moving touch scrolls against the finger, and no tap follows', () => {
   const touch = new TouchGestures();
   touch.down({ x: 100, y: 100 });
   assert.deepEqual(touch.move({ x: 100, y: 60 }), { kind: 'scroll', at: { x: 100, y: 100 }, dx: 0, dy: 40 });
@@ -19,7 +19,7 @@ test('scrolls against the finger, and no tap follows', () => {
   assert.equal(touch.up(), undefined);
 });
 
-test('takes a resting finger for a long press, and no tap follows', () => {
+test('a resting finger is a long press, and no tap follows', () => {
   const touch = new TouchGestures();
   touch.down({ x: 5, y: 6 });
   assert.deepEqual(touch.longPress(), { kind: 'long-press', at: { x: 5, y: 6 } });
@@ -27,7 +27,7 @@ test('takes a resting finger for a long press, and no tap follows', () => {
   assert.equal(touch.up(), undefined);
 });
 
-test('forgets what a second finger interrupts', () => {
+test('a touch that a second finger interrupts is forgotten', () => {
   const touch = new TouchGestures();
   touch.down({ x: 5, y: 6 });
   touch.cancel();

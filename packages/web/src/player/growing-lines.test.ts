@@ -26,7 +26,7 @@ async function serve(
 }
 
 for (const knowsRanges of [true, false]) {
-  test(`reads what has come since the last read, from a server that knows ${knowsRanges ? '' : 'no '}ranges`, async (t) => {
+  test(`growing lines are read from where the last read ended, from a server that knows ${knowsRanges ? '' : 'no '}ranges`, async (t) => {
     const file = { text: '', knowsRanges };
     const { url } = await serve(t, file);
     const lines = new GrowingLines<unknown>(url);
@@ -40,7 +40,7 @@ for (const knowsRanges of [true, false]) {
   });
 }
 
-test('asks for no more than is new, and never for a range that is empty', async (t) => {
+test('growing lines are requested only where they are new, and never for an empty range', async (t) => {
   const file = { text: '{"a":1}\n' };
   const { url, ranges } = await serve(t, file);
   const lines = new GrowingLines<unknown>(url);
@@ -49,7 +49,7 @@ test('asks for no more than is new, and never for a range that is empty', async 
   assert.deepEqual(ranges, [undefined, 'bytes=7-']);
 });
 
-test('takes a file that is not there yet for an empty one, and a refusal for what it is', async (t) => {
+test('a growing file that is not there yet is empty, and a refusal is reported', async (t) => {
   const missing = await serve(t, { text: '', status: 404 });
   assert.deepEqual(await new GrowingLines(missing.url).readNew(), []);
   for (const [status, reason] of [

@@ -11,7 +11,7 @@ const press = (key: string, modifiers: { ctrlKey?: boolean; altKey?: boolean; me
 });
 const on = { withCharacters: true };
 
-test('knows the keys of players', () => {
+test('the player knows the keys of players', () => {
   assert.deepEqual(shortcutOf(press(' '), on), { action: 'toggle' });
   assert.deepEqual(shortcutOf(press('K'), on), { action: 'toggle' });
   assert.deepEqual(shortcutOf(press('ArrowLeft'), on), { action: 'skip', byMs: -5000 });
@@ -21,17 +21,17 @@ test('knows the keys of players', () => {
   assert.equal(shortcutOf(press('constructor'), on), undefined);
 });
 
-test('leaves shortcuts of the browser alone', () => {
+test('the player leaves shortcuts of the browser alone', () => {
   for (const modifiers of [{ ctrlKey: true }, { altKey: true }, { metaKey: true }])
     assert.equal(shortcutOf(press('f', modifiers), on), undefined);
 });
 
-test('leaves characters alone when they are switched off', () => {
+test('the player leaves characters alone when they are switched off', () => {
   for (const key of ['k', 'j', 'l', 'f', '<', '>']) assert.equal(shortcutOf(press(key), { withCharacters: false }), undefined, key);
   assert.deepEqual(shortcutOf(press(' '), { withCharacters: false }), { action: 'toggle' });
 });
 
-test('goes from half to sixteen times and no further', () => {
+test('the speed of the player goes from half to sixteen times and no further', () => {
   assert.equal(nextRate(1, 1), 1.5);
   assert.equal(nextRate(1, -1), 0.5);
   assert.equal(nextRate(0.5, -1), 0.5);

@@ -21,7 +21,7 @@ const event = (type: string, data: Record<string, unknown> = {}, tMs = 0): Timel
 const all = new Set(eventKinds);
 
 describe('a row', () => {
-  it('describes what happened', () => {
+  it('a timeline row describes what happened', () => {
     const said = (type: string, data: Record<string, unknown>) => {
       const { kind, label, detail, isError } = toRow(event(type, data));
       return [kind, label, detail, isError];
@@ -56,7 +56,7 @@ describe('a row', () => {
     ]);
   });
 
-  it('shows unknown events as they are', () => {
+  it('a timeline row shows unknown events as they are', () => {
     assert.deepEqual(
       [toRow(event('moon.landed', { who: 'eagle' })).label, toRow(event('moon.landed', { who: 'eagle' })).detail],
       ['moon.landed', 'eagle'],
@@ -64,12 +64,12 @@ describe('a row', () => {
     assert.equal(toRow(event('constructor')).label, 'constructor');
   });
 
-  it('stands also for an event without data, or with data of other types', () => {
+  it('an event without data, or with data of other types, has a timeline row', () => {
     assert.equal(toRow({ ...event('navigation'), data: null as unknown as TimelineEvent['data'] }).detail, '');
     assert.equal(toRow(event('navigation', { url: { evil: true } })).detail, '');
   });
 
-  it('is one line however long the text is, and found by all of it', () => {
+  it('a timeline row is one line however long the text is, and found by all of it', () => {
     const row = toRow(event('console', { level: 'log', text: `${'x'.repeat(5000)} needle` }));
     assert.equal(row.detail.length, 300);
     assert.equal(pickRows([row], { kinds: all, search: 'NEEDLE' }).length, 1);
@@ -79,7 +79,7 @@ describe('a row', () => {
 describe('an action', () => {
   const rowOf = (type: string, tMs: number, data: Record<string, unknown>) => toRow(event(type, data, tMs));
 
-  it('stands where it started, before what it caused, a call before its steps', () => {
+  it('an action on the timeline stands where it started, before what it caused, a call before its steps', () => {
     const rows = [
       rowOf('navigation', 1040, { url: 'https://a.example/' }),
       rowOf('actions.step', 1100, { step: 'navigate', status: 'ok', duration_ms: 100 }),
@@ -98,7 +98,7 @@ describe('an action', () => {
     assert.equal(rows[1]?.event.at, '2025-12-31T23:59:59.900Z');
   });
 
-  it('names its target and the viewer who did it', () => {
+  it('an action on the timeline names its target and the viewer who did it', () => {
     assert.equal(rowOf('actions.step', 0, { step: 'click', status: 'ok', duration_ms: 5, target: '#go' }).detail, '#go · 5 ms');
     const typed = { name: 'navigate', status: 'ok', url: 'https://a.example/', duration_ms: 5, by: 'viewer' };
     assert.equal(rowOf('action', 0, typed).detail, 'https://a.example/ · 5 ms · by a viewer');
@@ -106,7 +106,7 @@ describe('an action', () => {
 });
 
 describe('viewers', () => {
-  it('are a kind of their own, folded away at first, without marks', () => {
+  it('viewers on the timeline are a kind of their own, folded away at first, without marks', () => {
     const rows = [toRow(event('viewer.joined', { viewers: 1 })), toRow(event('viewer.left', { viewers: 0 }))];
     assert.deepEqual(
       rows.map(({ kind }) => kind),
@@ -118,7 +118,7 @@ describe('viewers', () => {
 });
 
 describe('lines of the file', () => {
-  it('are events only with a time and a type', () => {
+  it('lines of the timeline file are events only with a time and a type', () => {
     assert.ok(isTimelineEvent(event('navigation')));
     for (const line of [null, 1, 'x', {}, { t_ms: 'x', type: 'a' }, { t_ms: 1 }]) assert.ok(!isTimelineEvent(line));
   });
@@ -131,14 +131,14 @@ describe('picking', () => {
     event('console', { text: 'cart is empty' }),
   ].map(toRow);
 
-  it('keeps the kinds that are wanted', () => {
+  it('filtering the timeline keeps the kinds that are wanted', () => {
     assert.deepEqual(
       pickRows(rows, { kinds: new Set(['action', 'console']), search: '' }).map(({ kind }) => kind),
       ['action', 'console'],
     );
   });
 
-  it('finds rows in which every word occurs', () => {
+  it('searching the timeline finds rows in which every word occurs', () => {
     assert.equal(pickRows(rows, { kinds: all, search: 'cart' }).length, 2);
     assert.equal(pickRows(rows, { kinds: all, search: ' CART empty ' }).length, 1);
     assert.equal(pickRows(rows, { kinds: all, search: 'cart nothing' }).length, 0);
@@ -148,7 +148,7 @@ describe('picking', () => {
 describe('the row at a time', () => {
   const rows = [100, 200, 200, 900].map((tMs) => toRow(event('navigation', {}, tMs)));
 
-  it('is the last one that has happened', () => {
+  it('the timeline row at a time is the last one that has happened', () => {
     assert.deepEqual(
       [0, 100, 199, 200, 899, 5000].map((ms) => rowAt(rows, ms)),
       [-1, 0, 0, 2, 2, 3],
@@ -158,14 +158,14 @@ describe('the row at a time', () => {
 });
 
 describe('marks', () => {
-  it('are few however many events there are, and keep the telling ones', () => {
+  it('timeline marks are few however many events there are, and keep the important ones', () => {
     const rows = Array.from({ length: 10_000 }, (_, index) => toRow(event(index === 5000 ? 'tab.crashed' : 'console', {}, index)));
     const marks = createMarks(rows, 10_000);
     assert.equal(marks.length, 200);
     assert.equal(marks.filter(({ kind }) => kind === 'error').length, 1);
   });
 
-  it('stay on the bar, leave out summaries, and need a length', () => {
+  it('timeline marks stay on the bar, leave out summaries, and need a length', () => {
     const rows = [toRow(event('navigation', {}, 99_999)), toRow(event('network', { requests: 3 }, 10))];
     assert.deepEqual(createMarks(rows, 1000), [{ at: 1, kind: 'page' }]);
     assert.deepEqual(createMarks(rows, 0), []);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BackOff } from './back-off.ts';
 
-test('waits twice as long each time, up to ten seconds', () => {
+test('the back-off waits twice as long each time, up to ten seconds', () => {
   const backOff = new BackOff(() => 0.5);
   assert.deepEqual(
     Array.from({ length: 7 }, () => backOff.next()),
@@ -10,7 +10,7 @@ test('waits twice as long each time, up to ten seconds', () => {
   );
 });
 
-test('stays within its bounds whatever the dice say', () => {
+test('the back-off stays within its bounds whatever the random number is', () => {
   for (const dice of [0, 0.999]) {
     const backOff = new BackOff(() => dice);
     for (let attempt = 0; attempt < 2000; attempt += 1) {
@@ -20,7 +20,7 @@ test('stays within its bounds whatever the dice say', () => {
   }
 });
 
-test('begins anew after a reset', () => {
+test('the back-off begins anew after a reset', () => {
   const backOff = new BackOff(() => 0.5);
   backOff.next();
   backOff.next();

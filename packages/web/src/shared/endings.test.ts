@@ -6,7 +6,7 @@ import { decisionForCloseCode, decisionForReason, decisionForStatus, type CloseD
 const titleOf = (decision: CloseDecision): string => (typeof decision === 'object' ? decision.title : String(decision));
 const textOf = (decision: CloseDecision): string => (typeof decision === 'object' ? decision.text : String(decision));
 
-test('reconnects after temporary closes only', () => {
+test('a viewer reconnects after temporary closes only', () => {
   assert.equal(decisionForCloseCode(viewCloseCodes.service_restart), 'reconnect');
   for (const code of [1000, 1001, 1006, 1011]) assert.equal(decisionForCloseCode(code), undefined, String(code));
   const { service_restart: _, ...final } = viewCloseCodes;
@@ -14,7 +14,7 @@ test('reconnects after temporary closes only', () => {
   for (const reason of ['service_restart', 'not_watching']) assert.equal(decisionForReason(reason), 'reconnect', reason);
 });
 
-test('gives the reason why the session ended, and shows unknown reasons as they are', () => {
+test('the end of a session is shown with its reason, and unknown reasons as they are', () => {
   assert.match(textOf(decisionForReason('idle_timeout')), /idle for too long/);
   assert.equal(textOf(decisionForReason('moved_away')), 'Reason: moved_away.');
   assert.equal(textOf(decisionForReason('constructor')), 'Reason: constructor.');
@@ -22,7 +22,7 @@ test('gives the reason why the session ended, and shows unknown reasons as they 
   assert.match(textOf(decisionForCloseCode(viewCloseCodes.session_ended, 'idle_timeout')), /idle for too long/);
 });
 
-test('distinguishes a revoked link from an ended session', () => {
+test('a revoked link is distinguished from an ended session', () => {
   for (const decision of [decisionForReason('unauthorized'), decisionForCloseCode(viewCloseCodes.unauthorized)]) {
     assert.match(titleOf(decision), /was revoked/);
     assert.deepEqual([typeof decision === 'object' && decision.label, /ended/.test(textOf(decision))], ['Revoked', false]);
@@ -30,7 +30,7 @@ test('distinguishes a revoked link from an ended session', () => {
   assert.match(titleOf(decisionForReason('requested')), /has ended/);
 });
 
-test('treats a link as invalid only when the service says so', () => {
+test('a link is treated as invalid only when the service says so', () => {
   for (const status of [401, 403]) assert.match(titleOf(decisionForStatus(status)), /no longer valid/);
   for (const status of [404, 410]) assert.match(titleOf(decisionForStatus(status)), /ended/);
   for (const status of [200, 429, 500, 503]) assert.equal(decisionForStatus(status), undefined);

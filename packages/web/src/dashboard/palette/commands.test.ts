@@ -6,7 +6,7 @@ const visited: string[] = [];
 const go = (path: string): void => void visited.push(path);
 
 describe('commands', () => {
-  it('lead to pages, but not to those whose address has a parameter', () => {
+  it('palette commands lead to pages, but not to those whose address has a parameter', () => {
     const commands = pageCommands(
       [
         { path: '/usage', title: 'Usage', icon: 'chart' },
@@ -22,7 +22,7 @@ describe('commands', () => {
     assert.deepEqual(visited, ['/usage']);
   });
 
-  it('find a session by its name, its title and its id', () => {
+  it('palette commands find a session by its name, its title and its id', () => {
     const sessions = [
       { session_id: 'ses_aaaaaaaaaaaaaaaaaaaaaaaa', name: 'checkout', title: 'Shop', status: 'ready' as const },
       { session_id: 'ses_bbbbbbbbbbbbbbbbbbbbbbbb', name: null, title: 'Example Domain', status: 'ended' as const },
@@ -34,20 +34,20 @@ describe('commands', () => {
     assert.equal(first('ses_bbbb'), 'session:ses_bbbbbbbbbbbbbbbbbbbbbbbb');
   });
 
-  it('lead to a session whose id was pasted, and to nothing else that was', () => {
+  it('palette commands lead to a session whose id was pasted, and to nothing else that was pasted', () => {
     assert.equal(idCommands(' ses_aaaaaaaaaaaaaaaaaaaaaaaa ', go).length, 1);
     for (const query of ['ses_', 'job_aaaaaaaaaaaaaaaaaaaaaaaa', '../admin', 'ses_aaaaaaaaaaaaaaaaaaaaaaa/'])
       assert.deepEqual(idCommands(query, go), []);
   });
 
-  it('are at most a screenful', () => {
+  it('palette commands are at most a screenful', () => {
     const many = Array.from({ length: 500 }, (_, n) => ({ id: String(n), title: `Command ${n}`, icon: 'list' as const, run: () => {} }));
     assert.equal(find(many, 'command').length, shownMax);
   });
 });
 
 describe('snippets', () => {
-  it('have this service’s address, also behind TLS, and no key', () => {
+  it('palette snippets have this service’s address, also behind TLS, and no key', () => {
     const texts = snippetsFor('https://berth.example').map(({ text }) => text);
     assert.ok(texts.some((text) => text.includes(`'wss://berth.example/v1/connect'`)));
     assert.ok(texts.every((text) => text.includes('berth.example') && !text.includes('brt_')));

@@ -5,12 +5,12 @@ import { shortcutOf } from './shortcuts.ts';
 const plain = { ctrlKey: false, metaKey: false, altKey: false, isTyping: false };
 
 describe('shortcuts', () => {
-  it('open the palette with either modifier, also while typing', () => {
+  it('shortcuts open the palette with either modifier, also while typing', () => {
     assert.equal(shortcutOf({ ...plain, key: 'k', ctrlKey: true, isTyping: true }), 'palette');
     assert.equal(shortcutOf({ ...plain, key: 'K', metaKey: true }), 'palette');
   });
 
-  it('leave typed characters and other combinations alone', () => {
+  it('shortcuts leave typed characters and other combinations alone', () => {
     assert.equal(shortcutOf({ ...plain, key: '?', isTyping: true }), null);
     assert.equal(shortcutOf({ ...plain, key: 'k' }), null);
     assert.equal(shortcutOf({ ...plain, key: 'k', ctrlKey: true, altKey: true }), null);
@@ -18,7 +18,7 @@ describe('shortcuts', () => {
     assert.equal(shortcutOf({ ...plain, key: '/', ctrlKey: true }), null);
   });
 
-  it('open the help and the filter where nothing is typed', () => {
+  it('shortcuts open the help and the filter where nothing is typed', () => {
     assert.equal(shortcutOf({ ...plain, key: '?' }), 'help');
     assert.equal(shortcutOf({ ...plain, key: '/' }), 'filter');
   });

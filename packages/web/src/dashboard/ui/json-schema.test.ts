@@ -5,7 +5,7 @@ import { compact, formOf, type FieldForm, type JsonSchema } from './json-schema.
 const kindOf = (schema: JsonSchema, name = 'field'): FieldForm['kind'] => formOf(schema, name).kind;
 const orNull = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
 
-it('each schema has the field that fits it, also when it may be null', () => {
+it('each schema has the form field that fits it, also when it may be null', () => {
   const cases: [JsonSchema, FieldForm['kind']][] = [
     [{ type: 'boolean' }, 'check'],
     [{ type: 'integer', minimum: 1 }, 'number'],
@@ -30,7 +30,7 @@ it('each schema has the field that fits it, also when it may be null', () => {
   assert.equal(kindOf({ type: 'string' }, 'password'), 'secret');
 });
 
-it('what was left empty is not sent', () => {
+it('form fields that were left empty are not sent', () => {
   const value = {
     name: '',
     record: false,

@@ -19,18 +19,18 @@ const usage: UsageResponse = {
 const at = (time: string) => Object.fromEntries(usageByAxis(usage, Date.parse(time)).map((each) => [each.axis, each]));
 
 describe('usage of a month', () => {
-  it('is a share of each limit, all of one that is zero, and none where there is no limit', () => {
+  it('usage of a month is a share of each limit, all of one that is zero, and none where there is no limit', () => {
     const { actions, egress_bytes: egress, browser_seconds: browser, sessions, captcha_solves: captchas } = at('2026-02-15T00:00:00Z');
     assert.deepEqual([actions?.share, egress?.share, browser?.share, sessions?.share, captchas?.share], [0.5, null, 1, null, 1]);
   });
 
-  it('is forecast at the same rate, but not on the first day', () => {
+  it('usage of a month is forecast at the same rate, but not on the first day', () => {
     assert.equal(at('2026-02-15T00:00:00Z')['actions']?.forecast, 1000);
     assert.equal(at('2026-02-01T12:00:00Z')['actions']?.forecast, null);
     assert.equal(at('2026-03-05T00:00:00Z')['actions']?.forecast, 500);
   });
 
-  it('is forecast from the first day with usage, where the days of the whole month are known', () => {
+  it('usage of a month is forecast from the first day with usage, where the days of the whole month are known', () => {
     const none = { actions: 0, egress_bytes: 0, browser_seconds: 0, sessions: 0, captcha_solves: 0 };
     const days = Array.from({ length: 20 }, (_, index) => ({ day: `2026-02-${String(index + 1).padStart(2, '0')}`, ...none }));
     days[14] = { day: '2026-02-15', ...none, actions: 500 };
@@ -43,12 +43,12 @@ describe('usage of a month', () => {
 });
 
 describe('usage of days', () => {
-  it('stands at the day’s own date in any time zone', () => {
+  it('usage of a day stands at the day’s own date in any time zone', () => {
     const date = new Date(dayMs('2026-03-29'));
     assert.deepEqual([date.getFullYear(), date.getMonth(), date.getDate(), date.getHours()], [2026, 2, 29, 0]);
   });
 
-  it('has one value for each day and axis', () => {
+  it('usage of days has one value for each day and axis', () => {
     const day = { actions: 1, egress_bytes: 2, browser_seconds: 3, sessions: 4, captcha_solves: 5 };
     const days = [
       { day: '2026-02-01', ...day },

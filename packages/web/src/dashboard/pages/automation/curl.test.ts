@@ -12,7 +12,7 @@ const argumentsOf = (command: string): string[] =>
     .split('\0')
     .slice(0, -1);
 
-test('a shell passes the URL, the key of its environment and the exact body', () => {
+test("a curl command passes the URL, the key of the shell's environment and the exact body", () => {
   const body = {
     url: `https://a.example/?q='; touch owned; '`,
     headers: { 'x-note': '$(id) `id` "quoted" \\ \n \u2028 über' },

@@ -5,7 +5,7 @@ import { toFetchBodies, type PlaygroundMode } from './fetch-request.ts';
 
 const url = 'https://a.example/';
 
-test('each mode makes requests that the contract accepts, with all formats that the mode has', () => {
+test('each mode of the fetch playground makes requests that the contract accepts, with all formats that the mode has', () => {
   const options = { kind: 'full_browser', timeout_ms: 9000, actions: [{ type: 'wait', ms: 10 }], wait_until: 'load' };
   for (const mode of ['browser', 'http', 'auto', 'compare'] satisfies PlaygroundMode[])
     for (const body of toFetchBodies({ url, mode, formats: fetchFormats, options })) {
@@ -16,7 +16,7 @@ test('each mode makes requests that the contract accepts, with all formats that 
     }
 });
 
-test('a comparison is one request by plain HTTP and one by a browser', () => {
+test('a comparison in the fetch playground is one request by plain HTTP and one by a browser', () => {
   const bodies = toFetchBodies({ url, mode: 'compare', formats: ['text'], options: {} });
   assert.deepEqual(
     bodies.map(({ mode }) => mode),

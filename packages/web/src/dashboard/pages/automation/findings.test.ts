@@ -43,7 +43,7 @@ const sample = {
   limits: { truncated: true, reason: 'max_requests' },
 } as unknown as InspectResponse;
 
-test('has the main findings of each part of a report', () => {
+test('the findings of an inspection are the main ones of each part of the report', () => {
   assert.deepEqual(
     toFindings(sample).map(({ topic, text, tone }) => `${topic} ${tone}: ${text}`),
     [
@@ -68,18 +68,18 @@ test('has the main findings of each part of a report', () => {
   );
 });
 
-test('says nothing about parts that were not requested', () => {
+test('the findings of an inspection say nothing about parts that were not requested', () => {
   const none = { site: null, api: null, auth: null, assets: null, third_parties: null, cookies: null, security: null, automation: null };
   const quiet = { redactions: { headers: 0, body_keys: 0, body_values: 0 }, limits: { ...sample.limits, truncated: false } };
   assert.deepEqual(toFindings({ ...sample, ...none, ...quiet }), []);
 });
 
-test('shows five warnings about security, and counts the others', () => {
+test('the findings of an inspection show five warnings about security, and count the others', () => {
   const security = { score_notes: Array.from({ length: 7 }, (_, n) => ({ level: 'warning', text: `Warning ${n}.` })) };
   const texts = toFindings({ ...sample, security } as InspectResponse).filter(({ topic }) => topic === 'Security');
   assert.deepEqual([texts.length, texts.at(-1)?.text], [6, '2 other warnings in the full report.']);
 });
 
-test('counts in words', () => {
+test('countText writes the number with the right form of the noun', () => {
   assert.deepEqual([countText(1, 'call'), countText(0, 'call'), countText(2, 'party', 'parties')], ['1 call', '0 calls', '2 parties']);
 });

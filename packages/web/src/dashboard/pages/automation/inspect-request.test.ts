@@ -25,7 +25,7 @@ const values: Record<string, unknown> = {
   block_detection: 'off',
 };
 
-test('the form offers beside a HAR exactly the options that the contract accepts there', () => {
+test('the form of an inspection offers beside a HAR exactly the options that the contract accepts there', () => {
   const options = Object.keys(InspectRequest.shape).filter((name) => !ownFields.has(name));
   assert.deepEqual(options.toSorted(), Object.keys(values).toSorted());
   const accepted = options.filter((name) => InspectRequest.safeParse({ har, [name]: values[name] }).success);

@@ -35,7 +35,7 @@ async function watch(replies: (JobResponse | ApiError)[], { pollMs = 5000 } = {}
   return { states, waits, pauses };
 }
 
-test('shows a job at once, then its progress every five seconds, until it ends', async () => {
+test('the watch of a job shows it at once, then its progress every five seconds, until it ends', async () => {
   const { states, waits } = await watch([job('pending'), job('pending', 3), job('ok', 4)]);
   assert.deepEqual(waits, [0, 5, 5]);
   assert.deepEqual(
@@ -44,12 +44,12 @@ test('shows a job at once, then its progress every five seconds, until it ends',
   );
 });
 
-test('does not poll faster where the service answers at once', async () => {
+test('the watch of a job does not poll faster where the service answers at once', async () => {
   const { pauses } = await watch([job('pending'), job('pending'), job('error')], { pollMs: 40 });
   assert.deepEqual(pauses, [0, 4960]);
 });
 
-test('goes on after the service was unreachable, and says so meanwhile', async () => {
+test('the watch of a job goes on after the service was unreachable, and says so meanwhile', async () => {
   const { states, pauses } = await watch([unreachable(), job('pending'), refusal(429, 'rate_limited', 7), job('ok')]);
   assert.deepEqual(
     states.map((state) => [state.status, state.status !== 'failed' && state.problem?.code]),
@@ -63,14 +63,14 @@ test('goes on after the service was unreachable, and says so meanwhile', async (
   assert.equal(pauses.at(-1), 7000);
 });
 
-test('ends where the job does not exist or the key is refused', async () => {
+test('the watch of a job ends where the job does not exist or the key is refused', async () => {
   for (const error of [refusal(404, 'job_not_found'), refusal(410, 'job_expired'), refusal(403, 'invalid_api_key')]) {
     const { states } = await watch([error]);
     assert.deepEqual(states, [{ status: 'failed', error }]);
   }
 });
 
-test('shows nothing after it was aborted', async () => {
+test('the watch of a job shows nothing after it was aborted', async () => {
   const aborter = new AbortController();
   const states: WatchState[] = [];
   const read = () => {

@@ -30,7 +30,7 @@ test('a form edits selectors as lines and defined objects as groups', () => {
   assert.equal(formOf(properties?.['missing'] ?? {}, 'missing').kind, 'json');
 });
 
-test('a selector is a text, also where its schema is inlined', () => {
+test('a selector is a text in a form, also where its schema is inlined', () => {
   const { anyOf } = flow.$defs.Selector;
   const { properties } = toFormSchema({
     properties: { wait_for: { anyOf, description: 'What.' }, other: { anyOf: [{ type: 'string' }, { type: 'boolean' }] } },
@@ -39,11 +39,11 @@ test('a selector is a text, also where its schema is inlined', () => {
   assert.equal(formOf(properties?.['other'] ?? {}, 'other').kind, 'json');
 });
 
-test('ends where a definition refers to itself', () => {
+test('the schema of a form ends where a definition refers to itself', () => {
   assert.ok(JSON.stringify(toFormSchema(flow)).length < 5000);
 });
 
-test('inputs to be copied have names in the place of secrets', () => {
+test('inputs of a flow to be copied have names in the place of secrets', () => {
   const inputs = { url: 'a', password: 'correct horse', secrets: { pin: '1234' } };
   assert.deepEqual(withoutSecrets(inputs, toFormSchema(flow)), {
     url: 'a',

@@ -18,7 +18,7 @@ const job = (jobId: string, change: Partial<StartedJob> = {}): StartedJob => ({
   ...change,
 });
 
-test('lists jobs newest first, also after a reload', () => {
+test('started jobs are listed newest first, also after a reload', () => {
   const storage = new MemoryStorage();
   const jobs = new StartedJobs(() => storage);
   for (const id of ['a', 'b', 'a']) jobs.add(job(id));
@@ -34,13 +34,13 @@ test('lists jobs newest first, also after a reload', () => {
   );
 });
 
-test('keeps the newest two hundred', () => {
+test('the newest two hundred started jobs are kept', () => {
   const jobs = new StartedJobs(() => new MemoryStorage());
   for (let n = 0; n < 205; n += 1) jobs.add(job(`job ${n}`));
   assert.deepEqual([jobs.list.value.length, jobs.list.value[0]?.jobId], [200, 'job 204']);
 });
 
-test('starts empty where the stored list is damaged, foreign or refused', () => {
+test('the list of started jobs is empty where the stored one is damaged, foreign or refused', () => {
   for (const stored of ['{', 'null', '{"a":1}', '[1,null,{"jobId":"a"}]']) {
     const storage = new MemoryStorage();
     storage.write(stored);
@@ -58,7 +58,7 @@ test('starts empty where the stored list is damaged, foreign or refused', () => 
   assert.equal(jobs.list.value.length, 1);
 });
 
-test('leaves nothing in the storage after it was cleared', () => {
+test('clearing the list of started jobs leaves nothing in the storage', () => {
   const storage = new MemoryStorage();
   const jobs = new StartedJobs(() => storage);
   jobs.add(job('a'));
@@ -66,12 +66,12 @@ test('leaves nothing in the storage after it was cleared', () => {
   assert.deepEqual([jobs.list.value, storage.text], [[], null]);
 });
 
-test('names a URL by its host alone', () => {
+test('the list of started jobs names a URL by its host alone', () => {
   assert.equal(hostOf('https://user:pass@shop.example:8443/reset?token=secret#x'), 'shop.example:8443');
   assert.equal(hostOf('not a URL'), '');
 });
 
-test('stores nothing where nothing may outlive a reload', () => {
+test('the list of started jobs is not stored where nothing may outlive a reload', () => {
   const jobs = new StartedJobs(() => null);
   jobs.add(job('a'));
   jobs.update('a', 'ok');

@@ -6,7 +6,7 @@ const toText = (row: DiffRow): string =>
   row.kind === 'gap' ? `… ${row.lines}` : `${{ same: ' ', added: '+', removed: '-' }[row.kind]}${row.line} ${row.text}`;
 const numbers = (from: number, to: number): string => Array.from({ length: to - from + 1 }, (_, n) => `line ${from + n}\n`).join('');
 
-test('shows differences with three equal lines around them, and folds the others', () => {
+test('a text diff shows differences with three equal lines around them, and folds the others', () => {
   const before = `${numbers(1, 10)}old\n${numbers(11, 20)}`;
   const after = `${numbers(1, 10)}new\nmore\n${numbers(11, 20)}`;
   const diff = diffTexts(before, after);
@@ -34,11 +34,11 @@ test('one line between two differences is shown, not folded', () => {
   assert.deepEqual(diffTexts('a\nsame\nb\n', 'c\nsame\nd\n')?.rows.map(toText), ['-1 a', '+1 c', ' 2 same', '-3 b', '+3 d']);
 });
 
-test('compares an empty text with another one', () => {
+test('a text diff compares an empty text with another one', () => {
   assert.deepEqual(diffTexts('', 'a\nb')?.rows.map(toText), ['+1 a', '+2 b']);
 });
 
-test('limits rows and the length of lines', () => {
+test('a text diff limits rows and the length of lines', () => {
   const diff = diffTexts('', `${'x'.repeat(5000)}\n${numbers(1, 3000)}`);
   assert.equal(diff?.rows.length, 2000);
   assert.equal(diff?.omitted, 1001);

@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { CreateSessionRequest } from '@berth/contract';
 import { frequentOptions, optionGroups } from './create-groups.ts';
 
-it('the form has every option of a session, each once', () => {
+it('the form of a session has every option, each once', () => {
   const shown = [...frequentOptions, ...optionGroups.flatMap(({ fields }) => [...fields])];
   assert.deepEqual(shown.toSorted(), Object.keys(CreateSessionRequest.shape).toSorted());
 });

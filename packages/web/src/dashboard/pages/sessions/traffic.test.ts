@@ -3,7 +3,7 @@ import { it } from 'node:test';
 import { curlOf } from './snippets.ts';
 import { toTraffic } from './traffic.ts';
 
-it('a log becomes rows on one time line, whatever it lacks', () => {
+it('a network log becomes rows on one time line, whatever it lacks', () => {
   const { rows, startMs, spanMs } = toTraffic({
     entries: [
       {
@@ -34,7 +34,7 @@ it('a log becomes rows on one time line, whatever it lacks', () => {
   assert.equal(toTraffic({}).spanMs, 1);
 });
 
-it('a command quotes what people entered for the shell', () => {
+it('a copied command quotes what people entered for the shell', () => {
   const text = curlOf({ origin: 'http://127.0.0.1:8080', path: '/v1/session', body: { name: "it's $(rm)" } });
   assert.ok(text.includes(`--json '{"name":"it'\\''s $(rm)"}'`), text);
 });
