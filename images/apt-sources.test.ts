@@ -16,7 +16,7 @@ function hostWith(t: TestContext, files: Record<string, string>): string {
   return root;
 }
 
-test('packages come from the host’s mirrors, with its trust settings', (t) => {
+test('image packages come from the host’s mirrors, with its trust settings', (t) => {
   const root = hostWith(t, {
     'sources.list':
       '# deb http://old.example bookworm main\n' +
@@ -31,7 +31,7 @@ test('packages come from the host’s mirrors, with its trust settings', (t) => 
   ]);
 });
 
-test('a stanza with several suites is one source each, and an inline key is preserved', (t) => {
+test('an apt stanza with several suites is one source each, and an inline key is preserved', (t) => {
   const key = '\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n .\n abc';
   const root = hostWith(t, {
     'sources.list.d/debian.sources':
@@ -51,7 +51,7 @@ test('a stanza with several suites is one source each, and an inline key is pres
   assert.equal(second?.['Suites'], 'bookworm-updates');
 });
 
-test('sources of another suite or component, disabled ones and deb-src are ignored', (t) => {
+test('apt sources of another suite or component, disabled ones and deb-src are ignored', (t) => {
   const other = 'Types: deb\nURIs: http://other.example\nComponents: main\n';
   const root = hostWith(t, {
     'sources.list':

@@ -22,7 +22,7 @@ function kernelWith(t: TestContext, modules: Record<string, string>): string {
 
 const names = (folder: string, wanted: string[]): string[] => sortModules(folder, wanted).map(({ name }) => name);
 
-test('a module comes after all that it needs, and once', (t) => {
+test('a kernel module comes after all that it needs, and once', (t) => {
   const folder = kernelWith(t, {
     'kernel/a/virtio-blk.ko': 'virtio_ring,virtio',
     'kernel/b/virtio.ko': 'virtio_ring',
@@ -32,7 +32,7 @@ test('a module comes after all that it needs, and once', (t) => {
   assert.deepEqual(names(folder, ['virtio_blk', 'virtio']), ['virtio_ring', 'virtio', 'virtio_blk']);
 });
 
-test('a built-in module needs no file, and a missing one is an error', (t) => {
+test('a built-in kernel module needs no file, and a missing one is an error', (t) => {
   const folder = kernelWith(t, { 'kernel/a.ko': 'built_in' });
   assert.deepEqual(names(folder, ['a']), ['a']);
   assert.throws(
@@ -41,12 +41,12 @@ test('a built-in module needs no file, and a missing one is an error', (t) => {
   );
 });
 
-test('a module without a depends field has no dependencies', () => {
+test('a kernel module without a depends field has no dependencies', () => {
   assert.deepEqual(dependenciesOf(Buffer.from('depends on nobody')), []);
   assert.deepEqual(dependenciesOf(Buffer.from('\0depends=\0')), []);
 });
 
-test('the first file system is one that cpio reads, and the same for the same files', (t) => {
+test('the first file system of a machine is one that cpio reads, and the same for the same files', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'cpio-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const entries = [

@@ -16,7 +16,7 @@ test('the error of a failed program has its last output', async () => {
   await assert.rejects(failing, (error) => error instanceof CommandError && error.message === '/bin/sh failed: no space');
 });
 
-test('an abort ends the program and waits for it', async () => {
+test('an abort of a command ends the program and waits for it', async () => {
   const stop = new AbortController();
   const running = run('sleep', ['60'], { signal: stop.signal });
   stop.abort(new Error('stopped'));

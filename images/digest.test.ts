@@ -6,13 +6,13 @@ import { test } from 'node:test';
 import { fingerprintsOf, hashOf } from './digest.ts';
 import { listFiles, walk } from './walk.ts';
 
-test('a key changes with any part, with the order, and with boundaries', () => {
+test('the digest of a key changes with any part, with the order, and with boundaries', () => {
   const keys = [['a', 'b'], ['b', 'a'], ['ab'], ['a', 'c'], ['a', 'b', '']].map(hashOf);
   assert.equal(new Set(keys).size, keys.length);
   assert.equal(hashOf(['a', 'b']), keys[0]);
 });
 
-test('a fingerprint depends on names and contents, not on the order of names', (t) => {
+test('the fingerprint of files depends on names and contents, not on the order of names', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'digest-'));
   t.after(() => rmSync(root, { recursive: true }));
   for (const [name, text] of Object.entries({ one: 'x', two: 'y', three: 'x' })) writeFileSync(join(root, name), text);
@@ -23,7 +23,7 @@ test('a fingerprint depends on names and contents, not on the order of names', (
   assert.notEqual(hashOf(fingerprintsOf(['one'], root)), before);
 });
 
-test('a walk follows no link out of the folder', (t) => {
+test('a walk for a fingerprint follows no link out of the folder', (t) => {
   const root = mkdtempSync(join(tmpdir(), 'walk-'));
   t.after(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, 'b/c'), { recursive: true });

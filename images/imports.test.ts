@@ -18,7 +18,7 @@ function treeWith(t: TestContext, files: Record<string, string>): string {
 
 const importedFiles = (root: string, entry: string): string[] => followImports(join(root, entry)).files.map((path) => relative(root, path));
 
-test('takes what the program imports and reads beside it, and leaves its tests and its types', (t) => {
+test('the import list takes what the program imports and reads beside it, and leaves its tests and its types', (t) => {
   const root = treeWith(t, {
     'app/package.json': '{ "name": "app", "version": "1.0.0" }',
     'app/main.ts':
@@ -51,7 +51,7 @@ test('takes what the program imports and reads beside it, and leaves its tests a
   );
 });
 
-test('a linked package is taken from its real path', (t) => {
+test('a linked package is imported from its real path', (t) => {
   const root = treeWith(t, {
     'packages/app/package.json': '{}',
     'packages/app/main.ts': `import '@own/words';`,
@@ -75,7 +75,7 @@ test('the error for a missing import names the importer', (t) => {
   );
 });
 
-test('the agent of this repository is found whole', () => {
+test("all files of this repository's agent are found", () => {
   const { files } = followImports(join(import.meta.dirname, '../packages/guest/src/main.ts'));
   const names = files.map((path) => relative(join(import.meta.dirname, '..'), path));
   for (const name of [

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { acquireLock } from './lock.ts';
 
-test('a second build waits for the first, and for the last program that it has started', async (t) => {
+test('a second image build waits for the first, and for the last program that it has started', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lock-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const signal = new AbortController().signal;
@@ -21,7 +21,7 @@ test('a second build waits for the first, and for the last program that it has s
   closeSync(await second);
 });
 
-test('waiting can be aborted', async (t) => {
+test('waiting for another image build can be aborted', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'lock-'));
   t.after(() => rmSync(folder, { recursive: true }));
   const path = join(folder, 'lock');

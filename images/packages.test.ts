@@ -5,21 +5,21 @@ import { packedPackage, pathInUsr, withoutFolders } from './packed-packages.ts';
 
 const leftOut = leftOutPackages.flatMap(({ packages }) => packages);
 
-test('a pattern means its own package in every version, and no other', () => {
+test('a package pattern means its own package in every version, and no other', () => {
   for (const name of ['libllvm15', 'libllvm19', 'python3.11-minimal', 'libgs10', 'libdrm-amdgpu1', 'perl-modules-5.36'])
     assert.ok(matches(leftOut, name), name);
   for (const name of ['libgssapi-krb5-2', 'perl-base', 'libdrm2', 'libdrm-common', 'libdbus-1-3', 'libsystemd0', 'libc6'])
     assert.ok(!matches(leftOut, name), name);
 });
 
-test('nothing that is wanted is left out', () => {
+test('no wanted package is left out', () => {
   assert.deepEqual(
     wanted.filter((name) => matches(leftOut, name) && name !== 'usr-is-merged'),
     [],
   );
 });
 
-test('folders are removed from file lists, and paths are normalized to /usr', () => {
+test('folders are removed from file lists of packages, and paths are normalized to /usr', () => {
   const list = [
     '/.',
     '/bin',

@@ -15,7 +15,7 @@ const stanza = (name: string): string =>
     'Filename: pool/x.deb',
   ].join('\n');
 
-test('reads packages out of a list, their further lines with them', () => {
+test('packages are read out of an apt list, their further lines with them', () => {
   const [one, two, ...rest] = readPackages(`${stanza('one')}\n\n\n${stanza('two')}\n`);
   assert.ok(one && two && rest.length === 0);
   assert.deepEqual([one.name, one.version, one.bytes, two.name], ['one', '1:2.0+x~1', 12, 'two']);
@@ -29,7 +29,7 @@ test('a package without a digest is not taken', () => {
   );
 });
 
-test('names archives as apt does', () => {
+test('archives are named as apt does', () => {
   assert.equal(archiveName({ name: 'tini', version: '1:0.19.0-1+b3', architecture: 'amd64' }), 'tini_1%3a0.19.0-1+b3_amd64.deb');
 });
 

@@ -48,7 +48,7 @@ const layers: Layers = {
 const createdAt = new Date(0);
 const manifest = manifestOf(layers, { architecture: 'amd64', createdAt });
 
-test('an image is called by what is in it, and not by when or from what it was made', () => {
+test('an image is named by what is in it, and not by when or from what it was made', () => {
   const later = manifestOf({ ...layers, root: { ...layers.root, key: 'another' } }, { architecture: 'amd64', createdAt: new Date(1) });
   assert.equal(later.id, manifest.id);
   const other = manifestOf(
@@ -59,7 +59,7 @@ test('an image is called by what is in it, and not by when or from what it was m
   assert.equal(manifest.bytes.unpacked, 123);
 });
 
-test('the list names every package as scanners look for it', () => {
+test('the SBOM names every package as scanners look for it', () => {
   const purls = sbomOf(manifest, layers).components.map(({ purl }) => purl);
   assert.deepEqual(purls, [
     'pkg:deb/debian/chromium@1%3A2.0%2Bb1?arch=amd64&distro=debian-bookworm',
@@ -71,7 +71,7 @@ test('the list names every package as scanners look for it', () => {
   ]);
 });
 
-test('the list has licences, and what was left out', () => {
+test('the SBOM has licences, and what was left out', () => {
   const { components, metadata } = sbomOf(manifest, layers);
   const properties = components.find(({ name }) => name === 'libstdc++6')?.properties ?? [];
   assert.ok(properties.some(({ name, value }) => name === 'berth:licence-file' && value === '/usr/share/doc/libstdc++6/copyright'));
@@ -80,7 +80,7 @@ test('the list has licences, and what was left out', () => {
   assert.deepEqual(components.find(({ name }) => name === 'zod')?.licenses, [{ expression: 'MIT' }]);
 });
 
-test('the same image has the same list, and no two parts of it one reference', () => {
+test('the same image has the same SBOM, and no two parts of it one reference', () => {
   assert.deepEqual(sbomOf({ ...manifest, created_at: 'later' }, layers), sbomOf(manifest, layers));
   const references = sbomOf(manifest, layers).components.map((component) => component['bom-ref']);
   assert.equal(new Set(references).size, references.length);
