@@ -174,20 +174,20 @@ describe('the import boundaries', () => {
   after(() => rmSync(root, { recursive: true, force: true }));
 
   for (const { file, rules } of seeds) {
-    it(`refuses ${file} by ${rules.join(' and ')}`, () => {
+    it(`the import boundaries refuse ${file} by ${rules.join(' and ')}`, () => {
       const refusedBy = new Set(trespasses.filter(({ from }) => from === file).map(({ rule }) => rule));
       assert.deepEqual([...refusedBy].toSorted(), rules.toSorted());
     });
   }
 
-  it('accepts every allowed import', () => {
+  it('the import boundaries accept every allowed import', () => {
     assert.deepEqual(
       trespasses.filter(({ from }) => from in rightful),
       [],
     );
   });
 
-  it('has a violation for every rule', () => {
+  it('the fixture of the import boundaries has a violation for every rule', () => {
     const seeded = new Set(seeds.flatMap(({ rules }) => rules));
     const rules = [
       ...boundaryRules(architecture).map(({ name }) => name ?? ''),

@@ -17,7 +17,7 @@ const start = (source: string) =>
   });
 
 describe('a process of tests', () => {
-  it('ends with its report and says why when something holds it open', async () => {
+  it('a process of tests ends with its report and says why when something holds it open', async () => {
     const child = start(`
       import { createServer } from 'node:net';
       import { before, it } from 'node:test';
@@ -34,7 +34,7 @@ describe('a process of tests', () => {
     assert.match(output, /failing tests:[^]*on purpose/);
   });
 
-  it('that is killed leaves no database server', async () => {
+  it('a process of tests that is killed leaves no database server', async () => {
     const child = start(`
       import { startTestServer } from './packages/server/src/store/test-store.ts';
       const { url } = await startTestServer();

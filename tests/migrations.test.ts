@@ -25,14 +25,14 @@ describe('a migration', () => {
     'DO $$ BEGIN EXECUTE $q$ DROP TABLE sessions $q$; END $$': /block/,
   };
   for (const [text, expected] of Object.entries(breaking))
-    it(`is refused with ${text}`, () => {
+    it(`a migration is refused with ${text}`, () => {
       assert.match(problems(`CREATE TABLE other (id int);\n${text};`).join('\n'), expected);
       assert.deepEqual(problems(`-- compatible: nothing has used it since 0003\n${text};`), []);
       assert.equal(problems(`-- compatible: nothing has used it\nSELECT 1;\n${text};`).length, 1, 'the excuse of another statement');
       assert.deepEqual(problems(`${text};`, '0020-contract-of-0019-rest.sql'), []);
     });
 
-  it('may add', () => {
+  it('a migration may add tables, columns and indexes', () => {
     const added = `-- A comment; DROP TABLE sessions;
       CREATE TABLE notes (id text PRIMARY KEY, text text NOT NULL);
       ALTER TABLE notes ADD CONSTRAINT short CHECK (length(text) < 5);
@@ -44,7 +44,7 @@ describe('a migration', () => {
     assert.deepEqual(problems(added), []);
   });
 
-  it('has a number of its own, and as a contract step that of the migration whose past it removes', () => {
+  it('a migration has a number of its own, and a contract step the number of the migration whose past it removes', () => {
     assert.match(problems('SELECT 1', '0019-again.sql').join(), /this number/);
     assert.match(problems('SELECT 1', '20-some.sql').join(), /not NNNN/);
     assert.match(problems('DROP TABLE sessions', '0020-contract-of-0018-rest.sql').join(), /no migration 0018/);

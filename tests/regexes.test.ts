@@ -6,7 +6,7 @@ const sourcesIn = (code: string): (string | null)[] =>
   regexesIn('file.ts', code).map(({ source, flags }) => source && `/${source}/${flags}`);
 
 describe('the regular expressions of a file', () => {
-  it('are its literals, and those made from its constants', () => {
+  it('the regular expressions of a file are its literals, and those made from its constants', () => {
     const code = [
       "const word = '[a-z]{1,20}';",
       'const path = `${word}/${word}`;',
@@ -18,7 +18,7 @@ describe('the regular expressions of a file', () => {
     assert.deepEqual(sourcesIn(code), ['/a\\/b/gi', '/c/', '/^[a-z]{1,20}/[a-z]{1,20}$/u', '/d+/', '/e/', '/e/']);
   });
 
-  it('are unknown where they are put together while the code runs', () => {
+  it('a regular expression that is put together while the code runs is unknown', () => {
     assert.deepEqual(sourcesIn('const f = (name: string) => new RegExp(`^${name}`); new RegExp(names.join("|"));'), [null, null]);
   });
 });
@@ -26,11 +26,11 @@ describe('the regular expressions of a file', () => {
 describe('a regular expression', () => {
   const problem = (code: string): string | null => problemOf(regexesIn('file.ts', code)[0] ?? assert.fail(code));
 
-  it('is refused when it is exponential, when it is quadratic, and when nobody knows', () => {
+  it('a regular expression is refused when it is exponential, when it is quadratic, and when it is unknown', () => {
     assert.match(problem('/(a+)+$/') ?? '', /exponential/);
     assert.match(problem('/[.]+$/') ?? '', /2nd degree/);
     assert.match(problem('new RegExp(names)') ?? '', /put together/);
   });
 
-  it('is good when it is linear', () => assert.equal(problem('/^[.]+$/'), null));
+  it('a linear regular expression is accepted', () => assert.equal(problem('/^[.]+$/'), null));
 });

@@ -34,14 +34,14 @@ function setUp(t: TestContext, nodeVersion: string) {
 
 describe('the set-up of a clone', () => {
   for (const version of ['20.19.0', '22.12.0', '24.0.0'])
-    it(`links the pinned Node where npm has not, with Node ${version}`, (t) => {
+    it(`the set-up of a clone links the pinned Node where npm has not, with Node ${version}`, (t) => {
       const { clone, status, stderr } = setUp(t, version);
       assert.equal(status, 0, stderr);
       assert.equal(spawnSync(join(clone, 'node_modules/.bin/node'), { encoding: 'utf8' }).stdout, 'pinned\n');
     });
 
   for (const version of ['18.20.4', '20.18.3', '9.0.0'])
-    it(`refuses Node ${version}, with which npm leaves packages out, and installs nothing`, (t) => {
+    it(`the set-up of a clone refuses Node ${version}, with which npm leaves packages out, and installs nothing`, (t) => {
       const { clone, status, stderr } = setUp(t, version);
       assert.equal(status, 1);
       assert.match(stderr, new RegExp(`Node v${version.replaceAll('.', '\\.')} is too old: install Node 20\\.19 or newer`));

@@ -7,7 +7,7 @@ const report = (title: string, message: string): string =>
 const output = (...reports: string[]): string => `▶ tests/api/a.test.ts\nℹ fail 2\n\n✖ failing tests:\n${reports.join('')}`;
 
 describe('the report of failed tests', () => {
-  it('names all of them first, and cuts what one of them quotes', () => {
+  it('the report of failed tests names all of them first, and cuts what one of them quotes', () => {
     const long = 'x'.repeat(100_000);
     const shown = describeFailures([
       { code: 1, output: output(report('quotes a document', long), report('quotes many lines', 'line\n'.repeat(5000))) },
@@ -30,7 +30,7 @@ describe('the report of failed tests', () => {
     assert.match(shown, /AssertionError \[ERR_ASSERTION\]: short/);
   });
 
-  it('names what failed by itself, and counts what was cancelled with it', () => {
+  it('the report of failed tests names what failed by itself, and counts what was cancelled with it', () => {
     const cancelled = `\ntest at tests/api/a.test.ts:2:1\n✖ never ran\n  'test did not finish before its parent and was cancelled'\n`;
     const suite = `\ntest at tests/api/a.test.ts:3:1\n✖ a suite (2ms)\n  '2 subtests failed'\n`;
     const shown = describeFailures([{ code: 1, output: output(cancelled, report('opens', 'no database'), suite) }]);
@@ -38,14 +38,14 @@ describe('the report of failed tests', () => {
     assert.doesNotMatch(shown, /never ran|a suite/);
   });
 
-  it('is bounded however many fail', () => {
+  it('the report of failed tests is bounded however many fail', () => {
     const many = Array.from({ length: 500 }, (_, n) => report(`fails, number ${n}`, 'y'.repeat(1000)));
     const shown = describeFailures([{ code: 1, output: output(...many) }]);
     assert.match(shown, /fails, number 499/);
     assert.ok(shown.length < 60_000, `${shown.length} characters`);
   });
 
-  it('shows the end of what has no report', () => {
+  it('the report of failed tests shows the end of an output without a report', () => {
     const shown = describeFailures([{ code: null, output: `${'noise\n'.repeat(1000)}the last words` }]);
     assert.match(shown, /the last words\n\(ended without a report\)$/);
     assert.ok(shown.length < 1000);

@@ -18,23 +18,23 @@ function withTree(work: (root: string) => void): void {
 const all = ['small.test.ts', 'middle.test.ts', 'large.test.ts'];
 
 describe('the order of test files', () => {
-  it('is by size where nothing was measured, as in a fresh clone', () =>
+  it('the order of test files is by size where nothing was measured, as in a fresh clone', () =>
     withTree((root) => assert.deepEqual(TestTimes.read(root).longestFirst(all), ['large.test.ts', 'middle.test.ts', 'small.test.ts'])));
 
-  it('is by the times of the last run, which keeps those of files that it left out', () =>
+  it('the order of test files is by the times of the last run, which keeps those of files that it left out', () =>
     withTree((root) => {
       TestTimes.read(root).write(new Map(Object.entries({ 'small.test.ts': 900, 'middle.test.ts': 5, 'large.test.ts': 80 })));
       TestTimes.read(root).write(new Map([['large.test.ts', 1.6]]));
       assert.deepEqual(TestTimes.read(root).longestFirst(all), ['small.test.ts', 'middle.test.ts', 'large.test.ts']);
     }));
 
-  it('places a file that was never measured among the others by its size', () =>
+  it('the order of test files has one that was never measured among the others by its size', () =>
     withTree((root) => {
       TestTimes.read(root).write(new Map(Object.entries({ 'small.test.ts': 1000, 'large.test.ts': 100_000 })));
       assert.deepEqual(TestTimes.read(root).longestFirst(all), ['large.test.ts', 'middle.test.ts', 'small.test.ts']);
     }));
 
-  it('does not need the file of times to be readable', () =>
+  it('the order of test files does not need the file of times to be readable', () =>
     withTree((root) => {
       const folder = join(root, 'node_modules/.cache/berth');
       mkdirSync(folder, { recursive: true });

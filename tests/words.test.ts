@@ -173,13 +173,13 @@ describe('the words check', () => {
   after(() => rmSync(root, { recursive: true, force: true }));
 
   for (const { what, file, reports } of seeds) {
-    it(`${reports.length === 0 ? 'accepts' : 'refuses'} ${what}`, () => {
+    it(`the words check ${reports.length === 0 ? 'accepts' : 'refuses'} ${what}`, () => {
       const reported = misnomers.filter(({ path }) => path === file).map(({ line, word }) => ({ line, word }));
       assert.deepEqual(reported, reports);
     });
   }
 
-  it('reports nothing else', () => {
+  it('the words check reports nothing else', () => {
     const seeded = new Set(seeds.map(({ file }) => file));
     assert.deepEqual(
       misnomers.filter(({ path }) => !seeded.has(path)),
@@ -187,12 +187,12 @@ describe('the words check', () => {
     );
   });
 
-  it('names what to use instead', () => {
+  it('the words check names what to use instead', () => {
     const [misnomer] = misnomers.filter(({ path }) => path === `${src}/lib/variable.ts`);
     assert.deepEqual(misnomer, { path: `${src}/lib/variable.ts`, line: 1, text: 'lastZorp', word: 'zorp', instead: 'session' });
   });
 
-  it('reads only what is below the given paths', () => {
+  it('the words check reads only what is below the given paths', () => {
     assert.deepEqual([...new Set(findMisnomers(root, ['bench', 'docs/page']).map(({ path }) => path))].toSorted(), [
       'bench/message.ts',
       'docs/page.md',
@@ -208,13 +208,13 @@ describe('the glossary', () => {
     assert.throws(() => readGlossary(root), error);
   };
 
-  it('is refused without its tables, with an unknown scope or without a word', () => {
+  it('a glossary without its tables, with an unknown scope or without a word is refused', () => {
     refuse('# Glossary\n', /has no section "Words that are refused"/);
     refuse(glossary.replace('names, text', 'titles'), /"titles" is not one of names, types, text/);
     refuse(glossary.replaceAll(/^\| `(zorp`, |blick|frub` |quux by` ).*\n/gm, ''), /refuses no word/);
   });
 
-  it('of this repository can be read', () => {
+  it('the glossary of this repository can be read', () => {
     const { refused, exceptions } = readGlossary(join(import.meta.dirname, '..'));
     assert.ok(refused.length > 50 && exceptions.length > 0);
   });

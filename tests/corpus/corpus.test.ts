@@ -23,18 +23,19 @@ async function classify(exchange: Exchange): Promise<Expected> {
 
 describe('block pages', () => {
   for (const exchange of exchanges.filter(({ expected }) => expected.blocked)) {
-    it(`detects ${exchange.name}`, async () => assert.deepEqual(await classify(exchange), exchange.expected));
+    it(`block detection detects ${exchange.name}`, async () => assert.deepEqual(await classify(exchange), exchange.expected));
   }
 });
 
 describe('look-alikes', () => {
   for (const exchange of exchanges.filter(({ expected }) => !expected.blocked)) {
-    it(`does not report ${exchange.name}`, async () => assert.deepEqual(await classify(exchange), exchange.expected));
+    it(`block detection does not report the look-alike ${exchange.name}`, async () =>
+      assert.deepEqual(await classify(exchange), exchange.expected));
   }
 });
 
 describe('the corpus', () => {
-  it('has at least 44 exchanges of each kind with unique names and paths', () => {
+  it('the corpus has at least 44 exchanges of each kind with unique names and paths', () => {
     const blocks = exchanges.filter(({ expected }) => expected.blocked);
     assert.ok(blocks.length >= 44, `${blocks.length} blocks`);
     assert.ok(exchanges.length - blocks.length >= 44, `${exchanges.length - blocks.length} look-alikes`);
@@ -42,7 +43,7 @@ describe('the corpus', () => {
     assert.equal(new Set(exchanges.map(({ path }) => path)).size, exchanges.length);
   });
 
-  it('is served byte for byte', async () => {
+  it('the corpus is served byte for byte', async () => {
     for (const exchange of exchanges) {
       const reply = await read(exchange);
       assert.equal(reply.status, exchange.status, exchange.name);
@@ -56,7 +57,7 @@ describe('the corpus', () => {
     }
   });
 
-  it('reports captchas but no blocks when block detection is off', async () => {
+  it('block detection reports captchas of the corpus but no blocks when it is off', async () => {
     for (const exchange of exchanges) {
       const { blocked, block, warnings, captcha } = await classifyResponse(await read(exchange), 'off');
       assert.deepEqual({ blocked, block, warnings }, { blocked: false, block: null, warnings: [] }, exchange.name);

@@ -29,7 +29,7 @@ async function play(sequence: readonly FuzzRequest[]): Promise<void> {
   }
 }
 
-it('answers any sequence of requests as its description says', { timeout: 86_400_000 }, async () => {
+it('the service answers any sequence of API requests as its description says', { timeout: 86_400_000 }, async () => {
   const sequences = fc.array(requests, { minLength: 1, maxLength: 8 });
   for (const sequence of fc.sample(sequences, { seed: 1, numRuns: 20 })) await play(sequence);
   const before = heapBytes();

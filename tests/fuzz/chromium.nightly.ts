@@ -33,7 +33,7 @@ const privateBytes = (): number =>
   Number(/^RssAnon:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1] ?? Number.NaN) * 1024;
 const memoryGrowthMax = 1.5;
 
-it('answers any sequence of requests as its description says', { timeout: 86_400_000 }, async () => {
+it('the service with real browsers answers any sequence of API requests as its description says', { timeout: 86_400_000 }, async () => {
   const sequences = fc.array(requests, { minLength: 1, maxLength: 12 });
   for (const sequence of fc.sample(sequences, { seed: 1, numRuns: 10 })) await play(sequence);
   const before = privateBytes();

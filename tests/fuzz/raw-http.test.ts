@@ -198,7 +198,7 @@ async function play(connection: Connection): Promise<void> {
   if (isClosed) assert.equal(rest, '', 'a reply is not whole');
 }
 
-it('answers what is not well-formed in its own forms', { timeout: 86_400_000 }, async () => {
+it('the service answers malformed HTTP in its own forms', { timeout: 86_400_000 }, async () => {
   for (const connection of fc.sample(connections, { seed: 1, numRuns: 30 })) await play(connection);
   const before = heapBytes();
   await explore('raw connections', connections, play, 150);

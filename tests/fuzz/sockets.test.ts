@@ -166,7 +166,7 @@ async function play({ socket: kind, pieces }: Play): Promise<void> {
   assert.equal((await served.call(endSession, { params })).status, 204);
 }
 
-it('survives whatever clients of sockets send', { timeout: 86_400_000 }, async () => {
+it('the service survives whatever WebSocket clients send', { timeout: 86_400_000 }, async () => {
   for (const some of fc.sample(plays, { seed: 1, numRuns: 20 })) await play(some);
   const before = heapBytes();
   await explore('messages on sockets', plays, play, 100);

@@ -54,7 +54,7 @@ async function healAfter({ path, css }: Target, mutation: Mutation): Promise<Res
   return { what: `${path} ${css}: ${mutation.name}`, ...outcome };
 }
 
-it('finds what a person would find, and nothing where the element is gone', async () => {
+it('healing finds what a person would find, and nothing where the element is gone', async () => {
   const results: (Result & { isTrap: boolean })[] = [];
   let path = '';
   for (const target of targets) {

@@ -50,7 +50,7 @@ describe('the event loop runs while a site sends', () => {
   const fetchPlain = (path: string, options: object = {}): Promise<number> =>
     post('/v1/fetch', { url: site.url + path, mode: 'http', formats: ['metadata'], timeout_ms: 20_000, ...options });
 
-  it('robots.txt', (t) =>
+  it('the event loop runs while a site sends a hostile robots.txt', (t) =>
     assertLoopRuns(t, async () => {
       // An address of its own for each file: the rules of an origin are cached.
       for (const [i, text] of Object.values(hostileRobots.texts).entries()) {
@@ -61,7 +61,7 @@ describe('the event loop runs while a site sends', () => {
       }
     }));
 
-  it('pages', (t) =>
+  it('the event loop runs while a site sends hostile pages', (t) =>
     assertLoopRuns(t, async () => {
       for (const [i, page] of Object.values(hostilePages).entries()) {
         site.on(`/page-${i}`, html(page.slice(0, 1_000_000), { status: i % 2 === 0 ? 200 : 403 }));
@@ -69,7 +69,7 @@ describe('the event loop runs while a site sends', () => {
       }
     }));
 
-  it('files, headers and cookies', (t) =>
+  it('the event loop runs while a site sends hostile files, headers and cookies', (t) =>
     assertLoopRuns(t, async () => {
       for (const [i, { body, contentType }] of Object.values(hostileBodies).entries()) {
         site.on(`/file-${i}`, bytes(body.subarray(0, 4_000_000), contentType));
@@ -84,12 +84,12 @@ describe('the event loop runs while a site sends', () => {
 });
 
 describe('the event loop runs while a caller sends', () => {
-  it('JSON', (t) =>
+  it('the event loop runs while a caller sends hostile JSON', (t) =>
     assertLoopRuns(t, async () => {
       for (const text of hostileJson(megabytes)) assert.ok([413, 422].includes(await send('/v1/session', text.slice(0, 1_048_576))));
     }));
 
-  it('addresses, selectors and patterns', (t) =>
+  it('the event loop runs while a caller sends hostile addresses, selectors and patterns', (t) =>
     assertLoopRuns(t, async () => {
       for (const url of hostileUrls) assert.equal(await post('/v1/fetch', { url: url.slice(0, 500_000) }), 422);
       const steps = [
@@ -101,7 +101,7 @@ describe('the event loop runs while a caller sends', () => {
         assert.ok([200, 422].includes(await post('/v1/fetch', { url: site.url, mode: 'http', include_selectors: [selector] })));
     }));
 
-  it('headers', (t) =>
+  it('the event loop runs while a caller sends hostile headers', (t) =>
     assertLoopRuns(t, async () => {
       for (const value of hostileHeaders) {
         const short = value.slice(0, 8000);
@@ -113,13 +113,13 @@ describe('the event loop runs while a caller sends', () => {
 });
 
 describe('all of it', () => {
-  it('hardly holds up the event loop', (t) => {
+  it('all hostile texts together hardly hold up the event loop', (t) => {
     const p999 = p999Of(samples);
     t.diagnostic(`${p999.toFixed(1)} yardsticks at the 99.9th percentile of ${samples.length} samples`);
     assert.ok(p999 <= delayBounds.p999, `${p999} yardsticks`);
   });
 
-  it('leaves the worker in health', async () => {
+  it('all hostile texts together leave the worker healthy', async () => {
     assert.equal((await fetch(`${served.url}/health`)).status, 200);
   });
 });

@@ -24,7 +24,7 @@ describe('the API of the shop', () => {
     body: JSON.stringify(value),
   });
 
-  it('lists products by page and answers 304 to an unchanged ETag', async () => {
+  it('the API of the shop lists products by page and answers 304 to an unchanged ETag', async () => {
     const { status, headers, body } = await call('/api/products?page=2&category=paper');
     assert.equal(status, 200);
     const { items, total, page } = body as { items: { category: string }[]; total: number; page: number };
@@ -36,7 +36,7 @@ describe('the API of the shop', () => {
     assert.equal((await call('/api/products?page=2&category=paper', { headers: { 'if-none-match': etag } })).status, 304);
   });
 
-  it('walks all reviews by cursor', async () => {
+  it('the API of the shop walks all reviews by cursor', async () => {
     let cursor: string | null = null;
     let seen = 0;
     do {
@@ -49,7 +49,7 @@ describe('the API of the shop', () => {
     assert.equal((await call('/api/reviews?cursor=bm8')).status, 422);
   });
 
-  it('refuses with 400, 401, 403, 404, 405, 409, 422 and 429, each with its reason', async () => {
+  it('the API of the shop refuses with 400, 401, 403, 404, 405, 409, 422 and 429, each with its reason', async () => {
     const soldOut = products.find(({ stock }) => stock === 0);
     const codes = await Promise.all([
       call('/api/cart', { method: 'POST', body: '{' }),
@@ -72,7 +72,7 @@ describe('the API of the shop', () => {
     );
   });
 
-  it('accepts an order with a login and the csrf header', async () => {
+  it('the API of the shop accepts an order with a login and the csrf header', async () => {
     const first = await call('/login');
     const cookie = first.headers.get('set-cookie')?.split(';')[0] ?? '';
     const csrf = /name="csrf" value="([^"]+)"/.exec(first.body)?.[1] ?? '';
@@ -90,13 +90,13 @@ describe('the API of the shop', () => {
     assert.equal((await call('/login', { method: 'POST', body: form })).status, 403);
   });
 
-  it('answers two GraphQL operations and refuses an unknown one', async () => {
+  it('the API of the shop answers two GraphQL operations and refuses an unknown one', async () => {
     const { body } = await call('/graphql', post({ operationName: 'ProductById', variables: { id: 7 } }));
     assert.equal((body as { data: { product: { id: number } } }).data.product.id, 7);
     assert.equal((await call('/graphql', post({ operationName: 'Nothing' }))).status, 400);
   });
 
-  it('streams stock as events and prices over a WebSocket', async () => {
+  it('the API of the shop streams stock as events and prices over a WebSocket', async () => {
     const { body, headers } = await call('/api/stock?product=7&count=2');
     assert.equal(headers.get('content-type'), 'text/event-stream');
     assert.deepEqual(
@@ -120,7 +120,7 @@ describe('the API of the shop', () => {
     assert.equal(messages[1], 'hello');
   });
 
-  it('serves robots.txt, sitemap and feeds with the requested origin', async () => {
+  it('the shop serves robots.txt, sitemap and feeds with the requested origin', async () => {
     const [robots, sitemap, security] = await Promise.all(
       ['/robots.txt', '/sitemap.xml', '/.well-known/security.txt'].map(async (path) => (await call(path)).body as string),
     );
@@ -130,7 +130,7 @@ describe('the API of the shop', () => {
     assert.equal((await call('/nowhere')).status, 404);
   });
 
-  it('serves the same pages in every run', async () => {
+  it('the shop serves the same pages in every run', async () => {
     const paths = ['/login', '/products/amber-desk-lamp', '/api/products?page=9', '/img/p9.png'];
     const run = async (): Promise<string[]> => {
       const shop = await startShop();
@@ -146,7 +146,7 @@ describe('the API of the shop', () => {
     assert.deepEqual(await run(), await run());
   });
 
-  it('changes its deal and its design on request', async () => {
+  it('the shop changes its deal and its design on request', async () => {
     shop.setDeal(42);
     assert.match((await call('/deal')).body, new RegExp(products[41]?.name ?? ''));
     const before = (await call('/products/amber-desk-lamp')).body as string;
@@ -155,7 +155,7 @@ describe('the API of the shop', () => {
     assert.ok(before.includes('<button id="add-to-cart"') && !after.includes('<button id="add-to-cart"'));
   });
 
-  it('computes the codes of RFC 6238', () => {
+  it('the shop computes the codes of RFC 6238', () => {
     // The last six digits of the RFC's SHA-1 examples with the secret "12345678901234567890".
     const secret = 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ';
     assert.deepEqual(

@@ -47,7 +47,7 @@ describe('the shop in a browser', () => {
     await page.getByRole('button', { name: 'Log in' }).click();
   };
 
-  it('shows the consent dialog until it is answered once', async () => {
+  it('the shop shows the consent dialog until it is answered once', async () => {
     await context.clearCookies();
     await page.goto('/');
     const dialog = page.getByRole('dialog', { name: 'Cookies at the quay' });
@@ -61,7 +61,7 @@ describe('the shop in a browser', () => {
     assert.equal(chosen?.value, 'necessary+statistics');
   });
 
-  it('offers its newsletter once, after scrolling', async () => {
+  it('the shop offers its newsletter once, after scrolling', async () => {
     await page.goto('/');
     await page.mouse.wheel(0, 1500);
     await page.getByRole('button', { name: 'Close newsletter' }).click();
@@ -71,7 +71,7 @@ describe('the shop in a browser', () => {
     assert.equal(await page.getByRole('dialog', { name: 'News from the quay' }).isVisible(), false);
   });
 
-  it('finds products by search, with keyboard suggestions', async () => {
+  it('the shop finds products by search, with keyboard suggestions', async () => {
     await page.goto('/');
     await page.keyboard.press('/');
     await page.keyboard.type('copper l');
@@ -88,7 +88,7 @@ describe('the shop in a browser', () => {
     assert.deepEqual(issues, []);
   });
 
-  it('pages, sorts and filters its lists', async () => {
+  it('the shop pages, sorts and filters its lists', async () => {
     await page.goto('/c/seating');
     await page.getByRole('link', { name: 'Next' }).click();
     await page.getByRole('link', { name: 'Page 5' }).click();
@@ -110,7 +110,7 @@ describe('the shop in a browser', () => {
     assert.notEqual(await page.locator('.card').count(), 0);
   });
 
-  it('loads more products on scroll until all are shown', async () => {
+  it('the shop loads more products on scroll until all are shown', async () => {
     await page.goto('/discover');
     const end = page.getByText('You have seen everything.');
     while (!(await end.isVisible())) {
@@ -122,7 +122,7 @@ describe('the shop in a browser', () => {
     assert.equal(await page.locator('#feed li').count(), 300);
   });
 
-  it('completes an order with cart, login and both frames', async () => {
+  it('the shop completes an order with cart, login and both frames', async () => {
     await page.goto('/products/amber-desk-lamp');
     await page.getByLabel('Quantity').fill('2');
     await page.getByTestId('add-to-cart').click();
@@ -149,7 +149,7 @@ describe('the shop in a browser', () => {
     assert.deepEqual(issues, []);
   });
 
-  it('signs in by password, in two steps and with a one-time code, and refuses wrong credentials', async () => {
+  it('the shop signs in by password, in two steps and with a one-time code, and refuses wrong credentials', async () => {
     await page.goto('/account');
     await page.getByLabel('E-mail address', { exact: true }).fill(ada.email);
     await page.getByLabel('Password').fill('wrong');
@@ -169,7 +169,7 @@ describe('the shop in a browser', () => {
     await page.getByRole('heading', { name: 'Hello, Grace Olsen' }).waitFor();
   });
 
-  it('accepts uploads and reports what it received', async () => {
+  it('the shop accepts uploads and reports what it received', async () => {
     const buffer = Buffer.from('a broken kettle');
     await page.goto('/support');
     await page.getByLabel('Subject').selectOption({ label: 'A repair' });
@@ -180,7 +180,7 @@ describe('the shop in a browser', () => {
     assert.deepEqual(cells, ['kettle é.txt', String(buffer.length), createHash('sha256').update(buffer).digest('hex')]);
   });
 
-  it('serves its files as downloads with their names', async () => {
+  it('the shop serves its files as downloads with their names', async () => {
     await page.goto('/downloads');
     const take = async (name: RegExp) => {
       const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
@@ -193,7 +193,7 @@ describe('the shop in a browser', () => {
     assert.match(invoice.bytes.toString('latin1'), /^%PDF-1\.4[^]*%%EOF\n$/);
   });
 
-  it('has a rating in a shadow root in a shadow root, tabs, a modal and a preview window', async () => {
+  it('the shop has a rating in a shadow root in a shadow root, tabs, a modal and a preview window', async () => {
     await page.goto('/products/amber-desk-lamp');
     await page.getByRole('button', { name: 'Rate 2 of 5' }).click();
     await page.getByText('You rated 2').waitFor();
@@ -212,7 +212,7 @@ describe('the shop in a browser', () => {
     assert.deepEqual(issues, []);
   });
 
-  it('sorts the wishlist by drag and drop and by pointer', async () => {
+  it('the shop sorts the wishlist by drag and drop and by pointer', async () => {
     await page.goto('/wishlist');
     await page
       .locator('#dnd li')
@@ -244,7 +244,7 @@ describe('the workshop', () => {
     await shop?.close();
   });
 
-  it('has late, disabled, moving and covered buttons that can all be pressed eventually', async () => {
+  it("the shop's workshop has late, disabled, moving and covered buttons that can all be pressed eventually", async () => {
     await page.goto('/widgets/timing');
     for (const [id, word] of Object.entries({ moving: 'caught', late: 'late', 'enabled-later': 'enabled', covered: 'uncovered' })) {
       await page.locator(`#${id}`).click();
@@ -252,7 +252,7 @@ describe('the workshop', () => {
     }
   });
 
-  it('has every kind of field and shows the submitted values', async () => {
+  it("the shop's workshop has every kind of field and shows the submitted values", async () => {
     await page.goto('/widgets/forms');
     await page.getByLabel('Full name').fill('Ada');
     await page.getByPlaceholder('Nickname').fill('A.');
@@ -269,7 +269,7 @@ describe('the workshop', () => {
     assert.deepEqual([rooms, delivery], [['study', 'hall'], 'pickup']);
   });
 
-  it('opens prompts, modals, beforeunload dialogs and windows', async () => {
+  it("the shop's workshop opens prompts, modals, beforeunload dialogs and windows", async () => {
     await page.goto('/widgets/dialogs');
     page.once('dialog', (dialog) => void dialog.accept('5'));
     await page.getByRole('button', { name: 'Prompt' }).click();
@@ -286,7 +286,7 @@ describe('the workshop', () => {
     await popup.close();
   });
 
-  it('has editors, pickers and sliders for pointer and keys', async () => {
+  it("the shop's workshop has editors, pickers and sliders for pointer and keys", async () => {
     page.on('dialog', (dialog) => void dialog.accept());
     await page.goto('/widgets/pointer');
     await page.locator('#label').dblclick();
@@ -304,7 +304,7 @@ describe('the workshop', () => {
     assert.equal(await page.getByRole('slider').getAttribute('aria-valuenow'), '50');
   });
 
-  it('has an editor, live streams and pages of its service worker', async () => {
+  it("the shop's workshop has an editor, live streams and pages of its service worker", async () => {
     await page.goto('/widgets/editor');
     await page.getByRole('textbox', { name: 'Your review' }).pressSequentially('Fine lamp');
     await page.getByRole('button', { name: 'Publish' }).click();
@@ -320,7 +320,7 @@ describe('the workshop', () => {
     assert.equal(shop.hits.includes('/offline/hello'), false);
   });
 
-  it('redirects by status, by meta and by script', async () => {
+  it("the shop's workshop redirects by status, by meta and by script", async () => {
     for (const [from, to] of Object.entries({
       '/old-product': '/products/amber-desk-lamp',
       '/moved-meta': '/journal',

@@ -21,7 +21,7 @@ describe('the trade desk in a browser', () => {
     await shop?.close();
   });
 
-  it('uses its whole API after sign-in, with the refusals that it provokes', async () => {
+  it('the trade desk uses its whole API after sign-in, with the refusals that it provokes', async () => {
     const statuses = new Map<string, number>();
     page.on('response', (response) =>
       statuses.set(`${response.request().method()} ${new URL(response.url()).pathname}`, response.status()),
@@ -40,7 +40,7 @@ describe('the trade desk in a browser', () => {
     assert.equal(statuses.get('GET /graphql'), 200);
   });
 
-  it('signs in by the code flow with PKCE', async () => {
+  it('the trade desk signs in by the code flow with PKCE', async () => {
     await page.goto('/trade');
     await page.getByRole('button', { name: 'Sign in with Harbour ID' }).click();
     await page.getByText(`Harbour: ${ada.email}`).waitFor();
