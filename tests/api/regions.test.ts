@@ -156,7 +156,7 @@ describe('what would leave from elsewhere', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('the list of regions tells before which egress a region has', async () => {
+  it('the list of regions has the egress of each region before it is used', async () => {
     const { regions } = (await served.call(listRegions)).body;
     assert.deepEqual(
       regions.map(({ code, egress: { direct, managed, rotating } }) => [code, direct, managed, rotating]),

@@ -83,7 +83,7 @@ describe('llm_task', () => {
     }
   });
 
-  it('llm_task runs nothing that a visitor could not do, and tells the model', async () => {
+  it('llm_task runs nothing that a visitor could not do, and says so to the model', async () => {
     const refused = [
       { step: { type: 'evaluate', expression: '1' } },
       { step: { type: 'click', ref: 'e999' } },

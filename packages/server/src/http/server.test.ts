@@ -188,7 +188,7 @@ describe('an error', () => {
     assert.doesNotMatch(await full.text(), /secret/);
   });
 
-  test('an unexpected error tells the caller nothing of itself and the log everything', async (t) => {
+  test('an unexpected error says nothing of itself to the caller and everything to the log', async (t) => {
     const logged: { fields: object; message: string }[] = [];
     const note = (fields: object, message: string): void => void logged.push({ fields, message });
     const log = { debug: () => {}, info: () => {}, warn: note, error: note, child: () => log };
