@@ -43,9 +43,10 @@ describe('the image', () => {
   before(() => execFileSync('fsck.erofs', [`--extract=${root}`, join(image, 'root.erofs')], { stdio: 'ignore' }));
   after(() => rmSync(work, { recursive: true, force: true }));
 
-  it('is within its size limit', () => assert.ok(manifest.bytes.unpacked <= unpackedBytesMax, `${manifest.bytes.unpacked} bytes`));
+  it('the image is within its size limit', () =>
+    assert.ok(manifest.bytes.unpacked <= unpackedBytesMax, `${manifest.bytes.unpacked} bytes`));
 
-  it('holds what its description says', async () => {
+  it('the image holds what its description says', async () => {
     const files = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs', agent: 'agent.erofs' } as const;
     for (const [name, file] of Object.entries(files))
       assert.equal(await digestOf(join(image, file)), manifest.sha256[name as keyof typeof files], file);
@@ -54,7 +55,7 @@ describe('the image', () => {
     assert.ok(built.every((path) => (lstatSync(join(image, path)).mode & 0o777) === 0o644));
   });
 
-  it('lists every package that is in it, each with a licence that is there', () => {
+  it('the image lists every package that is in it, each with a licence that is there', () => {
     const listed = sbom.components.filter(({ purl }) => purl?.startsWith('pkg:deb/'));
     assert.equal(listed.length, manifest.packages);
     const names = new Set(listed.map(({ name, version }) => `${name} ${version}`));
@@ -71,7 +72,7 @@ describe('the image', () => {
     for (const path of licences) assert.ok(existsSync(join(root, path)), path);
   });
 
-  it('has the libraries of all that it runs', () => {
+  it('the image has the libraries of all that it runs', () => {
     const programs = [
       '/usr/lib/chromium/chromium',
       '/usr/bin/Xtigervnc',
@@ -106,7 +107,7 @@ describe('the image', () => {
       );
   });
 
-  it('holds nothing of the host that built it, no key and no password', () => {
+  it('the image holds nothing of the host that built it, no key and no password', () => {
     for (const path of ['etc/resolv.conf', 'etc/apt', 'var/lib/apt', 'var/lib/dpkg', 'root', 'usr/local/bin', 'etc/ssh'])
       assert.ok(!existsSync(join(root, path)), path);
     assert.equal(readlinkSync(join(root, 'etc/machine-id')), '/run/machine-id');
@@ -123,7 +124,7 @@ describe('the image', () => {
     );
   });
 
-  it('has no setuid program', () => {
+  it('the image has no setuid program', () => {
     const setuid = [...walk(root)].filter(
       ({ path, entry }) => !entry.isSymbolicLink() && (lstatSync(join(root, path)).mode & 0o7000) !== 0,
     );
@@ -133,19 +134,19 @@ describe('the image', () => {
     );
   });
 
-  it('answers the probe, and ends', async () => {
+  it('a machine of the image answers the probe, and ends', async () => {
     const { console, code } = await boot(['-append', 'console=ttyS0 quiet panic=-1 berth.probe']);
     assert.match(console, /BERTH-PROBE-OK/);
     assert.equal(code, 0);
   });
 
-  it('reports a missing disk, and ends', async () => {
+  it('a machine of the image reports a missing disk, and ends', async () => {
     const { console, code } = await boot(['-append', 'console=ttyS0 quiet panic=-1']);
     assert.match(console, /BERTH-BOOT-FAILED no disk [/]dev[/]vda/);
     assert.equal(code, 0);
   });
 
-  it('makes a machine that is bounded, and closed to its browser', async () => {
+  it('a machine of the image is bounded, and closed to its browser', async () => {
     const agent = join(work, 'agent.erofs');
     await packInside(join(work, 'agent'), agent);
     const ports = [

@@ -89,7 +89,7 @@ const decisions = new Set(
     }),
 );
 
-test('the index of decisions has a row for each number, which says where it is or that there is none', () => {
+test('the index of decisions has a row for each number, with its file or that there is none', () => {
   const rows = [...read('docs/adr/README.md').matchAll(/^\| (\d+) \| (.*?) \|/gm)].map(([, number, place]) => ({
     number: Number(number),
     place: place ?? '',

@@ -4,7 +4,7 @@ import { Pattern } from './step-fields.ts';
 
 const isPattern = (text: string): boolean => Pattern.safeParse(text).success;
 
-it('a pattern is valid as the page compiles it, properties of characters too', () => {
+it('a pattern field of a step is valid if the page can compile it, with Unicode properties too', () => {
   for (const text of [
     '/\\p{L}+/u',
     '/[\\p{Lu}\\P{Script=Greek}]/iu',

@@ -81,7 +81,7 @@ describe('what the browser itself does not do becomes an error of the API', () =
     ['a command that is never answered', () => browser.storageState(call())],
     ['a tab that never closes', () => browser.closeTab(browser.activeTab().tabId, call())],
   ] as [string, () => Promise<unknown>][])
-    it(`${what} becomes an error of the API`, async (t) => {
+    it(`${what} becomes an error of the API in time`, async (t) => {
       t.mock.timers.enable({ apis: ['setTimeout'] });
       vm.browser.freeze();
       const failed = errorOf(act());

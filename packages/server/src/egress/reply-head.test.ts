@@ -110,7 +110,7 @@ test('a reply head is read byte by byte, after others on the same connection, an
   assert.equal(target.accepted(), 1);
 });
 
-test('a reply that is refused is asked for once, on a kept connection too', async (t) => {
+test('a request whose reply is refused is sent once, on a kept connection too', async (t) => {
   let asked = 0;
   const target = await bareSite(t, (socket) => {
     asked += 1;

@@ -108,7 +108,7 @@ describe('when the service is ready', () => {
     assert.match(text, /^HTTP\/1\.1 408 /);
   });
 
-  test('all addresses of localhost serve it', async (t) => {
+  test('a service on localhost is served on all its addresses', async (t) => {
     const bound = await BoundPort.open({ host: 'localhost', port: 0 });
     const http = startService();
     await http.listen(bound);

@@ -102,7 +102,7 @@ test('a handshake that the WebSocket library refuses gets an error in the form o
   }
 });
 
-test('CONNECT gets an answer', async (t) => {
+test('a CONNECT request is answered with 501 and a request id', async (t) => {
   const { port } = await serve(t, mount);
   const reply = await sendRaw(port, 'CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n');
   assert.equal(reply.status, 501);

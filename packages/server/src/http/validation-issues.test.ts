@@ -160,13 +160,13 @@ test('issues hint at the words of other tools, and write a value in the type tha
     assert.doesNotMatch(msg, /dictionary/);
 });
 
-test('hints show nothing that the issue hides', () => {
+test('hints of a validation issue show nothing that the issue hides', () => {
   const proxy = 'http://user:hunter2@proxy.example:3128';
   for (const value of [{ proxy }, { extra_headers: 'authorization: hunter2' }, { storage_state: 'hunter2' }])
     for (const { hint } of faultsOf(CreateSessionRequest, value)) assert.doesNotMatch(hint ?? '', /hunter2/);
 });
 
-test('selectors of other tools are refused with the same in the step language', () => {
+test('selectors of other tools are refused with the same selector in the step language', () => {
   for (const [selector, hint] of [
     ['text=Go', 'Write `text/Go`.'],
     ['text="Add to basket"', 'Write `text/Add to basket`.'],

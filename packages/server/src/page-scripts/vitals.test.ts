@@ -4,7 +4,7 @@ import { blockingTime, largestShift } from './vitals.ts';
 
 const shift = (startTime: number, value: number, hadRecentInput = false) => ({ startTime, value, hadRecentInput });
 
-it('layout shifts count by windows, and those after input not at all', () => {
+it('layout shifts are summed by session windows, and those after input are not counted', () => {
   assert.equal(largestShift([]), 0);
   assert.equal(largestShift([shift(100, 0.1), shift(600, 0.2), shift(2000, 0.25)]), 0.3);
   assert.equal(largestShift([shift(100, 0.1), shift(200, 0.7, true), shift(1500, 0.15)]), 0.15);

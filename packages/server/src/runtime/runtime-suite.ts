@@ -109,12 +109,12 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       });
       after(() => vm.destroy());
 
-      it('boots a browser that answers on its DevTools pipe', async () => {
+      it(`the ${name} runtime boots a browser that answers on its DevTools pipe`, async () => {
         const version = await new CdpClient(vm.cdp).call('Browser.getVersion');
         assert.match(String(version.product), /Chrome\/\d+/);
       });
 
-      it('leaves a machine alone when the artifact has another process identity', async () => {
+      it(`the ${name} runtime leaves a machine alone when the artifact has another process identity`, async () => {
         await under.runtime.destroy({ id: vm.id, processIdentity: 'another', pids: [] });
         assert.deepEqual(
           (await under.runtime.list()).map(({ id }) => id),
@@ -122,18 +122,18 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
         );
       });
 
-      it('ends the background priority', async () => {
+      it(`the ${name} runtime ends the background priority of a machine`, async () => {
         vm.prioritize();
         assert.ok((await vm.stats()).memoryBytes > 0);
       });
 
-      it('has no display for a machine without windows', async () => {
+      it(`the ${name} runtime gives a machine without windows no display`, async () => {
         await assert.rejects(vm.openVnc(), NoDisplay);
         await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
       });
     });
 
-    it('holds several machines at once, keeps them apart, and lists those that run', async () => {
+    it(`the ${name} runtime holds several machines at once, keeps them apart, and lists those that run`, async () => {
       const machines = await Promise.all([boot(), boot(), boot()]);
       const ids = machines.map(({ id }) => id).toSorted();
       assert.equal(new Set(ids).size, machines.length);
@@ -146,7 +146,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.deepEqual(await under.runtime.list(), []);
     });
 
-    it('leaves nothing behind when a machine is destroyed, even more than once', async () => {
+    it(`the ${name} runtime leaves nothing behind when a machine is destroyed, even more than once`, async () => {
       const vm = await boot();
       const closed = once(vm.cdp, 'close');
       await Promise.all([vm.destroy(), vm.destroy()]);
@@ -156,7 +156,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.equal((await vm.exited).reason, 'destroyed');
     });
 
-    it('reports that a browser exited on its own, and still cleans up', async () => {
+    it(`the ${name} runtime reports that a browser exited on its own, and still cleans up`, async () => {
       const vm = await boot();
       under.kill(vm);
       assert.equal((await vm.exited).reason, 'exited');
@@ -164,14 +164,14 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('destroys a machine that is frozen', async () => {
+    it(`the ${name} runtime destroys a machine that is frozen`, async () => {
       const vm = await boot();
       under.freeze(vm);
       await vm.destroy();
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('destroys what an artifact refers to, and is idempotent', async () => {
+    it(`the ${name} runtime destroys what an artifact refers to, and is idempotent`, async () => {
       const vm = await boot();
       const [artifact] = await under.runtime.list();
       assert.ok(artifact);
@@ -181,7 +181,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       assert.deepEqual(under.residue(vm.id), []);
     });
 
-    it('leaves nothing of a boot that is aborted', async () => {
+    it(`the ${name} runtime leaves nothing of a boot that is aborted`, async () => {
       for (const afterMs of [0, 5, 40]) {
         const spec = newVmSpec();
         const reason = new Error('called off');
@@ -197,7 +197,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       }
     });
 
-    it('leaves nothing of a boot that fails', async () => {
+    it(`the ${name} runtime leaves nothing of a boot that fails`, async () => {
       const spec = newVmSpec();
       const failing = await under.failing();
       await assert.rejects(failing.boot(spec, { signal: bootSignal(failing.bootMsMax) }));
@@ -206,7 +206,7 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       await failing.close();
     });
 
-    it('shows the display of a machine with windows to several at once, until its end', async () => {
+    it(`the ${name} runtime shows the display of a machine with windows to several at once, until its end`, async () => {
       const vm = await boot({ kind: 'full_browser' });
       assert.match(String((await new CdpClient(vm.cdp).call('Browser.getVersion')).product), /Chrome\/\d+/);
       const viewers = await Promise.all([vm.openVnc(), vm.openVnc()]);

@@ -7,7 +7,7 @@ const read = { type: 'extract', selectors: ['h1'] };
 const click = { type: 'click', selectors: ['button'] };
 const changes = (...steps: object[]): boolean => canChangePage(Steps.parse(steps));
 
-it('steps that only load and read change no page, and those that act do, wherever they are', () => {
+it('steps that only load and read are known to change no page, and those that act to change one, wherever they are', () => {
   assert.equal(
     changes(
       { type: 'navigate', url: 'http://site.test/' },

@@ -53,7 +53,7 @@ describe('a compromised machine', () => {
   after(() => rmSync(dataDir, { recursive: true }));
 
   for (const [what, { script, expected }] of Object.entries(hostileAgents)) {
-    it(`that ${what} ends alone, with bounded logs`, async () => {
+    it(`a compromised machine that ${what} ends alone, with bounded logs`, async () => {
       const said: string[] = [];
       const keep = (fields: object, message: string): void => void said.push(message + chainOf((fields as { err?: unknown }).err));
       const log = { ...silentLog, warn: keep, error: keep, child: () => log };
@@ -120,7 +120,7 @@ describe('what a page has left in a machine', () => {
     return { vm, cdp, page: await cdp.openPage() };
   };
 
-  it('is gone with it: from the host, from the template, and from the next machine', async () => {
+  it('a page leaves nothing that outlives its machine: on the host, in the template, or in the next machine', async () => {
     const marker = `remanence-${process.hrtime.bigint()}`;
     const first = await boot();
     await evaluate(first.cdp, first.page, `window.kept = Array.from({ length: 2000 }, (_, n) => '${marker}-' + n); kept.join().length`);

@@ -46,7 +46,7 @@ test('pauses of the circuit breaker double from half a minute to ten minutes, an
   assert.equal(breaker.pauseMs, 30_000);
 });
 
-test('a new template is discarded when its first clone fails', () => {
+test('the circuit breaker discards a new template when its first clone fails', () => {
   const breaker = new Breaker(new ManualClock());
   for (let failures = 0; failures < 3; failures += 1) breaker.cloneFailed();
   assert.equal(breaker.cloneFailed(), true);

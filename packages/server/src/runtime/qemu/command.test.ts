@@ -32,7 +32,7 @@ const options = (overrides: Partial<QemuOptions> = {}): QemuOptions => ({
 });
 const inOneLine = (overrides: Partial<QemuOptions> = {}): string => machineCommand(options(overrides)).args.join(' ');
 
-test('QEMU has namespaces of its own, no network, and dies with the worker', () => {
+test('QEMU has its own namespaces, no network, and dies with the worker', () => {
   const jail = inOneLine().split(' -- ')[0] ?? '';
   for (const wall of ['--unshare-pid', '--unshare-net', '--unshare-ipc', '--unshare-uts', '--die-with-parent', '--cap-drop ALL'])
     assert.ok(jail.includes(wall), wall);
@@ -84,7 +84,7 @@ test('a clone copies what it writes to, a template is written to, and a machine 
   assert.match(inOneLine({ memory: 'own' }), /memory-backend-ram,id=memory,size=1024M$/);
 });
 
-test('a template and its clones are the same machine', () => {
+test('a template and its clones have the same QEMU arguments except for their memory', () => {
   const machine = (memory: QemuOptions['memory']): string => inOneLine({ memory }).replace(/ -object .*/, '');
   assert.equal(machine('clone'), machine('template'));
 });

@@ -55,7 +55,7 @@ describe('copies of one virtual machine', () => {
     rmSync(dataDir, { recursive: true });
   });
 
-  it('have nothing random in common, and know the time', async () => {
+  it('copies of one virtual machine have nothing random in common, and know the time', async () => {
     assert.ok(copies > 1);
     const all: Record<string, string>[] = [];
     while (all.length < copies) all.push(await inspectCopy(runtime));

@@ -74,7 +74,7 @@ describe('a virtual machine', () => {
     }
   };
 
-  it('says that it is emulated, and what it was made of', nightly, async () => {
+  it('a virtual machine says that it is emulated, and what it was made of', nightly, async () => {
     assert.equal(runtime.name, 'qemu-tcg');
     assert.match(runtime.warnings.join('\n'), /emulated/);
     await withMachine(async (vm) => {
@@ -83,7 +83,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('runs in a jail: an unprivileged user, with a seccomp filter, and nothing writable of the host', async () => {
+  it('a virtual machine runs in a jail: an unprivileged user, with a seccomp filter, and nothing writable of the host', async () => {
     await withMachine(async (vm) => {
       const qemu = qemuOf(vm);
       assert.match(readFileSync(`/proc/${qemu}/cmdline`, 'latin1'), /qemu-system/);
@@ -103,7 +103,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('can write to no file of the host, to its template least of all', async () => {
+  it('a virtual machine can write to no file of the host, to its template least of all', async () => {
     await withMachine(async (vm) => {
       const qemu = qemuOf(vm);
       const mounts = readFileSync(`/proc/${qemu}/mountinfo`, 'utf8')
@@ -128,7 +128,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('has no network card, and no access to the host except the connections that are handed over', async () => {
+  it('a virtual machine has no network card, and no access to the host except the connections that are handed over', async () => {
     let reached = 0;
     const host = createServer((_request, response) => response.end(String((reached += 1)))).listen(0, '0.0.0.0');
     await once(host, 'listening');
@@ -158,7 +158,7 @@ describe('a virtual machine', () => {
     host.close();
   });
 
-  it('is bounded by a control group where the host has them', async (t) => {
+  it('a virtual machine is bounded by a control group where the host has them', async (t) => {
     await withMachine(async (vm) => {
       const groups = readFileSync(`/proc/${qemuOf(vm)}/cgroup`, 'utf8');
       if (!groups.includes(vm.id)) return t.skip('this host lets no control groups be made');
@@ -167,7 +167,7 @@ describe('a virtual machine', () => {
     });
   });
 
-  it('has a lower priority in the background, and the normal one after', nightly, async (t) => {
+  it('a virtual machine has a lower priority in the background, and the normal one after', nightly, async (t) => {
     await withMachine(
       async (vm) => {
         const path = `/proc/${vm.pid}/autogroup`;
@@ -181,14 +181,14 @@ describe('a virtual machine', () => {
     );
   });
 
-  it('carries messages of many megabytes over the DevTools pipe', nightly, async () => {
+  it('a virtual machine carries messages of many megabytes over the DevTools pipe', nightly, async () => {
     await withMachine(async (_vm, cdp) => {
       const page = await cdp.openPage();
       assert.equal(String(await evaluate(cdp, page, `'x'.repeat(5_000_000)`)).length, 5_000_000);
     });
   });
 
-  it('dies with a worker that is killed, whether in use, kept warm or starting', async () => {
+  it('a virtual machine dies with a worker that is killed, whether in use, kept warm or starting', async () => {
     const { worker, ids } = await startAnotherWorker(dataDir);
     const exit = once(worker, 'exit');
     worker.kill('SIGKILL');
@@ -201,7 +201,7 @@ describe('a virtual machine', () => {
     );
   });
 
-  it('dies with its worker also while it is frozen', nightly, async () => {
+  it('a virtual machine dies with its worker also while it is frozen', nightly, async () => {
     const { worker, ids } = await startAnotherWorker(dataDir);
     const exit = once(worker, 'exit');
     // The third is starting: it is not frozen, but killed at whatever it does.
@@ -213,7 +213,7 @@ describe('a virtual machine', () => {
     assert.deepEqual(await runtime.list(), []);
   });
 
-  it('is ended when the jail around it is killed from outside', nightly, async () => {
+  it('a virtual machine is ended when the jail around it is killed from outside', nightly, async () => {
     const vm = await runtime.boot(newVmSpec(), { signal: bootSignal(runtime.bootMsMax) });
     const outermost = readProcess(vm.pid ?? 0);
     assert.ok(outermost && killProcess(outermost));

@@ -23,17 +23,17 @@ describe('a probe of the accelerator', () => {
     assert.equal(count(), before);
   };
 
-  it('succeeds when the init of a guest has printed its word', async () => {
+  it('a probe of the accelerator succeeds when the init of a guest has printed its word', async () => {
     await leavesNothing(async () => assert.equal(await bootOnce(await shapeOf(imagesDir), 60_000), null));
   });
 
-  it('reports a guest that does not start in time', async () => {
+  it('a probe of the accelerator reports a guest that does not start in time', async () => {
     await leavesNothing(async () =>
       assert.match((await bootOnce(await shapeOf(imagesDir), 300)) ?? '', /a guest had not started after 0[.]3 s/),
     );
   });
 
-  it('reports the output of a QEMU that does not start at all', async () => {
+  it('a probe of the accelerator reports the output of a QEMU that does not start at all', async () => {
     const spoilt = copyImage(folder);
     const kernel = join(spoilt.folder, 'kernel');
     const { size } = statSync(kernel);

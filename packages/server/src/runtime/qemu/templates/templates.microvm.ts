@@ -37,7 +37,7 @@ describe('a template', nightly, () => {
     assert.deepEqual(residueOf(dataDir, spec.id), []);
   };
 
-  it('that is damaged on disk is never cloned: a new one is built and reported', async () => {
+  it('a template that is damaged on disk is never cloned: a new one is built and reported', async () => {
     const runtime = await spoilt((templates, info) => flipByteOfMemory(templates, info));
     const notes = new Set<string>();
     const watch = setInterval(() => notes.add(stateOf(runtime)?.note ?? ''), 5);
@@ -51,7 +51,7 @@ describe('a template', nightly, () => {
     await runtime.close();
   });
 
-  it('whose clones fail three times in a row is discarded: machines boot cold, with a warning', async () => {
+  it('a template whose clones fail three times in a row is discarded: machines boot cold, with a warning', async () => {
     let templatesFolder = '';
     const runtime = await spoilt(async (templates, info) => {
       const memory = await createMemory(1024 ** 3);
