@@ -133,7 +133,7 @@ describe('a foreign job', () => {
 });
 
 describe('a navigation', () => {
-  it('a navigation ignores a foreign session id in the body', async () => {
+  it('a navigation refuses a foreign session id in the body', async () => {
     const issues = await served.issues(navigate, {
       key: strangerKey,
       params: { session_id: strangers },

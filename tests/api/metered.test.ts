@@ -523,7 +523,7 @@ describe('a call that fails', () => {
   ];
 
   for (const [what, call] of failing)
-    it(`a call that fails costs nothing when ${what}`, async () => {
+    it(`a call that fails costs nothing: ${what}`, async () => {
       const before = await paid.account(owner);
       const { status, text } = await call();
       assert.ok(status >= 400, text);

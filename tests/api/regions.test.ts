@@ -156,7 +156,7 @@ describe('what would leave from elsewhere', () => {
     assert.deepEqual(await machinesLeft(served), before);
   });
 
-  it('the list of regions has the egress of each region before it is used', async () => {
+  it('the list of regions says which egress each region has', async () => {
     const { regions } = (await served.call(listRegions)).body;
     assert.deepEqual(
       regions.map(({ code, egress: { direct, managed, rotating } }) => [code, direct, managed, rotating]),

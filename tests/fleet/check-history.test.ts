@@ -259,10 +259,10 @@ const wrong: Record<string, { change: (history: RightHistory) => void; issue: Re
 };
 
 describe('the history of clients', () => {
-  it('the history of clients has no violation when nothing is wrong', () => assert.deepEqual(checkHistory(rightHistory()), []));
+  it('the check of a history finds no violation when nothing is wrong', () => assert.deepEqual(checkHistory(rightHistory()), []));
 
   for (const [what, { change, issue }] of Object.entries(wrong))
-    it(`the history of clients is a violation when ${what}`, () => {
+    it(`the check of a history finds a violation when ${what}`, () => {
       const history = rightHistory();
       change(history);
       assert.match(checkHistory(history).join('\n'), issue);

@@ -264,7 +264,7 @@ describe('a new session', () => {
 });
 
 describe('a worker that cannot be reached', () => {
-  it('a worker that cannot be reached is reported as such, and its sessions end when it is lost', async () => {
+  it('a worker that cannot be reached is reported as such, and its sessions as ended once it has stopped', async () => {
     const third = await fleet.add();
     const index = fleet.workers.indexOf(third);
     const { session_id } = await third.app.sessions

@@ -194,7 +194,7 @@ describe('a paid invoice', () => {
     assert.equal(tierAfter({ second: 1, change: lives('scale') }, { second: 2, change: paid('developer', true) }), 'developer');
   });
 
-  it('a paid invoice without a plan only records the payment', () => {
+  it('a paid invoice without a plan changes nothing', () => {
     assert.deepEqual(hear({ second: 1, change: paid(null) }).applied, []);
   });
 

@@ -52,7 +52,7 @@ describe('a page that came without a browser', () => {
     assert.equal(needsBrowser(page(`<p>Loading…</p>${script}`), clear), 'needs_script');
   });
 
-  it('a page needs a browser where it says so itself', () => {
+  it('a page needs a browser where its noscript says so', () => {
     const some = '<p>Some words that are more than nothing but hardly a page.</p>';
     assert.equal(
       needsBrowser(page(`${some}<noscript>You need to enable JavaScript to run this app.</noscript>${script}`), clear),
@@ -61,7 +61,7 @@ describe('a page that came without a browser', () => {
     assert.equal(needsBrowser(page(`${some}<noscript><img src="/pixel.gif"></noscript>${script}`), clear), null);
   });
 
-  it('a page needs a browser where it sends its visitor on by itself', () => {
+  it('a page needs a browser where it refreshes to another page', () => {
     for (const refresh of [
       '<meta http-equiv="refresh" content="0;url=/next">',
       "<META content='0' HTTP-EQUIV='Refresh'>",

@@ -178,7 +178,7 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('a job that waits is taken sooner on a plan with more weight, and the first one at once', async () => {
+  it('jobs that wait are taken in turns by the weight of the plans of their owners', async () => {
     const ranks: [string, number][] = [];
     const add = (offers: readonly Offer[]): Promise<void> =>
       Promise.resolve(void ranks.push(...offers.map(({ jobId, rank }) => [jobId, rank] as [string, number])));

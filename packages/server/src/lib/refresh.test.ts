@@ -33,7 +33,7 @@ test('the shortest refresh to a web address is obeyed, of equal ones the last', 
   assert.equal(refreshOf(['0;http://[/'], { base: 'http://[', from }), null);
 });
 
-test('a page that refreshes itself is not left, and one that asks for another address or a reload within a second is', () => {
+test('a refresh to another address in time is a redirect, and one to the same address only within a second', () => {
   const from = 'http://site.example/a';
   const follows = (delayMs: number, url: string): boolean => isRedirect({ delayMs, url }, { from, withinMs: 5000 });
   assert.deepEqual(

@@ -182,7 +182,7 @@ describe('the files of a recording', () => {
     ['a folder', (path: string) => mkdirSync(path)],
   ] as const)
     for (const name of ['poster.jpg', 'seg00000.m4s', 'video.m3u8'])
-      it(`the files of a recording are not ${what} under the name ${name}, without blocking`, async (test) => {
+      it(`a recording does not serve ${what} under the name ${name}, and does not block`, async (test) => {
         const { folder, root } = makeRecording(test);
         const path = join(folder, name === 'poster.jpg' ? '.' : 'video', name);
         rmSync(path);

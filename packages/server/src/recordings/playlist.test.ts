@@ -31,7 +31,7 @@ describe('a playlist whose encoder has exited', () => {
     assert.equal((await closePlaylist(torn, there(three)))?.text, playlistOf(three.slice(0, 2)));
   });
 
-  it('a playlist without an existing segment is refused', async () => {
+  it('closing a playlist without an existing segment returns none', async () => {
     assert.equal(await closePlaylist(playlistOf(three), new Map()), null);
     assert.equal(await closePlaylist('', there(three)), null);
     assert.equal(await closePlaylist('\u0000'.repeat(100), there(three)), null);

@@ -148,7 +148,7 @@ describe('a private page', { timeout: 180_000 }, () => {
   });
 
   for (const then of ['/attached', '/to-attached', '/archive', '/nothing'])
-    it(`a private page returns the page that starts to load ${then} while it loads`, async () => {
+    it(`a private page is returned although it starts to load ${then} while it loads`, async () => {
       const { title, statusCode, body, timedOut, finalUrl } = await load(`/offers?then=${then}`, { timeoutMs: 30_000 });
       assert.deepEqual({ title, statusCode, body, timedOut }, { title: 'offers', statusCode: 200, body: null, timedOut: false });
       assert.equal(finalUrl, `${url}/offers?then=${then}`);
