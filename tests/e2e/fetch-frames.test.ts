@@ -48,6 +48,12 @@ describe('the documents of frames', () => {
         '/in/reset': (request) => void request.socket.destroy(),
         '/busy': sited('<p>Text</p><iframe src="OTHER/in/busy" title="Busy"></iframe>'),
         '/in/busy': sited('<p>Never</p><script>addEventListener("load", () => setTimeout(() => { for (;;); }))</script>'),
+        '/stuck': sited('<p>Text</p><iframe src="OTHER/in/stuck"></iframe><p>After</p>'),
+        '/in/stuck': sited('<p>Begun</p><script>for (;;);</script>'),
+        '/stuck-itself': sited('<p>Text</p><script>addEventListener("load", () => setTimeout(() => { for (;;); }))</script>'),
+        '/stuck-inside': sited(
+          `<p>Text</p><iframe srcdoc="<p>Inner</p><script>addEventListener('load', () => setTimeout(() => { for (;;); }))</script>"></iframe>`,
+        ),
         '/unseen': sited(
           '<p>Text</p><iframe src="OTHER/in/job" width=1 height=1 style="border:0"></iframe><iframe src="OTHER/in/job" style="display:none"></iframe>' +
             '<iframe src="OTHER/in/hidden"></iframe><iframe src="OTHER/in/empty"></iframe>',
@@ -116,6 +122,20 @@ describe('the documents of frames', () => {
     const many = await get('/many');
     assert.equal(many.text?.split('Deep').length, 31);
     assert.deepEqual(many.warnings, ['frames_left_out:3']);
+  });
+
+  it('the documents of frames do not take the page along when their script never returns', { timeout: 180_000 }, async () => {
+    for (const [path, text] of [
+      ['/busy', /^Text(\s+Never)?$/],
+      ['/stuck', /^Text(\s+Begun)?\s+After$/],
+      ['/stuck-itself', /^Text$/],
+      ['/stuck-inside', /^Text(\s+Inner)?$/],
+    ] as const) {
+      const reply = await get(path, { mode: 'browser', timeout_ms: 10_000, retry: { max_attempts: 1 } });
+      assert.match(reply.text ?? '', text, `${path}: ${reply.warnings.join()}`);
+      // Stopped where they share the page's process, and left out where they have their own.
+      assert.match(reply.warnings.join(), /script_stopped|frames_left_out:1/, path);
+    }
   });
 
   it('the documents of frames are left out without a warning where a visitor sees nothing of them', async () => {

@@ -37,6 +37,8 @@ const failedBy =
   };
 const busy: Check = ({ status, warnings }) =>
   assert.ok(status === 'ok' && warnings.includes('page_did_not_answer'), JSON.stringify(warnings));
+const stopped: Check = ({ status, html, warnings }) =>
+  assert.ok(status === 'ok' && html !== null && warnings.includes('script_stopped'), JSON.stringify(warnings));
 /** Deeper than Chromium can lay out. */
 const crashed = failedBy('page_crashed');
 const isCut: Check = ({ status, warnings, raw }) => {
@@ -184,7 +186,7 @@ describe('a fetch of hostile content', () => {
       what: 'a script that never returns after the load',
       endless: true,
       path: '/spin-later',
-      browser: any(timedOut, busy),
+      browser: any(timedOut, stopped),
     },
     {
       rare: true,

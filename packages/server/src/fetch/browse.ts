@@ -158,6 +158,7 @@ export class Browse {
       result.warnings.push('page_did_not_answer');
       return;
     }
+    if (snapshot.isScriptStopped) result.warnings.push('script_stopped');
     const { probe, whole, visible, full } = await readFrames(page.page, snapshot, { signal: this.#signal, leftMs: budget.leftMs });
     if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
     if (whole.truncated || visible?.truncated === true || full?.truncated === true) result.warnings.push('html_truncated');

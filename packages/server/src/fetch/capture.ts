@@ -3,6 +3,7 @@ import { PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe } from '../block-detection/block-detection.ts';
 import { bothWithFrames, PageError, whenQuiet, type Page, type toQuietOptions } from '../browser/browser.ts';
 import { snapshotScript, type Snapshot } from '../content/content.ts';
+import { Deadline } from '../lib/deadline.ts';
 import { captureScreenshot } from '../drive/drive.ts';
 import { toPrintOptions, type StepContext } from '../steps/steps.ts';
 import { wantsFrames, wantsVisible } from './convert.ts';
@@ -18,10 +19,14 @@ export interface PageSnapshot {
   visible: Snapshot | null;
   /** The document with those of its frames; null when no requested format needs it, or there are none. */
   full: Snapshot | null;
+  /** Whether a script that did not return was ended, so that the page could be read. */
+  isScriptStopped: boolean;
 }
 
 /** A page that is busy for longer counts as not answering. */
 const snapshotMsMax = 10_000;
+/** Share of the time that is left for the first read, so that there is enough for a second one. */
+const firstReadShare = 1 / 2;
 
 const readSource = whenQuiet(`(options, { visibleToo, framesToo }) => {
   const take = ${snapshotScript};
@@ -43,21 +48,41 @@ interface ReadLimits {
   quiet: ReturnType<typeof toQuietOptions> | null;
 }
 
-/** Returns null when the page does not answer in time, for example while a script loops, or when it is too large. */
+/**
+ * Returns null when the page does not answer in time, or is too large. A script that does not return is stopped first: in
+ * a browser without a process for each site it may be that of a frame, which the page knows nothing of.
+ */
 export async function readPageSnapshot(
   page: Page,
   request: FetchRequest,
   { signal, leftMs, quiet }: ReadLimits,
 ): Promise<PageSnapshot | null> {
+  const by = new Deadline({ signal, timeoutMs: leftMs });
+  const first = await readOnce(page, request, { by: by.within(leftMs * firstReadShare), quiet });
+  if (first !== 'timeout') return first;
+  await page.stopScript({ signal });
+  const second = await readOnce(page, request, { by, quiet: null });
+  return second === 'timeout' ? null : second && { ...second, isScriptStopped: true };
+}
+
+async function readOnce(
+  page: Page,
+  request: FetchRequest,
+  { by, quiet }: { by: Deadline; quiet: ReadLimits['quiet'] },
+): Promise<PageSnapshot | 'timeout' | null> {
   const options = { maxBytes: limits.htmlBytesMax };
-  const readMs = page.timeoutScale.ms(snapshotMsMax, leftMs / 2);
+  const { signal, leftMs } = by;
+  const readMs = page.timeoutScale.ms(snapshotMsMax, leftMs);
   const timeoutMs = Math.max(1, Math.min((quiet?.withinMs ?? 0) + readMs, leftMs));
   const within = { signal, timeoutMs, maxBytes: 6 * limits.htmlBytesMax };
   const parts = { visibleToo: wantsVisible(request), framesToo: wantsFrames(request) };
   try {
-    return await page.call<PageSnapshot>(page.mainFrame(), readSource, [quiet, options, parts], within);
+    const read = await page.call<Omit<PageSnapshot, 'isScriptStopped'>>(page.mainFrame(), readSource, [quiet, options, parts], within);
+    return { ...read, isScriptStopped: false };
   } catch (error) {
-    if (error instanceof PageError && (error.reason === 'timeout' || error.reason === 'too_large')) return null;
+    if (!(error instanceof PageError)) throw error;
+    if (error.reason === 'timeout') return 'timeout';
+    if (error.reason === 'too_large') return null;
     throw error;
   }
 }

@@ -198,6 +198,11 @@ export interface Page {
    * @throws PageError
    */
   call<T>(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<T>;
+  /**
+   * Ends the script that keeps the page from answering. A page that is called again afterwards answers, unless it goes on
+   * with its next loop. Call it where the page did not answer in time.
+   */
+  stopScript(options: { signal: AbortSignal }): Promise<void>;
   /** Evaluates an expression of the caller, like `call` but in the page's main context. */
   evaluate<T>(frameId: string, expression: string, options: CallOptions): Promise<T>;
   /** Calls, like `call`, a function that returns an element, a list of them, or null. */

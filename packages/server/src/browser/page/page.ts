@@ -31,6 +31,9 @@ export interface TabDeps {
   userAgentOverride: (userAgent: string | undefined) => Params<'Emulation.setUserAgentOverride'>;
 }
 
+/** The browser ends a script at its next loop or call; one that is in native code for longer is not waited for. */
+const stopTimeoutMs = 500;
+
 interface PageDeps extends TabDeps {
   navigate: Page['navigate'];
 }
@@ -66,6 +69,7 @@ export function createPage(deps: PageDeps): Page {
     navigate,
     history: (by, request, { signal }) => moveInHistory(moves, by, { request, signal }),
     reload: (request, { signal }) => reload(moves, request, signal),
+    stopScript: ({ signal }) => stopScript(frames, signal),
     call: (frameId, source, args, options) => contexts.call(frameId, source, args, options),
     evaluate: (frameId, expression, options) => contexts.evaluate(frameId, expression, options),
     find: (frameId, source, args, options) => contexts.find(frameId, source, args, options),
@@ -107,6 +111,11 @@ function createPageState({ connection, tab, ...deps }: TabDeps): PageState {
   const capture = new Capture(frames, contexts, elements);
   const network = new Network({ connection, frames, ...deps });
   return { frames, contexts, geometry, elements, input: new Input(frames), capture, network };
+}
+
+async function stopScript({ main, timeoutScale }: Frames, signal: AbortSignal): Promise<void> {
+  const by = new Deadline({ signal, timeoutMs: timeoutScale.ms(stopTimeoutMs) });
+  await main.send('Runtime.terminateExecution', undefined, by).catch(() => signal.throwIfAborted());
 }
 
 async function setViewport(

@@ -171,7 +171,8 @@ export class SiteCapture {
       this.#warnings.push('page_did_not_answer');
       return;
     }
-    const { snapshot, links: onPage } = result;
+    const { snapshot, links: onPage, isScriptStopped } = result;
+    if (isScriptStopped) this.#warnings.push('script_stopped');
     const { vitals, url, title } = snapshot;
     Object.assign(visit, { url, title, domContentLoadedMs: vitals.domContentLoadedMs, loadMs: vitals.loadMs });
     this.#snapshots.push({ ...snapshot, coverage, consoleErrors: errors });

@@ -20,14 +20,31 @@ const globalsMsMax = 2000;
 const inspectSource = `(options) => {\n${sourceOf(inspect, vitals)}\nreturn inspectDocument(options);\n}`;
 const globalsSource = `(${String(inspect.readGlobals)})(${JSON.stringify(globalNames)}, ${JSON.stringify(blobNames)})`;
 
-/** The snapshot of a page and its links; null when the page does not answer. @throws BrowserClosed, or the signal's reason */
+/** How long a page is given once the script that kept it from answering was stopped. */
+const secondReadMsMax = 5000;
+
+/**
+ * The snapshot of a page and its links; null when the page does not answer, also after the script that keeps it from
+ * answering was stopped. @throws BrowserClosed, or the signal's reason
+ */
 export async function readSnapshot(
   page: Page,
   { pageId, leftMs }: { pageId: string; leftMs: number },
   signal: AbortSignal,
-): Promise<{ snapshot: ReadPage; links: string[] } | null> {
-  const timeoutMs = Math.max(1, page.timeoutScale.ms(readMsMax, leftMs));
-  const options = { signal, timeoutMs, maxBytes: 8 * limits.snapshotHtmlCharsMax };
+): Promise<{ snapshot: ReadPage; links: string[]; isScriptStopped: boolean } | null> {
+  const first = await readOnce(page, { pageId, timeoutMs: page.timeoutScale.ms(readMsMax, leftMs / 2) }, signal);
+  if (first !== 'timeout') return first && { ...first, isScriptStopped: false };
+  await page.stopScript({ signal });
+  const second = await readOnce(page, { pageId, timeoutMs: page.timeoutScale.ms(secondReadMsMax, leftMs / 4) }, signal);
+  return second === 'timeout' ? null : second && { ...second, isScriptStopped: true };
+}
+
+async function readOnce(
+  page: Page,
+  { pageId, timeoutMs }: { pageId: string; timeoutMs: number },
+  signal: AbortSignal,
+): Promise<{ snapshot: ReadPage; links: string[] } | 'timeout' | null> {
+  const options = { signal, timeoutMs: Math.max(1, timeoutMs), maxBytes: 8 * limits.snapshotHtmlCharsMax };
   const itemLimits = { itemsMax: limits.storageItemsMax, charsMax: limits.storageCharsMax };
   try {
     const frame = page.mainFrame();
@@ -40,7 +57,7 @@ export async function readSnapshot(
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof PageError)) throw error;
-    return null;
+    return error.reason === 'timeout' ? 'timeout' : null;
   }
 }
 
