@@ -146,7 +146,7 @@ describe('a cancel', () => {
     assert.deepEqual(await jobs.cancel('anna', jobId), done);
   });
 
-  it('of a cancel, the end and other cancels at the same time exactly one takes effect', async () => {
+  it('exactly one of a cancel, an end and further cancels at the same time takes effect', async () => {
     const jobs = makeJobs(database.store);
     const elsewhere = makeJobs(database.store);
     for (let time = 0; time < 20; time += 1) {
