@@ -8,9 +8,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal
 await runDev(
   {
     root: resolve(import.meta.dirname, '..'),
-    serve: ['sh', 'scripts/serve.sh', ...process.argv.slice(2)],
+    serve: ['env', 'SERVICE_MAIN=packages/server/src/main.ts', 'sh', 'scripts/serve.sh', ...process.argv.slice(2)],
     // Builds what has changed: a change of the contract need not be one of the pages.
-    build: ['sh', 'scripts/setup.sh'],
+    build: ['sh', 'scripts/setup.sh', 'dev'],
     serviceDirs: ['packages/server/src', 'packages/contract/src', 'packages/guest/src', 'docs'],
     pageDirs: ['packages/web', 'packages/contract/src'],
     print: (line) => console.error(`[dev] ${line}`),

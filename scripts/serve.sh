@@ -1,7 +1,10 @@
 #!/bin/sh
-# Runs the service on the pinned Node, in the place of this shell, so that signals reach it.
+# Runs the built service on the pinned Node, in the place of this shell, so that signals reach it.
 set -eu
 cd "$(dirname "$0")/.."
+# `npm run dev` serves from the sources.
+main=${SERVICE_MAIN:-packages/server/dist/server.main.js}
+if [ ! -e "$main" ]; then echo 'The service is not built: run sh scripts/setup.sh packages' >&2; exit 1; fi
 # What was compiled at one start need not be at the next. A folder that cannot be written is not used.
 export NODE_COMPILE_CACHE="${NODE_COMPILE_CACHE:-$PWD/node_modules/.cache/berth}"
 # glibc's own thresholds grow with every large buffer that is freed, until buffers of megabytes lie between
@@ -11,4 +14,5 @@ export MALLOC_MMAP_THRESHOLD_="${MALLOC_MMAP_THRESHOLD_:-131072}" MALLOC_TRIM_TH
 export MALLOC_ARENA_MAX="${MALLOC_ARENA_MAX:-2}"
 # Most of what a request leaves behind is dead at once: a small nursery is collected often and keeps
 # the process some 40 MB smaller, for as long as it runs.
-exec node_modules/.bin/node --max-semi-space-size=4 packages/server/src/main.ts "$@"
+# Stack traces name the sources.
+exec node_modules/.bin/node --enable-source-maps --max-semi-space-size=4 "$main" "$@"

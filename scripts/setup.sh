@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes a clone ready to run: the locked npm packages, the system's packages, the pages that people open.
+# Makes a clone ready to run: the locked npm packages, the system's packages, the built service, the pages that people open.
 # It runs before anything is installed, so it needs no more than sh and npm, and
 # it runs at every start, so it looks at files and at nothing slower. With the
 # word `tests` it also installs what only the tests run; with `image` only what
 # images of virtual machines are built and tried with; with `packages` only the
-# npm packages.
+# npm packages and the built service; with `dev` no built service, for who serves from the sources.
 set -eu
 purpose=${1:-service}
 cd "$(dirname "$0")/.."
@@ -175,6 +175,36 @@ install_system_packages() {
   fi
 }
 
+# Returns whether the built folder lacks the stamp of these sources.
+is_stale() {
+  ! { [ -f "$1/.sources" ] && printf '%s\n' "$2" | cmp -s - "$1/.sources"; }
+}
+
+# All that the service is made of. Which modules are entries of their own depends on what tests and benches import.
+list_service_sources() {
+  echo package-lock.json
+  echo scripts/build.ts
+  find packages/*/src -type f -name '*.ts' ! -path 'packages/web/*' ! -name '*.test.ts' ! -name '*.microvm.ts' -print
+}
+
+list_service_entries() {
+  find tests bench -name '*.ts' -exec grep -hoE "packages/[a-z0-9/.-]+\.ts'" {} + 2>/dev/null | LC_ALL=C sort -u | sha256sum
+}
+
+# Built aside and moved into place as a whole, with the stamp, so a build that was cut short leaves no half of one.
+build_service() {
+  sources=$(list_service_sources | LC_ALL=C sort | xargs sha256sum; list_service_entries)
+  if ! is_stale packages/server/dist "$sources"; then return 0; fi
+  echo 'Building the service ...' >&2
+  # Beside the place where it will be: its files name the sources by a relative path.
+  aside=packages/server/dist.$$
+  trap 'rm -rf "$aside"' EXIT
+  quietly node_modules/.bin/node --disable-warning=ExperimentalWarning scripts/build.ts "$aside"
+  printf '%s\n' "$sources" >"$aside/.sources"
+  rm -rf packages/server/dist
+  mv "$aside" packages/server/dist
+}
+
 # All that the pages are made of.
 list_page_sources() {
   echo package-lock.json
@@ -182,11 +212,10 @@ list_page_sources() {
   find packages/web \( -path packages/web/dist -o -name node_modules \) -prune -o -type f ! -name '*.test.ts' -print
 }
 
-# Built aside and moved into place as a whole, with the stamp, so a build that was cut short leaves no half of one.
+# As the service is.
 build_pages() {
-  stamp=packages/web/dist/.sources
   sources=$(list_page_sources | LC_ALL=C sort | xargs sha256sum)
-  if [ -f "$stamp" ] && printf '%s\n' "$sources" | cmp -s - "$stamp"; then return 0; fi
+  if ! is_stale packages/web/dist "$sources"; then return 0; fi
   echo 'Building the pages ...' >&2
   aside=node_modules/.berth-pages.$$
   trap 'rm -rf "$aside"' EXIT
@@ -198,6 +227,7 @@ build_pages() {
 }
 
 install_npm_packages
+if [ "$purpose" != dev ]; then build_service; fi
 if [ "$purpose" = packages ]; then exit 0; fi
 if [ "$purpose" = tests ]; then install_example_packages & fi
 install_system_packages

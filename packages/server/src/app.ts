@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { apiVersion } from '@berth/contract';
 import { type Accounts } from './accounts.ts';
 import type { Config } from './config.ts';
+import { readWorkerId } from './data-dir.ts';
 import type { Disk } from './disk/disk.ts';
 import { authorityOf } from './egress/egress.ts';
 import type { Fetches } from './fetch/fetch.ts';
@@ -24,7 +25,7 @@ import type { Sessions } from './sessions/sessions.ts';
 import type { Skills } from './skills/skills.ts';
 import { readDatabaseTime } from './store/store.ts';
 import { mountRoutes } from './mount.ts';
-import { buildServices, readWorkerId, type AppDeps, type AppServices } from './services.ts';
+import { buildServices, type AppDeps, type AppServices } from './services.ts';
 
 export type { AppDeps } from './services.ts';
 

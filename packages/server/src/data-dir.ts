@@ -2,6 +2,8 @@
 import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { ConfigError } from './config.ts';
+import { newId } from './lib/ids.ts';
+import { readOrCreateSecret } from './lib/secret-file.ts';
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user has no rights there',
@@ -34,6 +36,9 @@ export function openDataDir(dataDir: string): boolean {
   }
   return isNew;
 }
+
+/** The id of the worker with this data directory, which outlives its process. */
+export const readWorkerId = (dataDir: string): string => readOrCreateSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
 
 /** One line for a failure of a file in the data directory; the error itself for any other. */
 export function unusableDataDir(dataDir: string, error: unknown): unknown {

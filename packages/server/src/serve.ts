@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { flushCompileCache } from 'node:module';
 import { join } from 'node:path';
-import { buildApp, type App } from './app.ts';
-import { readWorkerId } from './services.ts';
+import { setImmediate } from 'node:timers/promises';
+import type { App, buildApp } from './app.ts';
 import type { Config } from './config.ts';
-import { openDataDir } from './data-dir.ts';
+import { openDataDir, readWorkerId } from './data-dir.ts';
 import { assertStrongSecrets, secretWarnings } from './exposure.ts';
 import { BoundPort } from './http/port.ts';
 import { adminKeyPrefix } from './lib/credential-prefixes.ts';
@@ -43,14 +43,15 @@ async function start(config: Config, running: Running): Promise<void> {
   // Before the database starts, which inherits it.
   if (!protectService()) log.info({}, 'service not protected when memory runs out: started without CAP_SYS_RESOURCE');
   const admin = config.adminKey ?? readOrCreateSecret(join(dataDir, 'admin-key'), newAdminKey).secret;
-  const [store, encoders, runtime] = await allDone([
+  const [store, encoders, runtime, create] = await allDone([
     startup.step('opening the database', async () => (running.store = await openStore({ databaseUrl, directUrl, dataDir, log }))),
     startup.step('checking the video encoder', () => createVideoEncoders({ log, ffmpegPath: config.ffmpeg })),
     startup.step('checking the isolation of browsers', () => openRuntime(config, log)),
+    startup.step('loading the service', loadApp),
   ]);
   const deps = { config, store, clock: systemClock, log, adminKey: admin, encoders, port: running.port };
   const app = (running.app = await startup.step('building the service', () =>
-    buildApp({ ...deps, runtime: () => Promise.resolve(runtime) }),
+    create({ ...deps, runtime: () => Promise.resolve(runtime) }),
   ));
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
   const address = await app.listen();
@@ -59,6 +60,12 @@ async function start(config: Config, running: Running): Promise<void> {
   greet({ config, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();
+}
+
+/** Loads the greater part of the code while the processes that the other steps have started do their work. */
+async function loadApp(): Promise<typeof buildApp> {
+  await setImmediate();
+  return (await import('./app.ts')).buildApp;
 }
 
 function openRuntime(config: Config, log: Log): Promise<Runtime> {

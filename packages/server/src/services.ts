@@ -1,8 +1,9 @@
 /** Builds each service once, the lowest layer first. */
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { apiVersion, strategyNames, type CaptchaProviderName, type StrategyName } from '@berth/contract';
 import { buildAccounts, type Accounts } from './accounts.ts';
 import type { Config } from './config.ts';
+import { readWorkerId } from './data-dir.ts';
 import { Content } from './content/content.ts';
 import { assertIsolated, isLoopbackOnly } from './exposure.ts';
 import type { Disk } from './disk/disk.ts';
@@ -20,10 +21,8 @@ import { Forwarding } from './forwarding/forwarding.ts';
 import { Placement, Workers } from './placement/placement.ts';
 import type { BoundPort } from './http/port.ts';
 import { DatabaseClock, type Clock } from './lib/clock.ts';
-import { newId } from './lib/ids.ts';
 import type { Log } from './lib/log.ts';
 import { openObjects, type Objects } from './objects/objects.ts';
-import { readOrCreateSecret } from './lib/secret-file.ts';
 import { loadPrices, type Prices } from './ops/prices.ts';
 import { Recordings } from './recordings/recordings.ts';
 import { Profiles } from './profiles/profiles.ts';
@@ -38,9 +37,6 @@ import { dataFolderKey, type Store } from './store/store.ts';
 import { openDisk } from './open-disk.ts';
 import { adHostsOf, captchaConfig, forwardingConfig, llmConfig, storageOptions } from './setting-rules.ts';
 import { Pages, View } from './view/view.ts';
-
-/** The id of the worker with this data directory, which outlives its process. */
-export const readWorkerId = (dataDir: string): string => readOrCreateSecret(join(dataDir, 'worker-id'), () => newId('wrk')).secret;
 
 export interface AppDeps {
   config: Config;

