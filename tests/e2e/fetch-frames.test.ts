@@ -224,6 +224,24 @@ describe('the documents of frames', () => {
     assert.equal((results[1]?.output as unknown[] | undefined)?.length, 1);
     assert.equal((results[2]?.output as unknown[] | undefined)?.length, 1);
     assert.equal(results[4]?.output, 'Before');
+    const row = { text: { selectors: ['body'] }, source: { selectors: ['iframe'], attribute: 'src' } };
+    const extracts = [
+      { selectors: ['body'] },
+      { selectors: ['html'], fields: row },
+      { fields: row },
+      { selectors: ['body, p, iframe'], list: true },
+      { selectors: [['iframe', '.price']] },
+      { selectors: ['iframe'], attribute: 'src' },
+    ].map((fields) => ({ type: 'extract', ...fields }));
+    const extracted = (await client.call(runActions, { params, body: { actions: extracts } })).body.results;
+    assert.deepEqual(
+      extracted.map(({ warnings = [] }) => warnings),
+      [['frames_left_out:1'], ['frames_left_out:1'], ['frames_left_out:1'], ['frames_left_out:2'], [], []],
+    );
+    assert.deepEqual([extracted[0]?.output, extracted[4]?.output], ['Before After', '12 EUR']);
+    await client.call(navigate, { params, body: { url: `${site.url}/unseen` } });
+    const unseen = (await client.call(runActions, { params, body: { actions: [{ type: 'extract', selectors: ['body'] }] } })).body.results;
+    assert.deepEqual(unseen[0]?.warnings ?? [], ['frames_left_out:2']);
     // One frame that never returns is not awaited for long.
     await client.call(navigate, { params, body: { url: `${site.url}/busy` } });
     const busy = await read('text');

@@ -14,8 +14,25 @@ export interface FieldOptions extends ReadOptions {
 }
 export type ReadValue = string | null;
 
-export function read(element: Element, options: ReadOptions): ReadValue {
-  return readOf(natives(), element, options);
+/** A value, and the number of visible frames in its element, whose documents are no part of it. */
+export interface Reading {
+  value: ReadValue;
+  framesLeftOut: number;
+}
+
+export function read(element: Element, options: ReadOptions): Reading {
+  const page = natives();
+  return { value: readOf(page, element, options), framesLeftOut: framesIn(page, element, options) };
+}
+
+/** Counts the visible frames of an element that is read for what it shows. */
+export function framesIn(page: Natives, element: Element, { attribute, as }: ReadOptions): number {
+  if (attribute !== null || as === 'html' || as === 'value' || as === 'url') return 0;
+  const own = page.matches(element, 'iframe, frame') ? [element] : [];
+  return [...own, ...page.all(element, 'iframe, frame')].filter((frame) => {
+    const { width, height } = page.rect(frame);
+    return width > 1 && height > 1;
+  }).length;
 }
 
 export function readOf(page: Natives, element: Element, { attribute, as }: ReadOptions): ReadValue {
@@ -47,13 +64,14 @@ export function readRows(
   rows: readonly PageSelector[] | null,
   fields: readonly FieldOptions[],
   limit: number,
-): { rows: Record<string, ReadValue | ReadValue[]>[]; index: number; invalid?: string } {
+): { rows: Record<string, ReadValue | ReadValue[]>[]; index: number; framesLeftOut: number; invalid?: string } {
   const page = natives();
+  const frames = { leftOut: 0 };
   let elements: (Element | null)[] = rows === null ? [root] : [];
   let used = -1;
   for (const [index, selector] of (rows ?? []).entries()) {
     const match = tryMatch(page, root, selector);
-    if (match.invalid !== undefined) return { rows: [], index: used, invalid: match.invalid };
+    if (match.invalid !== undefined) return { rows: [], index: used, framesLeftOut: 0, invalid: match.invalid };
     elements = match.elements.slice(0, limit);
     used = index;
     if (elements.length > 0) break;
@@ -62,20 +80,20 @@ export function readRows(
   const results = elements.map((element) => {
     const row: Record<string, ReadValue | ReadValue[]> = {};
     for (const field of fields) {
-      const value = fieldOf(page, element, field, limit);
+      const value = fieldOf(page, element, field, { limit, frames });
       if (typeof value === 'object' && value !== null && 'invalid' in value) invalid = value.invalid;
       else row[field.name] = value;
     }
     return row;
   });
-  return { rows: results, index: used, ...(invalid === undefined ? {} : { invalid }) };
+  return { rows: results, index: used, framesLeftOut: frames.leftOut, ...(invalid === undefined ? {} : { invalid }) };
 }
 
 export function fieldOf(
   page: Natives,
   root: Element | null,
   field: FieldOptions,
-  limit: number,
+  { limit, frames }: { limit: number; frames: { leftOut: number } },
 ): ReadValue | ReadValue[] | { invalid: string } {
   let elements: Element[] = root && field.selectors === null ? [root] : [];
   for (const selector of field.selectors ?? []) {
@@ -84,9 +102,13 @@ export function fieldOf(
     elements = match.elements;
     if (elements.length > 0) break;
   }
-  if (field.list) return elements.slice(0, limit).map((element) => readOf(page, element, field));
+  const readIt = (element: Element): ReadValue => {
+    frames.leftOut += framesIn(page, element, field);
+    return readOf(page, element, field);
+  };
+  if (field.list) return elements.slice(0, limit).map(readIt);
   const element = elements.find((candidate) => isVisible(page, candidate)) ?? elements[0];
-  return element ? readOf(page, element, field) : null;
+  return element ? readIt(element) : null;
 }
 
 /** The values that a loop iteration provides for its element. */

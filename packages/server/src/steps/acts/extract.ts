@@ -2,7 +2,7 @@ import type { Selectors, StepExtractField } from '@berth/contract';
 import type { Json } from '../../browser/browser.ts';
 import type { Attempt, Root, Act, StepOf } from '../run/attempt.ts';
 import { locateFrom, notFound, toPageSelectors } from '../locators/locate.ts';
-import type { FieldOptions, ReadValue } from '../../page-scripts/read.ts';
+import type { FieldOptions, Reading, ReadValue } from '../../page-scripts/read.ts';
 import { htmlOf } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
 import { toDate, toNumber } from '../../content/content.ts';
@@ -59,14 +59,16 @@ async function readValues(attempt: Attempt, step: StepOf<'extract'>): Promise<un
 async function readRows(attempt: Attempt, step: StepOf<'extract'>, fields: Record<string, StepExtractField>): Promise<Extracted[]> {
   const limit = step.list ? step.limit : 1;
   const { selectors } = step;
-  const rows = await attempt.poll(
+  const read = await attempt.poll(
     async () => {
       const matches = await readMatches(attempt, { selectors, fields, limit, listMax: step.limit });
       // Fields without rows are searched in the whole page, which may still be loading.
-      return matches.length === 0 || (!selectors && isEmpty(matches[0])) ? undefined : matches;
+      return matches.rows.length === 0 || (!selectors && isEmpty(matches.rows[0])) ? undefined : matches;
     },
     () => notFound(selectors ?? Object.values(fields).flatMap((field) => field.selectors ?? [])),
   );
+  const { rows, framesLeftOut } = read;
+  if (framesLeftOut > 0) attempt.warn(`frames_left_out:${framesLeftOut}`);
   const absent = Object.keys(fields).filter((name) => rows.every((row) => row[name] === null));
   for (const name of absent) attempt.warn(`No match for the field ${name}.`);
   const language = Object.values(fields).some(({ as }) => as === 'number') ? await languageOf(attempt) : '';
@@ -89,15 +91,20 @@ interface RowsOptions {
   listMax: number;
 }
 type Row = Record<string, ReadValue | ReadValue[]>;
+interface Matches {
+  rows: Row[];
+  /** The number of visible frames in what was read: their documents are not part of it. */
+  framesLeftOut: number;
+}
 
-async function readMatches(attempt: Attempt, options: RowsOptions): Promise<Row[]> {
+async function readMatches(attempt: Attempt, options: RowsOptions): Promise<Matches> {
   const { selectors, fields } = options;
   const root = await attempt.root();
   const pageSelectors = selectors && toPageSelectors(selectors);
   const fieldOptions = Object.entries(fields).map(([name, field]) => toFieldOptions(name, field));
   const canReadInPage = pageSelectors !== null && fieldOptions.every((field) => field !== null);
   if (!canReadInPage || (options.limit === 1 && selectors)) return readEach(attempt, root, options);
-  const answer = await attempt.page.call<{ rows: Row[]; index: number; invalid?: string }>(
+  const answer = await attempt.page.call<Matches & { index: number; invalid?: string }>(
     root.frameId,
     scripts.readRows,
     [root.element, (pageSelectors ?? null) as Json, fieldOptions as unknown as Json, options.limit],
@@ -105,7 +112,7 @@ async function readMatches(attempt: Attempt, options: RowsOptions): Promise<Row[
   );
   if (answer.invalid !== undefined) throw new StepFailed('invalid_selector', `Invalid selector: ${answer.invalid}.`);
   attempt.selectorUsed = selectors?.[answer.index] ?? attempt.selectorUsed;
-  return answer.rows;
+  return answer;
 }
 
 function toFieldOptions(name: string, { selectors, attribute, as, list }: StepExtractField): FieldOptions | null {
@@ -114,31 +121,36 @@ function toFieldOptions(name: string, { selectors, attribute, as, list }: StepEx
 }
 
 /** Reads field by field: for a single row, which is the first visible match, and for selectors that a page script cannot resolve. */
-async function readEach(attempt: Attempt, root: Root, { selectors, fields, limit, listMax }: RowsOptions): Promise<Row[]> {
+async function readEach(attempt: Attempt, root: Root, { selectors, fields, limit, listMax }: RowsOptions): Promise<Matches> {
   const located = selectors ? await locateFrom(attempt, root, { selectors, pick: limit === 1 ? 'one' : 'all', max: limit }) : null;
-  if (selectors && !located) return [];
+  if (selectors && !located) return { rows: [], framesLeftOut: 0 };
   attempt.selectorUsed = located?.selector ?? attempt.selectorUsed;
   const roots: Root[] = located ? located.elements.map((element) => ({ frameId: element.frameId, element })) : [root];
-  const rows: Row[] = [];
+  const matches: Matches = { rows: [], framesLeftOut: 0 };
   for (const from of roots) {
     const row: Row = {};
-    for (const [name, field] of Object.entries(fields)) row[name] = await readField(attempt, from, { ...field, listMax });
-    rows.push(row);
+    for (const [name, field] of Object.entries(fields)) {
+      const readings = await readField(attempt, from, { ...field, listMax });
+      const values = readings.map(({ value }) => value);
+      row[name] = field.list ? values : (values[0] ?? null);
+      for (const { framesLeftOut } of readings) matches.framesLeftOut += framesLeftOut;
+    }
+    matches.rows.push(row);
   }
-  return rows;
+  return matches;
 }
 
-async function readField(attempt: Attempt, root: Root, field: StepExtractField & { listMax: number }): Promise<ReadValue | ReadValue[]> {
+async function readField(attempt: Attempt, root: Root, field: StepExtractField & { listMax: number }): Promise<Reading[]> {
   const self = root.element ? [root.element] : [];
   const options = field.selectors
     ? { selectors: field.selectors, pick: field.list ? ('all' as const) : ('one' as const), max: field.listMax }
     : null;
   const elements = options ? ((await locateFrom(attempt, root, options))?.elements ?? []) : self;
-  const values: ReadValue[] = [];
+  const readings: Reading[] = [];
   const readOptions = { attribute: field.attribute ?? null, as: field.as };
   for (const element of elements)
-    values.push(await attempt.page.call<ReadValue>(element.frameId, scripts.read, [element, readOptions], attempt.call(readBytesMax)));
-  return field.list ? values : (values[0] ?? null);
+    readings.push(await attempt.page.call<Reading>(element.frameId, scripts.read, [element, readOptions], attempt.call(readBytesMax)));
+  return readings;
 }
 
 const toTypedRow = (row: Row, fields: Record<string, StepExtractField>, language: string): Extracted =>
