@@ -19,8 +19,8 @@ module.exports.ladder = [
   'keys',
   'billing',
   // machines: where browsers run
-  'regions',
   'egress',
+  'regions',
   'runtime',
   // pages: what is read and made of one
   'content',

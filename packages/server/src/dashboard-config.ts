@@ -1,7 +1,7 @@
 import { apiVersion, type DashboardConfig } from '@berth/contract';
 import type { Config } from './config.ts';
 import type { Tiers } from './owners/owners.ts';
-import type { Regions } from './regions/regions.ts';
+import type { Regions } from './egress/egress.ts';
 
 interface DashboardDeps {
   config: Config;

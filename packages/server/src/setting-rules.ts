@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BillingSettings } from './billing/billing.ts';
 import type { CaptchaConfig } from './captcha/captcha.ts';
 import { ConfigError, type Config } from './config.ts';
-import { builtinAdHosts, loadAdHosts, parseAllowList } from './egress/egress.ts';
+import { builtinAdHosts, loadAdHosts, parseAllowList, loadRegions } from './egress/egress.ts';
 import { assertStrongSecrets, isLoopbackOnly } from './exposure.ts';
 import { checkBootstrapKey } from './keys/keys.ts';
 import type { LlmConfig } from './flows/flows.ts';
@@ -12,7 +12,6 @@ import type { ForwardingConfig } from './forwarding/forwarding.ts';
 import type { StorageOptions } from './objects/objects.ts';
 import { loadPrices } from './ops/prices.ts';
 import { loadTiers, type Tiers } from './owners/owners.ts';
-import { loadRegions } from './regions/regions.ts';
 
 /** Settings of the machines that browsers run in. */
 export const machineSettings = (config: Config) => ({

@@ -2,7 +2,7 @@
 import { ServiceError, ValidationError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
 import { bodyText } from '../http/body.ts';
-import { describeLiterals, validationIssue } from '../http/validation-issues.ts';
+import { describeLiterals, validationIssue } from '../lib/validation-issues.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Log } from '../lib/log.ts';
 import { Loop } from '../lib/loop.ts';

@@ -1,7 +1,7 @@
 /** Derives the change of an owner's subscription from a Stripe event. */
 import { OwnerId, ValidationError } from '@berth/contract';
 import { z } from 'zod';
-import { parsePart, validationIssue } from '../http/validation-issues.ts';
+import { parsePart, validationIssue } from '../lib/validation-issues.ts';
 import type { Tiers } from '../owners/owners.ts';
 
 export type EventType = keyof typeof readers;

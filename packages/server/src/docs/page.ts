@@ -1,5 +1,5 @@
 /** The frame of the pages, without scripts. */
-import { html, nothing, type Markup } from '../http/html.ts';
+import { html, nothing, type Markup } from '../lib/html.ts';
 
 export interface Page {
   title: string;

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { docs, openapi } from '@berth/contract';
-import { html } from '../http/html.ts';
+import { html } from '../lib/html.ts';
 import type { Http } from '../http/server.ts';
 import { barOf, headOf } from './page.ts';
 

@@ -33,3 +33,5 @@ export type { AllowList } from './allow-list.ts';
 export { isPublicAddress, parseHost, authorityOf } from './addresses.ts';
 export { builtinAdHosts, loadAdHosts } from './ad-hosts.ts';
 export { toEgressPolicy } from './upstreams.ts';
+export { loadRegions, RegionsFileError, unknownRegionIssue } from './regions.ts';
+export type { RegionEntry, Regions } from './regions.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ProxyRequest, ServiceError, ValidationError } from '@berth/contract';
-import type { RegionEntry } from '../regions/regions.ts';
+import type { RegionEntry } from './regions.ts';
 import { builtinAdHosts, loadAdHosts, toEgressPolicy, type EgressPolicy } from './egress.ts';
 import { describeEgress, type PolicyOptions } from './upstreams.ts';
 

@@ -1,8 +1,7 @@
 /** The egress policy for a caller's request and a region's proxies. */
 import { randomInt } from 'node:crypto';
-import { ServiceError, ValidationError } from '@berth/contract';
-import type { EgressType, ProxyRequest } from '@berth/contract';
-import type { RegionEntry, RegionProxy } from '../regions/regions.ts';
+import { ServiceError, ValidationError, type EgressType, type ProxyRequest } from '@berth/contract';
+import type { RegionEntry, RegionProxy } from './regions.ts';
 import type { EgressPolicy, EgressStats, Upstream } from './policy.ts';
 
 export interface PolicyRequest {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FetchRequest, ValidationError, type ValidationIssue } from '@berth/contract';
 import { loadTiers, type Tier } from '../owners/owners.ts';
-import { loadRegions } from '../regions/regions.ts';
+import { loadRegions } from '../egress/egress.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
 

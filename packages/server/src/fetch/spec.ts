@@ -1,10 +1,9 @@
 /** A fetch request, checked against plan, region and session. */
 import { ValidationError, type EgressType, type ValidationIssue, type FetchRequest, type SessionKind } from '@berth/contract';
 import { invalidSelectors } from '../content/content.ts';
-import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
+import { toEgressPolicy, type EgressPolicy, unknownRegionIssue, type RegionEntry, type Regions } from '../egress/egress.ts';
 import { ownerOf, type Principal } from '../http/call.ts';
 import type { Owners, Tier } from '../owners/owners.ts';
-import { unknownRegionIssue, type RegionEntry, type Regions } from '../regions/regions.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../sessions/sessions.ts';
 

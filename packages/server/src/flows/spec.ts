@@ -2,7 +2,7 @@
 import { ServiceError, ValidationError, dropNulls, type AgentRequest, type TemplateRequest } from '@berth/contract';
 import { createMachineSpec, type FetchSpecDeps, type MachineSpec } from '../fetch/fetch.ts';
 import type { Principal } from '../http/call.ts';
-import { parsePart } from '../http/validation-issues.ts';
+import { parsePart } from '../lib/validation-issues.ts';
 import { closestName } from '../lib/closest-name.ts';
 import type { Flow } from './flow.ts';
 import { collectSecrets, type Secrets } from './secrets.ts';

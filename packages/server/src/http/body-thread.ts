@@ -3,7 +3,7 @@ import { endpoints } from '@berth/contract';
 import { toPieces, type Piece } from '../lib/pieces.ts';
 import { parseFileForm } from './file-form.ts';
 import { parseJsonBody } from './json-body.ts';
-import type { Parsed } from './validation-issues.ts';
+import type { Parsed } from '../lib/validation-issues.ts';
 
 export interface BodyTask {
   bytes: Uint8Array;

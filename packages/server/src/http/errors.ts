@@ -1,7 +1,7 @@
-import { ServiceError, ValidationError } from '@berth/contract';
-import type { ErrorBody, ErrorCode } from '@berth/contract';
+import { ServiceError, ValidationError, type ErrorBody, type ErrorCode } from '@berth/contract';
 import type { Log } from '../lib/log.ts';
-import { errorPageHeaders, escapeHtml, type ErrorPage } from './error-page.ts';
+import { escapeHtml } from '../lib/html.ts';
+import { errorPageHeaders, type ErrorPage } from './error-page.ts';
 import { ClientDisconnected } from './exchange.ts';
 
 /** Status, body, and headers in addition to those of every response. */

@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Endpoint } from '@berth/contract';
 import { failed, noFields } from './json-body.ts';
-import { parsePart, unstorable, validationIssue, type Parsed } from './validation-issues.ts';
+import { parsePart, unstorable, validationIssue, type Parsed } from '../lib/validation-issues.ts';
 
 const filePart = 'file';
 

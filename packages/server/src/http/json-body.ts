@@ -3,7 +3,7 @@ import { dropNulls, type Endpoint, type ValidationIssue } from '@berth/contract'
 import { z } from 'zod';
 import { bodyText } from './body.ts';
 import { parseJson } from './json.ts';
-import { extraForbidden, parsePart, validationIssue, type Parsed } from './validation-issues.ts';
+import { extraForbidden, parsePart, validationIssue, type Parsed } from '../lib/validation-issues.ts';
 
 export const noFields = z.strictObject({});
 export const failed = (...issues: ValidationIssue[]): Parsed => ({ ok: false, issues, omitted: 0 });

@@ -16,7 +16,7 @@ import type { BodyResult, BodyTask } from './body-thread.ts';
 import type { Exchange } from './exchange.ts';
 import { parseFileForm } from './file-form.ts';
 import { parseJsonBody } from './json-body.ts';
-import type { Parsed } from './validation-issues.ts';
+import type { Parsed } from '../lib/validation-issues.ts';
 
 /** Maximum bytes of a body that takes at most a few milliseconds to parse, whatever it is. */
 export const smallBodyBytesMax = 64 * 1024;

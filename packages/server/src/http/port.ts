@@ -8,7 +8,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { ServiceError, type Health } from '@berth/contract';
 import { newId } from '../lib/ids.ts';
-import { errorPageHeaders, escapeHtml, prefersHtml } from './error-page.ts';
+import { escapeHtml } from '../lib/html.ts';
+import { errorPageHeaders, prefersHtml } from './error-page.ts';
 import { toErrorResponse, type HttpResponse } from './errors.ts';
 
 export interface PortOptions {

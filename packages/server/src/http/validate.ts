@@ -1,15 +1,13 @@
 import { ValidationError, ignoresAll, type Endpoint, type ValidationIssue } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import type { z } from 'zod';
-import { checkBodyLength, checkBodyType, checkUncompressed, hasBody, readBody } from './body.ts';
-import type { BodyLimits } from './body.ts';
+import { checkBodyLength, checkBodyType, checkUncompressed, hasBody, readBody, type BodyLimits } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { isMultipart } from './file-form.ts';
-import { bodyHint } from './hints.ts';
+import { bodyHint } from '../lib/validation-hints.ts';
 import { failed, noFields } from './json-body.ts';
 import type { LargeBodies } from './large-bodies.ts';
-import { validationIssue, missing, parsePart, unstorable } from './validation-issues.ts';
-import type { Parsed, RequestPart } from './validation-issues.ts';
+import { validationIssue, missing, parsePart, unstorable, type Parsed, type RequestPart } from '../lib/validation-issues.ts';
 import { section } from '../lib/sections.ts';
 
 /** The unvalidated request. */

@@ -12,7 +12,7 @@ import {
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { yardsticksOf } from '../../../../tests/yardstick.ts';
-import { parsePart } from './validation-issues.ts';
+import { parsePart } from '../lib/validation-issues.ts';
 import { parseJson } from './json.ts';
 
 const faultsOf = (schema: z.ZodType, value: unknown): ValidationIssue[] => {

@@ -2,7 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import { toPieces, type Piece } from '../lib/pieces.ts';
 import { readHar } from './har/read-har.ts';
-import type { Capture } from './model.ts';
+import type { Capture } from './report/capture.ts';
 import { fitReport } from './report/fit.ts';
 import { createReport, type Report, type ReportOptions } from './report/report.ts';
 

@@ -1,5 +1,5 @@
 /** The pages of the development issuer, without scripts. */
-import { html, nothing, type Markup } from '../http/html.ts';
+import { html, nothing, type Markup } from '../lib/html.ts';
 import { authorizationFields, type Authorization, type FieldErrors, type SignInFields } from './dev-forms.ts';
 import { devIdpPath, type DevToken, type Person } from './dev-issuer.ts';
 

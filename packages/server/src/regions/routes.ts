@@ -1,6 +1,6 @@
 import { listRegions } from '@berth/contract';
 import type { Routes } from '../http/call.ts';
-import type { Regions } from './regions.ts';
+import type { Regions } from '../egress/egress.ts';
 
 export function mountRegions(routes: Routes, regions: Regions): void {
   routes.on(listRegions, (call) => {

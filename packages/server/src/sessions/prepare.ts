@@ -2,7 +2,7 @@
 import { ServiceError, ValidationError, type StorageState } from '@berth/contract';
 import { BrowserClosed, CookieRefused, NavigationError, toHeaderSettings } from '../browser/browser.ts';
 import type { Machine } from '../fleet/fleet.ts';
-import { validationIssue } from '../http/validation-issues.ts';
+import { validationIssue } from '../lib/validation-issues.ts';
 import type { Log } from '../lib/log.ts';
 import type { Profiles } from '../profiles/profiles.ts';
 import type { VmKind } from '../runtime/runtime.ts';

@@ -9,12 +9,11 @@ import {
   type SessionKind,
   type UpdateSessionRequest,
 } from '@berth/contract';
-import { toEgressPolicy, type EgressPolicy } from '../egress/egress.ts';
+import { toEgressPolicy, type EgressPolicy, unknownRegionIssue, type Regions } from '../egress/egress.ts';
 import type { Clock } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Ticket } from '../metering/metering.ts';
 import type { Tier } from '../owners/owners.ts';
-import { unknownRegionIssue, type Regions } from '../regions/regions.ts';
 import type { SessionPurpose, SessionRecord } from './session.ts';
 import type { SessionUpdate } from './store.ts';
 

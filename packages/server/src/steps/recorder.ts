@@ -1,7 +1,7 @@
 /** Imports recordings of the Chrome DevTools Recorder as steps. */
 import { Steps, ValidationError, issuesMax, type ValidationIssue, type Step } from '@berth/contract';
 import { canPress } from '../browser/browser.ts';
-import { validationIssue, missing, parsePart } from '../http/validation-issues.ts';
+import { validationIssue, missing, parsePart } from '../lib/validation-issues.ts';
 
 /** The name of the Recorder's custom steps that hold steps of the step language. */
 export const customStepName = 'berth';

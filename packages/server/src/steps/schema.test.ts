@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { Steps, createOpenApiDocument, runActions, type Step } from '@berth/contract';
 import * as fc from 'fast-check';
 import { z } from 'zod';
-import { parsePart } from '../http/validation-issues.ts';
+import { parsePart } from '../lib/validation-issues.ts';
 
 const Body = z.strictObject({ actions: Steps });
 const issuesOf = (...actions: unknown[]): string[] => {

@@ -17,7 +17,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Deadline } from '../../lib/deadline.ts';
 import { runSteps, type StepContext } from '../../steps/steps.ts';
 import { limits } from '../limits.ts';
-import type { Capture, CapturedAction, CapturedCookie, CaptureLoss, PageSnapshot } from '../model.ts';
+import type { Capture, CapturedAction, CapturedCookie, CaptureLoss, PageSnapshot } from '../report/capture.ts';
 import { toCapturedHar, type VisitedPage } from './har.ts';
 import { LinkQueue } from './links.ts';
 import { probeSite } from './probes.ts';

@@ -2,7 +2,7 @@
 import { decodeBody } from '../../content/content.ts';
 import { HttpFailure, type HttpClient } from '../../egress/egress.ts';
 import { limits } from '../limits.ts';
-import type { ProbedFile } from '../model.ts';
+import type { ProbedFile } from '../report/capture.ts';
 
 /** Files that are always requested: what a site says to programs about itself. */
 const politePaths = ['/robots.txt', '/.well-known/security.txt'];

@@ -6,7 +6,7 @@ import * as inspect from '../../page-scripts/inspect.ts';
 import type { InspectedDocument } from '../../page-scripts/inspect.ts';
 import * as vitals from '../../page-scripts/vitals.ts';
 import { limits } from '../limits.ts';
-import type { PageSnapshot } from '../model.ts';
+import type { PageSnapshot } from '../report/capture.ts';
 import { blobNames, globalNames } from './globals.ts';
 
 export type ReadPage = Omit<PageSnapshot, 'coverage' | 'consoleErrors' | 'usesWebAuthn'> & { usesWebAuthn: boolean };

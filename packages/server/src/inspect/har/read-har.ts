@@ -2,7 +2,7 @@
 import type { Har } from 'har-format';
 import { isJsonWithin } from '../../lib/json-bounds.ts';
 import { toStorableText } from '../../lib/text.ts';
-import type { Capture, CaptureLoss } from '../model.ts';
+import type { Capture, CaptureLoss } from '../report/capture.ts';
 import { type Fields, fieldsOf, listOf, numberOf, textOf } from './fields.ts';
 import { readEntry } from './read-entry.ts';
 

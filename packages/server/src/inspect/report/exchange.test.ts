@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Entry } from 'har-format';
-import type { Capture } from '../model.ts';
+import type { Capture } from './capture.ts';
 import { createReportInput, parseJson, toExchangeUrl } from './exchange.ts';
 import type { Secret } from './secret.ts';
 

@@ -1,7 +1,7 @@
 /** What sections of the report share: the clean capture, and its requests with what is read of them, parsed once. */
 import type { Entry, Header } from 'har-format';
 import { getDomain } from 'tldts';
-import type { Capture, PageSnapshot } from '../model.ts';
+import type { Capture, PageSnapshot } from './capture.ts';
 import type { Redactions, Secret } from './secret.ts';
 
 export interface ReportInput {

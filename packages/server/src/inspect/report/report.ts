@@ -1,7 +1,7 @@
 /** The report on a capture: a pure function, which runs in a thread with limits. Its sections see redacted values only. */
 import type { InspectRequest, InspectResponse, InspectSection } from '@berth/contract';
 import type { Entry } from 'har-format';
-import type { Capture } from '../model.ts';
+import type { Capture } from './capture.ts';
 import { createApi } from './api/api.ts';
 import { createAssetsSection } from './assets/assets.ts';
 import { createAuth } from './auth/auth.ts';

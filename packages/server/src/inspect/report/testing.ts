@@ -1,6 +1,6 @@
 /** Builders of clean captures for the tests of the report's sections. */
 import type { Entry } from 'har-format';
-import type { Capture, CapturedCookie, PageSnapshot } from '../model.ts';
+import type { Capture, CapturedCookie, PageSnapshot } from './capture.ts';
 import { createReportInput, type ReportInput } from './exchange.ts';
 import type { Secret, SecretKind, SecretPosition } from './secret.ts';
 

@@ -1,6 +1,6 @@
 /** The endpoints of the API, its streams, and how callers authenticate. */
 import type { InspectAuth } from '@berth/contract';
-import { html, nothing, type Markup } from '../../../http/html.ts';
+import { html, nothing, type Markup } from '../../../lib/html.ts';
 import {
   badge,
   code,

@@ -1,6 +1,6 @@
 /** What the pages load: timings, the waterfall, the request graph, and what could be saved. */
 import type { InspectAssets } from '@berth/contract';
-import { html, nothing, type Markup } from '../../../http/html.ts';
+import { html, nothing, type Markup } from '../../../lib/html.ts';
 import { requestGraph, shortUrl, waterfall } from './graph.ts';
 import { badge, bytes, code, count, cut, duration, muted, seconds, section, table, type Tone } from './parts.ts';
 

@@ -1,6 +1,6 @@
 /** Drawings as inline SVG without scripts or inline styles: the waterfall, and which hosts the pages talk to. */
 import type { InspectAssets } from '@berth/contract';
-import { html, nothing, type Markup } from '../../../http/html.ts';
+import { html, nothing, type Markup } from '../../../lib/html.ts';
 import { badge, bytes, count, cut, duration, type Tone } from './parts.ts';
 
 type AssetRequest = InspectAssets['requests'][number];

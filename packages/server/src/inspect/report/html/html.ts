@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { html, Markup, nothing } from '../../../http/html.ts';
+import { html, Markup, nothing } from '../../../lib/html.ts';
 import { inTurns } from '../../../lib/turn-budget.ts';
 import { apiSection, authSection } from './api.ts';
 import { assetsSection } from './assets.ts';

@@ -1,5 +1,5 @@
 /** Pieces of the page: numbers, tables, labels. Texts of the site are always escaped, and never a link. */
-import { html, nothing, type Markup } from '../../../http/html.ts';
+import { html, nothing, type Markup } from '../../../lib/html.ts';
 
 const textCharsMax = 400;
 

@@ -1,6 +1,6 @@
 /** The site, third parties, cookies, security, search engines and automation. */
 import type { InspectAutomation, InspectCookie, InspectSecurity, InspectSeo, InspectSite, InspectThirdParty } from '@berth/contract';
-import { html, nothing, type Markup } from '../../../http/html.ts';
+import { html, nothing, type Markup } from '../../../lib/html.ts';
 import {
   badge,
   bytes,

@@ -1,5 +1,5 @@
 /** The pages of a capture, parsed once for all sections. */
-import type { PageSnapshot } from '../../model.ts';
+import type { PageSnapshot } from '../capture.ts';
 import type { Exchange, ReportInput } from '../exchange.ts';
 import { PageTree } from './tree.ts';
 

@@ -1,7 +1,7 @@
 /** What looks a little like a secret and is none stays as it is: else a report would say nothing. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Capture } from '../../model.ts';
+import type { Capture } from '../capture.ts';
 import { entry, page } from '../testing.ts';
 import { redact } from './redact.ts';
 

@@ -1,7 +1,7 @@
 /** Secrets at several hundred places, each drawn for one place alone, which a name, a form or a neighbour gives away. */
 import type { Entry } from 'har-format';
 import { seeded } from '../../../lib/seeded.fixture.ts';
-import type { Capture, CapturedCookie, PageSnapshot, StorageItem } from '../../model.ts';
+import type { Capture, CapturedCookie, PageSnapshot, StorageItem } from '../capture.ts';
 import { cookie, entry, page, type EntryOptions } from '../testing.ts';
 
 export interface PlantedSecret {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { yardsticksOf } from '../../../../../../tests/yardstick.ts';
-import type { Capture } from '../../model.ts';
+import type { Capture } from '../capture.ts';
 import { entry, page } from '../testing.ts';
 import { redact } from './redact.ts';
 import { echoEverywhere, formsOf, plantSecrets, type Planted } from './secrets.fixture.ts';

@@ -2,7 +2,7 @@
  * Replaces each secret of a capture by a placeholder, everywhere and in every encoding, before anything else reads it.
  * The same secret has the same placeholder, so what depends on what is still seen.
  */
-import type { Capture } from '../../model.ts';
+import type { Capture } from '../capture.ts';
 import type { Redactions, Secret, SecretPosition } from '../secret.ts';
 import type { Automaton } from './automaton.ts';
 import { scanHeader, scanCookieValue } from '../../../lib/secrets/headers.ts';

@@ -1,6 +1,6 @@
 /** Seeded secrets of many kinds, each with a place where its name or its form gives it away. */
 import type { Entry } from 'har-format';
-import type { Capture } from '../../model.ts';
+import type { Capture } from '../capture.ts';
 import { entry, page } from '../testing.ts';
 import { seeded } from '../../../lib/seeded.fixture.ts';
 

@@ -1,6 +1,6 @@
 /** Visits each text of a capture, and builds the capture of what the visits return. */
 import type { Cookie, Entry, Har, Header, PostData, Request, Response } from 'har-format';
-import type { Capture, PageSnapshot, StorageItem } from '../../model.ts';
+import type { Capture, PageSnapshot, StorageItem } from '../capture.ts';
 import type { SecretPosition } from '../secret.ts';
 import { formatOf, type TextFormat } from '../../../lib/secrets/texts.ts';
 

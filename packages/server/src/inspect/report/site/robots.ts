@@ -1,7 +1,7 @@
 /** What the site says to programs: `robots.txt`, `security.txt`, `llms.txt`. */
 import type { InspectSite } from '@berth/contract';
 import { parseRobotsAtOnce, robotsAgent } from '../../../content/content.ts';
-import type { ProbedFile } from '../../model.ts';
+import type { ProbedFile } from '../capture.ts';
 import type { ReportInput } from '../exchange.ts';
 
 /** Crawlers that collect pages for language models, as their operators name them. */

@@ -1,10 +1,8 @@
 /** What an inspection captures. The report is a pure function of it: the same capture gives the same bytes. */
 import type { Har } from 'har-format';
-import type { BrowserCookie } from '../browser/browser.ts';
-import type { DocumentVitals } from '../page-scripts/inspect.ts';
+import type { DocumentVitals } from '../../page-scripts/inspect.ts';
 
-export type { BrowserCookie as CapturedCookie } from '../browser/browser.ts';
-export type { DocumentVitals as PageVitals } from '../page-scripts/inspect.ts';
+export type { DocumentVitals as PageVitals } from '../../page-scripts/inspect.ts';
 
 export interface Capture {
   /** The requested URL; of an uploaded HAR, the URL of its first document. */
@@ -18,7 +16,7 @@ export interface Capture {
   /** Pages in the order of the visit; empty for an uploaded HAR. */
   pages: PageSnapshot[];
   /** The cookies of the browser context at the end, with values; empty for an uploaded HAR. */
-  cookies: BrowserCookie[];
+  cookies: CapturedCookie[];
   /** `robots.txt` and `security.txt`, and what was probed. */
   probes: ProbedFile[];
   actions: CapturedAction[];
@@ -53,6 +51,20 @@ export interface PageSnapshot {
 export interface StorageItem {
   key: string;
   value: string;
+}
+
+/** A cookie of the browser's store. */
+export interface CapturedCookie {
+  name: string;
+  value: string;
+  domain: string;
+  path: string;
+  /** Unix time in seconds; null for a session cookie. */
+  expires: number | null;
+  httpOnly: boolean;
+  secure: boolean;
+  sameSite: 'Strict' | 'Lax' | 'None' | null;
+  isPartitioned: boolean;
 }
 
 export interface ProbedFile {

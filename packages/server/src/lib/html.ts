@@ -1,5 +1,8 @@
 /** HTML of pages that the service renders itself. */
-import { escapeHtml } from './error-page.ts';
+const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
+
+/** Escapes text and quoted attribute values. */
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character] ?? '');
 
 /** HTML, as opposed to text that must be escaped. */
 export class Markup {

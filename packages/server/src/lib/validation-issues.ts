@@ -1,8 +1,8 @@
 import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
-import { withoutSecrets } from '../lib/log.ts';
-import { isStorableText } from '../lib/text.ts';
-import { literalHint, nameHint, typeHint, urlHint } from './hints.ts';
+import { withoutSecrets } from './log.ts';
+import { isStorableText } from './text.ts';
+import { literalHint, nameHint, typeHint, urlHint } from './validation-hints.ts';
 
 /** The part of a request with the issue: the first element of its `loc`. */
 export type RequestPart = 'body' | 'query' | 'path' | 'header';

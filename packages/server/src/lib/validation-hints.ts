@@ -1,6 +1,6 @@
 /** What to change in a request that was refused, where that can be guessed. A hint repeats an input only if the issue shows it, too. */
 import { z } from 'zod';
-import { closestName } from '../lib/closest-name.ts';
+import { closestName } from './closest-name.ts';
 
 /** Fields as other services and tools name them, by the letters of the name. */
 const fieldSynonyms: Readonly<Record<string, readonly string[]>> = {
