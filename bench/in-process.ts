@@ -1,8 +1,8 @@
-import { buildApp, type App } from '../packages/server/src/app.ts';
+import { buildApp, type App } from '../packages/server/src/boot/app.ts';
 import { readConfig } from '../packages/server/src/config.ts';
-import { systemClock } from '../packages/server/src/lib/clock.ts';
-import { silentLog } from '../packages/server/src/lib/log.ts';
-import { createFakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
+import { systemClock } from '@berth/lib/clock.ts';
+import { silentLog } from '@berth/lib/log.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { openStore, type Store } from '../packages/server/src/store/store.ts';
 import type { Stage } from './stage.ts';
 

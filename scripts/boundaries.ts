@@ -37,7 +37,7 @@ async function trespassesOfImports(root: string): Promise<Trespass[]> {
   if (!getAvailableTranspilers().some(({ name, available }) => name === 'typescript' && available)) {
     throw new Error('the cruiser found no TypeScript that it can use, so type imports would go unseen');
   }
-  const rules = boundaryRules(architecture);
+  const rules = boundaryRules(architecture, root);
   const { output } = await cruise(
     cruised.filter((folder) => existsSync(join(root, folder))),
     {

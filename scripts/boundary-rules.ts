@@ -1,4 +1,6 @@
+import { globSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
 import type { IRegularForbiddenRuleType } from 'dependency-cruiser';
 
 interface Keeper {
@@ -14,6 +16,10 @@ export interface WordKeeper {
 }
 
 export interface Architecture {
+  /** Packages, each of which may import only those before it. */
+  packages: string[];
+  /** Folders of the server that hold several folders of the ladder. */
+  groups: string[];
   /** Folders of the server, each of which may import only those before it. */
   ladder: string[];
   /** Folders whose every file may be imported. */
@@ -27,8 +33,9 @@ export interface Architecture {
 export const architecture = createRequire(import.meta.url)('../architecture.cjs') as Architecture;
 
 const src = 'packages/server/src';
+/** Tests, and what packages have for them. */
 const tests = '[.](test|microvm)[.]ts$';
-const fixtures = '[.]fixture[.]ts$';
+const testing = '^packages/[^/]+/testing/';
 const anyOf = (names: readonly string[]): string => `(${names.join('|')})`;
 
 /** The name of the rule that guards what one keeper keeps. */
@@ -41,73 +48,95 @@ const error = (name: string, comment: string, rule: Pick<IRegularForbiddenRuleTy
   ...rule,
 });
 
+/** Files of a folder of the ladder, or of the folders below it. */
+const within = (folder: string): string => `^${src}/${folder}/`;
+const doorOf = (folder: string): string => `^${src}/${folder}/${folder.split('/').at(-1)}[.]ts$`;
+
 function ladderRules({ ladder }: Architecture): IRegularForbiddenRuleType[] {
   return ladder.map((folder, i) =>
-    error(`ladder-${folder}`, `${folder}/ may import only folders above it in architecture.cjs. Let app.ts hand it a function instead.`, {
-      from: { path: `^${src}/${folder}/`, pathNot: tests },
-      to: { path: [`^${src}/[^/]+[.]ts$`, ...ladder.slice(i + 1).map((lower) => `^${src}/${lower}/`)] },
+    error(`ladder-${folder}`, `${folder}/ may import only folders above it in architecture.cjs. Let boot/ hand it a function instead.`, {
+      from: { path: within(folder), pathNot: tests },
+      to: { path: [`^${src}/[^/]+[.]ts$`, `^${src}/(boot|doctor)/`, ...ladder.slice(i + 1).map(within)] },
     }),
   );
 }
 
-function doorRules({ ladder, toolboxes }: Architecture): IRegularForbiddenRuleType[] {
-  const doors = [`^${src}/$1/`, `^${src}/${anyOf(toolboxes)}/`, ...ladder.map((folder) => `^${src}/${folder}/${folder}[.]ts$`)];
-  const oneDoor = (from: IRegularForbiddenRuleType['from'], pathNot: string[]): IRegularForbiddenRuleType =>
-    error('one-door', 'Another folder is entered through the file that bears its name, such as sessions/sessions.ts.', {
-      from,
-      to: { path: `^${src}/([^/]+)/.+`, pathNot },
-    });
+function doorRules({ groups, ladder, toolboxes }: Architecture): IRegularForbiddenRuleType[] {
+  // The folder of the ladder in which a file lies: of a group it is one folder deeper.
+  const folder = `(${anyOf(groups)}/[^/]+|(?!${anyOf(groups)}/)[^/]+)`;
   return [
-    oneDoor({ path: `^${src}/([^/]+)/`, pathNot: [tests, fixtures] }, doors),
-    // Fixtures may also use what another folder has for tests.
-    oneDoor({ path: `^${src}/([^/]+)/.*${fixtures}` }, [...doors, `^${src}/[^/]+/testing[.]ts$`]),
-    error('routes-are-mounted-once', 'Routes are leaves: only mount.ts imports them.', {
-      from: { pathNot: [`^${src}/mount[.]ts$`, tests] },
-      to: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },
+    error('one-door', 'Another folder is entered through the file that bears its name, such as work/jobs/jobs.ts.', {
+      // What puts the service together, or examines it, looks behind the doors.
+      from: { path: `^${src}/(?!boot/|doctor/)${folder}/`, pathNot: tests },
+      to: { path: `^${src}/${folder}/.+`, pathNot: [`^${src}/$1/`, ...toolboxes.map(within), ...ladder.map(doorOf)] },
+    }),
+    error('routes-are-mounted-once', 'Routes are leaves: only boot/mount.ts imports them.', {
+      from: { pathNot: [`^${src}/boot/mount[.]ts$`, tests, testing] },
+      to: { path: `^${src}/.+/(admin-)?routes[.]ts$` },
     }),
     error('routes-never-reach-the-store', 'A route calls its door; the door calls the store.', {
-      from: { path: `^${src}/[^/]+/(admin-)?routes[.]ts$` },
-      to: { path: `^${src}/(store/|[^/]+/store[.]ts$)` },
+      from: { path: `^${src}/.+/(admin-)?routes[.]ts$` },
+      to: { path: `^${src}/(store/|.+/store[.]ts$)` },
+    }),
+    error('boot-knows-no-doctor', 'The doctor examines what boot/ puts together.', {
+      from: { path: within('boot'), pathNot: tests },
+      to: { path: within('doctor') },
     }),
   ];
 }
 
-function packageRules({ toolboxes, serverEntries }: Architecture): IRegularForbiddenRuleType[] {
+/** Patterns of the files that a package of the tree at `root` exports. */
+function exportedFiles(root: string): string[] {
+  return globSync('packages/*/package.json', { cwd: root }).flatMap((file) => {
+    const { exports = {} } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { exports?: Record<string, string> };
+    return Object.values(exports).map((path) => `^${join(dirname(file), path).replaceAll('.', '[.]').replaceAll('*', '.+')}$`);
+  });
+}
+
+function packageRules({ packages, toolboxes, serverEntries }: Architecture, root: string): IRegularForbiddenRuleType[] {
+  const outside = '^(tests|bench|scripts|images)/';
+  const serverDoors = [`^${src}/${anyOf(serverEntries)}[.]ts$`, ...toolboxes.map(within), '^packages/server/testing/'];
   return [
-    error('contract-imports-nothing', 'Everything imports the contract, so it may import nothing of ours.', {
-      from: { path: '^packages/contract/' },
-      to: { path: '^(packages/(?!contract/)|tests/|bench/|scripts/|images/)' },
+    ...packages.slice(0, -1).map((name, i) =>
+      error(`package-${name}`, `packages/${name} may import only packages above it in architecture.cjs.`, {
+        from: { path: `^packages/${name}/`, pathNot: [tests, testing] },
+        to: { path: packages.slice(i + 1).map((lower) => `^packages/${lower}/`) },
+      }),
+    ),
+    error('packages-have-doors', 'Of another package only what its `exports` name may be imported.', {
+      from: { path: '^packages/([^/]+)/', pathNot: [tests, testing] },
+      to: { path: '^packages/[^/]+/', pathNot: ['^packages/$1/', ...exportedFiles(root)] },
     }),
-    error('server-stands-alone', 'Packages never import the server. Tests, benchmarks and scripts enter by its entries or its toolboxes.', {
-      from: { pathNot: '^packages/server/' },
-      to: { path: '^packages/server/', pathNot: [`^${src}/${anyOf(serverEntries)}[.]ts$`, `^${src}/${anyOf(toolboxes)}/`] },
-    }),
-    error('packages-never-import-the-server', 'What ships alone may not carry the server with it.', {
-      from: { path: '^packages/(?!server/)' },
-      to: { path: '^packages/server/' },
-    }),
+    error(
+      'outsiders-use-doors',
+      'Tests, benchmarks and scripts enter a package by what its `exports` name, and the server by its entries.',
+      {
+        from: { path: outside },
+        to: { path: '^packages/(?!web/)', pathNot: [...exportedFiles(root), ...serverDoors] },
+      },
+    ),
     error('guest-imports-the-contract-alone', 'The guest ships in an image of its own: of ours it has the contract and nothing else.', {
-      from: { path: '^packages/guest/', pathNot: tests },
-      to: { path: '^(packages/(?!guest/|contract/)|tests/|bench/|scripts/|images/)' },
+      from: { path: '^packages/guest/', pathNot: [tests, testing] },
+      to: { path: '^packages/(?!guest/|contract/)' },
     }),
-    error('packages-stand-on-packages', 'What ships never imports tests, benchmarks, scripts or what builds images.', {
-      from: { path: '^packages/', pathNot: tests },
-      to: { path: '^(tests|bench|scripts|images)/' },
-    }),
+    error(
+      'packages-stand-on-packages',
+      'What ships never imports tests, benchmarks, scripts, what builds images, or what packages have for tests.',
+      {
+        from: { path: '^packages/', pathNot: [tests, testing] },
+        to: { path: [outside, testing] },
+      },
+    ),
   ];
 }
 
 /** Code that runs inside a page is sent as text, so nothing that it imports would be there. */
 function pageScriptRules(): IRegularForbiddenRuleType[] {
   return [
-    error(
-      'page-scripts-stand-alone',
-      'Code that runs inside a page may import only other files of page-scripts/, and types of the contract.',
-      {
-        from: { path: `^${src}/page-scripts/`, pathNot: tests },
-        to: { pathNot: [`^${src}/`, '^packages/contract/'] },
-      },
-    ),
+    error('page-scripts-stand-alone', 'Code that runs inside a page may import only its own package, and types of the contract.', {
+      from: { path: '^packages/page-scripts/src/', pathNot: tests },
+      to: { pathNot: ['^packages/page-scripts/', '^packages/contract/'] },
+    }),
   ];
 }
 
@@ -127,17 +156,17 @@ function hygieneRules(): IRegularForbiddenRuleType[] {
   ];
 }
 
-/** The boundary rules, made from the architecture. */
-export const boundaryRules = (of: Architecture): IRegularForbiddenRuleType[] => [
+/** The boundary rules of the tree at `root`, made from the architecture. */
+export const boundaryRules = (of: Architecture, root: string): IRegularForbiddenRuleType[] => [
   ...ladderRules(of),
   ...doorRules(of),
   ...of.keepers.map(({ what, modules, only }) =>
     error(keeperRule(what), `Only ${only} touches ${what}.`, {
-      from: { path: '^packages/', pathNot: [only, tests] },
+      from: { path: '^packages/', pathNot: [only, tests, testing] },
       to: { path: modules },
     }),
   ),
-  ...packageRules(of),
+  ...packageRules(of, root),
   ...pageScriptRules(),
   ...hygieneRules(),
 ];

@@ -5,7 +5,7 @@
  */
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { builtinModules, stripTypeScriptTypes } from 'node:module';
-import { basename, dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
 import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
 
 const root = resolve(import.meta.dirname, '..');
@@ -13,7 +13,7 @@ const packages = join(root, 'packages');
 const server = join(packages, 'server');
 
 /** Programs. What else is built, they import; threads are found by the `new URL` that names them. */
-const programs = ['packages/server/src/main.ts', 'packages/server/src/template-main.ts'];
+const programs = ['packages/server/src/main.ts', 'packages/server/src/boot/template-main.ts'];
 
 /**
  * Packages that are found in `node_modules` when the service runs: native ones, those that start a thread from a file
@@ -34,7 +34,8 @@ const alias = { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/ma
 const lazyBuiltins: Readonly<Record<string, readonly string[]>> = { http: ['WebSocket', 'CloseEvent', 'MessageEvent'] };
 
 const isOurs = (id: string): boolean => id.startsWith(`${packages}/`) && !id.includes('/node_modules/');
-const isPageScript = (id: string): boolean => isOurs(id) && basename(dirname(id.replace('/src/', '/'))) === 'page-scripts';
+const pageScriptsFolder = join(packages, 'page-scripts/src');
+const isPageScript = (id: string): boolean => id.startsWith(`${pageScriptsFolder}/`);
 
 /** Modules that tests, benches and scripts import: they must be the same as the ones of the service, see `tests/built.ts`. */
 export function listDoors(): string[] {
@@ -44,7 +45,7 @@ export function listDoors(): string[] {
   return [...new Set(paths)].filter((path) => !isPageScript(join(root, path))).toSorted();
 }
 
-/** The name of a built file: `server.lib.clock` for `packages/server/src/lib/clock.ts`. All are in one folder, see `fromSource`. */
+/** The name of a built file: `server.lib.clock` for `packages/lib/src/clock.ts`. All are in one folder, see `fromSource`. */
 const nameOf = (id: string): string =>
   relative(packages, id)
     .replace(/\.ts$/, '')
@@ -82,14 +83,14 @@ const pageScripts: Plugin = {
   name: 'page scripts',
   async resolveId(specifier, importer, options) {
     if (!specifier.endsWith('.ts') && !specifier.startsWith('@berth/')) return null;
-    const found = await this.resolve(specifier, importer, { ...options, skipSelf: true });
-    if (!found || !isPageScript(found.id)) return null;
-    for (const file of globSync('*.ts', { cwd: dirname(found.id) }).filter((name) => !name.endsWith('.test.ts'))) {
-      const text = stripTypeScriptTypes(readFileSync(join(dirname(found.id), file), 'utf8'));
-      const source = text.replaceAll(/(?<= from '\.\/[a-z-]+)\.ts(?=';)/g, '.js');
-      this.emitFile({ type: 'asset', fileName: `page-scripts/${basename(file, '.ts')}.js`, source });
+    const script = await this.resolve(specifier, importer, { ...options, skipSelf: true });
+    if (!script || !isPageScript(script.id)) return null;
+    for (const file of globSync('**/*.ts', { cwd: pageScriptsFolder }).filter((name) => !name.endsWith('.test.ts'))) {
+      const text = stripTypeScriptTypes(readFileSync(join(pageScriptsFolder, file), 'utf8'));
+      const source = text.replaceAll(/(?<= from '\.{1,2}\/[a-z/-]+)\.ts(?=';)/g, '.js');
+      this.emitFile({ type: 'asset', fileName: `page-scripts/${file.replace(/\.ts$/, '.js')}`, source });
     }
-    return { id: `./page-scripts/${basename(found.id, '.ts')}.js`, external: true };
+    return { id: `./page-scripts/${relative(pageScriptsFolder, script.id).replace(/\.ts$/, '.js')}`, external: true };
   },
 };
 
@@ -143,13 +144,13 @@ async function build(folder: string): Promise<void> {
     sourcemapPathTransform: (path) => relative(join(server, 'dist'), resolve(join(root, 'dist'), path)),
   });
   await bundle.close();
-  mkdirSync(join(folder, 'page-scripts'), { recursive: true });
   for (const file of output) write(folder, file);
   console.log(`${output.length} files`);
 }
 
 function write(folder: string, file: OutputChunk | OutputAsset): void {
   const path = join(folder, file.fileName);
+  mkdirSync(dirname(path), { recursive: true });
   // Maps come with their files.
   if (file.type === 'asset') return file.fileName.endsWith('.map') ? undefined : writeFileSync(path, file.source);
   const code = toAscii(file.code.replace(/\/\/# sourceMappingURL=.*\n?$/, ''));

@@ -1,8 +1,8 @@
 /** Writes docs/errors.md from the contract; with `--check` fails when the file differs. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { closeCodes, errors, type CloseReason, type NavigationFailure } from '../packages/contract/src/contract.ts';
-import { viewCloseCodes, type ViewCloseReason } from '../packages/contract/src/live-view.ts';
+import { closeCodes, errors, type CloseReason, type NavigationFailure } from '@berth/contract';
+import { viewCloseCodes, type ViewCloseReason } from '@berth/contract/live-view';
 
 const file = fileURLToPath(new URL('../docs/errors.md', import.meta.url));
 

@@ -1,7 +1,7 @@
 /** Writes openapi.json from the contract; with `--check` fails when the file says something else. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { apiVersion, endpoints, createOpenApiDocument } from '../packages/contract/src/contract.ts';
+import { apiVersion, endpoints, createOpenApiDocument } from '@berth/contract';
 
 /** Depth of a path's operations and of components: each of these stands on a line of its own, so that changes of one can be read. */
 const lineDepth = 3;

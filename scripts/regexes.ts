@@ -39,7 +39,7 @@ export interface Regex {
   flags: string;
 }
 
-const production = 'packages/{server,contract,guest}/src/**/*.ts';
+const production = 'packages/!(web)/src/**/*.ts';
 /** Page scripts run in the page, where they hold up nobody else. */
 const elsewhere = /[.](test|microvm|fixture)[.]ts$|\/testing([.]ts$|\/)|-suite[.]ts$|\/page-scripts\//;
 

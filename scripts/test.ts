@@ -8,7 +8,7 @@
  */
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/src/store/test-store.ts';
+import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/testing/test-store.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
 import { TestTimes } from './test-times.ts';
@@ -64,50 +64,54 @@ const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: r
 
 /** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
 const serialUnitTests = filesOf(
-  'packages/server/src/runtime/encoder/*.test.ts',
-  'packages/server/src/runtime/host/cgroup.test.ts',
-  'packages/server/src/browser/screencast/*.test.ts',
+  'packages/machines/src/encoder/*.test.ts',
+  'packages/machines/src/host/cgroup.test.ts',
+  'packages/devtools/src/browser/screencast/*.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
-const turnTests = filesOf('packages/server/src/hostile-{text,values}.test.ts');
+const turnTests = filesOf('packages/server/src/boot/hostile-{text,values}.test.ts');
 /** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
 const plainUnitTests = filesOf(
-  'packages/server/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
-  'packages/server/src/browser/input/{input-lane,remote-keys}.test.ts',
-  'packages/server/src/captcha/watch.test.ts',
-  'packages/server/src/content/{convert,decode-body,extract,kind-of,main-content,markdown,unsafe-links}.test.ts',
-  'packages/server/src/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
-  'packages/server/src/runtime/host/{cgroup-tree,pressure}.test.ts',
-  'packages/server/src/runtime/qemu/{breaker,image,qmp}.test.ts',
-  'packages/server/src/steps/{recorder,schema,run/*}.test.ts',
+  'packages/devtools/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
+  'packages/devtools/src/browser/input/{input-lane,remote-keys}.test.ts',
+  'packages/devtools/src/steps/{recorder,schema,run/*}.test.ts',
+  'packages/machines/src/host/{cgroup-tree,pressure}.test.ts',
+  'packages/machines/src/qemu/{breaker,image,qmp}.test.ts',
+  'packages/reading/src/content/{convert,extract,unsafe-links,encoding/*,main-content/*,markdown/markdown}.test.ts',
+  'packages/server/src/sessions/captcha/watch.test.ts',
+  'packages/server/src/watch/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
   'images/{apt-sources,command,digest,imports,packages}.test.ts',
 );
 /** Unit tests that start browsers, and share nothing with others of their process. */
 const browserUnitTests = filesOf(
-  'packages/server/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
-  'packages/server/src/{captcha/detect,content/snapshot,steps/{*,acts/*,locators/*}}.test.ts',
+  'packages/devtools/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
+  'packages/devtools/src/steps/{*,acts/*,locators/*}.test.ts',
+  'packages/reading/src/content/snapshot.test.ts',
+  'packages/server/src/sessions/captcha/detect.test.ts',
 ).filter((file) => !plainUnitTests.includes(file));
 /** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
 const isolatedUnitTests = filesOf(
-  'packages/server/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
-  'packages/server/src/{captcha/{captcha,http-provider},data-dir,flows/export/playwright-run,http/large-bodies,recordings/assets}.test.ts',
-  'packages/server/src/content/{content,read-back,robots-rules}.test.ts',
-  'packages/server/src/runtime/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
-  'packages/server/src/store/{embedded,postgres-files}.test.ts',
+  'packages/devtools/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
+  'packages/machines/src/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
+  'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
+  'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
+  'packages/server/src/{store/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
   'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,upgrade}}.test.ts',
 );
 /** Unit tests that start processes, threads or database servers: few share a process. */
 const startingUnitTests = filesOf(
-  'packages/server/src/{browser,runtime,page-scripts,steps,captcha}/**/*.test.ts',
-  'packages/server/src/{content,objects,recordings,store}/*.test.ts',
-  'packages/server/src/inspect/report/{redact/redact,api/api,api/client}.test.ts',
+  'packages/{devtools,machines,page-scripts}/**/*.test.ts',
+  'packages/reading/src/content/**/*.test.ts',
+  'packages/server/src/{objects,store,watch/recordings}/*.test.ts',
+  'packages/server/src/sessions/captcha/**/*.test.ts',
+  'packages/site-report/src/{redact/redact,api/api,api/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
   'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests, ...isolatedUnitTests].includes(file));
-const unitTests = filesOf('packages/*/src/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
+const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
   (file) => ![...isolatedUnitTests, ...startingUnitTests, ...serialUnitTests, ...turnTests, ...browserUnitTests].includes(file),
 );
 /** API tests that read the memory, handles or timers of their own process, or start or end processes. */
@@ -173,12 +177,16 @@ const imagesDir = process.env['BERTH_IMAGES_DIR'] ?? resolve(root, 'data/images'
 const onImages = { ...withoutTestVariables(), BERTH_IMAGES_DIR: imagesDir };
 const machineImage: Step = { name: 'machine image', commands: [[node, 'images/image.ts']], env: onImages };
 /** Services that start at the same time would build the same templates. */
-const machineTemplates: Step = { name: 'machine templates', commands: [[node, 'packages/server/src/template-main.ts']], env: onImages };
+const machineTemplates: Step = {
+  name: 'machine templates',
+  commands: [[node, 'packages/server/src/boot/template-main.ts']],
+  env: onImages,
+};
 /** Tests that boot machines of their own, without templates. */
-const imageTests = filesOf('{images,packages/server/src/runtime/qemu/kvm}/*.microvm.ts');
+const imageTests = filesOf('{images,packages/machines/src/qemu/kvm}/*.microvm.ts');
 const machineTests = [
   'tests/microvm/story.microvm.ts',
-  'packages/server/src/runtime/qemu/attacks.microvm.ts',
+  'packages/machines/src/qemu/attacks.microvm.ts',
   ...filesOf('{packages/*/src/**,tests/microvm}/*.microvm.ts').filter((file) => !imageTests.includes(file)),
   // All end-to-end tests run on processes. Of this one a sample runs here once more: it is what two processors emulate in time.
   'tests/e2e/connect.test.ts',

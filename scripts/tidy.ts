@@ -81,26 +81,31 @@ function remarksOnDocument(root: string, path: string): Remark[] {
 
 function remarksOnLadder(root: string): Remark[] {
   const src = 'packages/server/src';
-  const onDisk = readdirSync(join(root, src), { withFileTypes: true })
-    .filter((entry) => entry.isDirectory())
-    .map(({ name }) => name);
-  const { ladder } = architecture;
+  const { groups, ladder } = architecture;
+  const foldersIn = (path: string): string[] =>
+    readdirSync(join(root, src, path), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => join(path, name));
+  const onDisk = foldersIn('').flatMap((name) => (groups.includes(name) ? foldersIn(name) : [name]));
   return [
     ...onDisk
-      .filter((name) => !ladder.includes(name))
+      .filter((name) => !ladder.includes(name) && name !== 'boot' && name !== 'doctor')
       .map((name) => ({ path: `${src}/${name}`, line: 1, text: 'is not on the ladder in architecture.cjs' })),
     ...ladder
       .filter((name) => !onDisk.includes(name))
       .map((name) => ({ path: 'architecture.cjs', line: 1, text: `${name}/ is on the ladder, not on disk` })),
     ...ladder
-      .filter((name) => onDisk.includes(name) && !architecture.toolboxes.includes(name) && !existsSync(join(root, src, name, `${name}.ts`)))
-      .map((name) => ({ path: `${src}/${name}`, line: 1, text: `has no door: ${name}.ts` })),
+      .filter(
+        (name) =>
+          onDisk.includes(name) && !architecture.toolboxes.includes(name) && !existsSync(join(root, src, name, `${basename(name)}.ts`)),
+      )
+      .map((name) => ({ path: `${src}/${name}`, line: 1, text: `has no door: ${basename(name)}.ts` })),
   ];
 }
 
 /** Every remark on the tree at `root`, in the order of the files. */
 export function findRemarks(root: string): Remark[] {
-  const sources = ['packages/*/src/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'].flatMap((pattern) =>
+  const sources = ['packages/*/{src,testing}/**/*.ts', 'tests/**/*.ts', 'bench/**/*.ts', 'scripts/**/*.ts'].flatMap((pattern) =>
     listFiles(root, pattern),
   );
   const documents = ['*.md', 'docs/**/*.md', 'packages/*/README.md'].flatMap((pattern) => listFiles(root, pattern));

@@ -34,7 +34,7 @@ export interface Misnomer {
 }
 
 const glossaryPath = 'docs/glossary.md';
-const sources = '{packages/*/src,images,tests,bench,scripts}/**/*.{ts,tsx}';
+const sources = '{packages/*/src,packages/*/testing,images,tests,bench,scripts}/**/*.{ts,tsx}';
 /** Read line by line. */
 const documents = ['*.md', '{docs,packages,tests,images}/**/*.md', '{examples,scripts}/*.{mjs,cjs,sh}', '*.cjs', 'deploy/**/*'];
 const skipped = ['node_modules', 'dist', 'generated', 'results'];

@@ -1,8 +1,8 @@
 /** Helpers of the table tests, derived from the contract. */
 import { z } from 'zod';
 import { endpoints, errorsOf, ignoresAll, type Endpoint, type ErrorCode } from '@berth/contract';
-import { newRawKey } from '../packages/server/src/keys/keys.ts';
-import { connectTokenPrefix } from '../packages/server/src/lib/credential-prefixes.ts';
+import { newRawKey } from '../packages/server/src/accounts/keys/keys.ts';
+import { connectTokenPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 
 /** `GET /v1/session/{session_id}` as a title. */
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;

@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createFakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
-import { testStore } from '../packages/server/src/store/test-store.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
+import { testStore } from '../packages/server/testing/test-store.ts';
 import { startApp, type AppOptions, type TestApp } from './harness.ts';
 import { createTcpProxy, type TcpProxy } from './tcp-proxy.ts';
 

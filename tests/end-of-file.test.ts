@@ -36,7 +36,7 @@ describe('a process of tests', () => {
 
   it('a process of tests that is killed leaves no database server', async () => {
     const child = start(`
-      import { startTestServer } from './packages/server/src/store/test-store.ts';
+      import { startTestServer } from './packages/server/testing/test-store.ts';
       const { url } = await startTestServer();
       console.log(new URL(url).searchParams.get('host'));`);
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer];

@@ -1,7 +1,7 @@
 /** What flows and templates refuse alike: each function is one test for `runAgent` and `runTemplate`. */
 import assert from 'node:assert/strict';
 import { endSession, getSession, type ErrorCode, type runAgent, type runTemplate } from '@berth/contract';
-import { newId } from '../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 import { comparable, startApp, type TestApp } from './harness.ts';
 import { endedSession, jammedSession, noMachine, startingSession, whileNoMachineStarts } from './session-states.ts';
 

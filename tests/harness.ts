@@ -5,16 +5,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, type Endpoint, type ErrorCode, type ReplyOf, type ValidationBody } from '@berth/contract';
-import { buildApp, type App, type AppDeps } from '../packages/server/src/app.ts';
+import { buildApp, type App, type AppDeps } from '../packages/server/src/boot/app.ts';
 
 import { readConfig } from '../packages/server/src/config.ts';
-import type { BoundPort } from '../packages/server/src/http/port.ts';
-import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
-import type { Loop } from '../packages/server/src/lib/loop.ts';
-import { silentLog, type Log } from '../packages/server/src/lib/log.ts';
-import { createFakeRuntime, type FakeRuntime } from '../packages/server/src/runtime/fake/fake.ts';
+import type { BoundPort } from '../packages/server/src/http/server/port.ts';
+import { systemClock, type Clock } from '@berth/lib/clock.ts';
+import type { Loop } from '@berth/lib/loop.ts';
+import { silentLog, type Log } from '@berth/lib/log.ts';
+import { createFakeRuntime, type FakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { openStore } from '../packages/server/src/store/store.ts';
-import { testStore, type TestStore } from '../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../packages/server/testing/test-store.ts';
 import { Client, adminKey, type Reply, type Request } from './client.ts';
 import type { Issuer } from './issuer.ts';
 

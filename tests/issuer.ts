@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
-import { systemClock, type Clock } from '../packages/server/src/lib/clock.ts';
+import { systemClock, type Clock } from '@berth/lib/clock.ts';
 
 const algorithm = 'ES256';
 const audience = 'berth-test';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createSession, endSession, listAudit, navigate, type ErrorCode, ErrorBody } from '@berth/contract';
-import type { FakeVm } from '../packages/server/src/runtime/fake/fake.ts';
+import type { FakeVm } from '@berth/machines/testing/fake/fake.ts';
 import { Client, eventually, type Reply, type TestApp } from './harness.ts';
 
 /** The fake browser never answers for this host. */

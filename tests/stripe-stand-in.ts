@@ -19,7 +19,7 @@ import {
   signatureOf,
   subscriptionOf,
   type StripeEvent,
-} from '../packages/server/src/billing/testing.ts';
+} from '../packages/server/testing/billing.ts';
 import { page, paidPage, payPage, portalPage } from './stripe-pages.ts';
 
 export interface StandInOptions {

@@ -1,8 +1,8 @@
 /** Invalid credentials of every kind. */
 import { SignJWT } from 'jose';
 import type { Auth, ErrorCode } from '@berth/contract';
-import { newRawKey } from '../packages/server/src/keys/keys.ts';
-import type { Clock } from '../packages/server/src/lib/clock.ts';
+import { newRawKey } from '../packages/server/src/accounts/keys/keys.ts';
+import type { Clock } from '@berth/lib/clock.ts';
 import { adminKey } from './harness.ts';
 import type { Issuer } from './issuer.ts';
 

@@ -2,10 +2,10 @@
  * A fleet in simulated time. Placement ranks workers by its real code, and leases are watched by theirs; what the
  * database and the hosts do is modelled: a row changes at once, and a machine boots in a second and a half.
  */
-import { LeaseView, leaseTiming, watchedMax } from '../../packages/server/src/fleet/testing.ts';
-import { hasPlenty, hasRoom, rankWorkers, type Room } from '../../packages/server/src/placement/testing.ts';
+import { LeaseView, leaseTiming, watchedMax } from '../../packages/server/testing/pool.ts';
+import { hasPlenty, hasRoom, rankWorkers, type Room } from '../../packages/server/testing/placement.ts';
 import { Events } from './events.ts';
-import { seeded } from '../../packages/server/src/lib/seeded.fixture.ts';
+import { seeded } from '@berth/lib/testing/seeded.ts';
 
 export interface FleetSize {
   workers: number;

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { createSession, endSession } from '@berth/contract';
-import { beat } from '../../packages/server/src/fleet/testing.ts';
-import { listRooms } from '../../packages/server/src/placement/testing.ts';
-import { testStore } from '../../packages/server/src/store/test-store.ts';
+import { beat } from '../../packages/server/testing/pool.ts';
+import { listRooms } from '../../packages/server/testing/placement.ts';
+import { testStore } from '../../packages/server/testing/test-store.ts';
 import { adminKey } from '../../tests/client.ts';
 import { startFleet, type TestFleet } from '../../tests/fleet/fleet.ts';
 

@@ -7,8 +7,8 @@
 import { Readability } from '@mozilla/readability';
 import { Defuddle } from 'defuddle/node';
 import { JSDOM } from 'jsdom';
-import { Content, type ContentOptions } from '../../packages/server/src/content/content.ts';
-import { silentLog } from '../../packages/server/src/lib/log.ts';
+import { Content, type ContentOptions } from '@berth/reading';
+import { silentLog } from '@berth/lib/log.ts';
 import { contentPages, type ContentPage, type Half } from '../../tests/main-content/corpus.ts';
 import { f1Of, meanScore, scorePage } from '../../tests/main-content/score.ts';
 import type { Bench } from '../context.ts';

@@ -1,5 +1,5 @@
-import { Content, ContentFailed } from '../../packages/server/src/content/content.ts';
-import { silentLog } from '../../packages/server/src/lib/log.ts';
+import { Content, ContentFailed } from '@berth/reading';
+import { silentLog } from '@berth/lib/log.ts';
 import type { Bench } from '../context.ts';
 import { type Section, spread, summarize } from '../figures.ts';
 

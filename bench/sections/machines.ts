@@ -2,9 +2,8 @@
 import { existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog, type Log } from '../../packages/server/src/lib/log.ts';
-import { createQemuRuntime, prepareTemplates, type QemuRuntimeOptions } from '../../packages/server/src/runtime/qemu/qemu.ts';
-import type { Vm } from '../../packages/server/src/runtime/runtime.ts';
+import { silentLog, type Log } from '@berth/lib/log.ts';
+import { createQemuRuntime, prepareTemplates, type QemuRuntimeOptions, type Vm } from '@berth/machines';
 import { Berth, machineProcs, type BerthOptions } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Bench } from '../context.ts';
 import { type Section, spread } from '../figures.ts';
-import { beat } from '../../packages/server/src/fleet/testing.ts';
-import { createTestPlacement, type Placement } from '../../packages/server/src/placement/testing.ts';
+import { beat } from '../../packages/server/testing/pool.ts';
+import { createTestPlacement, type Placement } from '../../packages/server/testing/placement.ts';
 import { buildInProcess } from '../in-process.ts';
 
 const workerIds = ['wrk_a', 'wrk_b', 'wrk_c'];

@@ -32,7 +32,7 @@ import {
   type ValidCredentials,
   type InvalidCredential,
 } from '../wrong-credentials.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 const metricsToken = 'test-metrics-token-0123456789abcdef';

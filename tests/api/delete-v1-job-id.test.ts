@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { cancelJob, getJob, waitSecondsMax } from '@berth/contract';
 import { comparable, startApp, type TestApp } from '../harness.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { newId } from '@berth/lib/ids.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -22,7 +22,7 @@ import {
   strategyNames,
 } from '@berth/contract';
 import { z } from 'zod';
-import { viewCloseCodes } from '../../packages/contract/src/live-view.ts';
+import { viewCloseCodes } from '@berth/contract/live-view';
 import { variableGroups } from '../../packages/server/src/config.ts';
 import { documents, examplesOf, paste, textOf, type Target } from '../documents.ts';
 import { startFleet } from '../fleet/fleet.ts';

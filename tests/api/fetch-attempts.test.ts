@@ -6,7 +6,7 @@ import { Server as Proxy } from 'proxy-chain';
 import { serve, type Served } from '../corpus/corpus.ts';
 import { bytes, hangUp, html, redirect, silence, startSite, type Site } from '../fetch-site.ts';
 import { assertSoon, startApp, type TestApp } from '../harness.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -17,7 +17,7 @@ import {
 } from '@berth/contract';
 import { eventually, jobIdOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { auditTrailOf, hangingUrl, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-fetch-'));
 const clock = new ManualClock();

@@ -21,7 +21,7 @@ import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, comparable, jobIdOf, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
 import { open, tokenFor } from '../view-links.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 
 let served: TestApp;
 let victimKey = '';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { blockHistory, listBlocks, type Block } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { attemptOf, blockOf } from '../../packages/server/testing/selfheal.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
 const nowMs = Date.UTC(2026, 10, 21, 9, 30);

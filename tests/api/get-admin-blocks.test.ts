@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { listBlocks, type Block } from '@berth/contract';
-import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
+import { attemptOf, blockOf } from '../../packages/server/testing/selfheal.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
 const startMs = Date.UTC(2026, 10, 21, 9, 30);

@@ -12,7 +12,7 @@ import {
   redeemCredits,
   type EconomicsResponse,
 } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
 import { browse, startMeteredApp, type MeteredApp } from '../metered-app.ts';
 

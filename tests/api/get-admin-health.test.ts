@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { listSiteHealth } from '@berth/contract';
-import { attemptOf } from '../../packages/server/src/selfheal/testing.ts';
+import { attemptOf } from '../../packages/server/testing/selfheal.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;

@@ -21,8 +21,8 @@ import {
   redeemCredits,
   type OverviewResponse,
 } from '@berth/contract';
-import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import { attemptOf, blockOf } from '../../packages/server/testing/selfheal.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { eventually, jobIdOf, startApp, type TestApp } from '../harness.ts';
 import { browse, bytesIn, startMeteredApp, type MeteredApp } from '../metered-app.ts';
 

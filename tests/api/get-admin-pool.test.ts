@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getPool, type PoolResponse } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { betweenTurns, eventually, startApp, type TestApp } from '../harness.ts';
 import { startingSession } from '../session-states.ts';
 

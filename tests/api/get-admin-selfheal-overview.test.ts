@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { selfHealOverview } from '@berth/contract';
-import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
+import { attemptOf, blockOf } from '../../packages/server/testing/selfheal.ts';
 import { startApp, type TestApp } from '../harness.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { health, metrics } from '@berth/contract';
-import { runFor } from '../../packages/server/src/lib/sections.ts';
+import { runFor } from '@berth/lib/turns/sections.ts';
 import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
 import { adminKey, eventually } from '../harness.ts';
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, errors, getSession, grantCredits, metrics, navigate, type ErrorCode } from '@berth/contract';
-import { readMetrics } from '../../packages/server/src/ops/testing.ts';
+import { readMetrics } from '../../packages/server/testing/ops.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 
 const token = 'metrics-token-0123456789abcdef0123456789';

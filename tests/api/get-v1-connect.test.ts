@@ -12,8 +12,8 @@ import {
   type SessionResponse,
 } from '@berth/contract';
 import WebSocket from 'ws';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import type { Log } from '../../packages/server/src/lib/log.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import type { Log } from '@berth/lib/log.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';
 import { assertError, auditTrailOf, createUntil, machineOf, machinesLeft, nothingLeft, whileNoMachineStarts } from '../session-states.ts';

@@ -3,8 +3,8 @@ import { after, before, describe, it } from 'node:test';
 import { cancelJob, fetchPage, getFetchJob, getJob, inspect, waitSecondsMax, type FetchResponse } from '@berth/contract';
 import { html, silence, startSite, type Site } from '../fetch-site.ts';
 import { assertSoon, comparable, eventually, jobIdOf, type Request, startApp, type TestApp } from '../harness.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { newId } from '@berth/lib/ids.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -9,7 +9,7 @@ import {
   type InspectResponse,
 } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import type { Clock } from '../../packages/server/src/lib/clock.ts';
+import type { Clock } from '@berth/lib/clock.ts';
 
 let shiftMs = 0;
 const clock: Clock = { now: () => new Date(Date.now() + shiftMs), monotonicMs: () => performance.now() };

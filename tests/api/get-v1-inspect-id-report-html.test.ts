@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { createKey, fetchPage, getFetchJob, getInspectReport, getJob, inspect, revokeKey } from '@berth/contract';
 import { comparable, jobIdOf, startApp, type TestApp } from '../harness.ts';
 import { hangingUrl } from '../session-states.ts';
-import type { Clock } from '../../packages/server/src/lib/clock.ts';
+import type { Clock } from '@berth/lib/clock.ts';
 
 let shiftMs = 0;
 const clock: Clock = { now: () => new Date(Date.now() + shiftMs), monotonicMs: () => performance.now() };

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, listProfiles } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

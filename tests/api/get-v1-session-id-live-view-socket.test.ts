@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getSession, listTabs, revokeViewTokens, watchLiveView } from '@berth/contract';
 import type { LiveViewCommand } from '@berth/contract/live-view';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
 import { assertError, machineOf, startingSession } from '../session-states.ts';

@@ -4,7 +4,7 @@ import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, symlinkSync, wri
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { endSession, navigate, readRecordingAsset, revokeViewTokens, runActions } from '@berth/contract';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 import { comparable, eventually, startApp, type Reply, type TestApp } from '../harness.ts';
 import { sendAsIs } from '../raw-http.ts';
 import { recordedSession, recordingSession, endRecorded, type RecordedSession } from '../recorded-session.ts';

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { getSession, listRecordings } from '@berth/contract';
 import { comparable, eventually, startApp, type TestApp } from '../harness.ts';
 import { endRecorded, recordedSession, recordingOf, recordingSession } from '../recorded-session.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 import { machineOf } from '../session-states.ts';
 
 let served: TestApp;

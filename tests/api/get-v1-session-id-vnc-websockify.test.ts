@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getSession, revokeViewTokens, watchVnc } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import type { FakeVm } from '../../packages/server/src/runtime/fake/fake.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import type { FakeVm } from '@berth/machines/testing/fake/fake.ts';
 import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
 import { assertError, machineOf, startingSession } from '../session-states.ts';

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { endSession, getSession, navigate, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 import { endedSession } from '../session-states.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

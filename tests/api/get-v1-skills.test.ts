@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { listSkills, selfHealOverview } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 import { learnSkill } from '../skills.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getSession, navigate } from '@berth/contract';
-import { createLog, readableLines } from '../../packages/server/src/lib/log.ts';
+import { createLog, readableLines } from '@berth/lib/log.ts';
 import { machineOf } from '../session-states.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, listOwnKeys, listSessions } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { startApp, type TestApp } from '../harness.ts';
 import { startIssuer, type Issuer } from '../issuer.ts';

@@ -33,8 +33,8 @@ import {
   type Endpoint,
   type ErrorCode,
 } from '@berth/contract';
-import { beat } from '../../packages/server/src/fleet/testing.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { beat } from '../../packages/server/testing/pool.ts';
+import { newId } from '@berth/lib/ids.ts';
 import { goodRequest, nameOf, overHttp } from '../contract-table.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
 import { Client, eventually, jobIdOf, type Reply, type Request } from '../harness.ts';

@@ -18,7 +18,7 @@ import {
   runAgent,
 } from '@berth/contract';
 import { statementOperations } from '../../packages/server/src/store/store.ts';
-import { readMetrics, type Metric } from '../../packages/server/src/ops/testing.ts';
+import { readMetrics, type Metric } from '../../packages/server/testing/ops.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 import { promtool } from '../promtool.ts';
 

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, getPool, getSession, health, resizePool, type PoolKind, type PoolResponse } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { silentLog } from '../../packages/server/src/lib/log.ts';
-import { createFakeRuntime, type FakeVm } from '../../packages/server/src/runtime/fake/fake.ts';
-import { readMetrics } from '../../packages/server/src/ops/testing.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { silentLog } from '@berth/lib/log.ts';
+import { createFakeRuntime, type FakeVm } from '@berth/machines/testing/fake/fake.ts';
+import { readMetrics } from '../../packages/server/testing/ops.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
 import { machinesLeft, nothingLeft } from '../session-states.ts';
 

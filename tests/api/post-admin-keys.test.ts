@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createKey, createSession, listKeys } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { isWellFormed } from '../../packages/server/src/keys/keys.ts';
+import { isWellFormed } from '../../packages/server/src/accounts/keys/keys.ts';
 
 let served: TestApp;
 before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getPool, getSession, listAudit, resizePool } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 
 const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { checkout } from '@berth/contract';
-import { silentLog, type Log } from '../../packages/server/src/lib/log.ts';
+import { silentLog, type Log } from '@berth/lib/log.ts';
 import { startApp, type Reply } from '../harness.ts';
 import { startBillingApp, type BillingApp } from '../billing-app.ts';
 import { defaultSecretKey } from '../stripe-stand-in.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getUsage, listAudit, createPromoCodes, redeemPromo } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { startBillingApp, type BillingApp } from '../billing-app.ts';
 
 const dayMs = 86_400_000;

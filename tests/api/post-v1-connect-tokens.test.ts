@@ -4,7 +4,7 @@ import { createConnectToken, endpoints, listAudit, listConnectTokens, revokeConn
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { Client, pathOf, startApp, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

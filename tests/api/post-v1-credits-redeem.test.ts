@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getCredits, listAudit, createCreditCodes, redeemCredits } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
 const clock = new ManualClock();

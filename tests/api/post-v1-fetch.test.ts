@@ -14,7 +14,7 @@ import {
   startingSession,
   whileNoMachineStarts,
 } from '../session-states.ts';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 
 let served: TestApp;
 let site: Site;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
 import { createKey, createOwnKey, listOwnKeys, listSessions, revokeOwnKey, rotateOwnKey } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { comparable, startApp, type TestApp } from '../harness.ts';
 
 const clock = new ManualClock();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createOwnKey, listKeys, listOwnKeys, listSessions } from '@berth/contract';
-import { isWellFormed } from '../../packages/server/src/keys/keys.ts';
+import { isWellFormed } from '../../packages/server/src/accounts/keys/keys.ts';
 import { startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;

@@ -23,8 +23,8 @@ import {
   runTemplate,
   type ProfileResponse,
 } from '@berth/contract';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
-import { silentLog } from '../../packages/server/src/lib/log.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
+import { silentLog } from '@berth/lib/log.ts';
 import { startProxiedApp } from '../database-proxy.ts';
 import { comparable, eventually, jobIdOf, startApp, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';

@@ -13,7 +13,7 @@ import {
   navigate,
   uploadFile,
 } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { bytes, startSite, type Site } from '../fetch-site.ts';
 import { Client, eventually, jobIdOf, type Reply } from '../harness.ts';
 import { browse, startMeteredApp, withoutTime, type MeteredApp, type Owner, type TierName } from '../metered-app.ts';

@@ -14,7 +14,7 @@ import {
   type Auth,
   type Endpoint,
 } from '@berth/contract';
-import { newRawKey } from '../../packages/server/src/keys/keys.ts';
+import { newRawKey } from '../../packages/server/src/accounts/keys/keys.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { assertSoon, Client, eventually } from '../harness.ts';
 import { machineOf, machinesLeft } from '../session-states.ts';

@@ -18,8 +18,8 @@ import {
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { assertError, hang, machineOf, machinesLeft, nothingLeft } from '../session-states.ts';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 
 const clock = new ManualClock();
 let served: TestApp;

@@ -20,7 +20,7 @@ import {
   openTab,
   updateSession,
 } from '@berth/contract';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
 import { openEvents } from '../event-stream.ts';
 import { openSocket } from '../raw-http.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { classifyResponse } from '../../packages/server/src/block-detection/testing.ts';
+import { classifyResponse } from '@berth/reading/testing/block-pages.ts';
 import { exchanges, serve, type Exchange, type Expected, type Served } from './corpus.ts';
 
 let served: Served;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { ErrorBody, createSession, getContent, navigate, openTab, pdf, runActions, screenshot, type Endpoint } from '@berth/contract';
-import { readPng } from '../../packages/server/src/browser/testing/images.ts';
+import { readPng } from '@berth/devtools/testing/images.ts';
 import type { Client, Reply } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Service } from './service.ts';

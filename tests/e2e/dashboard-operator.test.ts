@@ -17,8 +17,8 @@ import {
   uncordonWorker,
 } from '@berth/contract';
 import type { Page } from 'playwright-core';
-import { attemptOf, blockOf } from '../../packages/server/src/selfheal/testing.ts';
-import { insertLostWorker } from '../../packages/server/src/store/test-store.ts';
+import { attemptOf, blockOf } from '../../packages/server/testing/selfheal.ts';
+import { insertLostWorker } from '../../packages/server/testing/test-store.ts';
 import { eventually, type TestApp } from '../harness.ts';
 import { nightly } from '../nightly.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';

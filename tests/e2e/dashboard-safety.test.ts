@@ -4,8 +4,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createKey, createOwnKey, navigate, type CreateSessionRequest } from '@berth/contract';
-import type { Log } from '../../packages/server/src/lib/log.ts';
-import { attemptOf } from '../../packages/server/src/selfheal/testing.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { attemptOf } from '../../packages/server/testing/selfheal.ts';
 import { adminKey, eventually } from '../harness.ts';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 

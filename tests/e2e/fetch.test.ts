@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getSession, runActions, type FetchResponse } from '@berth/contract';
 import { assertPrompt } from '../yardstick.ts';
-import { readPng } from '../../packages/server/src/browser/testing/images.ts';
+import { readPng } from '@berth/devtools/testing/images.ts';
 import type { Client } from '../harness.ts';
 import { ada } from '../shop/account.ts';
 import { articles, price, productNamed, products, reviewsOf } from '../shop/data.ts';

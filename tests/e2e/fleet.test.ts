@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { createSession, endSession, getSession, listDownloads } from '@berth/contract';
 import { chromium } from 'playwright-core';
-import { sharedDatabase, startTestServer } from '../../packages/server/src/store/test-store.ts';
+import { sharedDatabase, startTestServer } from '../../packages/server/testing/test-store.ts';
 import { Client } from '../client.ts';
 import { tokenFor, ViewSocket } from '../view-links.ts';
 import { eventually, Service, stopAll } from './service.ts';

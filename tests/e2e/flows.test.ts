@@ -5,7 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { endSession, inspect, listTasks, runAgent, type AgentResponse } from '@berth/contract';
-import { readPng } from '../../packages/server/src/browser/testing/images.ts';
+import { readPng } from '@berth/devtools/testing/images.ts';
 import type { Client } from '../harness.ts';
 import { ada, grace, type Customer } from '../shop/account.ts';
 import { articles, products } from '../shop/data.ts';

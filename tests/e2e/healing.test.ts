@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { Client as DatabaseClient } from 'pg';
 import { listSkills, runAgent, type AgentResponse } from '@berth/contract';
-import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import type { Client } from '../harness.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Service } from './service.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
-import { reportHeaders, reportWithText, sampleReport, toReportHtml } from '../../packages/server/src/inspect/testing.ts';
+import { reportHeaders, reportWithText, sampleReport, toReportHtml } from '@berth/site-report/testing/sections.ts';
 import { ViewerBrowser, type Viewer } from './viewing.ts';
 
 const hostileTexts = [

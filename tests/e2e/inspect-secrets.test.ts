@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Client as PostgresClient } from 'pg';
 import { getJob, inspect, inspectSections, listAudit, metrics, overview, type InspectResponse } from '@berth/contract';
-import { shownIn } from '../../packages/server/src/inspect/testing.ts';
+import { shownIn } from '@berth/site-report/testing/sections.ts';
 import { Service, eventually } from './service.ts';
 import { startSecretsSite, type SecretsSite } from './secrets-site.ts';
 

@@ -20,7 +20,7 @@ import {
   listSessions,
   navigate,
 } from '@berth/contract';
-import { seeded } from '../../packages/server/src/lib/seeded.fixture.ts';
+import { seeded } from '@berth/lib/testing/seeded.ts';
 import { Service, eventually, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 

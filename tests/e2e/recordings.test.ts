@@ -15,7 +15,7 @@ import {
   type RecordingResponse,
   type SessionResponse,
 } from '@berth/contract';
-import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { comparable, type Client, type Reply } from '../client.ts';
 import { sendAsIs } from '../raw-http.ts';
 import { nightly } from '../nightly.ts';

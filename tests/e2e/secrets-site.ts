@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import type { Entry } from 'har-format';
 import { WebSocketServer } from 'ws';
-import { plantPlaces, shownIn, type PlantedSecret } from '../../packages/server/src/inspect/testing.ts';
+import { plantPlaces, shownIn, type PlantedSecret } from '@berth/site-report/testing/sections.ts';
 
 export interface SecretsSite {
   /** The page to inspect, with a secret in its query. */

@@ -7,7 +7,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sharedDatabase } from '../../packages/server/src/store/test-store.ts';
+import { sharedDatabase } from '../../packages/server/testing/test-store.ts';
 import { Client } from '../client.ts';
 import { nightly } from '../nightly.ts';
 import { clockSlowness } from '../yardstick.ts';

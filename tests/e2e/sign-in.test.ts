@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { createOwnKey, listOwnKeys, listSessions, revokeOwnKey, type ReplyOf } from '@berth/contract';
-import { systemClock, type Clock } from '../../packages/server/src/lib/clock.ts';
+import { systemClock, type Clock } from '@berth/lib/clock.ts';
 import { Client, startApp, type TestApp } from '../harness.ts';
 import { nightly } from '../nightly.ts';
 import { IdentityProvider } from './identity-provider.ts';

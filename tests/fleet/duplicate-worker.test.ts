@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { getCredits, getSession, listAllSessions, navigate } from '@berth/contract';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 

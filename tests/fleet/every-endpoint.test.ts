@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, getSession, listRecordings, type Endpoint } from '@berth/contract';
-import { newId } from '../../packages/server/src/lib/ids.ts';
+import { newId } from '@berth/lib/ids.ts';
 import { goodRequest, nameOf } from '../contract-table.ts';
 import { adminKey, Client, comparable, eventually, pathOf, type Reply } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';

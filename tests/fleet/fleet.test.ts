@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, health, listSessions } from '@berth/contract';
-import { BoundPort } from '../../packages/server/src/http/port.ts';
+import { BoundPort } from '../../packages/server/src/http/server/port.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 describe('a fleet', () => {

@@ -18,9 +18,9 @@ import {
   navigate,
   updateSession,
 } from '@berth/contract';
-import { systemClock } from '../../packages/server/src/lib/clock.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
-import { testStore } from '../../packages/server/src/store/test-store.ts';
+import { systemClock } from '@berth/lib/clock.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
+import { testStore } from '../../packages/server/testing/test-store.ts';
 import { createDatabaseProxy, type DatabaseProxy } from '../database-proxy.ts';
 import { openEvents } from '../event-stream.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';

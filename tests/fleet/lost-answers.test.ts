@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createKey, createSession, getCredits, getSession, grantCredits, listSessions, pinOwner, unpinOwner } from '@berth/contract';
-import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { adminKey, Client, eventually, type Request } from '../harness.ts';
 import type { InjectedFault } from '../ledger/faults.ts';
 import type { PlannedFault } from './faults.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tmpdir } from 'node:os';
-import { startTestServer } from '../../packages/server/src/store/test-store.ts';
+import { startTestServer } from '../../packages/server/testing/test-store.ts';
 import { databaseAddress, databaseNetwork } from './cables.ts';
 
 const rules = join(tmpdir(), 'pg_hba.conf');

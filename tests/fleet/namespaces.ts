@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey, createSession, endSession, ErrorBody, getSession, grantCredits, navigate } from '@berth/contract';
-import { testDatabaseVariable, testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testDatabaseVariable, testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { adminKey, Client } from '../client.ts';
 import { eventually } from '../harness.ts';
 import { LedgerReader } from '../ledger/ledger-reader.ts';

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { getSettings, health, metrics, readRecordingAsset, revokeViewTokens } from '@berth/contract';
-import { drop, openTestBucket, testCredentials, type TestBucket } from '../../packages/server/src/objects/testing.ts';
+import { drop, openTestBucket, testCredentials, type TestBucket } from '../../packages/server/testing/objects.ts';
 import { eventually } from '../harness.ts';
 import { endRecorded, recordedSession, recordingOf, recordingSession, type RecordedSession } from '../recorded-session.ts';
 import { cookieOf, open, tokenFor } from '../view-links.ts';

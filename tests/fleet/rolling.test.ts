@@ -11,7 +11,7 @@ import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '@berth/contract';
 import { z } from 'zod';
-import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { adminKey, Client } from '../client.ts';
 import { eventually } from '../harness.ts';
 import { FleetProcess } from './fleet-process.ts';

@@ -6,7 +6,7 @@ import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import { endAnySession, health, poolKinds, resizePool } from '@berth/contract';
 import * as fc from 'fast-check';
-import { silentLog, type Log } from '../../packages/server/src/lib/log.ts';
+import { silentLog, type Log } from '@berth/lib/log.ts';
 import { eventually, type TestApp } from '../harness.ts';
 
 const { BERTH_TEST_SEED: seedGiven, BERTH_FUZZ_SECONDS: secondsGiven } = process.env;

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import * as finds from '../../packages/server/src/page-scripts/find.ts';
-import * as fingerprints from '../../packages/server/src/page-scripts/fingerprint.ts';
-import * as shared from '../../packages/server/src/page-scripts/natives.ts';
-import { scriptsOf } from '../../packages/server/src/page-scripts/page-scripts.ts';
+import * as finds from '@berth/page-scripts/locate/find.ts';
+import * as fingerprints from '@berth/page-scripts/locate/fingerprint.ts';
+import * as shared from '@berth/page-scripts/locate/natives.ts';
+import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { mutations, targets, type Mutation, type Target } from './mutations.ts';
 

@@ -1,5 +1,5 @@
 /** Checks the journal: acknowledged operations are entered exactly once, all others at most once. */
-import { codeDigest } from '../../packages/server/src/lib/code.ts';
+import { codeDigest } from '@berth/lib/code.ts';
 import type { CodeRow, Entry } from './ledger-reader.ts';
 import type { Charge, Grant, Redemption, Trial } from './history.ts';
 import type { CheckInput, EntryOrigins } from './check-input.ts';

@@ -1,5 +1,5 @@
 /** Checks plans from billing events and promo codes, and API keys. */
-import { codeDigest } from '../../packages/server/src/lib/code.ts';
+import { codeDigest } from '@berth/lib/code.ts';
 import { checkRedeemer } from './check-journal.ts';
 import type { CheckInput } from './check-input.ts';
 import { ownerOf, type BillingEvent } from './schedule.ts';

@@ -1,5 +1,5 @@
 /** Messages between the service under test and its parent. */
-import type { App } from '../../packages/server/src/app.ts';
+import type { App } from '../../packages/server/src/boot/app.ts';
 import type { InjectedFault } from './faults.ts';
 
 type Credits = App['credits'];

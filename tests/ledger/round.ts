@@ -1,6 +1,6 @@
 /** Plays several schedules at once on one service that is killed meanwhile, and compares the database with the model. */
 import assert from 'node:assert/strict';
-import { codeDigest } from '../../packages/server/src/lib/code.ts';
+import { codeDigest } from '@berth/lib/code.ts';
 import { snapshotOf } from './ledger-reader.ts';
 import { restartService, findLeakedHolds, checkKeys } from './round-end.ts';
 import { Random } from './random.ts';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createKey, createSession, grantCredits } from '@berth/contract';
-import { testStore, type TestStore } from '../../packages/server/src/store/test-store.ts';
+import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { Client, adminKey } from '../harness.ts';
 import { LedgerReader } from './ledger-reader.ts';
 import { WorkerProcess } from './worker-process.ts';

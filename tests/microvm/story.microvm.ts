@@ -19,7 +19,7 @@ import {
   type SessionResponse,
 } from '@berth/contract';
 import { chromium } from 'playwright-core';
-import { readPng } from '../../packages/server/src/browser/testing/images.ts';
+import { readPng } from '@berth/devtools/testing/images.ts';
 import { Service, eventually, stopAll } from '../e2e/service.ts';
 import { page, startSite, type Site } from '../e2e/site.ts';
 import { ViewerBrowser, isBlank } from '../e2e/viewing.ts';

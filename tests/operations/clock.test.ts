@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { createKey, createViewToken, getSession, listSessions, navigate, openLiveView, getUsage } from '@berth/contract';
-import { ManualClock } from '../../packages/server/src/lib/clock.ts';
+import { ManualClock } from '@berth/lib/clock.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 
 const hourMs = 3_600_000;

@@ -8,8 +8,8 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { Client } from 'pg';
 import { createSession, endSession, getProfile } from '@berth/contract';
-import { openTestBucket } from '../../packages/server/src/objects/testing.ts';
-import { testStore } from '../../packages/server/src/store/test-store.ts';
+import { openTestBucket } from '../../packages/server/testing/objects.ts';
+import { testStore } from '../../packages/server/testing/test-store.ts';
 import { Service, eventually, stopAll } from '../e2e/service.ts';
 import { runCommand } from './commands.ts';
 

@@ -20,9 +20,9 @@ import {
   metrics,
 } from '@berth/contract';
 import { Client } from 'pg';
-import { newRawKey } from '../../packages/server/src/keys/keys.ts';
-import { createFakeRuntime } from '../../packages/server/src/runtime/fake/fake.ts';
-import { earlierDatabase } from '../../packages/server/src/store/test-store.ts';
+import { newRawKey } from '../../packages/server/src/accounts/keys/keys.ts';
+import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
+import { earlierDatabase } from '../../packages/server/testing/test-store.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 
 /** API key of the owner `acme`. */

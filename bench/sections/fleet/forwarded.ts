@@ -1,7 +1,7 @@
 /** What a request costs that reaches another worker than its session's: two workers with real browsers on one database. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { startTestServer } from '../../../packages/server/src/store/test-store.ts';
+import { startTestServer } from '../../../packages/server/testing/test-store.ts';
 import { Berth } from '../../berth.ts';
 import { Connection } from '../../connection.ts';
 import type { Bench } from '../../context.ts';

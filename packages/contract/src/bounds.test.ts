@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { boundedIn } from './bounded-schemas.fixture.ts';
+import { boundedIn } from '../testing/bounded-schemas.ts';
 import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { endpoints } from './contract.ts';
 

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { constants } from 'node:http2';
-import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
-import { createConnection } from 'node:net';
-import type { Socket } from 'node:net';
+import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2';
+import { createConnection, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { Egress, EgressUnavailable } from './egress.ts';
-import { AgentUnderTest, until } from './testing/agent.ts';
+import { AgentUnderTest, until } from '../testing/agent.ts';
 
 interface ProxiedStream {
   stream: ServerHttp2Stream;

@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { RandomGenerators } from './generators.ts';
 import { CdpClient } from './cdp-client.ts';
-import { AgentUnderTest, until } from './testing/agent.ts';
+import { AgentUnderTest, until } from '../testing/agent.ts';
 
 describe('the random generators of a browser', () => {
   let agent: AgentUnderTest;

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, beforeEach, describe, it } from 'node:test';
 import { findPort, Port } from './port.ts';
-import { until } from './testing/agent.ts';
+import { until } from '../testing/agent.ts';
 
 describe('a port', () => {
   const folder = mkdtempSync(join(tmpdir(), 'port-'));

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { BrowserExitResult, GuestHello, guestProtocol, guestRequests, GuestStats, IdentityResult } from '@berth/contract/guest';
 import { assertPrompt } from '../../../tests/yardstick.ts';
 import { CdpClient } from './cdp-client.ts';
-import { AgentUnderTest, someIdentity, statusOf, until } from './testing/agent.ts';
+import { AgentUnderTest, someIdentity, statusOf, until } from '../testing/agent.ts';
 
 describe('the agent', () => {
   let agent: AgentUnderTest;

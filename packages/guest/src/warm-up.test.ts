@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { warmUp } from './machine.ts';
 import { CdpClient } from './cdp-client.ts';
-import { AgentUnderTest } from './testing/agent.ts';
+import { AgentUnderTest } from '../testing/agent.ts';
 
 describe('a browser that is to be copied', () => {
   let agent: AgentUnderTest;

@@ -1,8 +1,8 @@
 /** What can be set in the environment: a schema and a description for each variable. docs/configuration.md is made from it. */
 import { isAbsolute, resolve } from 'node:path';
 import { z } from 'zod';
-import { withoutTrailing } from './lib/urls.ts';
-import { loginAlgorithms } from './login/login.ts';
+import { withoutTrailing } from '@berth/lib/text/urls.ts';
+import { loginAlgorithms } from './accounts/login/login.ts';
 
 const integer = (min: number, max: number) =>
   z

@@ -1,7 +1,7 @@
 /** The service's command line: serves, or does what the named command does. */
-import { readCommandLine, usage, type CommandLine } from './command-line.ts';
+import { readCommandLine, usage, type CommandLine } from './boot/command-line.ts';
 import { readConfig, type Config } from './config.ts';
-import { unusableDataDir } from './data-dir.ts';
+import { unusableDataDir } from './boot/data-dir.ts';
 
 const print = (lines: readonly string[]): boolean => process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
@@ -17,17 +17,17 @@ const failures: Readonly<Record<CommandLine['command'], string>> = {
 /** Each command imports what it needs: the service itself takes a second to load. Resolves with the exit code. */
 async function run({ command, file }: CommandLine, config: Config): Promise<number> {
   if (command === 'serve') {
-    await (await import('./serve.ts')).serve(config);
+    await (await import('./boot/serve.ts')).serve(config);
     return 0;
   }
-  const { backUp, restore } = await import('./backup.ts');
+  const { backUp, restore } = await import('./boot/backup.ts');
   print(await (command === 'backup' ? backUp : restore)(config, file));
   return 0;
 }
 
 /** It also reports settings that no other command could read. */
 async function runDoctor({ json }: CommandLine, overrides: Record<string, string>): Promise<number> {
-  const { diagnose, toLines } = await import('./doctor.ts');
+  const { diagnose, toLines } = await import('./doctor/doctor.ts');
   const diagnosis = await diagnose(overrides);
   print(json ? [JSON.stringify(diagnosis, null, 2)] : toLines(diagnosis));
   return diagnosis.status === 'problem' ? 1 : 0;
@@ -42,7 +42,7 @@ async function main(): Promise<number> {
     const line = readCommandLine(process.argv.slice(2));
     failure = failures[line.command];
     if (line.help) return (process.stdout.write(usage), 0);
-    if (line.command === 'api-key') return (print([(await import('./keys/keys.ts')).newRawKey()]), 0);
+    if (line.command === 'api-key') return (print([(await import('./accounts/keys/keys.ts')).newRawKey()]), 0);
     const overrides: Record<string, string> = line.port === undefined ? {} : { BERTH_PORT: line.port };
     if (line.command === 'doctor') return await runDoctor(line, overrides);
     config = readConfig(undefined, overrides);

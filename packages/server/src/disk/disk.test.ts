@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { allocateFile } from '../store/store.ts';
 import { Reserve, RetentionBudget } from './disk.ts';
-import { createTestDisk } from './testing.ts';
+import { createTestDisk } from '../../testing/disk.ts';
 
 const megabyte = 1024 ** 2;
 const gigabyte = 1024 ** 3;

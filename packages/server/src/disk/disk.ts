@@ -8,8 +8,8 @@
  */
 import { statfs } from 'node:fs/promises';
 import { ServiceError } from '@berth/contract';
-import type { Log } from '../lib/log.ts';
-import { Loop } from '../lib/loop.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { Loop } from '@berth/lib/loop.ts';
 import { DiskAccount } from './account.ts';
 import type { Reserve } from './reserve.ts';
 

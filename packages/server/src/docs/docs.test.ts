@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Health } from '@berth/contract';
-import { serve } from '../http/server.fixture.ts';
-import type { Http } from '../http/server.ts';
+import { serve } from '../../testing/server.ts';
+import type { Http } from '../http/server/server.ts';
 import { mountDocs, type DocsOptions } from './docs.ts';
 import { Guides } from './guides.ts';
 

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Health } from '@berth/contract';
-import type { Http } from '../http/server.ts';
+import type { Http } from '../http/server/server.ts';
 import { Guides } from './guides.ts';
 import { homePage, type Destination } from './home.ts';
 import { pageHeaders, renderPage } from './page.ts';

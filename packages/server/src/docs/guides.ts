@@ -3,7 +3,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
 import { Marked, type Token } from 'marked';
 import { getHeadingList, gfmHeadingId } from 'marked-gfm-heading-id';
-import { Markup, escapeHtml, html, nothing } from '../lib/html.ts';
+import { Markup, escapeHtml, html, nothing } from '@berth/lib/text/html.ts';
 
 export interface Guide {
   title: string;

@@ -1,5 +1,5 @@
 /** The frame of the pages, without scripts. */
-import { html, nothing, type Markup } from '../lib/html.ts';
+import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
 
 export interface Page {
   title: string;

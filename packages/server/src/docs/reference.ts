@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { docs, openapi } from '@berth/contract';
-import { html } from '../lib/html.ts';
-import type { Http } from '../http/server.ts';
+import { html } from '@berth/lib/text/html.ts';
+import type { Http } from '../http/server/server.ts';
 import { barOf, headOf } from './page.ts';
 
 /** Content security policy: only resources of this service, no inline code. Swagger UI draws its icons from `data:` URLs. */

@@ -3,9 +3,9 @@ import type { Auth, BodyOf, Endpoint, ParamsOf, QueryOf, ReplyOf, ViewScope } fr
 import type { Duplex } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import type { WebSocket } from 'ws';
-import type { FileReply, ServerEvent } from './stream.ts';
+import type { FileReply, ServerEvent } from './server/stream.ts';
 
-export type { FileReply, ServerEvent } from './stream.ts';
+export type { FileReply, ServerEvent } from './server/stream.ts';
 
 /** The authenticated caller. */
 export interface Principal {

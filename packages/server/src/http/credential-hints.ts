@@ -1,7 +1,7 @@
 /** What to change where a request has a valid kind of credential in the wrong place. Only its prefix is read. */
 import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
-import { adminKeyPrefix, apiKeyPrefix, connectTokenPrefix } from '../lib/credential-prefixes.ts';
+import { adminKeyPrefix, apiKeyPrefix, connectTokenPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 
 const toApiKey = 'Send your API key as `Authorization: Bearer KEY`.';
 const toAdminKey = 'Send the admin key in the header `x-admin-key`.';

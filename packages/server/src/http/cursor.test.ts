@@ -4,7 +4,7 @@ import { ValidationError, endpoint, pageQuery } from '@berth/contract';
 import * as fc from 'fast-check';
 import { z } from 'zod';
 import { decodeCursor, encodeCursor, pageHeaders } from './cursor.ts';
-import { auth, serve } from './server.fixture.ts';
+import { auth, serve } from '../../testing/server.ts';
 
 const Position = z.tuple([z.string(), z.number()]);
 

@@ -1,7 +1,7 @@
 import { ValidationError } from '@berth/contract';
 import type { z } from 'zod';
 import type { Call } from './call.ts';
-import { validationIssue } from '../lib/validation-issues.ts';
+import { validationIssue } from '@berth/lib/validation/issues.ts';
 
 /** Encodes the position at which a page ends: the values of the columns that the list is sorted by. */
 export const encodeCursor = (position: readonly (string | number)[]): string => Buffer.from(JSON.stringify(position)).toString('base64url');

@@ -1,8 +1,8 @@
 import { ServiceError, ValidationError, type ErrorBody, type ErrorCode } from '@berth/contract';
-import type { Log } from '../lib/log.ts';
-import { escapeHtml } from '../lib/html.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { escapeHtml } from '@berth/lib/text/html.ts';
 import { errorPageHeaders, type ErrorPage } from './error-page.ts';
-import { ClientDisconnected } from './exchange.ts';
+import { ClientDisconnected } from './server/exchange.ts';
 
 /** Status, body, and headers in addition to those of every response. */
 export interface HttpResponse {

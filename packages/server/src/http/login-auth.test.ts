@@ -4,8 +4,8 @@ import { endpoint } from '@berth/contract';
 import { z } from 'zod';
 import type { Credentials, Principal } from './call.ts';
 import { actorOf } from './call.ts';
-import { auth, goodAdminKey, guards, sendRaw, serve } from './server.fixture.ts';
-import type { Http, HttpOptions } from './server.ts';
+import { auth, goodAdminKey, guards, sendRaw, serve } from '../../testing/server.ts';
+import type { Http, HttpOptions } from './server/server.ts';
 
 const common = { tag: 'Keys', summary: 'A test.', status: 200, errors: [] } as const;
 const mine = endpoint({

@@ -2,17 +2,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { Disk } from '../disk/disk.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import type { Log } from '@berth/lib/log.ts';
 import type { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import type { ForwardedCall, Guards, Routes } from './call.ts';
 import type { ErrorPage } from './error-page.ts';
-import type { Forwarder } from './forward.ts';
-import type { Claimant } from './idempotency.ts';
-import type { BoundPort } from './port.ts';
-import type { SessionIdOf } from './session-names.ts';
-import { defaultSocketLimits, type SocketLimits } from './socket-budgets.ts';
+import type { Forwarder } from './forward/forward.ts';
+import type { Claimant } from './limits/idempotency.ts';
+import type { BoundPort } from './server/port.ts';
+import type { SessionIdOf } from './forward/session-names.ts';
+import { defaultSocketLimits, type SocketLimits } from './limits/socket-budgets.ts';
 
 export interface HttpLimits {
   /** Maximum bytes of a body, unless the endpoint sets its own. */

@@ -7,10 +7,10 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { PathId, ServiceError, endpoint } from '@berth/contract';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
-import type { Log } from '../lib/log.ts';
+import type { Log } from '@berth/lib/log.ts';
 import type { Call, Credentials, Guards } from './call.ts';
-import { auth, goodKey, guards, sendRaw, serve } from './server.fixture.ts';
-import type { Http } from './server.ts';
+import { auth, goodKey, guards, sendRaw, serve } from '../../testing/server.ts';
+import type { Http } from './server/server.ts';
 import { viewCookieName, viewCookiesOf } from './view-cookie.ts';
 
 const common = { tag: 'Viewing', summary: 'A test.', method: 'GET', status: 200, errors: [] } as const;

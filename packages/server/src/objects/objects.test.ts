@@ -6,11 +6,11 @@ import { buffer } from 'node:stream/consumers';
 import { setImmediate as turn } from 'node:timers/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
-import { ManualClock, systemClock } from '../lib/clock.ts';
-import { silentLog } from '../lib/log.ts';
+import { ManualClock, systemClock } from '@berth/lib/clock.ts';
+import { silentLog } from '@berth/lib/log.ts';
 import { ObjectNotFound, ObjectTooLarge, Objects, openBackend, probe, type StorageOptions } from './objects.ts';
 import { partBytes } from './s3.ts';
-import { openTestBucket, slowDown, testCredentials, type TestBucket } from './testing.ts';
+import { openTestBucket, slowDown, testCredentials, type TestBucket } from '../../testing/objects.ts';
 
 const megabyte = 1024 ** 2;
 const never = new AbortController().signal;

@@ -6,10 +6,10 @@
 import { randomUUID } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { ServiceError } from '@berth/contract';
-import { abortAfter } from '../lib/deadline.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Log } from '../lib/log.ts';
-import { Loop } from '../lib/loop.ts';
+import { abortAfter } from '@berth/lib/deadline.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { Loop } from '@berth/lib/loop.ts';
 import type { Store } from '../store/store.ts';
 import { ObjectError, type Backend, type ByteRange, type ObjectInfo } from './backend.ts';
 import { FolderBackend } from './folder.ts';

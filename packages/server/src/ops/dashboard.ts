@@ -1,7 +1,7 @@
 /** The dashboard's page and configuration. All else it reads from the API, with the credential of who signed in. */
 import { getDashboardConfig, openDashboard, openDashboardPage, type DashboardConfig } from '@berth/contract';
 import type { Call, Routes } from '../http/call.ts';
-import type { Pages } from '../view/view.ts';
+import type { Pages } from '../watch/view/view.ts';
 
 export function mountDashboard(routes: Routes, pages: Pages, config: DashboardConfig): void {
   const open = (call: Pick<Call, 'origin' | 'setHeader'>): string => {

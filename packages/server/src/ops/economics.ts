@@ -1,10 +1,10 @@
 /** Revenue, cost and margin of the current month. */
 import type { EconomicsResponse } from '@berth/contract';
-import type { Billing } from '../billing/billing.ts';
-import type { Credits } from '../credits/credits.ts';
-import type { Clock } from '../lib/clock.ts';
-import { monthFrom, monthOf, type Metering } from '../metering/metering.ts';
-import type { Owners } from '../owners/owners.ts';
+import type { Billing } from '../accounts/billing/billing.ts';
+import type { Credits } from '../accounts/credits/credits.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import { monthFrom, monthOf, type Metering } from '../accounts/metering/metering.ts';
+import type { Owners } from '../accounts/owners/owners.ts';
 import { toEconomics } from './margins.ts';
 import type { Prices } from './prices.ts';
 

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import type { UsageByEgress } from '../metering/metering.ts';
+import type { UsageByEgress } from '../accounts/metering/metering.ts';
 import { toEconomics } from './margins.ts';
 import type { MonthFigures } from './month-figures.ts';
 import { loadPrices, PricesFileError } from './prices.ts';

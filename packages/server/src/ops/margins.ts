@@ -5,7 +5,7 @@
  * rounded once, and every sum is a sum of these: plans, owners and totals agree.
  */
 import { economicsOwnersMax, egressTypes, microPerCredit, type EconomicsResponse, type EgressType } from '@berth/contract';
-import type { UsageByEgress } from '../metering/metering.ts';
+import type { UsageByEgress } from '../accounts/metering/metering.ts';
 import { assumptionsOf } from './assumptions.ts';
 import type { MonthFigures } from './month-figures.ts';
 import type { Prices } from './prices.ts';

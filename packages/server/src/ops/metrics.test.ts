@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { EndedReason } from '@berth/contract';
-import type { FleetStats } from '../fleet/fleet.ts';
-import type { FinishedRun } from '../flows/flows.ts';
-import { Loop } from '../lib/loop.ts';
-import type { SessionRecord } from '../sessions/sessions.ts';
+import type { FleetStats } from '../fleet/pool/pool.ts';
+import type { FinishedRun } from '../work/flows/flows.ts';
+import { Loop } from '@berth/lib/loop.ts';
+import type { SessionRecord } from '../sessions/sessions/sessions.ts';
 import { Metrics, type MetricsDeps } from './metrics.ts';
-import { readMetrics, type Metric } from './testing.ts';
+import { readMetrics, type Metric } from '../../testing/ops.ts';
 
 setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;

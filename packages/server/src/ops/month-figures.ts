@@ -1,6 +1,6 @@
-import type { SubscriptionRecord } from '../billing/billing.ts';
-import type { CreditFlow } from '../credits/credits.ts';
-import type { UsageByEgress } from '../metering/metering.ts';
+import type { SubscriptionRecord } from '../accounts/billing/billing.ts';
+import type { CreditFlow } from '../accounts/credits/credits.ts';
+import type { UsageByEgress } from '../accounts/metering/metering.ts';
 
 /** What the economics of a month are computed from. */
 export interface MonthFigures {

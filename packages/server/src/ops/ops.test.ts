@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { createTestDisk } from '../disk/testing.ts';
-import type { FleetStats } from '../fleet/fleet.ts';
-import { Loop } from '../lib/loop.ts';
+import { createTestDisk } from '../../testing/disk.ts';
+import type { FleetStats } from '../fleet/pool/pool.ts';
+import { Loop } from '@berth/lib/loop.ts';
 import { Ops, type OpsDeps } from './ops.ts';
 import type { Stall } from './stall-watch.ts';
 

@@ -1,9 +1,9 @@
 /** Health checks of this worker. */
 import type { Health } from '@berth/contract';
-import { abortAfter } from '../lib/deadline.ts';
+import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Disk, DiskLevel } from '../disk/disk.ts';
-import type { Fleet } from '../fleet/fleet.ts';
-import type { Loop } from '../lib/loop.ts';
+import type { Fleet } from '../fleet/pool/pool.ts';
+import type { Loop } from '@berth/lib/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { StallWatch } from './stall-watch.ts';
 

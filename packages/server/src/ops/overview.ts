@@ -1,14 +1,14 @@
 /** The state of the service at a glance, composed of what each folder counts. */
 import type { OverviewResponse } from '@berth/contract';
 import type { Disk } from '../disk/disk.ts';
-import type { EgressGate } from '../egress/egress.ts';
-import type { Fleet, FleetSummary } from '../fleet/fleet.ts';
-import type { Jobs } from '../jobs/jobs.ts';
-import type { Clock } from '../lib/clock.ts';
-import type { Loop } from '../lib/loop.ts';
-import type { Metering } from '../metering/metering.ts';
-import type { SelfHeal } from '../selfheal/selfheal.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { EgressGate } from '@berth/egress';
+import type { Fleet, FleetSummary } from '../fleet/pool/pool.ts';
+import type { Jobs } from '../work/jobs/jobs.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import type { Loop } from '@berth/lib/loop.ts';
+import type { Metering } from '../accounts/metering/metering.ts';
+import type { SelfHeal } from '../work/selfheal/selfheal.ts';
+import type { Sessions } from '../sessions/sessions/sessions.ts';
 import type { Metrics } from './metrics.ts';
 
 export interface OverviewDeps {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { silentLog, type Log } from '../lib/log.ts';
-import { runFor, section } from '../lib/sections.ts';
+import { silentLog, type Log } from '@berth/lib/log.ts';
+import { runFor, section } from '@berth/lib/turns/sections.ts';
 import { StallWatch } from './stall-watch.ts';
 
 const standStill = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

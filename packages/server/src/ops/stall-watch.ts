@@ -1,6 +1,6 @@
 /** Reports when the event loop stalled, and what for. */
-import type { Log } from '../lib/log.ts';
-import { longestSection, type SectionTime } from '../lib/sections.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { longestSection, type SectionTime } from '@berth/lib/turns/sections.ts';
 
 export interface Stall {
   at: Date;

@@ -1,9 +1,9 @@
 /** Histograms of how long work takes and waits inside the worker. */
 import { Histogram, type Registry } from 'prom-client';
-import type { Fetches } from '../fetch/fetch.ts';
-import type { Fleet } from '../fleet/fleet.ts';
-import type { Jobs } from '../jobs/jobs.ts';
-import type { Sessions } from '../sessions/sessions.ts';
+import type { Fetches } from '../work/fetch/fetch.ts';
+import type { Fleet } from '../fleet/pool/pool.ts';
+import type { Jobs } from '../work/jobs/jobs.ts';
+import type { Sessions } from '../sessions/sessions/sessions.ts';
 import { statementOperations, type Store } from '../store/store.ts';
 import type { Readings } from './readings.ts';
 

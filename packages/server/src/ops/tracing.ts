@@ -17,8 +17,8 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BatchSpanProcessor, ParentBasedSampler, TraceIdRatioBasedSampler, TracerProvider } from '@opentelemetry/sdk-trace';
 import { ServiceError } from '@berth/contract';
-import { installTracer, type RequestSpan, type Span, type SpanAttributes, type Tracer } from '../lib/tracing.ts';
-import { withoutTrailing } from '../lib/urls.ts';
+import { installTracer, type RequestSpan, type Span, type SpanAttributes, type Tracer } from '@berth/lib/tracing.ts';
+import { withoutTrailing } from '@berth/lib/text/urls.ts';
 
 export interface TracingOptions {
   /** Base URL of the collector, without `/v1/traces`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { sql } from 'kysely';
-import { testStore, type TestStore } from '../store/test-store.ts';
+import { testStore, type TestStore } from '../../testing/test-store.ts';
 import { RateLimiterRes, Rates } from './rates.ts';
 
 let database: TestStore;

@@ -4,7 +4,7 @@
  * one counts, the others know within a second.
  */
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { Loop } from '../lib/loop.ts';
+import { Loop } from '@berth/lib/loop.ts';
 import type { Store } from '../store/store.ts';
 import { exchangeCounts, pruneCounts, type Count } from './store.ts';
 

@@ -3,8 +3,8 @@ import { realpathSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, type ClientConfig, DatabaseError } from 'pg';
-import type { Log } from '../lib/log.ts';
-import { Loop } from '../lib/loop.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { Loop } from '@berth/lib/loop.ts';
 
 export class DataFolderConflict extends Error {
   constructor(dataDir: string) {

@@ -1,6 +1,6 @@
 import type { PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
 import { Client, type CustomTypesConfig, Pool, type PoolClient, type PoolConfig, type QueryResult, types } from 'pg';
-import { tracedChild } from '../lib/tracing.ts';
+import { tracedChild } from '@berth/lib/tracing.ts';
 import { isBroken, isStalePlan, storeUnavailable, translateQueryError } from './errors.ts';
 
 /** Ten connections keep two cores busy; more would only wait for each other. */

@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
-import { silentLog } from '../lib/log.ts';
-import { makeClusterFolder, makeFolder } from './cluster.fixture.ts';
+import { silentLog } from '@berth/lib/log.ts';
+import { makeClusterFolder, makeFolder } from '../../testing/cluster.ts';
 import { type Embedded, startEmbedded } from './embedded.ts';
 
 const isRoot = process.getuid?.() === 0;

@@ -21,8 +21,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Log } from '../lib/log.ts';
-import { Loop } from '../lib/loop.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { Loop } from '@berth/lib/loop.ts';
 import {
   assertMajor,
   changeOwner,

@@ -6,7 +6,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { migrate, NewerDatabase } from './migrate.ts';
-import { type TestStore, testStore } from './test-store.ts';
+import { type TestStore, testStore } from '../../testing/test-store.ts';
 
 describe('migrations', { timeout: 180_000 }, () => {
   let test: TestStore;

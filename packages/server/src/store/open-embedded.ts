@@ -1,6 +1,6 @@
 import type { PoolConfig } from 'pg';
-import type { Cleanup } from '../lib/cleanup.ts';
-import type { Log } from '../lib/log.ts';
+import type { Cleanup } from '@berth/lib/cleanup.ts';
+import type { Log } from '@berth/lib/log.ts';
 import { claimDataFolder } from './claim.ts';
 import { startEmbedded } from './embedded.ts';
 

@@ -13,8 +13,8 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Cleanup } from '../lib/cleanup.ts';
-import type { Log } from '../lib/log.ts';
+import { Cleanup } from '@berth/lib/cleanup.ts';
+import type { Log } from '@berth/lib/log.ts';
 import { baseName, descriptionName, tar, type Description } from './archive.ts';
 import { assertUsable } from './migrate.ts';
 import { changeOwner, openHome, postgresMajor, unprivilegedAccount } from './postgres-files.ts';

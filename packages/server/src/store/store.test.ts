@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { type ColumnType, type Generated, sql } from 'kysely';
-import { silentLog } from '../lib/log.ts';
+import { silentLog } from '@berth/lib/log.ts';
 import { DataFolderConflict } from './claim.ts';
-import { makeClusterFolder, makeFolder } from './cluster.fixture.ts';
+import { makeClusterFolder, makeFolder } from '../../testing/cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import { isUniqueViolation, openStore } from './store.ts';
-import { type TestStore, testStore } from './test-store.ts';
+import { type TestStore, testStore } from '../../testing/test-store.ts';
 
 interface TestTables {
   owners: { owner_id: string; tier: string; created_at: Generated<Date> };

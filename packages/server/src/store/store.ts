@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PoolConfig } from 'pg';
-import { Cleanup } from '../lib/cleanup.ts';
-import type { Log } from '../lib/log.ts';
+import { Cleanup } from '@berth/lib/cleanup.ts';
+import type { Log } from '@berth/lib/log.ts';
 import { claimDataFolder, DataFolderConflict } from './claim.ts';
 import { Connections, type StoreObserver } from './connections.ts';
 import { DatabaseUnusable, isStalePlan, storeUnavailable } from './errors.ts';

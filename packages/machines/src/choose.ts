@@ -1,0 +1,94 @@
+/** Selects the runtime of this worker: the configured one, or the strongest that works here. */
+import { closeSync, openSync, readSync } from 'node:fs';
+import { canRun } from '@berth/lib/can-run.ts';
+import { systemClock } from '@berth/lib/clock.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { createProcessRuntime } from './process/process.ts';
+import { findImage, ImageUnusable } from './qemu/image.ts';
+import { checkKvm } from './qemu/kvm/check.ts';
+import { createQemuRuntime } from './qemu/qemu.ts';
+import type { Runtime } from './runtime.ts';
+
+export { protectService } from './host/confine.ts';
+
+interface RuntimeChoice {
+  /** `auto` selects virtual machines where KVM works and the image is built. */
+  wanted: 'auto' | 'process' | 'qemu';
+  dataDir: string;
+  workerId: string;
+  chromiumPath: string;
+  shellPath?: string | undefined;
+  /** Maximum memory of a machine of the process runtime, in MB. */
+  memoryMbMax: number;
+  imagesDir: string;
+  qemuPath: string;
+  memoryMb: number;
+  cpus: number;
+  log: Log;
+}
+
+/** Which runtime a worker gets, and why not a stronger one. */
+export type RuntimeDecision =
+  | { runtime: 'process'; why: string | null }
+  | { runtime: 'qemu'; accelerator: 'kvm' | 'tcg'; why: string | null };
+
+/** @throws Error when the configured runtime cannot work, with what to do about it. */
+export async function chooseRuntime(choice: RuntimeChoice): Promise<Runtime> {
+  const { wanted, log } = choice;
+  const decision = await decideRuntime(choice);
+  if (decision.runtime === 'process') {
+    if (wanted === 'auto') log.info({ reason: decision.why }, 'process runtime selected: virtual machines not available');
+    return createProcessRuntime(choice);
+  }
+  if (decision.why === null) return createQemuRuntime({ ...choice, accelerator: 'kvm' });
+  log.warn({ reason: decision.why }, 'emulation selected: KVM not available');
+  return createQemuRuntime({ ...choice, accelerator: 'tcg', whyEmulated: decision.why });
+}
+
+/** Starts no runtime. @throws Error when the configured one cannot work */
+export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerId' | 'memoryMbMax'>): Promise<RuntimeDecision> {
+  const { wanted } = choice;
+  if (wanted === 'process') return { runtime: 'process', why: null };
+  const missing = await whatIsMissing(choice);
+  if (missing !== null) {
+    if (wanted === 'qemu') throw new Error(`Virtual machines are not available: ${missing}`);
+    return { runtime: 'process', why: missing };
+  }
+  const refusal = await checkKvm({ ...choice, clock: systemClock });
+  if (refusal === null) return { runtime: 'qemu', accelerator: 'kvm', why: null };
+  return wanted === 'auto' ? { runtime: 'process', why: refusal } : { runtime: 'qemu', accelerator: 'tcg', why: refusal };
+}
+
+/** Refuses a start without Chromium, as every session would fail later. @throws Error */
+export function requireChromium(path: string): void {
+  if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
+  if (!isScript(path)) return;
+  throw new Error(
+    `${path} is a script. It cannot start Chromium in a machine, which has only the program's own folder. ` +
+      'Set BERTH_CHROMIUM to the program that it starts, such as /usr/lib/chromium/chromium.',
+  );
+}
+
+/** Distributions put one with their own settings on the path. */
+function isScript(path: string): boolean {
+  const start = Buffer.alloc(2);
+  const file = openSync(path, 'r');
+  try {
+    readSync(file, start);
+  } finally {
+    closeSync(file);
+  }
+  return start.toString('latin1') === '#!';
+}
+
+async function whatIsMissing({ qemuPath, imagesDir }: Pick<RuntimeChoice, 'qemuPath' | 'imagesDir'>): Promise<string | null> {
+  if (process.arch !== 'x64') return `they need an x86-64 host, and this one is ${process.arch}`;
+  if (!canRun(qemuPath)) return `no executable QEMU at ${qemuPath}. Install qemu-system-x86 or set BERTH_QEMU.`;
+  try {
+    await findImage(imagesDir);
+    return null;
+  } catch (error) {
+    if (error instanceof ImageUnusable) return error.message;
+    throw error;
+  }
+}

@@ -1,0 +1,15 @@
+import { listCreditEntries, redeemCredits } from '@berth/contract';
+import { callerOf, ownerOf, type Routes } from '../../http/call.ts';
+import { toCredits, type Credits, type ReadBalance } from './credits.ts';
+import { toLedgerFilter, toLedgerPage } from './page.ts';
+
+export function mountCredits(routes: Routes, credits: Credits, readBalance: ReadBalance): void {
+  routes.on(listCreditEntries, async (call) => {
+    const { query, principal } = call;
+    return toLedgerPage(call, await credits.ledger(toLedgerFilter(ownerOf(principal), query)), query.limit);
+  });
+  routes.on(redeemCredits, async ({ principal, body }) => {
+    const { granted, balance } = await credits.redeem({ ...callerOf(principal), code: body.code });
+    return { ok: true as const, granted: toCredits(granted), balance: toCredits(await readBalance(ownerOf(principal), balance)) };
+  });
+}

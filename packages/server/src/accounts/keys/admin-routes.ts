@@ -1,0 +1,22 @@
+import { createKey, listKeys, revokeKey } from '@berth/contract';
+import { actorOf, type Routes } from '../../http/call.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import { toKey } from './api-key.ts';
+import type { Keys } from './keys.ts';
+import { toKeyFilter, toKeyPage } from './page.ts';
+
+export function mountKeyAdmin(routes: Routes, keys: Keys, clock: Clock): void {
+  routes.on(listKeys, async (call) => {
+    const { query } = call;
+    return toKeyPage(call, await keys.list({ ...toKeyFilter(query.owner, query), last4: query.last4 }), query.limit, clock.now());
+  });
+  routes.on(createKey, async ({ body, principal }) => {
+    const { expires_in_days: expiresInDays, ...options } = body;
+    const { key, raw } = await keys.create({ ...options, expiresInDays, createdBy: 'admin', actor: actorOf(principal) });
+    return { ...toKey(key, clock.now()), key: raw };
+  });
+  routes.on(revokeKey, async ({ params, principal }) => {
+    await keys.revoke({ keyId: params.key_id, owner: null, actor: actorOf(principal) });
+    return undefined;
+  });
+}

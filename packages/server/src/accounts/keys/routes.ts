@@ -1,0 +1,46 @@
+import {
+  createConnectToken,
+  createOwnKey,
+  listConnectTokens,
+  listOwnKeys,
+  revokeConnectToken,
+  revokeOwnKey,
+  rotateOwnKey,
+} from '@berth/contract';
+import { ownerOf, callerOf, type Routes } from '../../http/call.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import { toKey } from './api-key.ts';
+import { toConnectToken, toConnectUrls } from './connect-token.ts';
+import type { ConnectTokens } from './connect-tokens.ts';
+import type { Keys } from './keys.ts';
+import { toKeyFilter, toKeyPage } from './page.ts';
+
+export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
+  routes.on(listOwnKeys, async (call) => {
+    const { query, principal } = call;
+    return toKeyPage(call, await keys.list(toKeyFilter(ownerOf(principal), query)), query.limit, clock.now());
+  });
+  routes.on(createOwnKey, async ({ body, principal }) => {
+    const { key, raw } = await keys.createOwn({ ...callerOf(principal), name: body.name, expiresInDays: body.expires_in_days });
+    return { ...toKey(key, clock.now()), key: raw };
+  });
+  routes.on(revokeOwnKey, async ({ params, principal }) => {
+    const revokedAt = await keys.revoke({ ...callerOf(principal), keyId: params.key_id });
+    return { key_id: params.key_id, status: 'revoked' as const, revoked_at: revokedAt.toISOString() };
+  });
+  routes.on(rotateOwnKey, async ({ params, body, principal }) => {
+    const { key, raw } = await keys.rotate({ ...callerOf(principal), keyId: params.key_id, graceSeconds: body.grace_seconds });
+    return { ...toKey(key, clock.now()), key: raw, replaces: params.key_id };
+  });
+}
+
+export function mountConnectTokens(routes: Routes, tokens: ConnectTokens, clock: Clock): void {
+  routes.on(createConnectToken, async ({ body, principal, origin }) => {
+    const { token, raw } = await tokens.create(principal, { name: body.name, expiresInDays: body.expires_in_days });
+    return { ...toConnectToken(token, clock.now()), token: raw, ...toConnectUrls(origin, raw) };
+  });
+  routes.on(listConnectTokens, async ({ principal }) =>
+    (await tokens.list(ownerOf(principal))).map((token) => toConnectToken(token, clock.now())),
+  );
+  routes.on(revokeConnectToken, ({ params, principal }) => tokens.revoke(principal, params.token_id).then(() => undefined));
+}

@@ -1,0 +1,81 @@
+/** The command line of `npm start -- …`, `npm run doctor` and the other commands. Everything else is set by environment variables. */
+import { parseArgs } from 'node:util';
+import { ConfigError, variableGroups } from '../config.ts';
+
+const commands = ['doctor', 'backup', 'restore', 'api-key'] as const;
+/** Commands that take the name of a file. */
+const withFile: readonly string[] = ['backup', 'restore'];
+
+export interface CommandLine {
+  command: 'serve' | (typeof commands)[number];
+  help: boolean;
+  /** Port that replaces BERTH_PORT. */
+  port: string | undefined;
+  /** Output for programs. */
+  json: boolean;
+  /** Path of the backup file. */
+  file: string;
+}
+
+/** @throws ConfigError for an unknown option or command, and for a command without its file */
+export function readCommandLine(args: readonly string[]): CommandLine {
+  const { values, positionals } = parse(args);
+  const { help, port, json } = values;
+  const [name, file = '', ...others] = positionals;
+  const command = name === undefined ? 'serve' : commands.find((known) => known === name);
+  const unexpected = command === undefined ? name : [...(withFile.includes(command) ? [] : [file]), ...others].find(Boolean);
+  if (unexpected !== undefined) throw refusal(`Unexpected argument '${unexpected}'`);
+  if (command === undefined || help) return { command: 'serve', help, port, json, file: '' };
+  if (withFile.includes(command) && file === '') throw refusal(`The name of a file is missing: npm run ${command} -- FILE`);
+  return { command, help, port, json, file };
+}
+
+const refusal = (message: string, cause?: unknown): ConfigError => new ConfigError(`${message}. See npm start -- --help`, { cause });
+
+function parse(args: readonly string[]) {
+  try {
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        port: { type: 'string', short: 'p' },
+        json: { type: 'boolean', default: false },
+      },
+    });
+  } catch (cause) {
+    const [message = ''] = (cause instanceof Error ? cause.message : String(cause)).split('. ');
+    throw refusal(message, cause);
+  }
+}
+
+const variables = Object.assign({}, ...Object.values(variableGroups)) as Record<string, { default: string | null; description: string }>;
+const shownVariables = ['BERTH_HOST', 'BERTH_PORT', 'BERTH_PUBLIC_URL', 'BERTH_DATA_DIR', 'BERTH_EGRESS_ALLOW', 'BERTH_POOL_TARGET'];
+const nameWidth = 20;
+
+const describe = (name: string): string => {
+  const { default: fallback, description } = variables[name] ?? { default: null, description: '' };
+  return `  ${name.padEnd(nameWidth)}${description.replaceAll('`', '')}${fallback ? ` Default: ${fallback}` : ''}`;
+};
+
+export const usage = `Usage: npm start [-- OPTIONS]
+
+Installs what is missing, then serves until Ctrl-C or SIGTERM.
+
+  -p, --port PORT     Port to listen on, in place of BERTH_PORT. 0 takes a free one.
+  -h, --help          Shows this text.
+
+Other commands, which may run beside the service:
+
+  npm run doctor                What this host can do, what is missing, and what to do about it.
+                                For programs: npm run -s doctor -- --json
+  npm run backup -- FILE        Writes a backup of the embedded database and of the keys.
+  npm run restore -- FILE       Restores a backup into an empty data directory.
+  npm run -s api-key            Prints a new API key for BERTH_BOOTSTRAP_API_KEY, and stores nothing.
+
+Settings are environment variables, among them:
+
+${shownVariables.map(describe).join('\n')}
+
+All of them: docs/configuration.md
+`;

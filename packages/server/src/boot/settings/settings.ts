@@ -1,0 +1,40 @@
+/** The settings as the service runs with them, without secrets. */
+import type { SettingsResponse } from '@berth/contract';
+import { fieldName, variableGroups, type Config } from '../../config.ts';
+
+type Setting = SettingsResponse['settings'][number];
+
+export function readSettings(config: Config): Setting[] {
+  const values = new Map<string, unknown>(Object.entries(config));
+  return Object.entries(variableGroups).flatMap(([group, variables]) =>
+    Object.entries(variables).map(([name, { default: fallback, description, isSecret }]) => {
+      const value = values.get(fieldName(name)) ?? null;
+      return {
+        name,
+        group,
+        value: isSecret ? (config.sources.has(name) ? 'set' : 'not set') : toText(value),
+        source: config.sources.get(name) ?? 'default',
+        default: fallback,
+        secret: isSecret,
+        description,
+      };
+    }),
+  );
+}
+
+function toText(value: unknown): string | null {
+  if (value === null) return null;
+  if (Array.isArray(value)) return value.join(',');
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return /^[a-z][a-z0-9+.-]*:[/][/]/i.test(text) ? withoutSecretParts(text) : text;
+}
+
+/** A URL can carry a password or a token in any of these parts, such as that of the database. */
+function withoutSecretParts(text: string): string {
+  const url = new URL(text);
+  url.username = '';
+  url.password = '';
+  url.search = '';
+  url.hash = '';
+  return url.href;
+}

@@ -1,0 +1,46 @@
+import { ServiceError, isRetryableFailure } from '@berth/contract';
+import { BrowserClosed, LastTab, NavigationError, PageError, TabLimitReached, TabNotFound } from '@berth/devtools';
+import { ContentFailed } from '@berth/reading';
+
+/** Page failures that a retry may fix. */
+const transientReasons: readonly string[] = ['timeout', 'context_lost', 'page_crashed', 'busy'];
+
+/** Converts an error of the browser to the ServiceError that the caller gets; returns any other error as it is. */
+export function toServiceError(error: unknown): unknown {
+  if (error instanceof NavigationError)
+    return new ServiceError('navigation_failed', error.message, {
+      cause: error,
+      details: { reason: error.reason, net_error: error.netError, ...error.details },
+      retryable: isRetryableFailure(error.reason, error.netError),
+    });
+  if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
+  if (error instanceof TabNotFound)
+    return new ServiceError('tab_not_found', 'No such tab in this session. List the open tabs.', { cause: error });
+  if (error instanceof LastTab)
+    return new ServiceError('last_tab', 'The last tab of a session cannot be closed. End the session instead.', {
+      cause: error,
+    });
+  if (error instanceof TabLimitReached)
+    return new ServiceError(
+      'tab_limit_reached',
+      `This session may have at most ${error.limit} ${error.limit === 1 ? 'tab' : 'tabs'}. Close one first.`,
+      {
+        cause: error,
+        details: { limit: error.limit },
+      },
+    );
+  if (error instanceof BrowserClosed)
+    return new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', { cause: error });
+  return error;
+}
+
+export const pageFailed = (reason: string, message: string, cause?: unknown): ServiceError =>
+  new ServiceError('page_failed', message, { cause, details: { reason }, retryable: transientReasons.includes(reason) });
+
+export async function withServiceErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toServiceError(error);
+  }
+}

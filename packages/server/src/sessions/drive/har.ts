@@ -1,0 +1,214 @@
+/** Network traffic as HAR 1.2 without bodies, and without credentials unless they are asked for. */
+import { apiVersion } from '@berth/contract';
+import type { Cookie, Entry, Har, Header } from 'har-format';
+import type { NetworkEntries, NetworkEntry } from '@berth/devtools';
+import { maskHeader, maskText, maskUrl } from '@berth/lib/secrets/mask.ts';
+import { section } from '@berth/lib/turns/sections.ts';
+import { toStorableText } from '@berth/lib/text/text.ts';
+import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
+
+export interface HarPage {
+  title: string;
+  startedAt: Date;
+}
+
+const pageId = 'page_1';
+const redacted = '[redacted]';
+/** Headers whose names suggest credentials. */
+const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|credential|signature|session/i;
+/** Exceptions that hold no secrets. */
+const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
+
+/** The share of a turn that one HAR may take. */
+const turnMs = 1;
+
+interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {
+  /** Replaces what the session knows as secrets, before anything else does. */
+  mask?: <T>(value: T) => T;
+}
+
+/** All entries belong to one page, because the requesting document of each is not known. */
+export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (value) => value }: Traffic, page: HarPage): Promise<Har> {
+  const comment = [
+    ...(dropped > 0 ? [`${dropped} requests were dropped.`] : []),
+    ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
+  ].join(' ');
+  const converted: Entry[] = [];
+  const turn = new TurnBudget(turnMs);
+  for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
+    const parts = inParts(mask(entry), redacting);
+    let part = section('har', () => parts.next());
+    while (!part.done) {
+      if (turn.isSpent()) await nextTurn();
+      part = section('har', () => parts.next());
+    }
+    converted.push(part.value);
+  }
+  return {
+    log: {
+      version: '1.2',
+      creator: { name: 'Berth', version: apiVersion },
+      pages: [
+        {
+          id: pageId,
+          title: maskText(redactCredentials(mask(page.title)), redacted),
+          startedDateTime: page.startedAt.toISOString(),
+          pageTimings: {},
+        },
+      ],
+      entries: converted,
+      ...(comment === '' ? {} : { comment }),
+    },
+  };
+}
+
+/** How an entry shows values that may be credentials. */
+interface Redaction {
+  url(text: string): string;
+  header(name: string, value: string): string;
+  cookie(value: string): string;
+}
+
+const redacting: Redaction = {
+  url: (text) => maskUrl(redactCredentials(text), redacted),
+  header: (name, value) => shown(name, value),
+  cookie: () => redacted,
+};
+const keeping: Redaction = { url: (text) => text, header: (_, value) => value, cookie: (value) => value };
+
+/** `redacts: false` keeps credentials: for a redaction that has to know their values. */
+export function toHarEntry(entry: NetworkEntry, { redacts }: { redacts: boolean } = { redacts: true }): Entry {
+  const parts = inParts(entry, redacts ? redacting : keeping);
+  let part = parts.next();
+  while (!part.done) part = parts.next();
+  return part.value;
+}
+
+/** Pauses after each address and header: all of an entry's together take a tenth of a second to search. */
+function* inParts(entry: NetworkEntry, redaction: Redaction): Generator<void, Entry> {
+  const timings = timingsOf(entry);
+  const request = requestOf(entry, redaction);
+  yield;
+  const response = responseOf(entry, redaction);
+  yield;
+  return {
+    pageref: pageId,
+    startedDateTime: entry.startedAt.toISOString(),
+    time: sumOf(timings),
+    request: { ...request, headers: yield* headersOf(entry.requestHeaders, redaction) },
+    response: { ...response, headers: yield* headersOf(entry.responseHeaders, redaction) },
+    cache: {},
+    timings,
+    ...(entry.remoteAddress === null ? {} : { serverIPAddress: entry.remoteAddress }),
+    _resourceType: resourceType(entry.resourceType),
+    ...(entry.fromCache ? { _fromCache: 'disk' as const } : {}),
+    ...(entry.fromServiceWorker ? { _fromServiceWorker: true } : {}),
+  };
+}
+
+/** The browser's resource type in the lower case that browsers' HAR exports use. */
+const resourceType = (type: string): NonNullable<Entry['_resourceType']> => type.toLowerCase() as NonNullable<Entry['_resourceType']>;
+
+/** -1 means not applicable; the connect time includes TLS. */
+function timingsOf({ timings }: NetworkEntry): Entry['timings'] {
+  const rounded = (ms: number): number => (ms < 0 ? -1 : Math.round(ms * 1000) / 1000);
+  return {
+    blocked: rounded(timings.blockedMs),
+    dns: rounded(timings.dnsMs),
+    connect: rounded(timings.connectMs),
+    ssl: rounded(timings.sslMs),
+    send: Math.max(0, rounded(timings.sendMs)),
+    wait: Math.max(0, rounded(timings.waitMs)),
+    receive: Math.max(0, rounded(timings.receiveMs)),
+  };
+}
+
+function sumOf({ blocked = -1, dns = -1, connect = -1, send = 0, wait, receive }: Entry['timings']): number {
+  const sum = [blocked, dns, connect, send, wait, receive].reduce((all, ms) => all + Math.max(0, ms), 0);
+  return Math.round(sum * 1000) / 1000;
+}
+
+function requestOf(entry: NetworkEntry, redaction: Redaction): Omit<Entry['request'], 'headers'> {
+  const url = redaction.url(entry.url);
+  return {
+    method: entry.method,
+    url,
+    httpVersion: httpVersion(entry.protocol),
+    cookies: cookiesOf(entry.requestHeaders, redaction),
+    queryString: queryOf(url),
+    headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
+    bodySize: -1,
+  };
+}
+
+const responseOf = (entry: NetworkEntry, redaction: Redaction): Omit<Entry['response'], 'headers'> => ({
+  status: entry.status,
+  statusText: entry.statusText,
+  httpVersion: httpVersion(entry.protocol),
+  cookies: setCookiesOf(entry.responseHeaders, redaction),
+  content: { size: entry.bodyBytes, mimeType: entry.mimeType },
+  redirectURL: redaction.url(entry.redirectUrl),
+  headersSize: -1,
+  bodySize: entry.fromCache ? 0 : entry.wireBytes,
+  _transferSize: entry.fromCache ? 0 : entry.wireBytes,
+  ...(entry.error === null ? {} : { _error: entry.error }),
+});
+
+/** Converts the browser's names `http/1.1`, `h2` and `h3`; the name is empty without a response. */
+const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
+
+/** The browser joins repeated headers with line feeds. */
+function* headersOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Generator<void, Header[]> {
+  const read: Header[] = [];
+  for (const [name, value] of Object.entries(headers))
+    for (const line of value.split('\n')) {
+      read.push({ name, value: redaction.header(name, line) });
+      yield;
+    }
+  return read;
+}
+
+function shown(name: string, value: string): string {
+  if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
+  return maskHeader(name, /^(referer|location|content-location|refresh|origin)$/i.test(name) ? redactCredentials(value) : value, redacted);
+}
+
+const valueOf = (headers: Readonly<Record<string, string>>, headerName: string): string =>
+  Object.entries(headers).find(([name]) => name.toLowerCase() === headerName)?.[1] ?? '';
+
+const nameOf = (pair: string): string => pair.split('=', 1)[0]?.trim() ?? '';
+const cookieValueOf = (pair: string): string => (pair.includes('=') ? pair.slice(pair.indexOf('=') + 1).trim() : '');
+
+const cookiesOf = (headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] =>
+  valueOf(headers, 'cookie')
+    .split(';')
+    .filter((pair) => nameOf(pair) !== '')
+    .map((pair) => ({ name: nameOf(pair), value: redaction.cookie(cookieValueOf(pair)) }));
+
+function setCookiesOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] {
+  const lines = valueOf(headers, 'set-cookie').split('\n').filter(Boolean);
+  return lines.map((line) => {
+    const attributes = new Map(
+      line
+        .split(';')
+        .slice(1)
+        .map((part) => [nameOf(part).toLowerCase(), part.slice(part.indexOf('=') + 1).trim()]),
+    );
+    const [path, domain] = [attributes.get('path'), attributes.get('domain')];
+    return {
+      name: nameOf(line),
+      value: redaction.cookie(cookieValueOf(line.split(';', 1)[0] ?? '')),
+      httpOnly: attributes.has('httponly'),
+      secure: attributes.has('secure'),
+      ...(path === undefined ? {} : { path }),
+      ...(domain === undefined ? {} : { domain }),
+    };
+  });
+}
+
+const queryOf = (url: string): Entry['request']['queryString'] =>
+  // The escape `%00` is a NUL here.
+  [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name: toStorableText(name), value: toStorableText(value) }));
+
+/** Removes `user:password@` from the URLs in a text. */
+const redactCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

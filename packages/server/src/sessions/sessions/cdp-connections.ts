@@ -1,0 +1,307 @@
+/** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
+import { BrowserClosed, type DevtoolsClient } from '@berth/devtools';
+import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../../http/call.ts';
+import { ClientDisconnected } from '../../http/server/exchange.ts';
+import type { Clock } from '@berth/lib/clock.ts';
+import { isId } from '@berth/lib/ids.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { Loop } from '@berth/lib/loop.ts';
+import { orAbort } from '@berth/lib/or-abort.ts';
+import { openToken, sealToken } from '@berth/lib/secrets/sealed-token.ts';
+import { WriteGroup } from '@berth/lib/turns/write-group.ts';
+import { connectTokenPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
+import { invalidConnectToken, type ConnectTokens, type Keys } from '../../accounts/keys/keys.ts';
+import type { Owners } from '../../accounts/owners/owners.ts';
+import type { Connection, LiveSession } from './live.ts';
+import { copyDownload } from './local-downloads.ts';
+import { refusePlaywrightServerClients } from './playwright-protocol.ts';
+import { service, type SessionRecord } from './session.ts';
+import { sessionEndedError, sessionNotFound, type Machine, type RunningSession, type Sessions } from './sessions.ts';
+
+type Socket = Awaited<ReturnType<Upgrade['accept']>>;
+
+/** Lifetime of a token of a session. Open sockets outlive it and close with their session. */
+const tokenSeconds = 300;
+const connectionsMax = 32;
+/** Often enough that proxies do not close an idle socket. */
+const pingMs = 20_000;
+/** A client that has not read more than this is read a message at a time: what waits for it is written in one turn. */
+const unreadBytesMax = 256 * 1024;
+/** Wait while a client has much unread. It does not last until all is read: some clients read nothing while they send. */
+const unreadWaitMs = 10;
+
+const asText = { binary: false };
+
+interface CdpConnectionsDeps {
+  sessions: Sessions;
+  keys: Keys;
+  tokens: ConnectTokens;
+  owners: Pick<Owners, 'tierOf'>;
+  clock: Clock;
+  secret: Buffer;
+  log: Log;
+  /** Whether only this computer can reach the service, so that all clients are on it. */
+  isLoopbackOnly: boolean;
+}
+
+export class CdpConnections {
+  readonly #sessions: Sessions;
+  readonly #keys: Keys;
+  readonly #tokens: ConnectTokens;
+  readonly #owners: Pick<Owners, 'tierOf'>;
+  readonly #clock: Clock;
+  readonly #secret: Buffer;
+  readonly #log: Log;
+  readonly #isLoopbackOnly: boolean;
+  /** Closes sockets of revoked keys and connect tokens, also of those revoked on another worker. */
+  readonly revocations = new Loop('socket-revocations', 1000, () => this.#closeRevoked());
+
+  constructor(deps: CdpConnectionsDeps) {
+    this.#sessions = deps.sessions;
+    this.#keys = deps.keys;
+    this.#tokens = deps.tokens;
+    this.#owners = deps.owners;
+    this.#clock = deps.clock;
+    this.#secret = deps.secret;
+    this.#log = deps.log;
+    this.#isLoopbackOnly = deps.isLoopbackOnly;
+    for (const credentials of [deps.keys, deps.tokens]) credentials.onRevoked(() => this.revocations.nudge());
+  }
+
+  /**
+   * Authenticates endpoints with auth `connect`: an API key or a connect token in
+   * the header, a connect token in the URL, or a token of the session in the path.
+   */
+  authenticate = async (credentials: Credentials): Promise<Principal> => {
+    const inHeader = bearerOf(credentials);
+    if (inHeader?.startsWith(connectTokenPrefix)) return this.#tokens.authenticate(inHeader);
+    if (credentials.authorization !== undefined || credentials.token === undefined) return this.#keys.authenticate(credentials);
+    return this.#authenticateToken(credentials.token, credentials.params['session_id']);
+  };
+
+  /** Authenticates endpoints with auth `connectPath`. */
+  authenticatePath = ({ token = '' }: Credentials): Promise<Principal> => this.#tokens.authenticate(token);
+
+  async #authenticateToken(token: string, sessionId: string | undefined): Promise<Principal> {
+    if (token.startsWith(connectTokenPrefix) || sessionId === undefined) return this.#tokens.authenticate(token);
+    const claims = await openToken(this.#secret, token, 'connect', this.#clock.now());
+    const isValid =
+      claims?.session === sessionId && (claims.keyId === null || (await this.#keys.findInactive([claims.keyId])).length === 0);
+    if (!isValid) throw invalidConnectToken(token);
+    const { requests_per_minute: requestsPerMinute } = await this.#owners.tierOf(claims.owner);
+    return { owner: claims.owner, keyId: claims.keyId, requestsPerMinute, scope: `owner:${claims.owner}` };
+  }
+
+  /** A session that this caller may connect to: with a connect token only one that it created. @throws ServiceError as `Sessions.ready` */
+  async ready({ principal, signal }: Pick<Call, 'principal' | 'signal'>, sessionId: string): Promise<RunningSession> {
+    const owner = ownerOf(principal);
+    if (principal.connectTokenId !== undefined) {
+      const { record } = await this.#sessions.get(owner, sessionId);
+      if (!mayDrive(principal, record)) throw sessionNotFound();
+    }
+    return this.#sessions.ready(owner, sessionId, { signal });
+  }
+
+  async info({ principal, origin, signal }: Pick<Call, 'principal' | 'origin' | 'signal'>, sessionId: string): Promise<ConnectInfo> {
+    const owner = ownerOf(principal);
+    const { session, machine } = await this.#sessions.ready(owner, sessionId, { signal });
+    const expiresAt = Math.floor(this.#clock.now().getTime() / 1000) + tokenSeconds;
+    const token = await sealToken(this.#secret, { purpose: 'connect', owner, session: sessionId, keyId: principal.keyId, expiresAt });
+    const cdpUrl = `${toCdpUrl(origin, sessionId)}?token=${token}`;
+    return {
+      session_id: sessionId,
+      status: session.status,
+      cdp_url: cdpUrl,
+      cdp_http_url: `${origin}/v1/session/${sessionId}/cdp`,
+      token,
+      token_type: 'connect',
+      expires_at: new Date(expiresAt * 1000).toISOString(),
+      protocol: machine.browser.version.protocolVersion,
+      browser: machine.browser.version.product,
+      snippets: {
+        playwright: `const browser = await chromium.connectOverCDP('${cdpUrl}');`,
+        // Without it, Puppeteer makes every page 800×600.
+        puppeteer: `const browser = await puppeteer.connect({ browserWSEndpoint: '${cdpUrl}', defaultViewport: null });`,
+      },
+    };
+  }
+
+  /** Opens a DevTools socket. Throws before the handshake; closes with a code and a reason after it. */
+  async open(call: Pick<Call, 'principal' | 'signal'>, sessionId: string, upgrade: Upgrade): Promise<void> {
+    refusePlaywrightServerClients(upgrade);
+    await this.#open(call.principal, await this.ready(call, sessionId), upgrade);
+  }
+
+  /**
+   * Creates a session and opens its DevTools socket. Throws before the handshake;
+   * then, and when the client is not there any more, the session ends.
+   */
+  async create({ principal, query, signal }: Call<typeof openConnect>, upgrade: Upgrade): Promise<void> {
+    refusePlaywrightServerClients(upgrade);
+    const left = new AbortController();
+    // Nobody reads the connection before the handshake, so it would not close.
+    upgrade.socket.once('end', () => left.abort(new ClientDisconnected()));
+    this.#sessions.assertTakesWork();
+    const client = AbortSignal.any([signal, left.signal]);
+    const { record } = await this.#sessions.create(principal, query, { wait: true, signal: client });
+    const session = this.#sessions.live.get(record.sessionId);
+    try {
+      const machine = session?.machine;
+      if (!session || !machine || session.ending) throw sessionEndedError(session?.record ?? record);
+      // Clients expect the first page. A browser that has exited closes the socket with its reason.
+      await orAbort(machine.browser.tabReady(), client).catch(() => client.throwIfAborted());
+      await this.#open(principal, { session, machine }, upgrade);
+    } catch (error) {
+      if (session) this.#end(session);
+      throw error;
+    }
+  }
+
+  async #open(principal: Principal, { session, machine }: RunningSession, upgrade: Upgrade): Promise<void> {
+    const socket = await upgrade.accept({ sessionId: session.record.sessionId });
+    if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
+    const bridge = new Bridge(socket);
+    const writes = new WriteGroup(upgrade.socket);
+    const close = (reason: Parameters<Connection['close']>[0]): void => {
+      bridge.end();
+      closeSocket(socket, reason);
+    };
+    const credentialIds = [principal.keyId, principal.connectTokenId].filter((id) => typeof id === 'string');
+    const connection: Connection = { credentialIds, close };
+    session.connections.add(connection);
+    session.touch();
+    socket.once('close', () => {
+      bridge.close();
+      session.connections.delete(connection);
+      session.touch();
+      this.#onDisconnect(session);
+    });
+    try {
+      bridge.attach(
+        await machine.browser.connectClient({
+          send: (message) => {
+            if (!upgrade.hasRoom(socket)) return false;
+            writes.add();
+            socket.send(message, asText);
+            return true;
+          },
+          onClose: (reason) => this.#onClientClose(session, socket, reason),
+          copyDownload: this.#isLoopbackOnly ? (id, folder) => this.#copyDownload(machine, id, folder) : undefined,
+        }),
+      );
+    } catch (error) {
+      if (!(error instanceof BrowserClosed)) throw error;
+      closeSocket(socket, 'browser_crashed');
+    }
+    // The session may have ended during the handshake.
+    if (session.ending) close('session_ended');
+  }
+
+  async #copyDownload(machine: Machine, id: string, folder: string): Promise<void> {
+    await copyDownload(machine, id, folder).catch((error: unknown) => this.#log.debug({ err: error }, 'download copy skipped'));
+  }
+
+  #onClientClose(session: LiveSession, socket: Socket, reason: 'browser_close' | 'protocol_error' | 'browser_gone'): void {
+    if (reason === 'browser_gone') return closeSocket(socket, 'browser_crashed');
+    if (reason === 'protocol_error') return socket.close(1002, 'protocol_error');
+    // `Browser.close` ends the session, or with `keep_alive` only this connection.
+    socket.close(1000, 'browser_close');
+    if (!session.record.settings.keep_alive) this.#end(session);
+  }
+
+  #onDisconnect(session: LiveSession): void {
+    if (session.record.settings.keep_alive || session.connections.size > 0 || session.ending) return;
+    this.#end(session);
+  }
+
+  #end(session: LiveSession): void {
+    // When the store is unavailable, the timers retry the end.
+    void this.#sessions.end(null, session.record.sessionId, { reason: 'cdp_closed', actor: service }).catch(() => undefined);
+  }
+
+  async #closeRevoked(): Promise<void> {
+    const openConnections = [...this.#sessions.live.values()].flatMap((session) => [...session.connections]);
+    const ids = [...new Set(openConnections.flatMap(({ credentialIds }) => credentialIds))];
+    const [tokenIds, keyIds] = [ids.filter((id) => isId('tok', id)), ids.filter((id) => !isId('tok', id))];
+    const revoked = new Set((await Promise.all([this.#keys.findInactive(keyIds), this.#tokens.findInactive(tokenIds)])).flat());
+    for (const connection of openConnections) if (connection.credentialIds.some((id) => revoked.has(id))) connection.close('unauthorized');
+  }
+}
+
+/** Whether a caller may connect to a session of its owner: with a connect token only to one that it created. */
+export const mayDrive = ({ connectTokenId }: Principal, { settings }: SessionRecord): boolean =>
+  connectTokenId === undefined || settings.connect_token_id === connectTokenId;
+
+/** Passes a socket's messages to its DevTools client in order, and reads the socket only as fast as the client takes them. */
+class Bridge {
+  /** Messages of a chunk that was read before the socket paused. */
+  #waiting: Buffer[] = [];
+  #client: DevtoolsClient | null = null;
+  #isPaused = true;
+  #closed = false;
+  readonly #socket: Socket;
+  readonly #ping: NodeJS.Timeout;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // Paused until the client is attached.
+    socket.pause();
+    socket.on('message', (data) => {
+      // `ws` delivers one Buffer per message with its default `binaryType`.
+      this.#waiting.push(data as Buffer);
+      if (!this.#isPaused) this.#pass();
+    });
+    // A `close` event follows and cleans up.
+    socket.on('error', () => undefined);
+    this.#ping = setInterval(() => socket.ping(), pingMs);
+    this.#ping.unref();
+  }
+
+  attach(client: DevtoolsClient): void {
+    if (this.#closed) return client.close();
+    this.#client = client;
+    this.#continue();
+  }
+
+  /** The client sees its targets detached before the socket closes. */
+  end(): void {
+    this.#client?.end();
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#waiting = [];
+    clearInterval(this.#ping);
+    this.#client?.close();
+  }
+
+  #continue = (): void => {
+    this.#isPaused = false;
+    this.#pass();
+    if (!this.#isPaused) this.#socket.resume();
+  };
+
+  #untilRead(): Promise<void> | undefined {
+    return this.#socket.bufferedAmount > unreadBytesMax ? sleep(unreadWaitMs) : undefined;
+  }
+
+  #pass(): void {
+    for (let message = this.#waiting.shift(); message && !this.#isPaused; message = this.#waiting.shift()) {
+      const room = this.#client?.receive(message) ?? this.#untilRead();
+      if (!room) continue;
+      this.#isPaused = true;
+      this.#socket.pause();
+      void room.then(this.#continue);
+      return;
+    }
+  }
+}
+
+/** The URL of a session's DevTools socket, without a token. */
+export const toCdpUrl = (origin: string, sessionId: string): string => `${origin.replace(/^http/, 'ws')}/v1/session/${sessionId}/cdp`;
+
+function closeSocket(socket: Socket, reason: CloseReason): void {
+  socket.close(closeCodes[reason], reason);
+}

@@ -1,0 +1,93 @@
+/** Converts a page's HTML, rendered or plain, to the requested formats. */
+import type { FetchRequest } from '@berth/contract';
+import { abortAfter } from '@berth/lib/deadline.ts';
+import { ContentFailed, type ContentFormat, type Converter } from '@berth/reading';
+import type { PageResult } from './result.ts';
+
+export interface PageSource {
+  url: string;
+  /** The whole document, hidden elements included. */
+  html: string;
+  /** The document without hidden elements, with the documents of frames; null when no browser rendered the page. */
+  visible: { html: string } | null;
+  /** The whole document with those of its frames; null when no browser rendered the page, or it has none. */
+  full: { html: string } | null;
+  /** A browser has counted the frames that are missing. */
+  isRendered: boolean;
+}
+
+/** Formats of the visible part, and formats of the whole document. */
+const visibleFormats: readonly ContentFormat[] = ['markdown', 'text'];
+const wholeFormats: readonly ContentFormat[] = ['links', 'metadata', 'tables'];
+
+/** Whether a requested format leaves out hidden elements. */
+export const wantsVisible = ({ formats }: Pick<FetchRequest, 'formats'>): boolean =>
+  formats.includes('markdown') || formats.includes('text');
+
+/** Whether a requested format is made of the documents of frames, too. */
+export const wantsFrames = ({ formats, extract }: Pick<FetchRequest, 'formats' | 'extract'>): boolean =>
+  formats.includes('links') || formats.includes('tables') || extract !== null;
+
+const wantsWholePage = ({ only_main_content: main, include_selectors: include, exclude_selectors: exclude }: FetchRequest): boolean =>
+  !main && include.length === 0 && exclude.length === 0;
+
+const isContentFormat = (format: string): format is ContentFormat => ['html', ...visibleFormats, ...wholeFormats].includes(format);
+
+interface ConvertTarget {
+  content: Converter;
+  request: FetchRequest;
+  result: PageResult;
+}
+
+interface ConvertLimits {
+  signal: AbortSignal;
+  timeoutMs: number;
+}
+
+/** Adds the formats to the result. One that fails is missing, and a warning names it. */
+export async function convertPage(target: ConvertTarget, source: PageSource, within: ConvertLimits): Promise<void> {
+  const { request, result } = target;
+  const { url } = source;
+  const wanted = new Set<ContentFormat>(request.formats.filter((format): format is ContentFormat => isContentFormat(format)));
+  if (wantsWholePage(request) && wanted.delete('html')) result.html = source.html;
+  const pick = (formats: readonly ContentFormat[]): ContentFormat[] => formats.filter((format) => wanted.has(format));
+  const counts = await Promise.all([
+    convertPart(target, { ...(source.visible ?? source), url, formats: pick(visibleFormats), extract: null }, within),
+    convertPart(target, { ...(source.full ?? source), url, formats: pick(wholeFormats), extract: request.extract }, within),
+    convertPart(target, { ...source, formats: pick(['html']), extract: null }, within),
+  ]);
+  const framesLeftOut = source.isRendered ? 0 : Math.max(...counts);
+  if (framesLeftOut > 0) result.warnings.push(`frames_left_out:${framesLeftOut}`);
+}
+
+interface ConvertPart {
+  url: string;
+  html: string;
+  formats: readonly ContentFormat[];
+  extract: FetchRequest['extract'];
+}
+
+/** Returns the number of frames that are missing from what was converted. */
+async function convertPart({ content, request, result }: ConvertTarget, part: ConvertPart, within: ConvertLimits): Promise<number> {
+  const { url, html, formats, extract } = part;
+  if (formats.length === 0 && !extract) return 0;
+  const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
+  const deadline = abortAfter(Math.max(1, within.timeoutMs));
+  try {
+    const { title, warnings, json, framesLeftOut, ...converted } = await content.convert(
+      { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
+      { signal: AbortSignal.any([within.signal, deadline]) },
+    );
+    Object.assign(result, converted);
+    if (title !== '') result.title = title;
+    if (extract && json !== undefined) result.json = json;
+    result.warnings.push(...warnings);
+    return framesLeftOut;
+  } catch (error) {
+    const isLate = deadline.aborted && !within.signal.aborted;
+    if (!isLate && !(error instanceof ContentFailed)) throw error;
+    const reason = error instanceof ContentFailed && !isLate ? error.reason : 'timeout';
+    result.warnings.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`));
+    return 0;
+  }
+}

@@ -1,0 +1,96 @@
+import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/contract';
+import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
+import type { InspectOutcome } from './run.ts';
+import { maskTexts } from '@berth/lib/secrets/mask.ts';
+
+/** The part of the request that the response repeats. */
+export interface InspectSubject extends Record<string, unknown> {
+  inspect_id: string;
+  metadata: InspectRequest['metadata'];
+}
+
+export const pollPath = (jobId: string): string => `/v1/job/${jobId}`;
+export const reportPath = (jobId: string): string => `/v1/inspect/${jobId}/report.html`;
+export const artifactPath = (jobId: string, name: InspectArtifact): string => `/v1/inspect/${jobId}/artifacts/${name}`;
+
+const nothing = {
+  report_version: 1 as const,
+  url: null,
+  final_url: null,
+  duration_ms: 0,
+  pages: [],
+  limits: { truncated: false, dropped_requests: 0, dropped_bytes: 0, reason: null },
+  redactions: { headers: 0, body_keys: 0, body_values: 0 },
+  warnings: [],
+  poll_url: null,
+  report_url: null,
+  artifacts: null,
+  block: null,
+  actions: [],
+  site: null,
+  auth: null,
+  api: null,
+  assets: null,
+  third_parties: null,
+  cookies: null,
+  security: null,
+  seo: null,
+  automation: null,
+  har: null,
+  screenshot: null,
+  usage: { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 },
+  error: null,
+};
+
+/** What is stored as the job's result. Without links: they are credentials. */
+export function toResult({ jobId, subject }: { jobId: string; subject: InspectSubject }, outcome: InspectOutcome): InspectResponse {
+  const { report, status, screenshot, sessionId, usage } = outcome;
+  // What is said beside the report, which is redacted itself.
+  const { block, actions, warnings, error } = maskTexts(
+    { block: outcome.block, actions: outcome.actions, warnings: outcome.warnings, error: outcome.error },
+    '[redacted]',
+  );
+  const { startedAt, durationMs, ...sections } = report ?? { startedAt: null, durationMs: outcome.durationMs };
+  const isOfHar = sessionId === null && report !== null;
+  return {
+    ...nothing,
+    ...sections,
+    inspect_id: subject.inspect_id,
+    job_id: jobId,
+    session_id: sessionId,
+    status,
+    started_at: (isOfHar ? startedAt : null) ?? outcome.startedAt.toISOString(),
+    duration_ms: isOfHar ? durationMs : outcome.durationMs,
+    block,
+    actions,
+    warnings: [...new Set(warnings)],
+    screenshot,
+    usage,
+    error,
+    metadata: subject.metadata,
+  };
+}
+
+export const toJobOutcome = (result: InspectResponse): JobOutcome => ({
+  status: result.status === 'pending' ? 'error' : result.status,
+  result,
+  error: result.error,
+  usage: result.usage,
+});
+
+/** The response of a job without a result: running, cancelled, or lost with its worker. */
+export function toUnfinished(record: JobRecord): InspectResponse {
+  const { jobId, createdAt, status, error } = record;
+  const subject = record.subject as InspectSubject;
+  return {
+    ...nothing,
+    inspect_id: subject.inspect_id,
+    job_id: jobId,
+    session_id: sessionIdOf(record),
+    status,
+    started_at: createdAt.toISOString(),
+    usage: { ...nothing.usage, ...record.usage },
+    error,
+    metadata: subject.metadata,
+  };
+}

@@ -1,0 +1,331 @@
+/** Jobs: work that continues after its request was answered. Submit, poll, cancel; every job ends. */
+import { once } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ServiceError } from '@berth/contract';
+import { beginEffect } from '../../http/effects.ts';
+import { abortAfter } from '@berth/lib/deadline.ts';
+import { JsonReader } from '@berth/lib/json/reader.ts';
+import { Loop } from '@berth/lib/loop.ts';
+import { expireJobs, recoverJobs, type RecoverDeps } from './maintenance.ts';
+import { isJobId, newJobId, noProgress, type DescribedWork, type JobKind, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
+import { Moving } from './moving.ts';
+import type { Offers } from './offers.ts';
+import type { LargeResults } from './large-results.ts';
+import { cancelled, endedAt } from './outcome.ts';
+import { Runs, type RunsDeps } from './runs.ts';
+import { countJobs, findJob, finishJob, type JobState } from './store.ts';
+
+export { resultBytesMax, type JobOutcome } from './outcome.ts';
+export {
+  JobEnded,
+  newJobId,
+  sessionIdOf,
+  stageOf,
+  type JobContext,
+  type JobDescription,
+  type JobKind,
+  type JobProgress,
+  type JobRecord,
+  type JobRequest,
+  type JobSession,
+  type JobWork,
+} from './job.ts';
+export { LargeResults } from './large-results.ts';
+export { JobOffers, type Offer, type Offers } from './offers.ts';
+
+export interface JobsDeps extends Omit<RunsDeps, 'moving' | 'largeResults'>, Pick<RecoverDeps, 'silentWorkers'> {
+  /** Absent: no other worker shares the database. `secret` is common to the fleet. */
+  fleet?: { offers: Offers; secret: Buffer } | null;
+  /** Absent: all results are in the database. */
+  largeResults?: LargeResults | null;
+}
+
+interface JobSnapshot {
+  record: JobRecord;
+  job: LiveJob | null;
+}
+
+/** How soon this worker notices changes of a job by another one. */
+const noticeMs = 500;
+const drainPollMs = 50;
+/** Time limit for reading a result's JSON in a thread. */
+const readMsMax = 20_000;
+/** How often it is looked whether jobs that wait are offered; they are at once when they come. */
+const offerMs = 1000;
+
+export class Jobs {
+  readonly reconciliation: Loop;
+  readonly recovery: Loop;
+  readonly expiry: Loop;
+  readonly offering: Loop;
+  readonly loops: readonly Loop[];
+  readonly #deps: JobsDeps;
+  readonly #moving: Moving | null;
+  readonly #runs: Runs;
+  readonly #polls = new Polls();
+  readonly #results: JsonReader;
+  #offersStart: Promise<void> | null = null;
+  #draining = false;
+
+  constructor(deps: JobsDeps) {
+    this.#deps = deps;
+    this.#results = new JsonReader(deps.log);
+    this.#moving = deps.fleet ? new Moving({ ...deps, ...deps.fleet }) : null;
+    this.#runs = new Runs({ ...deps, moving: this.#moving });
+    const has = (jobId: string): boolean => this.#runs.has(jobId);
+    this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runs.reconcile());
+    this.recovery = new Loop('job-recovery', 5_000, async (signal) => {
+      // Where the role may not create a schema, jobs end with their worker.
+      await this.#startOffers().catch((err: unknown) => deps.log.warn({ err }, 'job offers not started'));
+      const moving = this.#moving?.offers.isStarted ? this.#moving : null;
+      await recoverJobs({ ...deps, has, moving }, signal);
+    });
+    this.offering = new Loop('job-offers', offerMs, async () => {
+      await this.#startOffers();
+      await this.#moving?.offerWaiting([...this.#runs.live.values()]);
+    });
+    this.#runs.onWaiting = () => this.offering.nudge();
+    this.expiry = new Loop('job-expiry', 60_000, (signal) => expireJobs(deps, signal));
+    const { largeResults } = deps;
+    this.loops = [
+      ...[this.reconciliation, this.recovery, this.expiry],
+      ...(this.#moving ? [this.offering] : []),
+      ...(largeResults ? [largeResults.pruning] : []),
+    ];
+  }
+
+  /** How jobs of a kind are run that another worker accepted. */
+  describe(kind: JobKind, work: DescribedWork): void {
+    this.#runs.works.set(kind, work);
+  }
+
+  /** Jobs of this worker without a stored end, and the slots in use. */
+  get load(): { pending: number; slots: number } {
+    return { pending: this.#runs.live.size, slots: this.#runs.slots };
+  }
+
+  /** Called for each job of this worker that starts, with how long it was queued. */
+  onStarted(listener: (job: { kind: JobKind; queuedMs: number }) => void): void {
+    this.#runs.onStarted = listener;
+  }
+
+  /** Jobs of all owners and workers that can still be read. @throws ServiceError store_unavailable */
+  async counts(): Promise<Record<JobState, number>> {
+    const counts: Record<JobState, number> = { queued: 0, running: 0, ok: 0, blocked: 0, error: 0 };
+    for (const { state, count } of await countJobs(this.#deps.store)) counts[state] = count;
+    return counts;
+  }
+
+  /**
+   * Submits a job. Resolves when it is stored: from then on it will end, even if
+   * this worker crashes.
+   * @throws ServiceError no_capacity, draining, store_unavailable
+   */
+  async submit(request: JobRequest): Promise<JobRecord> {
+    if (this.#draining)
+      throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
+    const record = newRecord(request, this.#deps);
+    if ((await beginEffect({ job_id: record.jobId })) === false) throw takenOver();
+    await this.#runs.submit(request, record);
+    return record;
+  }
+
+  /**
+   * Submits a job and waits for its end. A caller who leaves cancels it.
+   * @throws what `submit` and `get` throw, and the signal's reason
+   */
+  async run(request: JobRequest, signal: AbortSignal): Promise<JobRecord> {
+    const { owner } = request;
+    const { jobId } = await this.submit(request);
+    const job = this.#runs.live.get(jobId);
+    if (job) {
+      await whenAborted(AbortSignal.any([job.ended.signal, signal]));
+      if (signal.aborted) await this.#runs.end(job, cancelled).catch(() => undefined);
+    }
+    signal.throwIfAborted();
+    return (await this.#read(owner, jobId)).record;
+  }
+
+  /**
+   * The job's current state; with `waitSeconds` waits until the job ends.
+   * @throws ServiceError job_not_found, alike for unknown and malformed ids, those of other owners, and jobs that are not of `kind`
+   * @throws ServiceError job_expired, to the owner of a job whose result was dropped
+   */
+  async get(owner: string, jobId: string, options: { kind?: JobKind; waitSeconds?: number; signal: AbortSignal }): Promise<JobRecord> {
+    const snapshot = await this.#read(owner, jobId);
+    if (options.kind && snapshot.record.kind !== options.kind) throw jobNotFound();
+    const waitMs = (options.waitSeconds ?? 0) * 1000;
+    const slot = waitMs > 0 && snapshot.record.status === 'pending' ? this.#polls.enter(owner) : null;
+    if (!slot) return snapshot.record;
+    try {
+      return await this.#waitForEnd(snapshot, waitMs, options.signal);
+    } finally {
+      slot.leave();
+    }
+  }
+
+  /** Ends a job as `error` with the code `cancelled`, on any worker. No effect on a job that has ended. Throws like `get`. */
+  async cancel(owner: string, jobId: string): Promise<JobRecord> {
+    const { record, job } = await this.#read(owner, jobId);
+    if (record.status !== 'pending') return record;
+    if (job) await this.#runs.end(job, cancelled);
+    // Another worker may have taken it since it was read.
+    if (!job || job.isMovable) await this.#cancelElsewhere(jobId);
+    return (await this.#read(owner, jobId)).record;
+  }
+
+  start(): void {
+    for (const loop of this.loops) loop.start();
+    this.#runs.takeOffers(true);
+  }
+
+  /** Rejects new jobs, leaves those that wait to other workers, and waits up to `graceMs` for running ones. */
+  async drain(graceMs: number): Promise<void> {
+    this.#draining = true;
+    this.#runs.takeOffers(false);
+    await this.#handOver('waiting');
+    for (let leftMs = graceMs; leftMs > 0 && this.#runs.live.size > 0; leftMs -= drainPollMs) await sleep(drainPollMs);
+  }
+
+  /** Stops the work of this worker without ending its jobs: it has lost its lease. */
+  abandon(): void {
+    this.#runs.abandon();
+  }
+
+  /**
+   * Leaves running jobs that have touched nothing to other workers, and ends the others with the retryable code
+   * `draining`. Bounded, even if the work ignores its signal.
+   */
+  async stop(): Promise<void> {
+    this.#draining = true;
+    this.#runs.takeOffers(false);
+    await Promise.all(this.loops.map((loop) => loop.stop()));
+    await this.#handOver('all');
+    await this.#runs.stop();
+    await Promise.all([this.#moving?.offers.stop(), this.#results.close()]);
+  }
+
+  /** Hands jobs over to other workers. Those that cannot be handed over end with this worker. */
+  async #handOver(which: 'waiting' | 'all'): Promise<void> {
+    if (!this.#moving?.offers.isStarted) return;
+    await this.#runs.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
+  }
+
+  /** Starts the offers once, when the database can be reached. */
+  async #startOffers(): Promise<void> {
+    this.#offersStart ??= this.#moving?.offers.start((jobId) => this.#runs.take(jobId)) ?? Promise.resolve();
+    await this.#offersStart.catch((error: unknown) => {
+      this.#offersStart = null;
+      throw error;
+    });
+  }
+
+  /** The row, and the job if this worker runs it. The job is looked up first, so that an end in between is noticed. */
+  async #read(owner: string, jobId: string): Promise<JobSnapshot> {
+    const job = this.#runs.live.get(jobId) ?? null;
+    const stored = isJobId(jobId) ? await findJob(this.#deps.store, owner, jobId) : undefined;
+    if (!stored) throw jobNotFound();
+    const { record, hasLargeResult } = stored;
+    if (record.expiresAt && record.expiresAt <= this.#deps.clock.now()) throw expired(record.expiresAt);
+    const bytes = hasLargeResult ? await this.#readLarge(record) : stored.result;
+    if (bytes) return { job, record: { ...record, result: await this.#parse(owner, bytes) } };
+    return { job, record: job && record.status === 'pending' ? { ...record, progress: job.progress } : record };
+  }
+
+  async #parse(owner: string, bytes: Buffer): Promise<JobRecord['result']> {
+    try {
+      return (await this.#results.read(bytes, { owner, signal: abortAfter(readMsMax) })) as JobRecord['result'];
+    } catch (error) {
+      if (error instanceof SyntaxError) throw error;
+      throw new ServiceError('store_unavailable', 'Too many large results are being read. Try again in a moment.', {
+        cause: error,
+        retryAfterSeconds: 1,
+      });
+    }
+  }
+
+  async #readLarge({ jobId, expiresAt }: JobRecord): Promise<Buffer> {
+    const bytes = await this.#deps.largeResults?.read(jobId);
+    if (!bytes) throw expired(expiresAt ?? this.#deps.clock.now());
+    return bytes;
+  }
+
+  async #waitForEnd(first: JobSnapshot, waitMs: number, signal: AbortSignal): Promise<JobRecord> {
+    const { owner, jobId } = first.record;
+    let snapshot = first;
+    const endMs = performance.now() + waitMs;
+    for (let leftMs = waitMs; leftMs > 0 && snapshot.record.status === 'pending'; leftMs = endMs - performance.now()) {
+      // A job that this worker does not run is polled; one that another worker takes meanwhile, from then on.
+      const pauseMs = snapshot.job ? leftMs : Math.min(noticeMs, leftMs);
+      const awake = snapshot.job ? AbortSignal.any([signal, snapshot.job.ended.signal]) : signal;
+      await sleep(pauseMs, undefined, { signal: awake }).catch(() => undefined);
+      signal.throwIfAborted();
+      snapshot = await this.#read(owner, jobId);
+    }
+    return snapshot.record;
+  }
+
+  /** Updates the row; the worker that runs the job notices within half a second and stops it. */
+  async #cancelElsewhere(jobId: string): Promise<void> {
+    await finishJob(this.#deps.store, jobId, { ...cancelled, ...endedAt(this.#deps.clock.now()) });
+  }
+}
+
+const takenOver = (): ServiceError =>
+  new ServiceError('idempotency_in_progress', 'This worker was taken for lost, and another one answers the request. Send it again.', {
+    retryAfterSeconds: 1,
+  });
+
+const jobNotFound = (): ServiceError => new ServiceError('job_not_found', 'No such job. Jobs are deleted some time after they end.');
+
+const expired = (at: Date): ServiceError =>
+  new ServiceError('job_expired', 'The job’s result has expired. Start the job again.', { details: { expired_at: at.toISOString() } });
+
+async function whenAborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort');
+}
+
+const newRecord = ({ owner, kind, sessionId, session = 'none', subject }: JobRequest, { clock, workerId }: JobsDeps): JobRecord => ({
+  jobId: newJobId(sessionId),
+  owner,
+  sessionId,
+  workerId,
+  kind,
+  status: 'pending',
+  subject: { ...subject, job_session: session },
+  progress: noProgress,
+  createdAt: clock.now(),
+  startedAt: null,
+  finishedAt: null,
+  expiresAt: null,
+  result: null,
+  error: null,
+  usage: null,
+});
+
+/** Each poll holds a connection, and polls of another worker's job query the store twice a second. */
+const pollsMax = 500;
+/** Leaves room for other owners. */
+const ownerPollsMax = 200;
+
+/** Limits concurrent long polls. A poll beyond the limit is answered at once, as without a wait. */
+export class Polls {
+  readonly #open = new Map<string, number>();
+  #total = 0;
+
+  /** null at the limit. */
+  enter(owner: string): { leave: () => void } | null {
+    const own = this.#open.get(owner) ?? 0;
+    if (this.#total >= pollsMax || own >= ownerPollsMax) return null;
+    this.#total += 1;
+    this.#open.set(owner, own + 1);
+    return { leave: () => this.#leave(owner) };
+  }
+
+  #leave(owner: string): void {
+    const left = (this.#open.get(owner) ?? 1) - 1;
+    this.#total -= 1;
+    if (left > 0) this.#open.set(owner, left);
+    else this.#open.delete(owner);
+  }
+}

@@ -1,0 +1,34 @@
+import { getDomain } from 'tldts';
+import { cutText } from '@berth/lib/text/text.ts';
+import { withoutCredentials } from '@berth/lib/text/urls.ts';
+
+const urlMax = 2048;
+/** Maximum characters that are inspected of an address that a browser reports. */
+const inspectedMax = 8192;
+/** Names have at most 253; a URL may have any. */
+const hostCharsMax = 255;
+
+/**
+ * The site of a URL: its registrable domain, or its host when it has none.
+ * Private suffixes such as github.io count as suffixes. Empty unless http or
+ * https.
+ */
+export function domainOf(reported: string): string {
+  const address = reported.slice(0, inspectedMax);
+  if (!URL.canParse(address)) return '';
+  const { protocol, hostname } = new URL(address);
+  if (protocol !== 'http:' && protocol !== 'https:') return '';
+  const host = hostname.replace(/^\[|[\].]$/g, '');
+  // A copy: both are parts of the whole URL, and sites are remembered.
+  return cutText(getDomain(host, { allowPrivateDomains: true }) ?? host, hostCharsMax);
+}
+
+/** The site of a host name or IP address. */
+export const domainOfHost = (host: string): string => domainOf(`http://${host}/`) || domainOf(`http://[${host}]/`);
+
+/** Removes credentials, query and fragment, which may hold secrets. */
+export function redactUrl(address: string): string {
+  const [bare = ''] = address.slice(0, inspectedMax).split(/[?#]/, 1);
+  if (!URL.canParse(bare)) return '';
+  return cutText(withoutCredentials(new URL(bare)), urlMax);
+}

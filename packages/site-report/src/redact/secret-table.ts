@@ -1,0 +1,142 @@
+/** The distinct secrets of a capture, while they are collected. */
+import { locationsMax, type Secret, type SecretKind, type SecretLocation } from '../secret.ts';
+import { Automaton, type Word } from './automaton.ts';
+import { base64Of, encodingsOf } from './encodings.ts';
+import type { Hit } from '@berth/lib/secrets/hit.ts';
+import { readJwt } from './jwt.ts';
+import { isDistinctive, isOpaque } from '@berth/lib/secrets/opaque.ts';
+
+interface Collected {
+  value: string;
+  kind: SecretKind;
+  rank: number;
+  /** Whether the name of one of its locations says that it is a secret. */
+  isNamed: boolean;
+  locations: SecretLocation[];
+  seen: Set<string>;
+  placeholder: string;
+}
+
+/** The meaning of a word of the automaton. */
+export interface SearchedForm {
+  id: number;
+  /** A short value is replaced only where no letter or digit touches it. */
+  needsBoundary: boolean;
+}
+
+/** Values beyond share a placeholder by kind, and are replaced where they were seen. */
+const secretsMax = 20_000;
+/** Maximum characters in the automaton, where each takes some 100 bytes. */
+const searchedCharsMax = 500_000;
+const prefixChars = 128;
+const boundaryCharsMax = 16;
+const pemLineCharsMin = 40;
+
+/** A kind that a value was seen as later replaces one of a lower rank: a cookie that is also sent as a header is a token. */
+const ranks: Partial<Record<SecretKind, number>> = { username: 0, cookie: 1, token: 2, secret: 2, otp: 3, jwt: 9, refresh_token: 10 };
+const defaultRank = 4;
+
+export class SecretTable {
+  readonly #ids = new Map<string, number>();
+  readonly #secrets: Collected[] = [];
+  readonly #overflow = new Map<SecretKind, number>();
+
+  /** @returns the id of the value's secret */
+  add({ value, kind: stated, by }: Hit, location: SecretLocation): number {
+    const kind = stated === 'token' && readJwt(value) ? 'jwt' : stated;
+    const id = this.#ids.get(value) ?? this.#append(value, kind);
+    const secret = this.#secrets[id];
+    if (!secret) return id;
+    const rank = ranks[kind] ?? defaultRank;
+    if (rank > secret.rank && secret.value !== '') Object.assign(secret, { kind, rank });
+    secret.isNamed ||= by === 'name';
+    this.#addLocation(secret, location);
+    return id;
+  }
+
+  #append(value: string, kind: SecretKind): number {
+    const isOver = this.#ids.size >= secretsMax;
+    const shared = isOver ? this.#overflow.get(kind) : undefined;
+    if (shared !== undefined) return shared;
+    const id = this.#secrets.length;
+    this.#secrets.push({
+      ...{ value: isOver ? '' : value, kind, rank: ranks[kind] ?? defaultRank, isNamed: false },
+      ...{ locations: [], seen: new Set<string>(), placeholder: '' },
+    });
+    if (isOver) this.#overflow.set(kind, id);
+    else this.#ids.set(value, id);
+    return id;
+  }
+
+  /** Adds where a value stood that only its equality with a known one gave away. */
+  addSeen(id: number, location: SecretLocation): void {
+    const secret = this.#secrets[id];
+    if (secret) this.#addLocation(secret, location);
+  }
+
+  #addLocation({ locations, seen }: Collected, location: SecretLocation): void {
+    if (locations.length >= locationsMax) return;
+    const at = `${location.position} ${location.entryIndex}`;
+    const key = location.name === null ? at : `${at} ${location.name}`;
+    if (seen.has(key)) return;
+    seen.add(at).add(key);
+    locations.push(location);
+  }
+
+  /** Numbers the placeholders by first appearance. To call once, when all is collected. */
+  assignPlaceholders(): void {
+    const counts = new Map<SecretKind, number>();
+    for (const secret of this.#secrets) {
+      const count = (counts.get(secret.kind) ?? 0) + 1;
+      counts.set(secret.kind, count);
+      secret.placeholder = `{{${secret.kind}_${count}}}`;
+    }
+  }
+
+  placeholderOf(id: number): string {
+    return this.#secrets[id]?.placeholder ?? '';
+  }
+
+  createAutomaton(): Automaton<SearchedForm> {
+    return new Automaton(this.#words());
+  }
+
+  *#words(): Generator<Word<SearchedForm>> {
+    let budget = searchedCharsMax;
+    for (const [id, { value, kind, isNamed }] of this.#secrets.entries()) {
+      if (!isSearched(value, kind, isNamed)) continue;
+      const isShort = value.length < boundaryCharsMax;
+      const plain = kind === 'private_key' ? [...encodingsOf(value), ...linesOf(value)] : encodingsOf(value);
+      for (const form of [...plain.map((text) => ({ text, needsBoundary: isShort })), ...base64Forms(value)]) {
+        budget -= Math.min(form.text.length, prefixChars);
+        if (budget < 0) return;
+        yield { text: form.text, value: { id, needsBoundary: form.needsBoundary } };
+      }
+    }
+  }
+
+  list(clean: (text: string) => string): Secret[] {
+    return this.#secrets.map(({ value, kind, locations, placeholder }) => {
+      const jwt = readJwt(value);
+      return {
+        placeholder,
+        kind,
+        length: value.length,
+        jwt: jwt && { ...jwt, iss: jwt.iss && clean(jwt.iss), aud: jwt.aud.map(clean), claimNames: jwt.claimNames.map(clean) },
+        locations: locations.map((location) => ({ ...location, name: location.name === null ? null : clean(location.name) })),
+      };
+    });
+  }
+}
+
+const base64Forms = (value: string) => base64Of(value).map((text) => ({ text, needsBoundary: false }));
+
+const linesOf = (value: string): string[] => value.split('\n').filter((line) => line.length >= pemLineCharsMin);
+
+/** A cookie may be a setting, and a user's name a word: those are replaced where they stand, others everywhere. */
+function isSearched(value: string, kind: SecretKind, isNamed: boolean): boolean {
+  if (kind === 'username') return false;
+  if (kind === 'otp' || kind === 'recovery_code') return value.length >= 6;
+  if (kind !== 'cookie' || isNamed) return isDistinctive(value);
+  return isOpaque(value) || (value.length >= 12 && /\d.*\d.*\d/.test(value) && /[A-Za-z]/.test(value) && isDistinctive(value));
+}
