@@ -46,7 +46,6 @@ const staticChecks: Step[] = [
   { name: 'lint', commands: [[resolve(bin, 'oxlint'), '--type-aware', '--deny-warnings']] },
   { name: 'format', commands: [[resolve(bin, 'oxfmt'), '--check']] },
   { name: 'boundaries', commands: [[node, 'scripts/boundaries.ts']] },
-  { name: 'words', commands: [[node, 'scripts/words.ts']] },
   { name: 'migrations', commands: [[node, 'scripts/migrations.ts']] },
   { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
   {
