@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 import type { Browser } from '../src/browser/browser.ts';
-import type { DevtoolsClientOptions } from '../src/browser/model.ts';
+import type { DevtoolsClientOptions } from '../src/browser/interface.ts';
 
 export interface Bridge {
   url: string;

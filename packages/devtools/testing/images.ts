@@ -1,7 +1,7 @@
 /** Reads the pixels of a PNG that Chromium wrote: 8 bits, not interlaced, with or without alpha. */
 import assert from 'node:assert/strict';
 import { inflateSync } from 'node:zlib';
-import type { Page } from '../src/browser/page/model.ts';
+import type { Page } from '../src/browser/page/page.ts';
 import { call } from './on-page.ts';
 
 export interface Pixels {

@@ -1,7 +1,7 @@
 /** Helpers for tests of the page layer. */
 import assert from 'node:assert/strict';
 import { PageError, type Browser } from '../src/browser/browser.ts';
-import type { CallOptions, ElementRef, Page } from '../src/browser/page/model.ts';
+import type { CallOptions, ElementRef, Page } from '../src/browser/page/page.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export const call = (): CallOptions => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });

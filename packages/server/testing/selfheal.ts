@@ -1,6 +1,6 @@
 /** Attempts and blocks for tests, with defaults. */
 import type { Block, BlockType } from '@berth/contract';
-import type { Attempt } from '../src/work/selfheal/attempt.ts';
+import type { SiteAttempt } from '../src/work/selfheal/attempt.ts';
 
 export const blockOf = (type: BlockType, confidence: Block['confidence'] = 'high'): Block => ({
   blocked: true,
@@ -14,7 +14,7 @@ export const blockOf = (type: BlockType, confidence: Block['confidence'] = 'high
 });
 
 /** An attempt; by default a success of `direct` on example.com in 100 ms. `blocked` has a block of high confidence. */
-export const attemptOf = (overrides: Partial<Attempt> = {}): Attempt => ({
+export const attemptOf = (overrides: Partial<SiteAttempt> = {}): SiteAttempt => ({
   owner: 'anna',
   domain: 'example.com',
   url: 'https://www.example.com/page',

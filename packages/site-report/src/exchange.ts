@@ -10,7 +10,7 @@ export interface ReportInput {
   secrets: Secret[];
   redactions: Redactions;
   /** One exchange for each entry of the capture, in its order. */
-  exchanges: Exchange[];
+  exchanges: CapturedExchange[];
   /** Registrable domain of the inspected URL; the host where there is none, as of an IP address. */
   site: string;
 }
@@ -52,7 +52,7 @@ export interface ExchangeUrl {
 }
 
 /** A request and its response. Header names are lower case; repeated headers are joined by a comma, `set-cookie` by a line feed. */
-export interface Exchange {
+export interface CapturedExchange {
   /** Id in the report, such as `r12`: the index of the entry. */
   readonly id: string;
   readonly index: number;
@@ -94,12 +94,12 @@ export function createReportInput(clean: { capture: Capture; secrets: Secret[]; 
   const exchanges = capture.har.log.entries.map((entry, index) => {
     const url = urls[index] ?? toExchangeUrl('');
     const page = pages.get(entry.pageref ?? '') ?? null;
-    return new CapturedExchange(entry, { index, url, page, isFirstParty: sites.has(url.site), startedMs: timeOf(entry) - startMs });
+    return new ParsedExchange(entry, { index, url, page, isFirstParty: sites.has(url.site), startedMs: timeOf(entry) - startMs });
   });
   return { ...clean, exchanges, site };
 }
 
-class CapturedExchange implements Exchange {
+class ParsedExchange implements CapturedExchange {
   readonly id: string;
   readonly index: number;
   readonly entry: Entry;
@@ -117,7 +117,7 @@ class CapturedExchange implements Exchange {
   #requestJson: { value: JsonValue | undefined } | null = null;
   #responseJson: { value: JsonValue | undefined } | null = null;
 
-  constructor(entry: Entry, shared: Pick<Exchange, 'index' | 'url' | 'page' | 'isFirstParty' | 'startedMs'>) {
+  constructor(entry: Entry, shared: Pick<CapturedExchange, 'index' | 'url' | 'page' | 'isFirstParty' | 'startedMs'>) {
     this.entry = entry;
     this.index = shared.index;
     this.id = `r${shared.index}`;

@@ -15,7 +15,7 @@ import {
   type DevtoolsClientOptions,
   type DownloadInfo,
   type NavigationRequest,
-} from './model.ts';
+} from './interface.ts';
 import { Console } from './tabs/console.ts';
 import { Display } from './screencast/display.ts';
 import { Downloads } from './storage/downloads.ts';
@@ -23,15 +23,15 @@ import { TabRemoteInput } from './input/remote-input.ts';
 import { Multiplexer, type PausedTarget } from './cdp/multiplexer.ts';
 import { Screencast } from './screencast/screencast.ts';
 import { navigate } from './page/navigate.ts';
-import { createPage, type TabDeps } from './page/page.ts';
-import type { Page } from './page/model.ts';
+import { createPage, type TabDeps } from './page/create-page.ts';
+import type { Page } from './page/page.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 import { FetchedPage } from './page/private-page.ts';
 import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
-import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/clients.ts';
 import { NetworkLog } from './network/network-log.ts';
 import { readBrowserState, writeBrowserState } from './storage/browser-state.ts';
-import type { BrowserState, ReadBrowserState } from './storage/model.ts';
+import type { BrowserState, ReadBrowserState } from './storage/origin-state.ts';
 import { readCookies, readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
@@ -39,13 +39,13 @@ import { toUserAgentOverride } from './tabs/settings.ts';
 import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
-export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './model.ts';
+export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './interface.ts';
 export { canPress } from './input/page-input.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
 export { CookieRefused } from './storage/storage.ts';
-export type { BrowserState, OriginState, ReadBrowserState } from './storage/model.ts';
+export type { BrowserState, OriginState, ReadBrowserState } from './storage/origin-state.ts';
 export type * from './page/private-model.ts';
-export type * from './screencast/model.ts';
+export type * from './screencast/clients.ts';
 export type {
   Browser,
   BrowserEvent,
@@ -57,13 +57,13 @@ export type {
   NavigationRequest,
   NavigationResult,
   TabInfo,
-} from './model.ts';
+} from './interface.ts';
 export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
-export { PageError } from './page/model.ts';
+export { PageError } from './page/page.ts';
 export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
 export { bothWithFrames, withFrames } from './page/with-frames.ts';
 export { toHeaderSettings } from './network/header-settings.ts';
-export type * from './page/model.ts';
+export type * from './page/page.ts';
 export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { NavigationError, type Browser, type BrowserEvent } from './browser.ts';
-import type { Page } from './page/model.ts';
+import type { Page } from './page/page.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 import { launch, type Launched } from '../../testing/launch.ts';
 import { call, freshPage } from '../../testing/on-page.ts';

@@ -32,7 +32,7 @@ export async function forward(route: MachineEgress, request: IncomingMessage, re
   }
 }
 
-interface Exchange {
+interface ForwardedRequest {
   request: IncomingMessage;
   response: ServerResponse;
   url: URL;
@@ -40,7 +40,7 @@ interface Exchange {
 }
 
 /** Resolves when the site's response has been passed on, rejects when there was none. */
-async function relay(route: MachineEgress, plan: RoutePlan, { request, response, url, signal }: Exchange): Promise<void> {
+async function relay(route: MachineEgress, plan: RoutePlan, { request, response, url, signal }: ForwardedRequest): Promise<void> {
   const isBodiless = request.headers['content-length'] === undefined && request.headers['transfer-encoding'] === undefined;
   const { response: incoming } = await sendPlanned(route.agent, {
     plan,

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, BlockDetection, Captcha } from '@berth/contract';
 import { systemClock } from '@berth/lib/clock.ts';
 import { classify, type Classification } from './classify.ts';
-import type { PageInfo } from './model.ts';
+import type { PageInfo } from './page-info.ts';
 import { pageProbeScript, probeBytesMax, type PageProbe } from './probe.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 

@@ -7,8 +7,8 @@
  */
 import type { Block, BlockVendor, Captcha, Confidence } from '@berth/contract';
 import { section } from '@berth/lib/turns/sections.ts';
-import type { PageInfo } from './model.ts';
-import { detectCaptcha, isError, parsePage, type DetectedCaptcha, type Page } from './page.ts';
+import type { PageInfo } from './page-info.ts';
+import { detectCaptcha, isError, parsePage, type DetectedCaptcha, type Page } from './parsed-page.ts';
 import { retryAfterSeconds } from './retry-after.ts';
 import { refusals, smallPageBytes } from './rule.ts';
 import { signaturesVersion } from './rules.ts';

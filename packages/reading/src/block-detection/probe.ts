@@ -7,7 +7,7 @@
 import { captchaMarks } from './captcha-marks.ts';
 import { quotingElements } from './markup.ts';
 import { rules } from './rules.ts';
-import type { DomProbe } from './model.ts';
+import type { DomProbe } from './page-info.ts';
 
 /** The value of the probe script. */
 export interface ProbeResult extends DomProbe {

@@ -1,6 +1,6 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
 import { cutText } from '@berth/lib/text/text.ts';
-import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './page.ts';
+import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './parsed-page.ts';
 import type { Rule, SignalSource } from './rule.ts';
 import { rules } from './rules.ts';
 

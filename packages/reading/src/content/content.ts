@@ -5,13 +5,13 @@
  */
 import type { Log } from '@berth/lib/log.ts';
 import { ThreadFailed, ThreadPool, type ThreadFailure } from '@berth/lib/thread-pool.ts';
-import type { ContentOptions, ContentResult } from './model.ts';
+import type { ContentOptions, ContentResult } from './conversion.ts';
 import { load } from 'cheerio/slim';
 import { sourceOf } from '@berth/page-scripts/page-scripts.ts';
 import * as hiding from '@berth/page-scripts/read/hiding.ts';
 import * as page from '@berth/page-scripts/read/snapshot.ts';
 
-export type { ContentFormat, ContentOptions, ContentResult, ExtractField } from './model.ts';
+export type { ContentFormat, ContentOptions, ContentResult, ExtractField } from './conversion.ts';
 export { decodeBody } from './encoding/decode-body.ts';
 export { kindOf } from './encoding/kind-of.ts';
 export { parseRobots, parseRobotsAtOnce, robotsAgent } from './robots-rules.ts';

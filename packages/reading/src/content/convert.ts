@@ -24,7 +24,7 @@ import { dropCodeFurniture } from './markdown/code.ts';
 import { markMath } from './markdown/math.ts';
 import { toMarkdown } from './markdown/markdown.ts';
 import { readMetadata, titleOf } from './metadata.ts';
-import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './model.ts';
+import { type ContentFormat, type ContentOptions, type ContentResult, type Link, Warnings } from './conversion.ts';
 import { readNoscriptPictures } from './markdown/pictures.ts';
 import { readTables } from './tables.ts';
 import { textOf } from './text.ts';

@@ -1,6 +1,6 @@
 import { type CheerioAPI, type Element, type Parent, innerHtml, resolveUrl } from './dom.ts';
 import { pageLanguageOf } from './metadata.ts';
-import type { ExtractField, Warnings } from './model.ts';
+import type { ExtractField, Warnings } from './conversion.ts';
 import { textOf } from './text.ts';
 import { toBoolean, toDate, toNumber, toUrl } from './values.ts';
 

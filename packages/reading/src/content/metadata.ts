@@ -1,6 +1,6 @@
 import { withoutTrailing } from '@berth/lib/text/urls.ts';
 import { collapse, elementsNamed, isInside, resolveUrl, type CheerioAPI } from './dom.ts';
-import type { PageMetadata, Warnings } from './model.ts';
+import type { PageMetadata, Warnings } from './conversion.ts';
 
 const textCharsMax = 5000;
 const openGraphMax = 200;

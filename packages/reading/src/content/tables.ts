@@ -1,5 +1,5 @@
 import { collapse, elementsNamed, isElement, type CheerioAPI, type Element } from './dom.ts';
-import type { Table, Warnings } from './model.ts';
+import type { Table, Warnings } from './conversion.ts';
 import { textOf } from './text.ts';
 
 const tablesMax = 200;

@@ -5,7 +5,7 @@ import type { Health } from '@berth/contract';
 import type { Http } from '../http/server/server.ts';
 import { Guides } from './guides.ts';
 import { homePage, type Destination } from './home.ts';
-import { pageHeaders, renderPage } from './page.ts';
+import { pageHeaders, renderPage } from './frame.ts';
 import { mountReference } from './reference.ts';
 
 export interface DocsOptions {

@@ -1,7 +1,7 @@
 /** The front page: what this is, how it is, and a first session to paste. */
 import { apiVersion, type Health } from '@berth/contract';
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
-import { renderPage } from './page.ts';
+import { renderPage } from './frame.ts';
 
 /** What is served only where it is set up. */
 export type Destination = 'sign-in';

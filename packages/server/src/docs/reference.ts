@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { docs, openapi } from '@berth/contract';
 import { html } from '@berth/lib/text/html.ts';
 import type { Http } from '../http/server/server.ts';
-import { barOf, headOf } from './page.ts';
+import { barOf, headOf } from './frame.ts';
 
 /** Content security policy: only resources of this service, no inline code. Swagger UI draws its icons from `data:` URLs. */
 const contentSecurityPolicy =

@@ -1,6 +1,6 @@
 /** The API of a site: endpoints with parameters and schemas, GraphQL, WebSockets, event streams, OpenAPI and a client. */
 import type { InspectApi } from '@berth/contract';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { groupCalls } from './calls.ts';
 import { anonymousCookies } from './credentials.ts';
 import { toClient } from './client.ts';
@@ -21,7 +21,7 @@ export interface ApiOptions {
 export interface ApiReport {
   section: InspectApi;
   /** The id of the endpoint in the section that a request is a call of, else null. */
-  endpointOf: (exchange: Exchange) => string | null;
+  endpointOf: (exchange: CapturedExchange) => string | null;
 }
 
 export function createApi(input: ReportInput, options: ApiOptions): ApiReport {

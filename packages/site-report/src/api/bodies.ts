@@ -1,6 +1,6 @@
 /** Request and response bodies of an endpoint. */
 import type { ApiEndpoint } from '@berth/contract';
-import type { Exchange, JsonValue } from '../exchange.ts';
+import type { CapturedExchange, JsonValue } from '../exchange.ts';
 import { readAttributes } from '@berth/lib/secrets/attributes.ts';
 import { SchemaBuilder, type JsonSchema } from './schema.ts';
 
@@ -10,7 +10,7 @@ const fieldsMax = 300;
 
 const exampleCharsMax = 2000;
 
-export function readRequest(calls: readonly Exchange[], withSamples: boolean): ApiEndpoint['request'] {
+export function readRequest(calls: readonly CapturedExchange[], withSamples: boolean): ApiEndpoint['request'] {
   const withBody = calls.filter(
     ({ requestText, requestType, entry }) => requestText !== '' || (requestType !== '' && entry.request.bodySize > 0),
   );
@@ -24,7 +24,7 @@ export function readRequest(calls: readonly Exchange[], withSamples: boolean): A
   };
 }
 
-function requestSchema(calls: readonly Exchange[], type: string): JsonSchema | null {
+function requestSchema(calls: readonly CapturedExchange[], type: string): JsonSchema | null {
   const builder = new SchemaBuilder();
   for (const call of calls.slice(0, samplesMax)) {
     const value = call.requestJson ?? (type === 'application/x-www-form-urlencoded' ? formOf(call.requestText) : undefined);
@@ -54,7 +54,7 @@ function* partsOf(text: string): Generator<{ name: string; isFile: boolean }> {
   }
 }
 
-function multipartSchema(calls: readonly Exchange[]): JsonSchema | null {
+function multipartSchema(calls: readonly CapturedExchange[]): JsonSchema | null {
   const properties = new Map<string, JsonSchema>();
   const counts = new Map<string, number>();
   for (const { requestText } of calls.slice(0, samplesMax)) {
@@ -73,7 +73,7 @@ function multipartSchema(calls: readonly Exchange[]): JsonSchema | null {
 
 const exampleOf = (texts: readonly string[]): string | null => texts.find((text) => text !== '')?.slice(0, exampleCharsMax) ?? null;
 
-export function readResponses(calls: readonly Exchange[], withSamples: boolean): ApiEndpoint['responses'] {
+export function readResponses(calls: readonly CapturedExchange[], withSamples: boolean): ApiEndpoint['responses'] {
   const byStatus = Map.groupBy(calls, ({ statusCode }) => statusCode ?? 0);
   return [...byStatus]
     .filter(([status]) => status > 0)
@@ -81,7 +81,7 @@ export function readResponses(calls: readonly Exchange[], withSamples: boolean):
     .map(([status, list]) => toReply(status, list, withSamples));
 }
 
-function toReply(statusCode: number, calls: readonly Exchange[], withSamples: boolean): ApiEndpoint['responses'][number] {
+function toReply(statusCode: number, calls: readonly CapturedExchange[], withSamples: boolean): ApiEndpoint['responses'][number] {
   const builder = new SchemaBuilder();
   for (const { responseJson } of calls.slice(0, samplesMax)) if (responseJson !== undefined) builder.add(responseJson);
   const last = calls.at(-1);

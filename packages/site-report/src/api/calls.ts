@@ -1,5 +1,5 @@
 /** Which requests are calls of an API, and which of them are of the same endpoint. */
-import type { Exchange, JsonValue, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, JsonValue, ReportInput } from '../exchange.ts';
 import { PathTree, toTemplate } from './templates.ts';
 
 export type ApiKind = 'rest' | 'graphql' | 'jsonrpc' | 'grpc_web' | 'trpc' | 'form' | 'rpc';
@@ -13,7 +13,7 @@ export interface EndpointCalls {
   kind: ApiKind;
   /** Names of the path's parameters with the positions of their segments. */
   pathParams: { name: string; at: number }[];
-  calls: Exchange[];
+  calls: CapturedExchange[];
 }
 
 export const endpointsMax = 1000;
@@ -22,7 +22,7 @@ const staticTypes = /^(?:image|font|audio|video)\/|css$|javascript$|^application
 const staticPaths = /[.](?:js|mjs|css|map|png|jpe?g|gif|svg|webp|avif|ico|woff2?|ttf|wasm|mp4|webm)$/i;
 
 /** A call is what scripts fetch that is no file, or a form that is sent. */
-export function isCall(exchange: Exchange): boolean {
+export function isCall(exchange: CapturedExchange): boolean {
   const { resourceType, method, url, responseType } = exchange;
   if (!/^https?:$/.test(url.protocol) || url.host === '') return false;
   if (resourceType === 'document') return method !== 'GET' && method !== 'HEAD';
@@ -73,7 +73,7 @@ export function groupCalls({ exchanges }: ReportInput): { endpoints: EndpointCal
 const signatureKeysMax = 30;
 
 /** Method, status class and keys of the reply. */
-function signatureOf({ method, statusCode, responseJson }: Exchange): string {
+function signatureOf({ method, statusCode, responseJson }: CapturedExchange): string {
   if (statusCode === null || statusCode >= 400 || responseJson === undefined) return '';
   const shape = Array.isArray(responseJson) ? ['[]', ...keysOf(responseJson[0])] : keysOf(responseJson);
   return `${method} ${shape.join(',')}`;
@@ -102,7 +102,7 @@ const objectOf = (value: JsonValue | undefined): Record<string, JsonValue> | nul
   return typeof one === 'object' && one !== null && !Array.isArray(one) ? one : null;
 };
 
-export function isGraphql({ url, requestJson, requestType, method }: Exchange): boolean {
+export function isGraphql({ url, requestJson, requestType, method }: CapturedExchange): boolean {
   const body = objectOf(requestJson);
   if (requestType === 'application/graphql') return true;
   if (body && typeof body['query'] === 'string' && /^\s*(?:query|mutation|subscription|fragment|\{|#)/.test(body['query'])) return true;
@@ -116,7 +116,7 @@ export function isGraphql({ url, requestJson, requestType, method }: Exchange): 
 
 const hasPersisted = (extensions: JsonValue | undefined): boolean => objectOf(extensions)?.['persistedQuery'] !== undefined;
 
-export function isJsonRpc({ requestJson }: Exchange): boolean {
+export function isJsonRpc({ requestJson }: CapturedExchange): boolean {
   const body = objectOf(requestJson);
   return body !== null && body['jsonrpc'] === '2.0' && typeof body['method'] === 'string';
 }

@@ -1,7 +1,7 @@
 /** Credentials of an endpoint's calls, whether it needs them, and its token against cross-site requests. */
 import type { ApiEndpoint } from '@berth/contract';
 import { csrfSource } from '../csrf-source.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import type { Secret } from '../secret.ts';
 
 type Credential = ApiEndpoint['auth_refs'][number];
@@ -18,7 +18,7 @@ const csrfPlaceholder = /\{\{csrf_token_\d+\}\}/;
 const headerName = /^(?:proxy-)?authorization$|api-?key|token|secret|signature|credential|session/;
 const sessionCookie = /sess|sid$|auth|token|jwt|login|remember|identity/i;
 
-export function readCredentials(calls: readonly Exchange[], input: ReportInput, anonymous: ReadonlySet<string>): Credentials {
+export function readCredentials(calls: readonly CapturedExchange[], input: ReportInput, anonymous: ReadonlySet<string>): Credentials {
   const perCall = calls.map((call) => credentialsOf(call));
   const list = [...new Map(perCall.flat().map((one) => [`${one.in} ${one.name} ${one.scheme}`, one])).values()];
   const csrf = csrfOf(calls, input);
@@ -41,7 +41,7 @@ export function anonymousCookies({ exchanges }: ReportInput): Set<string> {
   return names;
 }
 
-function credentialsOf({ requestHeaders, url }: Exchange): Credential[] {
+function credentialsOf({ requestHeaders, url }: CapturedExchange): Credential[] {
   const list: Credential[] = [];
   for (const [name, value] of requestHeaders) {
     if (name === 'cookie') for (const cookie of sessionCookies(value)) list.push({ in: 'cookie', name: cookie, scheme: null });
@@ -59,13 +59,13 @@ const sessionCookies = (header: string): string[] => cookieNames(header).filter(
 const schemeOf = (name: string, value: string): string | null =>
   name.endsWith('authorization') ? (/^([A-Za-z][\w-]{0,40}) /.exec(value)?.[1]?.toLowerCase() ?? null) : null;
 
-const isRefused = ({ statusCode }: Exchange): boolean => statusCode === 401 || statusCode === 403;
-const isDone = ({ statusCode }: Exchange): boolean => statusCode !== null && statusCode < 400;
+const isRefused = ({ statusCode }: CapturedExchange): boolean => statusCode === 401 || statusCode === 403;
+const isDone = ({ statusCode }: CapturedExchange): boolean => statusCode !== null && statusCode < 400;
 
-function requirement(calls: readonly Exchange[], perCall: readonly Credential[][]): Pick<Credentials, 'required' | 'reason'> {
+function requirement(calls: readonly CapturedExchange[], perCall: readonly Credential[][]): Pick<Credentials, 'required' | 'reason'> {
   const strong = perCall.map((list) => list.some((one) => one.in !== 'cookie'));
   const any = perCall.map((list) => list.length > 0);
-  const has = (test: (call: Exchange) => boolean, flags: readonly boolean[], wanted: boolean): boolean =>
+  const has = (test: (call: CapturedExchange) => boolean, flags: readonly boolean[], wanted: boolean): boolean =>
     calls.some((call, i) => test(call) && flags[i] === wanted);
   if (has(isDone, any, false)) return { required: 'no', reason: 'A call without a credential succeeded.' };
   if (has(isRefused, strong, false) && has(isDone, strong, true))
@@ -76,7 +76,7 @@ function requirement(calls: readonly Exchange[], perCall: readonly Credential[][
   return { required: 'unknown', reason: 'No call succeeded.' };
 }
 
-function csrfOf(calls: readonly Exchange[], input: ReportInput): ApiEndpoint['csrf'] {
+function csrfOf(calls: readonly CapturedExchange[], input: ReportInput): ApiEndpoint['csrf'] {
   for (const { requestHeaders, url, requestText } of calls) {
     for (const [name, value] of requestHeaders) {
       const token = name === 'cookie' ? null : csrfPlaceholder.exec(value);

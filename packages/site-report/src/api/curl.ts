@@ -1,4 +1,4 @@
-import type { Exchange } from '../exchange.ts';
+import type { CapturedExchange } from '../exchange.ts';
 
 const bodyCharsMax = 4000;
 /** What curl, the connection or the browser sets by itself. */
@@ -6,7 +6,7 @@ const automatic =
   /^(?::|host$|connection$|content-length$|accept-encoding$|sec-|user-agent$|origin$|referer$|priority$|upgrade|dnt$|accept-language$|pragma$|cache-control$|te$|if-|cookie$)/;
 
 /** A command that repeats a call; placeholders stand for secrets, and without samples a file for the body. */
-export function toCurl({ method, url, requestHeaders, requestText }: Exchange, withSamples: boolean): string {
+export function toCurl({ method, url, requestHeaders, requestText }: CapturedExchange, withSamples: boolean): string {
   const words = ['curl'];
   if (method !== 'GET') words.push('-X', quoted(method));
   words.push(quoted(url.href));

@@ -1,6 +1,6 @@
 /** Which reply's field feeds which call's parameter: the same value, seen first in the reply and then in the call. */
 import type { ApiEndpoint } from '@berth/contract';
-import type { Exchange, JsonValue } from '../exchange.ts';
+import type { CapturedExchange, JsonValue } from '../exchange.ts';
 import { decoded } from '@berth/lib/secrets/hit.ts';
 import { segmentsOf, type EndpointCalls } from './calls.ts';
 
@@ -8,7 +8,7 @@ type Dependency = ApiEndpoint['depends_on'][number];
 
 interface Source {
   endpointId: string;
-  exchange: Exchange;
+  exchange: CapturedExchange;
   path: string;
   key: string;
 }
@@ -45,7 +45,7 @@ interface Input {
 
 interface LinkContext {
   endpoint: EndpointCalls;
-  call: Exchange;
+  call: CapturedExchange;
   byValue: ReadonlyMap<string, Source[]>;
 }
 
@@ -92,7 +92,7 @@ function isRelated(key: string, { field, value }: Input): boolean {
 
 const bodyScalarsMax = 500;
 
-function* inputsOf(endpoint: EndpointCalls, call: Exchange): Generator<Input> {
+function* inputsOf(endpoint: EndpointCalls, call: CapturedExchange): Generator<Input> {
   const segments = segmentsOf(call.url.path);
   for (const { name, at } of endpoint.pathParams) yield { in: 'path', field: name, value: decoded(segments[at] ?? '', false) };
   for (const [name, value] of call.url.query) yield { in: 'query', field: name, value };
@@ -116,7 +116,7 @@ interface Scalar {
 }
 
 /** The nearest call that had the value first keeps it; later ones are alternatives. */
-function index(byValue: Map<string, Source[]>, endpointId: string, exchange: Exchange): number {
+function index(byValue: Map<string, Source[]>, endpointId: string, exchange: CapturedExchange): number {
   const { responseJson, statusCode } = exchange;
   if (responseJson === undefined || (statusCode !== null && statusCode >= 400)) return 0;
   const scalars: Scalar[] = [];

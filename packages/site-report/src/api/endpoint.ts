@@ -1,6 +1,6 @@
 /** One endpoint of the report, from its calls. */
 import type { ApiEndpoint } from '@berth/contract';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { bodyObject, isGraphql, isJsonRpc, type EndpointCalls } from './calls.ts';
 import { readCredentials, type Credentials } from './credentials.ts';
 import { toCurl } from './curl.ts';
@@ -23,7 +23,7 @@ export interface EndpointContext {
 export function toEndpoint(endpoint: EndpointCalls, context: EndpointContext): ApiEndpoint {
   const { input, preflights, dependencies, anonymous, withSamples } = context;
   const { calls } = endpoint;
-  const first = calls[0] as Exchange;
+  const first = calls[0] as CapturedExchange;
   const example = calls.find(({ statusCode }) => statusCode !== null && statusCode < 400) ?? first;
   const params = readParams(endpoint);
   const credentials = readCredentials(calls, input, anonymous);
@@ -54,7 +54,7 @@ export function toEndpoint(endpoint: EndpointCalls, context: EndpointContext): A
   };
 }
 
-function operationOf(calls: readonly Exchange[]): string | null {
+function operationOf(calls: readonly CapturedExchange[]): string | null {
   const names = new Set(
     calls.map((call) => {
       const body = bodyObject(call.requestJson);
@@ -77,7 +77,7 @@ const isIdempotent = ({ method, calls }: EndpointCalls): boolean =>
 
 const rateHeader = /^(?:x-)?ratelimit|^x-rate-limit|^retry-after$/;
 
-function readRateLimit(calls: readonly Exchange[]): ApiEndpoint['rate_limit'] {
+function readRateLimit(calls: readonly CapturedExchange[]): ApiEndpoint['rate_limit'] {
   const values = new Map<string, string>();
   for (const { responseHeaders } of calls) for (const [name, value] of responseHeaders) if (rateHeader.test(name)) values.set(name, value);
   if (values.size === 0) return null;
@@ -95,7 +95,7 @@ function countOf(text: string | null): number | null {
   return digits === undefined ? null : Number(digits);
 }
 
-function readCors(calls: readonly Exchange[], preflights: ReadonlySet<string>): ApiEndpoint['cors'] {
+function readCors(calls: readonly CapturedExchange[], preflights: ReadonlySet<string>): ApiEndpoint['cors'] {
   const call = calls.find(({ responseHeaders }) => responseHeaders.has('access-control-allow-origin'));
   const preflight = calls.some(({ url }) => preflights.has(url.origin + url.path));
   if (!call) return preflight ? { allow_origin: '', credentials: false, preflight } : null;
@@ -113,7 +113,7 @@ interface Initiator {
   stack?: { callFrames?: { url?: unknown; lineNumber?: unknown }[] };
 }
 
-function readInitiator({ entry }: Exchange, { capture }: ReportInput): ApiEndpoint['initiator'] {
+function readInitiator({ entry }: CapturedExchange, { capture }: ReportInput): ApiEndpoint['initiator'] {
   const initiator = (entry as { _initiator?: Initiator })._initiator;
   const started = Date.parse(entry.startedDateTime);
   const action = capture.actions.findLast(({ startedAt }) => Date.parse(startedAt) <= started)?.index ?? null;
@@ -130,8 +130,8 @@ function readInitiator({ entry }: Exchange, { capture }: ReportInput): ApiEndpoi
   };
 }
 
-function flagsOf(calls: readonly Exchange[]): string[] {
-  const some = (test: (call: Exchange) => boolean): boolean => calls.some(test);
+function flagsOf(calls: readonly CapturedExchange[]): string[] {
+  const some = (test: (call: CapturedExchange) => boolean): boolean => calls.some(test);
   const flags: [string, boolean][] = [
     ['cached', some(({ entry }) => '_fromCache' in entry && Boolean(entry._fromCache))],
     ['deprecated', some(({ responseHeaders }) => responseHeaders.has('deprecation') || responseHeaders.has('sunset'))],
@@ -146,7 +146,7 @@ function flagsOf(calls: readonly Exchange[]): string[] {
 const onceOnly = /\{\{(?:otp|oauth_code|pkce_verifier|saml|recovery_code)_\d+\}\}/;
 
 /** Such as a password in the body of a sign-in. */
-const sendsSecret = ({ requestText }: Exchange): boolean => requestText.includes('{{');
+const sendsSecret = ({ requestText }: CapturedExchange): boolean => requestText.includes('{{');
 
 function replayable({ calls }: EndpointCalls, { list, csrf, required }: Credentials): ApiEndpoint['replayable'] {
   if (calls.every(({ requestText, url }) => onceOnly.test(requestText) || onceOnly.test(url.href))) return 'no';

@@ -1,7 +1,7 @@
 /** GraphQL operations that were sent. */
 import { Kind, parse, type OperationDefinitionNode } from 'graphql';
 import type { InspectApi } from '@berth/contract';
-import type { Exchange, JsonValue, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, JsonValue, ReportInput } from '../exchange.ts';
 import { isCall, isGraphql } from './calls.ts';
 import { SchemaBuilder } from './schema.ts';
 
@@ -54,7 +54,7 @@ const isObject = (value: JsonValue | undefined): value is Record<string, JsonVal
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const textOf = (value: JsonValue | undefined): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
-function requestsOf({ requestJson, requestText, requestType, url }: Exchange): GraphqlRequest[] {
+function requestsOf({ requestJson, requestText, requestType, url }: CapturedExchange): GraphqlRequest[] {
   if (requestType === 'application/graphql') return [{ query: requestText, name: null, variables: undefined, hash: null }];
   const bodies = requestJson === undefined ? [fromQuery(url.query)] : Array.isArray(requestJson) ? requestJson : [requestJson];
   return bodies.filter(isObject).map((body) => {
@@ -127,7 +127,7 @@ function parseDocument(text: string, name: string | null): Document {
   }
 }
 
-function introspectionOf(calls: readonly Exchange[]): GraphqlApi['introspection'] {
+function introspectionOf(calls: readonly CapturedExchange[]): GraphqlApi['introspection'] {
   const asked = calls.filter(({ requestText }) => /__schema\b/.test(requestText));
   if (asked.length === 0) return 'not_tested';
   return asked.some(({ responseText }) => responseText.includes('"__schema"')) ? 'open' : 'closed';

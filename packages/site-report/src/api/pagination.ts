@@ -1,6 +1,6 @@
 /** How an endpoint's lists are paged. */
 import type { ApiEndpoint } from '@berth/contract';
-import type { Exchange, JsonValue } from '../exchange.ts';
+import type { CapturedExchange, JsonValue } from '../exchange.ts';
 import type { EndpointParams } from './params.ts';
 
 type Pagination = ApiEndpoint['pagination'];
@@ -29,7 +29,7 @@ const nextKeys = /^(?:nextcursor|endcursor|nextpagetoken|nexttoken|continuationt
 const nextLinks = /^(?:next|nexturl|nextlink|nextpage|nextpageurl|odatanextlink)$/;
 const idsMax = 20;
 
-export function readPagination(calls: readonly Exchange[], { query }: EndpointParams): Pagination {
+export function readPagination(calls: readonly CapturedExchange[], { query }: EndpointParams): Pagination {
   const names = query.map(({ name }) => name);
   const size = names.filter((name) => sizeNames.has(compact(name)));
   const page = query.find(({ name, type }) => pageNames.has(compact(name)) && type === 'integer')?.name;
@@ -57,13 +57,13 @@ export function readPagination(calls: readonly Exchange[], { query }: EndpointPa
 
 const distinct = (query: EndpointParams['query'], name: string): number => query.find((param) => param.name === name)?.observed_values ?? 0;
 
-function paramOfLink({ responseHeaders }: Exchange, names: readonly string[]): string | undefined {
+function paramOfLink({ responseHeaders }: CapturedExchange, names: readonly string[]): string | undefined {
   const [, url = ''] = /<([^<>]{1,4000})>/.exec(responseHeaders.get('link') ?? '') ?? [];
   const inLink = [...new URLSearchParams(url.slice(url.indexOf('?') + 1)).keys()];
   return names.find((name) => inLink.includes(name) && !sizeNames.has(compact(name)));
 }
 
-const hasList = ({ responseJson }: Exchange): boolean =>
+const hasList = ({ responseJson }: CapturedExchange): boolean =>
   Array.isArray(responseJson) || (isObject(responseJson) && Object.values(responseJson).some((value) => Array.isArray(value)));
 
 const isObject = (value: JsonValue | undefined): value is Record<string, JsonValue> =>
@@ -76,7 +76,7 @@ interface Next {
 }
 
 /** Where replies name what comes next: at the top, or one level below, as in `meta`, `links` and `pageInfo`. */
-function nextOf(calls: readonly Exchange[]): Next | null {
+function nextOf(calls: readonly CapturedExchange[]): Next | null {
   let empty: Next | null = null;
   for (const { responseJson } of calls) {
     const next = isObject(responseJson) ? nextIn(responseJson, '$', 2) : null;

@@ -1,6 +1,6 @@
 /** Messages of WebSockets and event streams, by type. */
 import type { InspectApi } from '@berth/contract';
-import { type Exchange, type JsonValue, type ReportInput, parseJson } from '../exchange.ts';
+import { type CapturedExchange, type JsonValue, type ReportInput, parseJson } from '../exchange.ts';
 import { SchemaBuilder } from './schema.ts';
 
 type Socket = InspectApi['websockets'][number];
@@ -15,9 +15,9 @@ interface Message {
   data: string;
 }
 
-const messagesOf = ({ entry }: Exchange): Message[] => (entry._webSocketMessages ?? []).slice(0, messagesMax);
+const messagesOf = ({ entry }: CapturedExchange): Message[] => (entry._webSocketMessages ?? []).slice(0, messagesMax);
 
-const withoutQuery = ({ url }: Exchange): string => `${url.origin}${url.path}`;
+const withoutQuery = ({ url }: CapturedExchange): string => `${url.origin}${url.path}`;
 
 export function readWebSockets({ exchanges }: ReportInput): Socket[] {
   const sockets = exchanges.filter(({ resourceType, entry }) => resourceType === 'websocket' || entry._webSocketMessages !== undefined);
@@ -46,7 +46,7 @@ const guess = (protocol: Socket['protocol_guess'], confidence: Socket['confidenc
 });
 
 /** Guesses the protocol: what the URL or the handshake names is sure, what messages look like is likely. */
-function protocolOf(first: Exchange | undefined, subprotocol: string | null, messages: readonly Message[]): ProtocolGuess {
+function protocolOf(first: CapturedExchange | undefined, subprotocol: string | null, messages: readonly Message[]): ProtocolGuess {
   const url = first?.url.href ?? '';
   if (/[?&]EIO=\d/.test(url)) return guess('socket.io', 'high');
   if (/graphql/.test(subprotocol ?? '')) return guess('graphql-ws', 'high');
@@ -138,7 +138,7 @@ function eventTypes(events: readonly StreamEvent[]): Stream['events'] {
 }
 
 /** The events as the browser recorded them, else as they stand in the body. */
-function eventsOf({ entry, responseText }: Exchange): StreamEvent[] {
+function eventsOf({ entry, responseText }: CapturedExchange): StreamEvent[] {
   const recorded = (entry as { _eventSourceMessages?: { eventName?: string; data?: string }[] })._eventSourceMessages;
   if (recorded && recorded.length > 0)
     return recorded.slice(0, messagesMax).map(({ eventName, data }) => ({ name: eventName || 'message', data: data ?? '' }));

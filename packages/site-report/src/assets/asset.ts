@@ -1,9 +1,9 @@
 /** A request as the assets section reads it: its type, sizes, timings and cache rules. */
 import type { AssetType } from '@berth/contract';
-import type { Exchange } from '../exchange.ts';
+import type { CapturedExchange } from '../exchange.ts';
 
 export interface Asset {
-  exchange: Exchange;
+  exchange: CapturedExchange;
   type: AssetType;
   /** Bytes on the wire; 0 from a cache. */
   transferBytes: number;
@@ -22,21 +22,21 @@ export interface Asset {
   initiatorType: string | null;
 }
 
-export const createAssets = (exchanges: readonly Exchange[]): Asset[] => exchanges.map(toAsset);
+export const createAssets = (exchanges: readonly CapturedExchange[]): Asset[] => exchanges.map(toAsset);
 
 /** Maximum length of a URL: longer ones hold data. */
 const urlCharsMax = 2048;
 
-export const urlOf = ({ url }: Exchange): string => url.href.slice(0, urlCharsMax);
+export const urlOf = ({ url }: CapturedExchange): string => url.href.slice(0, urlCharsMax);
 
 /** HARs state sizes and times as -1 where they are unknown, and an uploaded one may hold anything. */
 export const amountOf = (value: unknown): number =>
   typeof value === 'number' && Number.isFinite(value) && value > 0 ? Math.round(value) : 0;
 
-const assetTypeOf = ({ resourceType }: Exchange): AssetType =>
+const assetTypeOf = ({ resourceType }: CapturedExchange): AssetType =>
   resourceType === 'eventsource' || resourceType === 'preflight' ? 'other' : resourceType;
 
-function toAsset(exchange: Exchange): Asset {
+function toAsset(exchange: CapturedExchange): Asset {
   const { entry, responseHeaders } = exchange;
   const fromCache = Boolean(entry._fromCache) || entry['_servedFromCache'] === true || exchange.statusCode === 304;
   const fromServiceWorker = entry['_fetchedViaServiceWorker'] === true || entry['_fromServiceWorker'] === true;
@@ -58,23 +58,23 @@ function toAsset(exchange: Exchange): Asset {
   };
 }
 
-function transferBytesOf({ entry: { response } }: Exchange): number {
+function transferBytesOf({ entry: { response } }: CapturedExchange): number {
   const stated = response._transferSize;
   if (typeof stated === 'number' && stated >= 0) return amountOf(stated);
   return amountOf(response.bodySize) + amountOf(response.headersSize);
 }
 
-function errorOf({ entry }: Exchange): string | null {
+function errorOf({ entry }: CapturedExchange): string | null {
   const error = entry['_error'] ?? (entry.response as { _error?: unknown })['_error'];
   return typeof error === 'string' && error !== '' ? error.slice(0, 200) : null;
 }
 
-function ttfbOf({ entry: { timings }, statusCode }: Exchange): number | null {
+function ttfbOf({ entry: { timings }, statusCode }: CapturedExchange): number | null {
   if (statusCode === null || amountOf(timings.wait) === 0) return null;
   return [timings.blocked, timings.dns, timings.connect, timings.send, timings.wait].reduce<number>((sum, part) => sum + amountOf(part), 0);
 }
 
-function cacheTtlOf({ responseHeaders, entry }: Exchange): number | null {
+function cacheTtlOf({ responseHeaders, entry }: CapturedExchange): number | null {
   const control = responseHeaders.get('cache-control')?.toLowerCase().slice(0, 500) ?? '';
   if (/\bno-(?:store|cache)\b/.test(control)) return 0;
   const [, maxAge] = /\bmax-age\s?=\s?"?(\d{1,10})/.exec(control) ?? [];
@@ -94,7 +94,7 @@ interface CallFrames {
 /** Chains of asynchronous calls are that long at most. */
 const stackDepthMax = 20;
 
-function initiatorOf({ entry }: Exchange): Pick<Asset, 'initiatorUrl' | 'initiatorType'> {
+function initiatorOf({ entry }: CapturedExchange): Pick<Asset, 'initiatorUrl' | 'initiatorType'> {
   const initiator = entry._initiator as { type?: unknown; url?: unknown; stack?: CallFrames } | string | null | undefined;
   if (typeof initiator === 'string') return { initiatorUrl: initiator.slice(0, 2048), initiatorType: null };
   if (typeof initiator !== 'object' || initiator === null) return { initiatorUrl: null, initiatorType: null };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { InspectAuth } from '@berth/contract';
-import type { Exchange } from '../exchange.ts';
+import type { CapturedExchange } from '../exchange.ts';
 import { cookie, entry, inputOf, page, secret, startTime } from '../../testing/captures.ts';
 import { createAuth } from './auth.ts';
 
@@ -10,7 +10,7 @@ const api = 'https://api.shop.test';
 
 type Fields = Parameters<typeof inputOf>[0];
 
-function authOf(fields: Fields, endpointOf?: (exchange: Exchange) => string | null) {
+function authOf(fields: Fields, endpointOf?: (exchange: CapturedExchange) => string | null) {
   const auth = createAuth(inputOf(fields), endpointOf);
   // The section is what its schema says, no more and no less.
   assert.deepEqual(InspectAuth.parse(auth), auth);

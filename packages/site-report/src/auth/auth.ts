@@ -1,7 +1,7 @@
 /** How the site authenticates its callers. */
 import type { InspectAuth } from '@berth/contract';
 import { csrfSource } from '../csrf-source.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { isDocument, isRedirect, readPages, toEvidence, withoutValues, type ReportPage } from '../page/pages.ts';
 import { readFlows, readProvider, readRefreshes } from './flows.ts';
 import { readLoginForms, readLogoutUrls, readSso } from './forms.ts';
@@ -10,7 +10,7 @@ import { recommend } from './recommend.ts';
 import { isObject } from './credentials.ts';
 
 /** `endpointOf` returns the id of the endpoint in `api.endpoints` that a request belongs to. */
-export function createAuth(input: ReportInput, endpointOf: (exchange: Exchange) => string | null = () => null): InspectAuth {
+export function createAuth(input: ReportInput, endpointOf: (exchange: CapturedExchange) => string | null = () => null): InspectAuth {
   const context = createAuthContext(input, endpointOf);
   const flows = readFlows(input);
   const mechanisms = groupMechanisms(context, flows);
@@ -63,7 +63,7 @@ function readRefusals({ input, credentials, endpointOf }: AuthContext): Refusal[
   const withCredential = new Set(
     credentials.flatMap(({ type, exchange }) => (type === 'cookie_session' || type === 'csrf_token' ? [] : [exchange])),
   );
-  const refusals = new Map<string, Exchange[]>();
+  const refusals = new Map<string, CapturedExchange[]>();
   for (const exchange of input.exchanges) {
     const { isFirstParty, resourceType, statusCode, method, url } = exchange;
     if (!isFirstParty || !/^(?:xhr|fetch|eventsource|websocket)$/.test(resourceType)) continue;

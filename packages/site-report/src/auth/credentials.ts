@@ -1,6 +1,6 @@
 /** Credentials in requests: where each stands, and what it is. */
 import type { AuthMechanismType } from '@berth/contract';
-import type { Exchange, JsonValue, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, JsonValue, ReportInput } from '../exchange.ts';
 import { placeholderPattern, type Secret, type SecretKind } from '../secret.ts';
 
 /** A credential that one request carries. */
@@ -11,7 +11,7 @@ export interface Credential {
   name: string;
   scheme: string | null;
   secret: Secret | null;
-  exchange: Exchange;
+  exchange: CapturedExchange;
   isCertain: boolean;
 }
 
@@ -38,7 +38,7 @@ export class Secrets {
   }
 }
 
-export function readCredentials(exchange: Exchange, secrets: Secrets): Credential[] {
+export function readCredentials(exchange: CapturedExchange, secrets: Secrets): Credential[] {
   const forms = [...headerForms(exchange, secrets), ...queryForms(exchange, secrets), ...bodyForms(exchange, secrets)];
   return forms.map((form) => ({ ...form, exchange }));
 }
@@ -56,7 +56,7 @@ const ordinaryHeaders =
 const tokenKinds: ReadonlySet<SecretKind> = new Set(['token', 'jwt', 'refresh_token']);
 const bearerType = (secret: Secret | null): AuthMechanismType => (secret?.jwt || secret?.kind === 'jwt' ? 'bearer_jwt' : 'bearer_opaque');
 
-function headerForms({ requestHeaders }: Exchange, secrets: Secrets): Form[] {
+function headerForms({ requestHeaders }: CapturedExchange, secrets: Secrets): Form[] {
   const authorization = requestHeaders.get('authorization');
   const form = authorization === undefined ? null : authorizationForm(authorization, secrets);
   const forms = form ? [form] : [];
@@ -103,7 +103,7 @@ function namedForm(name: string, value: string, secrets: Secrets): Omit<Form, 'i
 const flowParams =
   /^(?:code|state|nonce|code_challenge|code_verifier|client_id|id_token_hint|login_hint|session_state|samlrequest|samlresponse|relaystate)$/i;
 
-function queryForms({ url }: Exchange, secrets: Secrets): Form[] {
+function queryForms({ url }: CapturedExchange, secrets: Secrets): Form[] {
   const forms: Form[] = [];
   for (const [name, value] of url.query) {
     if (flowParams.test(name)) continue;
@@ -115,7 +115,7 @@ function queryForms({ url }: Exchange, secrets: Secrets): Form[] {
 }
 
 /** Tokens in bodies belong to sign-in and refresh; API keys and CSRF tokens authenticate the call itself. */
-function bodyForms(exchange: Exchange, secrets: Secrets): Form[] {
+function bodyForms(exchange: CapturedExchange, secrets: Secrets): Form[] {
   const forms: Form[] = [];
   for (const [name, value] of bodyFields(exchange)) {
     if (flowParams.test(name)) continue;
@@ -126,15 +126,15 @@ function bodyForms(exchange: Exchange, secrets: Secrets): Form[] {
 }
 
 const fieldsMax = 200;
-const fieldCache = new WeakMap<Exchange, BodyFields>();
+const fieldCache = new WeakMap<CapturedExchange, BodyFields>();
 
-export function bodyFields(exchange: Exchange): BodyFields {
+export function bodyFields(exchange: CapturedExchange): BodyFields {
   let fields = fieldCache.get(exchange);
   if (!fields) fieldCache.set(exchange, (fields = readFields(exchange).slice(0, fieldsMax)));
   return fields;
 }
 
-function readFields({ entry, requestType, requestText, requestJson }: Exchange): BodyFields {
+function readFields({ entry, requestType, requestText, requestJson }: CapturedExchange): BodyFields {
   const { params } = entry.request.postData ?? {};
   if (params && params.length > 0) return params.map(({ name, value }) => [name, value ?? '']);
   if (isObject(requestJson)) return Object.entries(requestJson).map(([name, value]) => [name, typeof value === 'string' ? value : '']);

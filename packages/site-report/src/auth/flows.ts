@@ -1,6 +1,6 @@
 /** Sign-in flows of OAuth 2.0, OpenID Connect and SAML in the traffic, and the provider that they show. */
 import type { InspectAuth } from '@berth/contract';
-import type { Exchange, JsonValue, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, JsonValue, ReportInput } from '../exchange.ts';
 import { toEvidence, withoutValues } from '../page/pages.ts';
 import { bodyFields, isObject } from './credentials.ts';
 
@@ -9,12 +9,12 @@ export interface Flow {
   /** Such as `authorization_code with PKCE`. */
   grant: string;
   hosts: string[];
-  exchanges: Exchange[];
+  exchanges: CapturedExchange[];
   isCertain: boolean;
   pkce: 'S256' | 'plain' | 'none' | 'unknown';
   scopes: string[];
-  authorization: Exchange | null;
-  token: Exchange | null;
+  authorization: CapturedExchange | null;
+  token: CapturedExchange | null;
 }
 
 const flowsMax = 10;
@@ -33,7 +33,7 @@ export function readFlows({ exchanges }: ReportInput): Flow[] {
   return joinAliases([...flows.values()]);
 }
 
-function partOf(exchange: Exchange): Flow | null {
+function partOf(exchange: CapturedExchange): Flow | null {
   if (exchange.resourceType === 'preflight') return null;
   const query = new Map(exchange.url.query);
   const body = new Map(bodyFields(exchange).slice(0, 50));
@@ -63,7 +63,7 @@ const scopesOf = (text: string): string[] =>
     .filter((scope) => /^[\w:/.-]{1,100}$/.test(scope))
     .slice(0, 50);
 
-function authorizationPart(exchange: Exchange, query: ReadonlyMap<string, string>, shared: Shared): Flow {
+function authorizationPart(exchange: CapturedExchange, query: ReadonlyMap<string, string>, shared: Shared): Flow {
   const isCode = /\bcode\b/.test(query.get('response_type') ?? '');
   const scopes = scopesOf(query.get('scope') ?? '');
   const method = query.get('code_challenge_method') ?? 'plain';
@@ -79,7 +79,11 @@ function authorizationPart(exchange: Exchange, query: ReadonlyMap<string, string
   };
 }
 
-function tokenPart(exchange: Exchange, grant: string, { body, shared }: { body: ReadonlyMap<string, string>; shared: Shared }): Flow {
+function tokenPart(
+  exchange: CapturedExchange,
+  grant: string,
+  { body, shared }: { body: ReadonlyMap<string, string>; shared: Shared },
+): Flow {
   const reply = exchange.responseJson;
   const isOidc = isObject(reply) && 'id_token' in reply;
   const replied = isObject(reply) && typeof reply['scope'] === 'string' ? reply['scope'] : '';
@@ -120,7 +124,7 @@ const named = (flow: Flow): Flow => ({
 
 interface Discovery {
   document: { [key: string]: JsonValue };
-  exchange: Exchange | null;
+  exchange: CapturedExchange | null;
 }
 
 const discoveryPath = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
@@ -178,11 +182,11 @@ export function readProvider(input: ReportInput, flows: readonly Flow[]): Inspec
   };
 }
 
-const endpointUrl = ({ url }: Exchange): string => `${url.origin}${url.path}`;
+const endpointUrl = ({ url }: CapturedExchange): string => `${url.origin}${url.path}`;
 
 /** Calls that exchanged a credential for a new one. */
-export function readRefreshes(input: ReportInput, endpointOf: (exchange: Exchange) => string | null): InspectAuth['token_refresh'] {
-  const groups = new Map<string, Exchange[]>();
+export function readRefreshes(input: ReportInput, endpointOf: (exchange: CapturedExchange) => string | null): InspectAuth['token_refresh'] {
+  const groups = new Map<string, CapturedExchange[]>();
   for (const exchange of input.exchanges) {
     if (!isRefresh(exchange)) continue;
     const key = `${exchange.method} ${exchange.url.origin}${exchange.url.path}`;
@@ -204,12 +208,12 @@ export function readRefreshes(input: ReportInput, endpointOf: (exchange: Exchang
 
 const refreshPath = /(?:^|[/_.-])(?:refresh|renew)(?:[-_]?(?:token|session))?(?:$|[/_.-])|token[-_/]?refresh/i;
 
-function hasRefreshToken(exchange: Exchange): boolean {
+function hasRefreshToken(exchange: CapturedExchange): boolean {
   const fields = bodyFields(exchange);
   return fields.some(([name, value]) => (name === 'grant_type' && value === 'refresh_token') || /^refresh[-_]?token$/i.test(name));
 }
 
-function isRefresh(exchange: Exchange): boolean {
+function isRefresh(exchange: CapturedExchange): boolean {
   const { isFirstParty, method, resourceType, statusCode, url } = exchange;
   if (method === 'OPTIONS' || method === 'GET' || !/^(?:xhr|fetch|other)$/.test(resourceType)) return false;
   if (hasRefreshToken(exchange)) return true;
@@ -217,12 +221,12 @@ function isRefresh(exchange: Exchange): boolean {
   return issuesToken(exchange);
 }
 
-function issuesToken({ responseJson, responseHeaders }: Exchange): boolean {
+function issuesToken({ responseJson, responseHeaders }: CapturedExchange): boolean {
   if (responseHeaders.has('set-cookie')) return true;
   return isObject(responseJson) && Object.keys(responseJson).some((key) => /token|jwt/i.test(key));
 }
 
-function medianInterval(group: readonly Exchange[]): number | null {
+function medianInterval(group: readonly CapturedExchange[]): number | null {
   const gaps = group.slice(1).map(({ startedMs }, index) => startedMs - (group[index]?.startedMs ?? 0));
   if (gaps.length === 0) return null;
   return Math.round((gaps.sort((a, b) => a - b)[Math.floor(gaps.length / 2)] ?? 0) / 1000);

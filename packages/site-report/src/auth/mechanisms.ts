@@ -1,6 +1,6 @@
 /** Credentials of all requests, grouped into mechanisms. */
 import type { InspectAuth } from '@berth/contract';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { captureStartMs, toEvidence } from '../page/pages.ts';
 import type { Secret, SecretKind } from '../secret.ts';
 import { purposeOf } from '../site/cookie-purposes.ts';
@@ -16,7 +16,7 @@ export interface AuthContext {
   secrets: Secrets;
   credentials: readonly Credential[];
   cookies: readonly SeenCookie[];
-  endpointOf(exchange: Exchange): string | null;
+  endpointOf(exchange: CapturedExchange): string | null;
 }
 
 const mechanismsMax = 50;
@@ -33,7 +33,7 @@ export function createAuthContext(input: ReportInput, endpointOf: AuthContext['e
 }
 
 /** Keys of other sites, such as those of maps and analytics, authenticate nobody to this one. */
-const isOwn = (exchange: Exchange): boolean =>
+const isOwn = (exchange: CapturedExchange): boolean =>
   exchange.resourceType !== 'preflight' && (exchange.isFirstParty || exchange.requestHeaders.has('authorization'));
 
 export function groupMechanisms(context: AuthContext, flows: readonly Flow[]): Mechanism[] {
@@ -180,7 +180,7 @@ class SessionCookies {
     );
   }
 
-  credentialsOf(exchange: Exchange): Credential[] {
+  credentialsOf(exchange: CapturedExchange): Credential[] {
     if (!exchange.isFirstParty) return [];
     return [...new Set(sentCookies(exchange))].flatMap((name): Credential[] => {
       const isKnownHere = this.#cookies.get(name)?.find(({ cookie }) => isSentTo(cookie, exchange.url.hostname));

@@ -1,6 +1,6 @@
 /** The pages of a capture, parsed once for all sections. */
 import type { PageSnapshot } from '../capture.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { PageTree } from './tree.ts';
 
 export interface ReportPage {
@@ -10,7 +10,7 @@ export interface ReportPage {
   /** The page as it was captured; null for an uploaded HAR. */
   snapshot: PageSnapshot | null;
   /** The response that the page came from; null if it was not captured. */
-  document: Exchange | null;
+  document: CapturedExchange | null;
 }
 
 /** Maximum number of pages: as many as an inspection visits. */
@@ -40,16 +40,16 @@ function parsePages({ capture, exchanges }: ReportInput): ReportPage[] {
   }));
 }
 
-const rawTrees = new WeakMap<Exchange, PageTree>();
+const rawTrees = new WeakMap<CapturedExchange, PageTree>();
 
 /** A document as the server sent it, parsed once. */
-export function rawTreeOf(document: Exchange): PageTree {
+export function rawTreeOf(document: CapturedExchange): PageTree {
   let tree = rawTrees.get(document);
   if (!tree) rawTrees.set(document, (tree = new PageTree(document.responseText)));
   return tree;
 }
 
-const pageOfResponse = (document: Exchange): ReportPage => ({
+const pageOfResponse = (document: CapturedExchange): ReportPage => ({
   url: document.url.href,
   tree: rawTreeOf(document),
   snapshot: null,
@@ -57,15 +57,15 @@ const pageOfResponse = (document: Exchange): ReportPage => ({
 });
 
 /** Documents of frames are not pages. */
-export const isDocument = ({ resourceType, requestHeaders }: Exchange): boolean =>
+export const isDocument = ({ resourceType, requestHeaders }: CapturedExchange): boolean =>
   resourceType === 'document' && !/^i?frame$/.test(requestHeaders.get('sec-fetch-dest') ?? '');
 
-const hasHtml = ({ responseType, responseText, statusCode }: Exchange): boolean =>
+const hasHtml = ({ responseType, responseText, statusCode }: CapturedExchange): boolean =>
   responseText !== '' && /^(?:text\/html|application\/xhtml\+xml)$/.test(responseType) && (statusCode ?? 0) < 500;
 
 const withoutFragment = (url: string): string => url.split('#', 1)[0] ?? '';
 
-function documentOf({ url, pageId }: PageSnapshot, documents: readonly Exchange[]): Exchange | null {
+function documentOf({ url, pageId }: PageSnapshot, documents: readonly CapturedExchange[]): CapturedExchange | null {
   const own = documents.filter(({ entry }) => entry.pageref === pageId);
   const address = withoutFragment(url);
   const match = own.findLast((document) => withoutFragment(document.url.href) === address);
@@ -76,7 +76,7 @@ function documentOf({ url, pageId }: PageSnapshot, documents: readonly Exchange[
 export const isRedirect = (status: number | null): boolean => status !== null && [301, 302, 303, 307, 308].includes(status);
 
 /** The document of the first page. */
-export const firstDocument = (input: ReportInput): Exchange | null =>
+export const firstDocument = (input: ReportInput): CapturedExchange | null =>
   readPages(input)[0]?.document ?? input.exchanges.find(isDocument) ?? null;
 
 /** Unix time of the first request, in milliseconds. */
@@ -87,7 +87,7 @@ export function captureStartMs({ exchanges }: ReportInput): number {
 }
 
 /** A URL without the values of its parameters, and without a fragment. */
-export function withoutValues({ origin, path, query }: Exchange['url']): string {
+export function withoutValues({ origin, path, query }: CapturedExchange['url']): string {
   const names = [...new Set(query.map(([name]) => name))].slice(0, 20);
   return `${origin}${path}${names.length === 0 ? '' : `?${names.map((name) => `${name}=`).join('&')}`}`;
 }
@@ -95,7 +95,7 @@ export function withoutValues({ origin, path, query }: Exchange['url']): string 
 const evidenceMax = 20;
 
 /** Ids of the first `evidenceMax` exchanges in the order of the capture, each once. */
-export const toEvidence = (exchanges: Iterable<Exchange | null>): string[] =>
+export const toEvidence = (exchanges: Iterable<CapturedExchange | null>): string[] =>
   [...new Set([...exchanges].flatMap((exchange) => (exchange ? [exchange.index] : [])))]
     .sort((a, b) => a - b)
     .slice(0, evidenceMax)

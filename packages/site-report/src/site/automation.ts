@@ -2,7 +2,7 @@
 import type { ApiEndpoint, InspectAutomation } from '@berth/contract';
 import { classify } from '@berth/reading';
 import { isObject } from '../auth/credentials.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { rawTreeOf, readPages, resolve, toEvidence, type ReportPage } from '../page/pages.ts';
 import { quote, selectorOf } from '../page/selector.ts';
 import { textCharsOf, type PageElement } from '../page/tree.ts';
@@ -84,7 +84,7 @@ const percent = (ratio: number | null): string => `${Math.min(100, Math.round((r
 const dataCharsMin = 200;
 
 /** Sign-in, settings and tracking answer with less. */
-function isDataCall({ isFirstParty, resourceType, statusCode, responseText, responseJson, url }: Exchange): boolean {
+function isDataCall({ isFirstParty, resourceType, statusCode, responseText, responseJson, url }: CapturedExchange): boolean {
   if (!isFirstParty || (resourceType !== 'xhr' && resourceType !== 'fetch') || statusCode !== 200) return false;
   if (responseText.length < dataCharsMin || /\.well-known\/|\/(?:config|settings|manifest|translations?|locales?)\b/i.test(url.path))
     return false;

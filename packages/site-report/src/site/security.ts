@@ -1,7 +1,7 @@
 /** Security headers and what the pages load insecurely: observations, no scan. */
 import type { InspectSecurity } from '@berth/contract';
 import { readLoginForms } from '../auth/forms.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { firstDocument, isDocument, isRedirect, readPages, resolve, toEvidence, type ReportPage } from '../page/pages.ts';
 import { createCookies } from './cookies.ts';
 import { readSecurityTxt } from './robots.ts';
@@ -27,7 +27,7 @@ export function createSecurity(input: ReportInput): InspectSecurity {
   return { ...section, score_notes: noteAll(section, input, document) };
 }
 
-function readHeaders(document: Exchange | null, page: ReportPage | undefined): Headers {
+function readHeaders(document: CapturedExchange | null, page: ReportPage | undefined): Headers {
   const header = (name: string): string | null => document?.responseHeaders.get(name)?.slice(0, headerCharsMax) || null;
   return {
     hsts: header('strict-transport-security'),
@@ -44,7 +44,7 @@ function readHeaders(document: Exchange | null, page: ReportPage | undefined): H
 
 const policyCharsMax = 16_384;
 
-function readPolicy(document: Exchange | null, page: ReportPage | undefined): Headers['csp'] {
+function readPolicy(document: CapturedExchange | null, page: ReportPage | undefined): Headers['csp'] {
   const fromHeader = document?.responseHeaders.get('content-security-policy') ?? null;
   const meta = page?.tree.named('meta').find(({ attributes }) => attributes.get('http-equiv')?.toLowerCase() === 'content-security-policy');
   const policy = fromHeader ?? meta?.attributes.get('content') ?? null;
@@ -137,7 +137,7 @@ interface Check {
   text: string;
 }
 
-function noteAll(section: Omit<InspectSecurity, 'score_notes'>, input: ReportInput, document: Exchange | null): Note[] {
+function noteAll(section: Omit<InspectSecurity, 'score_notes'>, input: ReportInput, document: CapturedExchange | null): Note[] {
   if (!document) return [];
   const evidence = toEvidence([document]);
   return [...headerChecks(section, document), ...contentChecks(section, input)]
@@ -145,7 +145,7 @@ function noteAll(section: Omit<InspectSecurity, 'score_notes'>, input: ReportInp
     .map(({ level, code, text }) => ({ level, code, text, confidence: 'high' as const, evidence }));
 }
 
-function headerChecks({ headers }: Omit<InspectSecurity, 'score_notes'>, { url, responseHeaders }: Exchange): Check[] {
+function headerChecks({ headers }: Omit<InspectSecurity, 'score_notes'>, { url, responseHeaders }: CapturedExchange): Check[] {
   const isSecure = url.protocol === 'https:';
   const [, maxAge] = /max-age\s?=\s?"?(\d{1,12})/i.exec(headers.hsts ?? '') ?? [];
   const hasFrameRule =

@@ -1,6 +1,6 @@
 /** Cookies that responses set, and cookies that requests send: names and attributes, never values. */
 import { domainMatch } from 'tough-cookie';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { captureStartMs, oncePerReport } from '../page/pages.ts';
 
 export interface SeenCookie {
@@ -15,7 +15,7 @@ export interface SeenCookie {
   lifetimeSeconds: number | null;
   size: number;
   /** The first response that set it. */
-  setBy: Exchange | null;
+  setBy: CapturedExchange | null;
 }
 
 const cookiesMax = 1000;
@@ -54,7 +54,7 @@ const keyOf = ({ name, domain, path }: { name: string; domain: string; path: str
 const sizeOf = (value: string, { secrets }: ReportInput): number =>
   secrets.find(({ placeholder }) => placeholder === value)?.length ?? value.length;
 
-function setCookiesOf(exchange: Exchange, startSeconds: number): SeenCookie[] {
+function setCookiesOf(exchange: CapturedExchange, startSeconds: number): SeenCookie[] {
   const header = exchange.responseHeaders.get('set-cookie');
   if (header === undefined) return [];
   return header
@@ -63,7 +63,7 @@ function setCookiesOf(exchange: Exchange, startSeconds: number): SeenCookie[] {
     .flatMap((line) => parseSetCookie(line, exchange, startSeconds) ?? []);
 }
 
-function parseSetCookie(line: string, exchange: Exchange, startSeconds: number): SeenCookie | null {
+function parseSetCookie(line: string, exchange: CapturedExchange, startSeconds: number): SeenCookie | null {
   const [pair = '', ...rest] = line.split(';', attributesMax);
   const equals = pair.indexOf('=');
   const name = pair.slice(0, Math.max(0, equals)).trim();
@@ -89,7 +89,7 @@ function readAttribute(part: string): [string, string] {
   return equals === -1 ? [part.trim().toLowerCase(), ''] : [part.slice(0, equals).trim().toLowerCase(), part.slice(equals + 1).trim()];
 }
 
-function lifetimeOf(attributes: ReadonlyMap<string, string>, { startedMs }: Exchange, startSeconds: number): number | null {
+function lifetimeOf(attributes: ReadonlyMap<string, string>, { startedMs }: CapturedExchange, startSeconds: number): number | null {
   const maxAge = Number.parseInt(attributes.get('max-age') ?? '', 10);
   if (!Number.isNaN(maxAge)) return Math.max(0, maxAge);
   const expires = Date.parse(attributes.get('expires') ?? '');
@@ -97,10 +97,10 @@ function lifetimeOf(attributes: ReadonlyMap<string, string>, { startedMs }: Exch
 }
 
 /** Names of the cookies that a response sets. */
-export const setCookieNames = (exchange: Exchange): string[] => setCookiesOf(exchange, 0).map(({ name }) => name);
+export const setCookieNames = (exchange: CapturedExchange): string[] => setCookiesOf(exchange, 0).map(({ name }) => name);
 
 /** Names of the cookies that a request sends. */
-export function sentCookies({ requestHeaders, entry }: Exchange): string[] {
+export function sentCookies({ requestHeaders, entry }: CapturedExchange): string[] {
   const header = requestHeaders.get('cookie');
   if (header === undefined) return entry.request.cookies.slice(0, 300).map(({ name }) => name);
   const names = header.split(';', 300).map((pair) => pair.slice(0, Math.max(0, pair.indexOf('='))).trim());

@@ -2,7 +2,7 @@
 import type { InspectSite } from '@berth/contract';
 import { isObject } from '../auth/credentials.ts';
 import { protocolOf } from '../assets/summary.ts';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { firstDocument, isDocument, isRedirect, rawTreeOf, readPages, resolve, toEvidence, type ReportPage } from '../page/pages.ts';
 import { textCharsOf, textOf, type PageElement } from '../page/tree.ts';
 import { readLlmsTxt, readRobots, readSecurityTxt } from './robots.ts';
@@ -61,7 +61,7 @@ export function metaOf(page: ReportPage | undefined, name: string): string | nul
 const redirectsMax = 20;
 
 /** Documents before the first page: by their status, by their meta element, or by a script. */
-function readRedirects({ exchanges }: ReportInput, end: Exchange | null): InspectSite['redirects'] {
+function readRedirects({ exchanges }: ReportInput, end: CapturedExchange | null): InspectSite['redirects'] {
   const before = exchanges.filter(
     (exchange) => isDocument(exchange) && end !== null && exchange.index < end.index && exchange.entry.pageref === end.entry.pageref,
   );
@@ -80,7 +80,7 @@ interface SecurityDetails {
   sanList?: unknown;
 }
 
-export function readTls({ entry }: Exchange): InspectSite['tls'] {
+export function readTls({ entry }: CapturedExchange): InspectSite['tls'] {
   const details = entry['_securityDetails'] as SecurityDetails | null | undefined;
   if (typeof details !== 'object' || details === null || typeof details.protocol !== 'string') return null;
   const { protocol, issuer, validTo, sanCount, sanList } = details;

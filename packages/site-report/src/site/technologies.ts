@@ -1,6 +1,6 @@
 /** What a site is built with: the rules of `technology-rules.ts`, on responses, cookies and pages. */
 import type { InspectSite } from '@berth/contract';
-import type { Exchange, ReportInput } from '../exchange.ts';
+import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { isDocument, oncePerReport, readPages, toEvidence } from '../page/pages.ts';
 import { technologyRules, type TechnologyRule } from './technology-rules.ts';
 import { readCookies } from './set-cookies.ts';
@@ -11,7 +11,7 @@ interface Match {
   rule: TechnologyRule;
   version: string | null;
   reasons: Set<string>;
-  exchanges: Set<Exchange>;
+  exchanges: Set<CapturedExchange>;
   confidence: Technology['confidence'];
 }
 
@@ -32,7 +32,7 @@ function detectTechnologies(input: ReportInput): Technology[] {
 
 interface Detection {
   reason: string;
-  exchange: Exchange | null;
+  exchange: CapturedExchange | null;
   version?: string | undefined;
   confidence?: Technology['confidence'];
 }
@@ -139,7 +139,7 @@ function matchPages(input: ReportInput, matches: Matches): void {
   }
 }
 
-function matchGenerator(content: string, exchange: Exchange | null, matches: Matches): void {
+function matchGenerator(content: string, exchange: CapturedExchange | null, matches: Matches): void {
   for (const rule of technologyRules) {
     const match = rule.generator?.exec(content.slice(0, matchedCharsMax));
     if (match) matches.add(rule, { reason: 'meta element generator', exchange, version: match.groups?.['version'] });

@@ -5,7 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { toShown, type ApiError } from './api-error.ts';
 import { credentialNames, has, isSignedIn, type CredentialKind } from './credentials.ts';
 import { Layout } from './layout.tsx';
-import type { PageEntry, PageProps } from './page.ts';
+import type { PageEntry, PageProps } from './page-entry.ts';
 import { hrefOf } from './href.ts';
 import { pages } from './pages.ts';
 import { SignIn, SignInPage } from './sign-in.tsx';

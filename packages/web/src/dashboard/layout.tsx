@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { config } from './config.ts';
 import { credentialNames, has, signOut, type CredentialKind } from './credentials.ts';
-import type { PageArea } from './page.ts';
+import type { PageArea } from './page-entry.ts';
 import { hrefOf } from './href.ts';
 import { areas, isInNavigation } from './pages.ts';
 import { Palette, PaletteButton } from './palette/palette.tsx';

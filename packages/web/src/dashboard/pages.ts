@@ -1,5 +1,5 @@
 /** All pages of the dashboard. To add one, add a line to its area: the file it names is loaded when somebody opens it. */
-import type { PageArea, PageEntry } from './page.ts';
+import type { PageArea, PageEntry } from './page-entry.ts';
 import { accountPages } from './pages/account/account.ts';
 import { operatorPages } from './pages/operator/operator.ts';
 import { recordingPages } from './pages/recordings/recordings.ts';

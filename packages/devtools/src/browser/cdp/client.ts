@@ -1,5 +1,5 @@
 /** A customer's DevTools client, as the multiplexer knows it. */
-import type { DevtoolsClientOptions } from '../model.ts';
+import type { DevtoolsClientOptions } from '../interface.ts';
 
 export class Client {
   readonly sessionId: string;

@@ -4,8 +4,8 @@ import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d
 import type { Log } from '@berth/lib/log.ts';
 import { currentCaller, runFor, section, type Caller } from '@berth/lib/turns/sections.ts';
 import { mayBeUnstorable, toStorableValue } from '@berth/lib/text/text.ts';
-import { BrowserClosed } from '../model.ts';
-import { PageError } from '../page/model.ts';
+import { BrowserClosed } from '../interface.ts';
+import { PageError } from '../page/page.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { idAtHead } from './client-message.ts';
 import { GateTraces, type RemoteAddressOf } from './gate-traces.ts';

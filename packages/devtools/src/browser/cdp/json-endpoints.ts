@@ -1,5 +1,5 @@
 /** Replies of Chromium's `/json` endpoints from our own state: customers' clients read them before they connect. */
-import type { BrowserVersion, TabInfo } from '../model.ts';
+import type { BrowserVersion, TabInfo } from '../interface.ts';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { isHiddenAddress } from './client-rules.ts';

@@ -11,7 +11,7 @@ import type { Log } from '@berth/lib/log.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
-import { BrowserClosed, type DevtoolsClient, type DevtoolsClientOptions } from '../model.ts';
+import { BrowserClosed, type DevtoolsClient, type DevtoolsClientOptions } from '../interface.ts';
 import { Client } from './client.ts';
 import { ClientContexts } from './client-contexts.ts';
 import { HiddenFrames } from './hidden-frames.ts';

@@ -4,8 +4,8 @@ import * as shared from '@berth/page-scripts/locate/natives.ts';
 import * as pickers from '@berth/page-scripts/act/pickers.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
-import type { CallOptions, ElementRef, Point } from '../page/model.ts';
-import type { PageState } from '../page/page.ts';
+import type { CallOptions, ElementRef, Point } from '../page/page.ts';
+import type { PageState } from '../page/create-page.ts';
 import type { ControlQuestion, ListOption, PromptHandler } from '../tabs/prompt.ts';
 import type { RemoteKeyEvent } from './remote-keys.ts';
 

@@ -4,7 +4,7 @@
  * A key or button event waits for the one before it: only then has that reached
  * the frame that gets the focus by it. Nothing waits for pointer moves alone.
  */
-import { PageError } from '../page/model.ts';
+import { PageError } from '../page/page.ts';
 
 /** Maximum number of waiting inputs: as many as fast input queues up for a page that is slow for some seconds. */
 const waitingMax = 256;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from '../browser.ts';
-import { PageError, type Dialog, type Page } from '../page/model.ts';
+import { PageError, type Dialog, type Page } from '../page/page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';

@@ -6,7 +6,7 @@ import { setTimeout as nodeSleep } from 'node:timers/promises';
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { findKey, withShift, type Key } from './remote-keys.ts';
 import type { Frames } from '../page/frames.ts';
-import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/model.ts';
+import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TabNotFound, type Browser } from '../browser.ts';
-import { PageError, type Page } from '../page/model.ts';
+import { PageError, type Page } from '../page/page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call, fails, freshPage, until } from '../../../testing/on-page.ts';
 import { neverReturns, openPages, type Pages } from '../../../testing/pages.ts';
-import type { RemoteInput } from '../screencast/model.ts';
+import type { RemoteInput } from '../screencast/clients.ts';
 
 const replies = {
   '/keys': `<title>keys</title><textarea id=t autofocus></textarea><script>

@@ -3,11 +3,11 @@ import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { toKeyEventParams, type RemoteKeyEvent } from './remote-keys.ts';
 import { findControlAt, findFocusedControl, opensControl, type ControlMatch } from './drop-down-lists.ts';
 import { InputLane } from './input-lane.ts';
-import { PageError, type MouseButton, type Point } from '../page/model.ts';
+import { PageError, type MouseButton, type Point } from '../page/page.ts';
 import { readSelection } from '../page/selection.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
-import { pageStateOf, type PageState, type TabDeps } from '../page/page.ts';
-import type { RemoteInput } from '../screencast/model.ts';
+import { pageStateOf, type PageState, type TabDeps } from '../page/create-page.ts';
+import type { RemoteInput } from '../screencast/clients.ts';
 import type { ControlQuestion, PromptHandler } from '../tabs/prompt.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */

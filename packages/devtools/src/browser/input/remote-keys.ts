@@ -4,7 +4,7 @@
  * find the key code.
  */
 import type { Params } from '../cdp/connection.ts';
-import type { RemoteInput } from '../screencast/model.ts';
+import type { RemoteInput } from '../screencast/clients.ts';
 
 /** The US keyboard: the names of each key, its event properties and the text it types. */
 

@@ -1,5 +1,5 @@
 /** Reference count of a tab's network events: they stay on while somebody needs them. */
-import type { BrowserSettings } from '../model.ts';
+import type { BrowserSettings } from '../interface.ts';
 import type { Preparation } from '../tabs/preparation.ts';
 import { commandCall } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';

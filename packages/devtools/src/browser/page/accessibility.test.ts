@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Page } from './model.ts';
+import type { Page } from './page.ts';
 import { openPages } from '../../../testing/steps.ts';
 import { launch, settings } from '../../../testing/launch.ts';
 

@@ -9,7 +9,7 @@ import { ProtocolError } from '../cdp/connection.ts';
 import { searchRoot } from './elements.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type AccessibilityNode, type AccessibilityTree, type CallOptions, type ElementRef, type FrameRef } from './model.ts';
+import { PageError, type AccessibilityNode, type AccessibilityTree, type CallOptions, type ElementRef, type FrameRef } from './page.ts';
 
 type AxNode = Protocol.Accessibility.AXNode;
 

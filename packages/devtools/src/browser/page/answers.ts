@@ -8,7 +8,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { mayBeUnstorable, toStorableValue } from '@berth/lib/text/text.ts';
-import { PageError } from './model.ts';
+import { PageError } from './page.ts';
 
 export interface ValueLimits {
   maxBytes: number;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
 import { delayBounds, describeDelay, measureDelay } from '../../../../../tests/hostile-text/delay.ts';
-import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOptions } from './model.ts';
+import { PageError, type CallOptions, type Page, type Screenshot, type ScreenshotOptions } from './page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { elementIn } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';

@@ -3,7 +3,7 @@ import { ProtocolError, type Command, type Params, type Result } from '../cdp/co
 import { replyTooLargeCode } from '../cdp/large-reply.ts';
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './model.ts';
+import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import type { PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';

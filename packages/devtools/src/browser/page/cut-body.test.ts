@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { NavigationError } from '../model.ts';
+import { NavigationError } from '../interface.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';
-import type { Page } from './model.ts';
+import type { Page } from './page.ts';
 
 /** Sends the head and this part of a body, and breaks the connection when both have left. */
 const cut =

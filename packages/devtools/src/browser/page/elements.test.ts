@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { Browser } from '../browser.ts';
-import type { ElementRef, Page } from './model.ts';
+import type { ElementRef, Page } from './page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call, elementIn, fails, frameNamed, freshPage } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';

@@ -8,7 +8,7 @@ import * as leaving from '@berth/page-scripts/act/leaving.ts';
 import * as shared from '@berth/page-scripts/locate/natives.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 import { boundsOf, inverseTransform, transform, type Geometry } from './geometry.ts';
-import { PageError, type Box, type CallOptions, type ElementRef, type FrameRef, type Point } from './model.ts';
+import { PageError, type Box, type CallOptions, type ElementRef, type FrameRef, type Point } from './page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 

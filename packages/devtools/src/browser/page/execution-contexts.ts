@@ -10,7 +10,7 @@ import type { Protocol } from 'devtools-protocol';
 import { ProtocolError, type Params } from '../cdp/connection.ts';
 import { wrapForValue, wrapForElements, parseValue, toScriptError, type ValueLimits } from './answers.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type Argument, type CallOptions, type ElementRef } from './model.ts';
+import { PageError, type Argument, type CallOptions, type ElementRef } from './page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import type { PageSession } from './session.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';

@@ -9,7 +9,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import { type Connection, ProtocolError } from '../cdp/connection.ts';
-import { PageError, type FrameRef } from './model.ts';
+import { PageError, type FrameRef } from './page.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
 import { PageSession } from './session.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';

@@ -6,7 +6,7 @@
  */
 import { ProtocolError } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type Box, type ElementRef, type Point } from './model.ts';
+import { PageError, type Box, type ElementRef, type Point } from './page.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
 

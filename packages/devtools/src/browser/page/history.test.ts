@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import type { ServerResponse } from 'node:http';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
 import { NavigationError } from '../browser.ts';
-import type { NavigationResult, Page } from './model.ts';
+import type { NavigationResult, Page } from './page.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';

@@ -6,10 +6,10 @@ import { OpenRequests } from '../network/open-requests.ts';
 import { DocumentTrail } from '../network/document-trail.ts';
 import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
-import { NavigationError, type NavigationResult } from '../model.ts';
+import { NavigationError, type NavigationResult } from '../interface.ts';
 import { loadError } from './load-error.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type NavigationRequest } from './model.ts';
+import { PageError, type NavigationRequest } from './page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { titleCharsMax, titleOf } from '../tabs/tab.ts';
 

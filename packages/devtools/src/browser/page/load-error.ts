@@ -1,7 +1,7 @@
 /** What Chromium's network errors mean for a navigation. */
 import type { NavigationFailure } from '@berth/contract';
 import type { Connection } from '../cdp/connection.ts';
-import { NavigationError } from '../model.ts';
+import { NavigationError } from '../interface.ts';
 
 const failurePatterns: readonly (readonly [RegExp, NavigationFailure])[] = [
   [/NAME_NOT_RESOLVED|NAME_RESOLUTION_FAILED|ICANN_NAME_COLLISION|DNS_/, 'dns_failed'],

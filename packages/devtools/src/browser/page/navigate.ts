@@ -9,7 +9,7 @@ import { OpenRequests } from '../network/open-requests.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
-import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../model.ts';
+import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../interface.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { isRedirect, isSelf, reloadMsMax } from '@berth/lib/refresh.ts';
 

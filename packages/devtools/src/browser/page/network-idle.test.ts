@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import type { Page } from './model.ts';
+import type { Page } from './page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
 import { TabNotFound, type Browser } from '../browser.ts';
-import type { CallOptions, ElementRef, Page } from './model.ts';
+import type { CallOptions, ElementRef, Page } from './page.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { call, elementIn, fails, frameNamed, freshPage, until } from '../../../testing/on-page.ts';
 import { neverReturns, openPages, type Pages } from '../../../testing/pages.ts';

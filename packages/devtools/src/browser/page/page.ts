@@ -1,147 +1,248 @@
-/** Creates the page of a tab. Its state is cached once per tab, however many pages are created for it. */
-import type { Viewport } from '@berth/contract';
-import type { Connection, Params } from '../cdp/connection.ts';
-import type { Display } from '../screencast/display.ts';
-import { readAccessibilityTree } from './accessibility.ts';
-import { Capture } from './capture.ts';
-import { Elements } from './elements.ts';
-import { Frames } from './frames.ts';
-import { Geometry } from './geometry.ts';
-import { moveInHistory, reload, type HistoryDeps } from './history.ts';
-import { Input } from '../input/page-input.ts';
-import { Network } from './network.ts';
-import { Deadline } from '@berth/lib/deadline.ts';
-import { ExecutionContexts } from './execution-contexts.ts';
-import type { Page } from './model.ts';
-import { contentsCommand, viewportCommand } from '../tabs/settings.ts';
-import type { Tab } from '../tabs/tab.ts';
+/** The interface of a page. Everything that waits takes a signal; a page that hangs costs no more than the given timeout. */
+import type { Viewport, WaitUntil } from '@berth/contract';
+import type { TimeoutScale } from '../timeout-scale.ts';
 
-/** The browser itself replies at once; a longer delay is reported as a timeout. */
-const settingTimeoutMs = 10_000;
-
-export interface TabDeps {
-  connection: Connection;
-  tab: Tab;
-  display: Display;
-  /** Whether the Network domain must stay on afterwards, for settings or listeners. */
-  shouldKeepNetwork: () => boolean;
-  /** Request headers that the session adds on every page. */
-  sessionHeaders: () => Readonly<Record<string, string>>;
-  /** undefined: as the session's settings say. */
-  userAgentOverride: (userAgent: string | undefined) => Params<'Emulation.setUserAgentOverride'>;
+export interface NavigationRequest {
+  url: string;
+  waitUntil: WaitUntil;
+  timeoutMs: number;
+  referer?: string | undefined;
+  /** The delay up to which a refresh is a redirect, which is waited for and followed. Default: a second, as browsers count it. */
+  refreshMsMax?: number | undefined;
 }
 
-/** The browser ends a script at its next loop or call; one that is in native code for longer is not waited for. */
-const stopTimeoutMs = 500;
-
-interface PageDeps extends TabDeps {
-  navigate: Page['navigate'];
+export interface NavigationResult {
+  finalUrl: string;
+  title: string;
+  /** HTTP status of the main document after redirects; null without HTTP. */
+  statusCode: number | null;
+  /** Headers of that response, names in lower case; empty without HTTP. */
+  headers: Readonly<Record<string, string>>;
+  /** Names of the cookies that the response set. */
+  cookieNames: readonly string[];
+  /** URL and status of each redirect, in order. Pages that led on by themselves are among them. */
+  redirects: readonly { url: string; statusCode: number }[];
+  /** The URL to which the page is about to lead, without having been followed; null where it stays. */
+  leadsTo: string | null;
+  /** Milliseconds until the first byte of that response; null without HTTP. */
+  ttfbMs: number | null;
+  /** The `net::ERR_…` by which the document's body ended before its end; null where it did not. */
+  bodyError: string | null;
 }
 
-export interface PageState {
-  frames: Frames;
-  contexts: ExecutionContexts;
-  geometry: Geometry;
-  elements: Elements;
-  input: Input;
-  capture: Capture;
-  network: Network;
+/** A document in the page: the main one, a frame's, or one in another process. */
+export interface FrameRef {
+  readonly id: string;
+  readonly parentId: string | null;
+  readonly url: string;
+  readonly name: string;
 }
 
-const pageStates = new WeakMap<Tab, PageState>();
-
-/** The page of a tab. */
-export function createPage(deps: PageDeps): Page {
-  const { connection, tab, navigate, shouldKeepNetwork } = deps;
-  const { timeoutScale } = connection;
-  const { frames, contexts, elements, input, capture, network } = pageStateOf(deps);
-  const moves: HistoryDeps = { connection, frames, shouldKeepNetwork };
-  const deadlineOf = (signal: AbortSignal): Deadline => new Deadline({ signal, timeoutMs: timeoutScale.ms(settingTimeoutMs) });
-  return {
-    tabId: tab.id,
-    timeoutScale,
-    closed: tab.closed.signal,
-    mouse: input.mouse,
-    keyboard: input.keyboard,
-    url: () => tab.url,
-    mainFrame: () => tab.id,
-    frames: ({ signal }) => frames.list(deadlineOf(signal)),
-    navigate,
-    history: (by, request, { signal }) => moveInHistory(moves, by, { request, signal }),
-    reload: (request, { signal }) => reload(moves, request, signal),
-    stopScript: ({ signal }) => stopScript(frames, signal),
-    call: (frameId, source, args, options) => contexts.call(frameId, source, args, options),
-    evaluate: (frameId, expression, options) => contexts.evaluate(frameId, expression, options),
-    find: (frameId, source, args, options) => contexts.find(frameId, source, args, options),
-    findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
-    accessibilityTree: (options) => readAccessibilityTree(contexts, frames, options),
-    contentFrame: (element, options) => elements.contentFrame(element, options),
-    contentFrames: (each, options) => elements.contentFrames(each, options),
-    frameOwner: (frameId, options) => elements.frameOwner(frameId, options),
-    closedShadowRoot: (element, options) => elements.closedShadowRoot(element, options),
-    release: (each) => elements.release(each),
-    scrollIntoView: (element, options) => elements.scrollIntoView(element, options),
-    box: (element, options) => elements.box(element, options),
-    toMain: (frameId, points, options) => elements.toMain(frameId, points, options),
-    ancestors: (frameId, options) => elements.ancestors(frameId, options),
-    receives: (element, at, options) => elements.receives(element, at, options),
-    focus: (element, options) => elements.focus(element, options),
-    setFiles: (element, paths, options) => elements.setFiles(element, paths, options),
-    screenshot: (options, limits) => capture.screenshot(options, limits),
-    pdf: (options, limits) => capture.pdf(options, limits),
-    setViewport: (viewport, { signal }) => setViewport(deps, frames, { viewport, by: deadlineOf(signal) }),
-    setExtraHeaders: (headers, { signal }) => network.setHeaders(headers, deadlineOf(signal)),
-    onDialog: (answer) => answerDialogs(tab, answer),
-    networkIdle: (options) => network.idle(options),
-  };
+/** A handle of an element, valid until it is released or its document is replaced. */
+export interface ElementRef {
+  readonly frameId: string;
+  readonly objectId: string;
 }
 
-/** The cached state of a tab's page. */
-export function pageStateOf(deps: TabDeps): PageState {
-  const state = pageStates.get(deps.tab) ?? createPageState(deps);
-  pageStates.set(deps.tab, state);
-  return state;
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Argument = Json | ElementRef;
+
+export interface CallOptions {
+  signal: AbortSignal;
+  /** Milliseconds that the page may take. */
+  timeoutMs: number;
+  /** Limit of the result as JSON text; a larger one is a PageError `too_large`. */
+  maxBytes?: number;
+  /** Leaves NUL and unpaired surrogates in the result's strings; by default they become U+FFFD. */
+  exactText?: boolean;
 }
 
-function createPageState({ connection, tab, ...deps }: TabDeps): PageState {
-  const frames = new Frames(connection, tab);
-  const contexts = new ExecutionContexts(frames);
-  const geometry = new Geometry(frames, contexts);
-  const elements = new Elements(frames, contexts, geometry);
-  const capture = new Capture(frames, contexts, elements);
-  const network = new Network({ connection, frames, ...deps });
-  return { frames, contexts, geometry, elements, input: new Input(frames), capture, network };
+export interface Box {
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+export interface Point {
+  x: number;
+  y: number;
 }
 
-async function stopScript({ main, timeoutScale }: Frames, signal: AbortSignal): Promise<void> {
-  const by = new Deadline({ signal, timeoutMs: timeoutScale.ms(stopTimeoutMs) });
-  await main.send('Runtime.terminateExecution', undefined, by).catch(() => signal.throwIfAborted());
+export type MouseButton = 'left' | 'middle' | 'right';
+export type Modifier = 'Alt' | 'Control' | 'Meta' | 'Shift';
+
+export interface Mouse {
+  move(to: Point, options: { signal: AbortSignal; steps?: number; modifiers?: readonly Modifier[] }): Promise<void>;
+  down(options: { signal: AbortSignal; button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void>;
+  up(options: { signal: AbortSignal; button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void>;
+  wheel(delta: Point, options: { signal: AbortSignal }): Promise<void>;
 }
 
-async function setViewport(
-  { connection, tab, display }: PageDeps,
-  frames: Frames,
-  { viewport, by }: { viewport: Viewport; by: Deadline },
-): Promise<void> {
-  const { width, height } = viewport;
-  const sent: Promise<unknown>[] = [display.resize(viewport)];
-  if (tab.window && (tab.window.width !== width || tab.window.height !== height)) {
-    // First, because resizing a window resizes its page.
-    const [sizing, size] = contentsCommand(tab.window.id, viewport);
-    sent.push(connection.send(sizing, size, { signal: by.signal }));
-    Object.assign(tab.window, { width, height });
+export interface Keyboard {
+  /** One key or a chord such as `Enter`, `Control+A`, `Shift+Tab`, `é`. @throws PageError `unknown_key` */
+  press(keys: string, options: { signal: AbortSignal; delayMs?: number }): Promise<void>;
+  /** Types key by key; characters without a key are inserted. Returns the number of `keydown` events that were sent. */
+  type(text: string, options: { signal: AbortSignal; delayMs?: number }): Promise<number>;
+  /** Inserts text at once, as an input method does. */
+  insertText(text: string, options: { signal: AbortSignal }): Promise<void>;
+  down(key: string, options: { signal: AbortSignal }): Promise<void>;
+  up(key: string, options: { signal: AbortSignal }): Promise<void>;
+}
+
+export interface ScreenshotOptions {
+  format: 'png' | 'jpeg' | 'webp';
+  /** 0…100, for jpeg and webp. */
+  quality?: number | undefined;
+  fullPage: boolean;
+  /** Scrolls through the page first, so that lazy images load. */
+  scrollFirst: boolean;
+  element?: ElementRef | undefined;
+  omitBackground?: boolean;
+}
+/**
+ * One image; a page above 16384 px comes in tiles, top to bottom.
+ * All lengths are in pixels of the image: CSS px times the device scale factor.
+ * Warnings: `page_keeps_growing` if `scrollFirst` did not reach the end, `page_cut` if the page exceeds the maximum image size,
+ * `scroll_area_cut` if a full page is mostly an element that scrolls by itself, `page_hidden` if styles hide the whole page.
+ */
+export interface Screenshot {
+  tiles: { data: Buffer; width: number; height: number; y: number }[];
+  contentType: string;
+  width: number;
+  height: number;
+  warnings: string[];
+}
+
+export interface PdfOptions {
+  landscape?: boolean | undefined;
+  printBackground?: boolean | undefined;
+  scale?: number | undefined;
+  paperWidthInches?: number | undefined;
+  paperHeightInches?: number | undefined;
+  marginInches?: number | undefined;
+  pageRanges?: string | undefined;
+  headerTemplate?: string | undefined;
+  footerTemplate?: string | undefined;
+  preferCssPageSize?: boolean | undefined;
+  /** Scrolls through the page first, so that lazy images load. */
+  scrollFirst?: boolean | undefined;
+}
+
+export interface Dialog {
+  type: 'alert' | 'confirm' | 'prompt' | 'beforeunload';
+  message: string;
+  defaultValue: string;
+}
+export type DialogAnswer = { accept: boolean; text?: string | undefined };
+
+/** An operation on a page failed. The message is safe for the caller. */
+export class PageError extends Error {
+  readonly reason:
+    | 'timeout'
+    | 'too_large'
+    | 'script_failed'
+    | 'context_lost'
+    | 'element_detached'
+    | 'frame_detached'
+    | 'unknown_key'
+    | 'page_crashed'
+    | 'not_possible';
+  constructor(reason: PageError['reason'], message: string, options: { cause?: unknown } = {}) {
+    super(message, options);
+    this.name = 'PageError';
+    this.reason = reason;
   }
-  const [method, params] = viewportCommand(viewport, display.screenFor(viewport));
-  sent.push(frames.main.send(method, params, by));
-  await Promise.all(sent);
-  tab.viewport = viewport;
 }
 
-/** The previous handler is restored afterwards. */
-function answerDialogs(tab: Tab, answer: NonNullable<Tab['onDialog']>): () => void {
-  const before = tab.onDialog;
-  tab.onDialog = answer;
-  return () => {
-    if (tab.onDialog === answer) tab.onDialog = before;
-  };
+export interface AccessibilityNode {
+  /** The role by the browser's name, such as `button` or `StaticText`. */
+  role: string;
+  name: string;
+  value: string;
+  /** The states that are set, such as `checked` and `level`; `clickable` where only the page says that it can be clicked. */
+  states: Record<string, string>;
+  depth: number;
+  /** The element of a node that takes the focus or clicks; null for others. The caller releases it. */
+  element: ElementRef | null;
+}
+
+export interface AccessibilityTree {
+  /** The nodes in document order. */
+  nodes: AccessibilityNode[];
+  isTruncated: boolean;
+  /** Frames that did not answer, are too large or too many. */
+  framesLeftOut: number;
+  /** The elements that hold the frames of the nodes' elements, by the frame's id. The caller releases them. */
+  frames: ReadonlyMap<string, ElementRef>;
+}
+
+export interface Page {
+  readonly tabId: string;
+  /** Scales time limits to the speed of the machine. */
+  readonly timeoutScale: TimeoutScale;
+  /** Aborted when the tab closes. */
+  readonly closed: AbortSignal;
+  readonly mouse: Mouse;
+  readonly keyboard: Keyboard;
+  url(): string;
+  /** The main frame first, parents before their children. */
+  frames(options: { signal: AbortSignal }): Promise<FrameRef[]>;
+  mainFrame(): string;
+  navigate(request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
+  /** -1 goes back, 1 forward; returns null at the end of the history. Throws like `navigate`. */
+  history(by: -1 | 1, request: Omit<NavigationRequest, 'url'>, options: { signal: AbortSignal }): Promise<NavigationResult | null>;
+  reload(request: Omit<NavigationRequest, 'url'>, options: { signal: AbortSignal }): Promise<NavigationResult>;
+  /**
+   * Calls a function, given as source text, in an isolated context of the frame's
+   * document, which the page's scripts cannot see or change. Promises are awaited.
+   * @throws PageError
+   */
+  call<T>(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<T>;
+  /**
+   * Ends the script that keeps the page from answering. A page that is called again afterwards answers, unless it goes on
+   * with its next loop. Call it where the page did not answer in time.
+   */
+  stopScript(options: { signal: AbortSignal }): Promise<void>;
+  /** Evaluates an expression of the caller, like `call` but in the page's main context. */
+  evaluate<T>(frameId: string, expression: string, options: CallOptions): Promise<T>;
+  /** Calls, like `call`, a function that returns an element, a list of them, or null. */
+  find(frameId: string, functionSource: string, args: readonly Argument[], options: CallOptions): Promise<ElementRef[]>;
+  /** Searches the browser's accessibility tree, through open and closed shadow roots. Returns matches in document order. */
+  findByRole(
+    frameId: string,
+    by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
+    options: CallOptions,
+  ): Promise<ElementRef[]>;
+  /** The accessibility tree of the page, with its frames in their place. @throws PageError */
+  accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
+  /** The document in a frame element; null for any other element. */
+  contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
+  /** The result of `contentFrame` for each of several elements. */
+  contentFrames(elements: readonly ElementRef[], options: CallOptions): Promise<(FrameRef | null)[]>;
+  /** The element that holds a frame; null for the main frame. @throws PageError `frame_detached` */
+  frameOwner(frameId: string, options: CallOptions): Promise<ElementRef | null>;
+  /** The closed shadow root of an element, which scripts cannot reach from outside; null for any other element. */
+  closedShadowRoot(element: ElementRef, options: CallOptions): Promise<ElementRef | null>;
+  release(elements: readonly ElementRef[]): void;
+  scrollIntoView(element: ElementRef, options: CallOptions): Promise<void>;
+  /** The box in the main viewport, for elements of any frame; null if it is not rendered. */
+  box(element: ElementRef, options: CallOptions): Promise<Box | null>;
+  /** Points of a frame's viewport in the main viewport, as the browser draws them now. */
+  toMain(frameId: string, points: readonly Point[], options: CallOptions): Promise<Point[]>;
+  /** The frames around a frame, the main one first. */
+  ancestors(frameId: string, options: CallOptions): Promise<string[]>;
+  /** Whether a click at the point hits the element or a descendant. `instead` describes the element in front for the error message. */
+  receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }>;
+  focus(element: ElementRef, options: CallOptions): Promise<void>;
+  /** Paths inside the machine. */
+  setFiles(element: ElementRef, paths: readonly string[], options: CallOptions): Promise<void>;
+  screenshot(options: ScreenshotOptions, limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Screenshot>;
+  pdf(options: PdfOptions, limits: { signal: AbortSignal; timeoutMs: number; maxBytes: number }): Promise<Buffer>;
+  setViewport(viewport: Viewport, options: { signal: AbortSignal }): Promise<void>;
+  /** Sets headers for this page, in addition to those of the session. */
+  setExtraHeaders(headers: Readonly<Record<string, string>>, options: { signal: AbortSignal }): Promise<void>;
+  /** Answers dialogs of this page until the returned function is called; without a handler they are dismissed. */
+  onDialog(answer: (dialog: Dialog) => DialogAnswer): () => void;
+  /** Resolves after 500 ms without network requests. @throws PageError `timeout` */
+  networkIdle(options: { signal: AbortSignal; timeoutMs: number }): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /** The interface of a private page, which fetches use: a separate browser context, with its network traffic. */
 import type { BlockDetection, StorageState } from '@berth/contract';
-import type { NavigationRequest, NavigationResult, Page } from './model.ts';
+import type { NavigationRequest, NavigationResult, Page } from './page.ts';
 
 export type { BlockDetection };
 

@@ -7,12 +7,12 @@ import { orAbort } from '@berth/lib/or-abort.ts';
 import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
-import { NavigationError, type NavigationResult } from '../model.ts';
+import { NavigationError, type NavigationResult } from '../interface.ts';
 import { documentKind, hasBody, isAttachment, isLikelyHtml, isSaved, isWithheld } from './document-kind.ts';
 import { navigate } from './navigate.ts';
 import { NetworkLog } from '../network/network-log.ts';
 import { PageObservation } from './observation.ts';
-import type { Page } from './model.ts';
+import type { Page } from './page.ts';
 import type {
   CapturedBody,
   CookieParam,

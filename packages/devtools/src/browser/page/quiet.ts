@@ -3,7 +3,7 @@ import { scriptsOf, sourceOf } from '@berth/page-scripts/page-scripts.ts';
 import * as hiding from '@berth/page-scripts/read/hiding.ts';
 import * as quiet from '@berth/page-scripts/read/quiet.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
-import { PageError, type Page } from './model.ts';
+import { PageError, type Page } from './page.ts';
 
 /** How long after the load a page's timers may bring content: some do after 300 ms. Not scaled: it is the page's own time. */
 const timersMs = 350;

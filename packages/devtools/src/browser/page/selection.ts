@@ -1,7 +1,7 @@
 /** Reads the selection of the focused frame, in any process. */
 import { safeDom } from './answers.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
-import type { PageState } from './page.ts';
+import type { PageState } from './create-page.ts';
 
 const selectionBytesMax = 1024 * 1024;
 /** JSON escapes may take six bytes a character. */

@@ -1,7 +1,7 @@
 /** One DevTools session of a page: that of its tab, or of an out-of-process frame. */
 import { type Command, type Connection, type Params, type Result, CommandTimeout, ProtocolError } from '../cdp/connection.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
-import { PageError } from './model.ts';
+import { PageError } from './page.ts';
 
 /** The protocol's error code for a detached session. */
 const sessionNotFoundCode = -32001;

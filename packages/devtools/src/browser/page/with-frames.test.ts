@@ -4,7 +4,7 @@ import { snapshotScript, type Snapshot } from '@berth/reading';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 import { openPages, type Pages } from '../../../testing/pages.ts';
-import type { Page } from './model.ts';
+import type { Page } from './page.ts';
 import { bothWithFrames, withFrames } from './with-frames.ts';
 
 let pages: Pages;

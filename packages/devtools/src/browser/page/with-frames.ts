@@ -5,7 +5,7 @@
  */
 import { gapsScript, snapshotScript, type Snapshot } from '@berth/reading';
 import { Deadline } from '@berth/lib/deadline.ts';
-import { PageError, type CallOptions, type FrameRef, type Page } from './model.ts';
+import { PageError, type CallOptions, type FrameRef, type Page } from './page.ts';
 import { toQuietOptions, whenQuiet } from './quiet.ts';
 
 /** Pages with more are made of advertisements. */

@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
 import type { Browser, DevtoolsClient, ScreencastAttachment, ScreencastDemand, ScreencastFrame } from '../browser.ts';
-import type { Page } from '../page/model.ts';
+import type { Page } from '../page/page.ts';
 import { readJpeg, type JpegInfo } from '../../../testing/images.ts';
 import { launch, onCommand, settings, type Launched } from '../../../testing/launch.ts';
 import { call, until } from '../../../testing/on-page.ts';

@@ -11,7 +11,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import { TabScreencast, type TabFrame, type TabScreencastSize } from './tab-screencast.ts';
 import type { Tab } from '../tabs/tab.ts';
-import type { ScreencastAttachment, ScreencastClient, ScreencastDemand, ScreencastFrame } from './model.ts';
+import type { ScreencastAttachment, ScreencastClient, ScreencastDemand, ScreencastFrame } from './clients.ts';
 
 /** A viewer that reloads is back within this time and needs no new start. */
 const lingerMs = 500;

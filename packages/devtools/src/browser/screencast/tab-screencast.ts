@@ -4,7 +4,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import type { Command, Connection, Params } from '../cdp/connection.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import type { Tab } from '../tabs/tab.ts';
-import type { ScreencastDemand, ScreencastFrame } from './model.ts';
+import type { ScreencastDemand, ScreencastFrame } from './clients.ts';
 
 /** Frames that the browser sends before it waits for an acknowledgement. */
 const framesInFlightMax = 2;

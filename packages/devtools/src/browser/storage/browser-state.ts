@@ -3,10 +3,10 @@ import * as databaseScripts from '@berth/page-scripts/read/databases.ts';
 import type { ReadDatabases } from '@berth/page-scripts/read/databases.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 import { CommandTimeout } from '../cdp/connection.ts';
-import { NavigationError } from '../model.ts';
-import { PageError, type Page } from '../page/model.ts';
+import { NavigationError } from '../interface.ts';
+import { PageError, type Page } from '../page/page.ts';
 import type { Tab } from '../tabs/tab.ts';
-import type { BrowserState, OriginState, ReadBrowserState } from './model.ts';
+import type { BrowserState, OriginState, ReadBrowserState } from './origin-state.ts';
 import {
   CookieRefused,
   originBytesMax,

@@ -3,7 +3,7 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
-import type { BrowserEvent, DownloadInfo, DownloadLimit } from '../model.ts';
+import type { BrowserEvent, DownloadInfo, DownloadLimit } from '../interface.ts';
 
 /** Maximum downloads listed per session; older ones stay in the machine's folder. */
 const downloadsMax = 500;

@@ -2,7 +2,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { StoredCookie, type StorageState } from '@berth/contract';
 import { ProtocolError, type Connection } from '../cdp/connection.ts';
-import { type Page, PageError } from '../page/model.ts';
+import { type Page, PageError } from '../page/page.ts';
 import type { CookieParam } from '../page/private-model.ts';
 import type { Tab } from '../tabs/tab.ts';
 

@@ -11,7 +11,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from './tab.ts';
 import { UncaughtErrors } from './uncaught-errors.ts';
-import type { ConsoleEntry } from '../screencast/model.ts';
+import type { ConsoleEntry } from '../screencast/clients.ts';
 
 const textCharsMax = 2000;
 const urlCharsMax = 2048;

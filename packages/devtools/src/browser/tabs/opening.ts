@@ -7,7 +7,7 @@
 import type { Protocol } from 'devtools-protocol';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { CommandTimeout, type Connection } from '../cdp/connection.ts';
-import type { TabLimitReached } from '../model.ts';
+import type { TabLimitReached } from '../interface.ts';
 import type { Tab } from './tab.ts';
 
 /** A late tab is discarded when it comes; a browser that takes longer is frozen, and was ended by then. */

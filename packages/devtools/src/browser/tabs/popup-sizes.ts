@@ -7,7 +7,7 @@
  * and windows come in turn; those of windows without it come in order, later.
  */
 import type { Protocol } from 'devtools-protocol';
-import type { BrowserSettings } from '../model.ts';
+import type { BrowserSettings } from '../interface.ts';
 import type { PopupSize, Tab } from './tab.ts';
 
 interface Opening {

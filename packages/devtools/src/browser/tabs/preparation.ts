@@ -8,7 +8,7 @@
 import type { Log } from '@berth/lib/log.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
-import type { BrowserSettings, BrowserVersion } from '../model.ts';
+import type { BrowserSettings, BrowserVersion } from '../interface.ts';
 import {
   childTargets,
   contentsCommand,

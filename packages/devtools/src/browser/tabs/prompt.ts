@@ -1,5 +1,5 @@
 /** A question of a page, and who answers it. */
-import type { Box, Dialog } from '../page/model.ts';
+import type { Box, Dialog } from '../page/page.ts';
 
 /** An option of a drop-down list. `index` counts all options of the list. */
 export interface ListOption {

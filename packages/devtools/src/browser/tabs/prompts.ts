@@ -4,7 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import type { Connection } from '../cdp/connection.ts';
-import { PageError } from '../page/model.ts';
+import { PageError } from '../page/page.ts';
 import type { Attendant, Prompt, PromptAnswer, PromptHandler, Question } from './prompt.ts';
 import type { Tab } from './tab.ts';
 

@@ -1,5 +1,5 @@
 /** Browser settings as DevTools commands. Pure: `preparation.ts` sends them. */
-import type { BrowserSettings, BrowserVersion } from '../model.ts';
+import type { BrowserSettings, BrowserVersion } from '../interface.ts';
 import type { Command, Params } from '../cdp/connection.ts';
 
 export type CommandCall = { [C in Command]: readonly [C, Params<C>] }[Command];

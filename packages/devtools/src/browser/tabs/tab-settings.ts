@@ -1,6 +1,6 @@
 /** Which settings apply to which tab: a session's to its own tabs, and those of private browser contexts to theirs. */
 import type { Display } from '../screencast/display.ts';
-import type { BrowserSettings } from '../model.ts';
+import type { BrowserSettings } from '../interface.ts';
 import type { Preparation } from './preparation.ts';
 import { commandCall, defaultSettings, needsChildTargets, pagesAndWorkers, toUserAgentOverride } from './settings.ts';
 import type { Tab } from './tab.ts';

@@ -1,8 +1,8 @@
 /** The state of one tab. */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
-import { type BrowserSettings, type TabInfo, TabNotFound } from '../model.ts';
-import type { Dialog, DialogAnswer } from '../page/model.ts';
+import { type BrowserSettings, type TabInfo, TabNotFound } from '../interface.ts';
+import type { Dialog, DialogAnswer } from '../page/page.ts';
 import type { PromptHandler, Question } from './prompt.ts';
 
 type TargetInfo = Protocol.Target.TargetInfo;

@@ -25,7 +25,7 @@ import {
   type BrowserSettings,
   type BrowserVersion,
   type TabInfo,
-} from '../model.ts';
+} from '../interface.ts';
 import { NetworkWatchers } from '../network/network-watchers.ts';
 import { TabOpener } from './opening.ts';
 import { PopupSizes } from './popup-sizes.ts';

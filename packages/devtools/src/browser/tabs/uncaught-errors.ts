@@ -12,7 +12,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from './tab.ts';
-import type { ConsoleEntry } from '../screencast/model.ts';
+import type { ConsoleEntry } from '../screencast/clients.ts';
 
 /** A document may throw without end: only the first errors of each batch are reported. */
 const linesPerBatch = 50;

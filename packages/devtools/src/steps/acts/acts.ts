@@ -1,6 +1,6 @@
 /** The act of each step type. */
 import type { PlainStep } from '@berth/contract';
-import type { Attempt, Act, ActScope } from '../run/attempt.ts';
+import type { StepAttempt, Act, ActScope } from '../run/attempt.ts';
 import { assert } from './assert.ts';
 import { evaluate, html, links, markdown, pdf, screenshot } from './capture.ts';
 import { extract } from './extract.ts';
@@ -43,8 +43,8 @@ const acts: { [T in PlainStep['type']]: Act<T> } = {
   assert,
 };
 
-export function perform(attempt: Attempt, step: PlainStep, scope: ActScope): Promise<unknown> {
+export function perform(attempt: StepAttempt, step: PlainStep, scope: ActScope): Promise<unknown> {
   // The type of the table does not relate a step type to its act.
-  const act = acts[step.type] as (attempt: Attempt, step: PlainStep, scope: ActScope) => Promise<unknown>;
+  const act = acts[step.type] as (attempt: StepAttempt, step: PlainStep, scope: ActScope) => Promise<unknown>;
   return act(attempt, step, scope);
 }

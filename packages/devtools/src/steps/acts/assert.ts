@@ -1,4 +1,4 @@
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { formatSelectors, locate, locateAll } from '../locators/locate.ts';
 import { matchesPattern, stateOf, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
@@ -22,7 +22,7 @@ export const assert: Act<'assert'> = async (attempt, step) => {
   await attempt.poll(probe, () => new StepFailed('assertion_failed', `Assertion failed: ${mismatch}.`));
 };
 
-async function findMismatch(attempt: Attempt, step: AssertStep): Promise<string | null> {
+async function findMismatch(attempt: StepAttempt, step: AssertStep): Promise<string | null> {
   const { page } = attempt;
   if (step.url !== undefined && !(await matchesPattern(attempt, step.url, page.url()))) return mismatchOf('the URL', step.url, page.url());
   if (step.title !== undefined) {
@@ -39,7 +39,7 @@ const mismatchOf = (what: string, pattern: string, actual: string | null): strin
   `${what} should match ${pattern} and is ${JSON.stringify(actual?.slice(0, shownCharsMax) ?? null)}`;
 
 async function elementMismatch(
-  attempt: Attempt,
+  attempt: StepAttempt,
   step: AssertStep,
   selectors: NonNullable<AssertStep['selectors']>,
 ): Promise<string | null> {
@@ -78,7 +78,7 @@ async function elementMismatch(
 const comparedMax = 1000;
 
 async function differenceOf(
-  attempt: Attempt,
+  attempt: StepAttempt,
   { attributes = {}, properties = {} }: AssertStep,
   selectors: NonNullable<AssertStep['selectors']>,
 ): Promise<string | null> {

@@ -1,7 +1,7 @@
 import type { PdfOptions } from '@berth/contract';
 import type { PdfOptions as PrintOptions } from '../../browser/browser.ts';
 import type { ContentFormat } from '@berth/reading';
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { htmlOf } from '../locators/read.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { StepFailed } from '../context.ts';
@@ -56,7 +56,7 @@ export const pdf: Act<'pdf'> = async (attempt, step) => {
 
 export const html: Act<'html'> = (attempt, { selectors }) => htmlOf(attempt, { selectors, part: 'document', bytesMax: htmlBytesMax });
 
-async function convert(attempt: Attempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
+async function convert(attempt: StepAttempt, step: StepOf<'markdown'> | StepOf<'links'>, format: ContentFormat) {
   const part = format === 'markdown' ? 'visible' : 'all';
   const source = await htmlOf(attempt, { selectors: step.selectors, part, bytesMax: htmlBytesMax });
   const onlyMainContent = step.type === 'markdown' && step.only_main_content;

@@ -1,5 +1,5 @@
 import type { Point } from '../../browser/browser.ts';
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import type { DragState } from '@berth/page-scripts/act/drag.ts';
 import { waitForPoint, type Target } from '../locators/ready.ts';
 import { pressOn, untilReceived, type Missed } from './press.ts';
@@ -22,7 +22,7 @@ export const drag: Act<'drag'> = async (attempt, step) => {
 };
 
 /** False when the browser lost the drag. */
-async function runDrag(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean> {
+async function runDrag(attempt: StepAttempt, step: StepOf<'drag'>): Promise<boolean> {
   const { signal, page } = attempt;
   const { mouse } = page;
   const { element, point, isDraggable } = await takeHold(attempt, step);
@@ -45,7 +45,7 @@ async function runDrag(attempt: Attempt, step: StepOf<'drag'>): Promise<boolean>
 }
 
 /** Presses the mouse on the element, which then follows it. */
-async function takeHold(attempt: Attempt, step: StepOf<'drag'>): Promise<Target & { isDraggable: boolean }> {
+async function takeHold(attempt: StepAttempt, step: StepOf<'drag'>): Promise<Target & { isDraggable: boolean }> {
   const { signal, page } = attempt;
   const { mouse } = page;
   const down = (): Promise<void> => mouse.down({ signal, button: 'left', clickCount: 1 });
@@ -75,7 +75,7 @@ async function takeHold(attempt: Attempt, step: StepOf<'drag'>): Promise<Target 
 }
 
 /** Moves to where the target is when the mouse arrives: a page may move it while something is dragged. */
-async function moveToTarget(attempt: Attempt, step: StepOf<'drag'>, from: Target): Promise<Target> {
+async function moveToTarget(attempt: StepAttempt, step: StepOf<'drag'>, from: Target): Promise<Target> {
   const { page, signal } = attempt;
   const { to } = step;
   const find = async (): Promise<Target> =>
@@ -97,7 +97,7 @@ async function moveToTarget(attempt: Attempt, step: StepOf<'drag'>, from: Target
 
 /** Repeats the move until the document receives it: the browser loses moves until it is ready for the drag. */
 async function moveUntilOver(
-  attempt: Attempt,
+  attempt: StepAttempt,
   frameId: string,
   { end, hasStarted }: { end: Point; hasStarted: boolean },
 ): Promise<boolean> {
@@ -116,7 +116,7 @@ async function moveUntilOver(
 }
 
 async function waitForState(
-  attempt: Attempt,
+  attempt: StepAttempt,
   frameId: string,
   { is, withinMs }: { is: (state: DragState) => boolean | Promise<boolean>; withinMs: number },
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Selectors, StepExtractField } from '@berth/contract';
 import type { Json } from '../../browser/browser.ts';
-import type { Attempt, Root, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Root, Act, StepOf } from '../run/attempt.ts';
 import { locateFrom, notFound, toPageSelectors } from '../locators/locate.ts';
 import type { FieldOptions, Reading, ReadValue } from '@berth/page-scripts/read/read.ts';
 import { htmlOf } from '../locators/read.ts';
@@ -23,7 +23,7 @@ export const extract: Act<'extract'> = async (attempt, step) => {
   return rows;
 };
 
-async function convert(attempt: Attempt, { selectors }: StepOf<'extract'>, format: 'metadata' | 'tables') {
+async function convert(attempt: StepAttempt, { selectors }: StepOf<'extract'>, format: 'metadata' | 'tables') {
   const part = format === 'tables' ? 'all' : 'metadata';
   const html = await htmlOf(attempt, { selectors, part, bytesMax: htmlBytesMax });
   const options = {
@@ -38,7 +38,7 @@ async function convert(attempt: Attempt, { selectors }: StepOf<'extract'>, forma
   return attempt.context.content.convert(options, { signal: attempt.signal });
 }
 
-async function readTables(attempt: Attempt, step: StepOf<'extract'>) {
+async function readTables(attempt: StepAttempt, step: StepOf<'extract'>) {
   const { tables = [] } = await convert(attempt, step, 'tables');
   if (!step.selectors) return tables;
   return tables[0] ?? failWith('not_found', 'The element contains no table.');
@@ -49,14 +49,14 @@ const failWith = (code: 'not_found', message: string): never => {
 };
 
 /** Reads one value, or with `list` one per match. */
-async function readValues(attempt: Attempt, step: StepOf<'extract'>): Promise<unknown> {
+async function readValues(attempt: StepAttempt, step: StepOf<'extract'>): Promise<unknown> {
   const { attribute, as, selectors = [] } = step;
   const rows = await readRows(attempt, { ...step, selectors }, { value: { attribute, as, list: false } });
   return step.list ? rows.map(({ value }) => value) : rows[0]?.['value'];
 }
 
 /** A row per match. Waits for the first match. */
-async function readRows(attempt: Attempt, step: StepOf<'extract'>, fields: Record<string, StepExtractField>): Promise<Extracted[]> {
+async function readRows(attempt: StepAttempt, step: StepOf<'extract'>, fields: Record<string, StepExtractField>): Promise<Extracted[]> {
   const limit = step.list ? step.limit : 1;
   const { selectors } = step;
   const read = await attempt.poll(
@@ -76,7 +76,7 @@ async function readRows(attempt: Attempt, step: StepOf<'extract'>, fields: Recor
 }
 
 /** Numbers are read as it writes them. */
-async function languageOf(attempt: Attempt): Promise<string> {
+async function languageOf(attempt: StepAttempt): Promise<string> {
   return attempt.page.call<string>((await attempt.root()).frameId, scripts.documentLanguage, [], attempt.call());
 }
 
@@ -97,7 +97,7 @@ interface Matches {
   framesLeftOut: number;
 }
 
-async function readMatches(attempt: Attempt, options: RowsOptions): Promise<Matches> {
+async function readMatches(attempt: StepAttempt, options: RowsOptions): Promise<Matches> {
   const { selectors, fields } = options;
   const root = await attempt.root();
   const pageSelectors = selectors && toPageSelectors(selectors);
@@ -121,7 +121,7 @@ function toFieldOptions(name: string, { selectors, attribute, as, list }: StepEx
 }
 
 /** Reads field by field: for a single row, which is the first visible match, and for selectors that a page script cannot resolve. */
-async function readEach(attempt: Attempt, root: Root, { selectors, fields, limit, listMax }: RowsOptions): Promise<Matches> {
+async function readEach(attempt: StepAttempt, root: Root, { selectors, fields, limit, listMax }: RowsOptions): Promise<Matches> {
   const located = selectors ? await locateFrom(attempt, root, { selectors, pick: limit === 1 ? 'one' : 'all', max: limit }) : null;
   if (selectors && !located) return { rows: [], framesLeftOut: 0 };
   attempt.selectorUsed = located?.selector ?? attempt.selectorUsed;
@@ -140,7 +140,7 @@ async function readEach(attempt: Attempt, root: Root, { selectors, fields, limit
   return matches;
 }
 
-async function readField(attempt: Attempt, root: Root, field: StepExtractField & { listMax: number }): Promise<Reading[]> {
+async function readField(attempt: StepAttempt, root: Root, field: StepExtractField & { listMax: number }): Promise<Reading[]> {
   const self = root.element ? [root.element] : [];
   const options = field.selectors
     ? { selectors: field.selectors, pick: field.list ? ('all' as const) : ('one' as const), max: field.listMax }

@@ -1,6 +1,6 @@
 import { PageError, type ElementRef } from '../../browser/browser.ts';
 import type { Selectors } from '@berth/contract';
-import { isTransient, type Attempt, type Act, type StepOf } from '../run/attempt.ts';
+import { isTransient, type StepAttempt, type Act, type StepOf } from '../run/attempt.ts';
 import { followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import type { Choice } from '@berth/page-scripts/act/act.ts';
@@ -25,7 +25,7 @@ export const fill: Act<'fill'> = async (attempt, step) => {
 };
 
 /** What the field has received; null where that is not to be seen, since its value was set at once or the document was replaced. */
-async function fillField(attempt: Attempt, field: ElementRef, { value, clear }: StepOf<'fill'>): Promise<Typing | null> {
+async function fillField(attempt: StepAttempt, field: ElementRef, { value, clear }: StepOf<'fill'>): Promise<Typing | null> {
   const { page, signal } = attempt;
   const { frameId } = field;
   await page.focus(field, attempt.call());
@@ -43,7 +43,7 @@ async function fillField(attempt: Attempt, field: ElementRef, { value, clear }: 
 }
 
 /** Null in a document that was replaced, or that does not answer, as while it is being replaced. */
-async function readTyping(attempt: Attempt, { frameId }: ElementRef): Promise<Typing | null> {
+async function readTyping(attempt: StepAttempt, { frameId }: ElementRef): Promise<Typing | null> {
   const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
   try {
     return await attempt.page.call<Typing | null>(frameId, scripts.readTyping, [], options);
@@ -57,13 +57,13 @@ async function readTyping(attempt: Attempt, { frameId }: ElementRef): Promise<Ty
 const focusOf = ({ isFocused, instead }: Typing): string => (isFocused ? 'another frame' : instead);
 
 /** The field of a label, or the element itself. */
-async function fieldOf(attempt: Attempt, element: ElementRef): Promise<ElementRef> {
+async function fieldOf(attempt: StepAttempt, element: ElementRef): Promise<ElementRef> {
   const [control] = attempt.hold(await attempt.page.find(element.frameId, scripts.controlOf, [element], attempt.call()));
   return control ?? element;
 }
 
 /** Focuses the field, with the caret at its end, and begins to count what its document receives. */
-async function focusOn(attempt: Attempt, selectors: Selectors, required: readonly 'editable'[]): Promise<ElementRef> {
+async function focusOn(attempt: StepAttempt, selectors: Selectors, required: readonly 'editable'[]): Promise<ElementRef> {
   const element = await waitUntilReady(attempt, selectors, ['visible', 'enabled', ...required]);
   const field = await fieldOf(attempt, element);
   const { frameId } = field;
@@ -77,7 +77,7 @@ async function focusOn(attempt: Attempt, selectors: Selectors, required: readonl
 
 /** Sends keys to the element, or to the focused one. Returns what the element's document has received, if that is to be seen. */
 async function sendKeys(
-  attempt: Attempt,
+  attempt: StepAttempt,
   { selectors, required }: { selectors: Selectors | undefined; required: readonly 'editable'[] },
   send: () => Promise<void>,
 ): Promise<Typing | null> {
@@ -148,7 +148,11 @@ export const select: Act<'select'> = async (attempt, step) => {
 };
 
 /** A group of radio buttons is a list of one choice. */
-async function chooseRadio(attempt: Attempt, group: ElementRef, { choice, force }: { choice: Choice; force: boolean }): Promise<string[]> {
+async function chooseRadio(
+  attempt: StepAttempt,
+  group: ElementRef,
+  { choice, force }: { choice: Choice; force: boolean },
+): Promise<string[]> {
   const { by, wanted } = choice;
   if (wanted.length !== 1) throw new StepFailed('not_actionable', 'A group of radio buttons takes one choice.');
   const find = async () =>
@@ -160,7 +164,7 @@ async function chooseRadio(attempt: Attempt, group: ElementRef, { choice, force 
 
 /** Waits for options that are added later. */
 async function chooseWhenPresent(
-  attempt: Attempt,
+  attempt: StepAttempt,
   field: ElementRef,
   probe: () => Promise<string[] | undefined>,
   missing: () => string,

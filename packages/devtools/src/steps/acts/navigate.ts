@@ -1,12 +1,12 @@
 import { isBrowsable } from '@berth/contract';
 import type { NavigationResult } from '../../browser/browser.ts';
-import type { Attempt, Act } from '../run/attempt.ts';
+import type { StepAttempt, Act } from '../run/attempt.ts';
 import { StepFailed } from '../context.ts';
 
 /** Lets the navigation time out before the step, because its error says more. */
 const marginMs = 50;
 
-const navigationOptions = <W>(attempt: Attempt, waitUntil: W) => ({
+const navigationOptions = <W>(attempt: StepAttempt, waitUntil: W) => ({
   waitUntil,
   timeoutMs: Math.max(1, Math.round(attempt.remainingMs - marginMs)),
 });

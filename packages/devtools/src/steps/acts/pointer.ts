@@ -1,5 +1,5 @@
 import type { ElementRef, Modifier, MouseButton, Point } from '../../browser/browser.ts';
-import { isTransient, type Attempt, type Act } from '../run/attempt.ts';
+import { isTransient, type StepAttempt, type Act } from '../run/attempt.ts';
 import { finishNavigation, followNavigation } from '../run/leave.ts';
 import { waitForElement } from '../locators/locate.ts';
 import { scrollToTarget, findMissingState, waitForPoint, type Target } from '../locators/ready.ts';
@@ -20,7 +20,7 @@ const plainClick: ClickOptions = { button: 'left', count: 1, modifiers: [], dela
 
 /** Presses and releases, the first time with the click count `from`, and the last time with `to`. */
 async function clickWhereItStands(
-  attempt: Attempt,
+  attempt: StepAttempt,
   { button, modifiers, delayMs, from, to }: Omit<ClickOptions, 'count'> & { from: number; to: number },
 ): Promise<void> {
   const { mouse } = attempt.page;
@@ -36,7 +36,11 @@ async function clickWhereItStands(
 }
 
 /** Clicks the element that `find` returns, and waits for the navigation that this starts. */
-async function clickOn(attempt: Attempt, find: () => Promise<Target>, { force, ...how }: ClickOptions & { force: boolean }): Promise<void> {
+async function clickOn(
+  attempt: StepAttempt,
+  find: () => Promise<Target>,
+  { force, ...how }: ClickOptions & { force: boolean },
+): Promise<void> {
   const { modifiers, count, delayMs } = how;
   if (force) {
     const { element, point } = await find();
@@ -63,7 +67,7 @@ async function clickOn(attempt: Attempt, find: () => Promise<Target>, { force, .
 }
 
 /** The element that has received a press receives the others, too, and nothing else does. */
-async function pointOfPressed(attempt: Attempt, element: ElementRef, lost: string): Promise<Target> {
+async function pointOfPressed(attempt: StepAttempt, element: ElementRef, lost: string): Promise<Target> {
   const missing = await findMissingState(attempt, element, []).catch((error: unknown) => {
     if (isTransient(error)) return 'attached';
     throw error;
@@ -94,7 +98,7 @@ interface Checked {
   radio: boolean;
 }
 
-const stateOf = (attempt: Attempt, element: ElementRef): Promise<Checked> =>
+const stateOf = (attempt: StepAttempt, element: ElementRef): Promise<Checked> =>
   attempt.page.call(element.frameId, scripts.checkedState, [element], attempt.call());
 
 export const check: Act<'check'> = async (attempt, step) => {
@@ -116,7 +120,7 @@ export const check: Act<'check'> = async (attempt, step) => {
 };
 
 /** Waits for the box of a group that may be added later. */
-function boxOf(attempt: Attempt, group: ElementRef, choice: Choice): Promise<ElementRef> {
+function boxOf(attempt: StepAttempt, group: ElementRef, choice: Choice): Promise<ElementRef> {
   const find = async () => attempt.hold(await attempt.page.find(group.frameId, scripts.boxOf, [group, choice as never], attempt.call()))[0];
   const { by, wanted } = choice;
   const message = `The group has no checkbox, switch or radio button with the ${by} "${wanted[0]}".`;
@@ -125,7 +129,7 @@ function boxOf(attempt: Attempt, group: ElementRef, choice: Choice): Promise<Ele
 
 /** Clicks a checkbox, switch or radio button, unless it has the state already. `find`: where to click, if not at its center. */
 export async function setBox(
-  attempt: Attempt,
+  attempt: StepAttempt,
   box: ElementRef,
   { state, force, find = () => centerOfBox(attempt, box, force) }: { state: boolean; force: boolean; find?: () => Promise<Target> },
 ): Promise<{ checked: boolean }> {
@@ -143,13 +147,13 @@ export async function setBox(
 }
 
 /** The box itself, or its label where it is hidden. */
-async function centerOfBox(attempt: Attempt, box: ElementRef, force: boolean): Promise<Target> {
+async function centerOfBox(attempt: StepAttempt, box: ElementRef, force: boolean): Promise<Target> {
   return scrollToTarget(attempt, (await labelOfHidden(attempt, box)) ?? box, { force });
 }
 
 /** A person clicks the label of a checkbox that is hidden and drawn by other elements. */
 async function pointOfBox(
-  attempt: Attempt,
+  attempt: StepAttempt,
   box: ElementRef,
   step: { selectors: Parameters<typeof waitForPoint>[1]; position?: Point | undefined; force: boolean },
 ): Promise<Target> {
@@ -157,7 +161,7 @@ async function pointOfBox(
   return label ? scrollToTarget(attempt, label, step) : waitForPoint(attempt, step.selectors, step);
 }
 
-async function labelOfHidden(attempt: Attempt, box: ElementRef): Promise<ElementRef | undefined> {
+async function labelOfHidden(attempt: StepAttempt, box: ElementRef): Promise<ElementRef | undefined> {
   if ((await findMissingState(attempt, box, ['visible'])) !== 'visible') return undefined;
   return attempt.hold(await attempt.page.find(box.frameId, scripts.labelOf, [box], attempt.call()))[0];
 }

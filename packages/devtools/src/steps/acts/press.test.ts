@@ -5,7 +5,7 @@ import { PageError } from '../../browser/browser.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { StepFailed } from '../context.ts';
-import { Attempt } from '../run/attempt.ts';
+import { StepAttempt } from '../run/attempt.ts';
 import { openPages, run, createContext, type TestSite } from '../../../testing/steps.ts';
 import { untilReceived } from './press.ts';
 
@@ -225,7 +225,7 @@ describe('a round that the time ends before the element is looked for', () => {
     const page = { closed: new AbortController().signal, call: () => Promise.resolve('<b>'), release: () => {} };
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
-    const attempt = new Attempt({ context: { clock } as never, page: page as never, signal: page.closed, timeoutMs: 60_000 });
+    const attempt = new StepAttempt({ context: { clock } as never, page: page as never, signal: page.closed, timeoutMs: 60_000 });
     const act = async (round: number) => {
       if (round === 0 && second) return { element: { frameId: 'f' } as never, reason: 'it moved' };
       nowMs = timeMs;

@@ -3,7 +3,7 @@ import { type ElementRef, type Modifier, PageError } from '../../browser/browser
 import type { Presses } from '@berth/page-scripts/act/hits.ts';
 import { StepFailed } from '../context.ts';
 import type { Target } from '../locators/ready.ts';
-import { isTransient, type Attempt } from '../run/attempt.ts';
+import { isTransient, type StepAttempt } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
 
 /** Time that a press may be on its way after the browser has answered for it: a few turns of a busy page. */
@@ -26,7 +26,7 @@ export interface Missed {
  * @throws StepFailed `click_not_received`
  */
 export async function untilReceived(
-  attempt: Attempt,
+  attempt: StepAttempt,
   act: (round: number) => Promise<Missed | Target>,
   lost: () => string = () => 'did not receive the mouse',
 ): Promise<Target> {
@@ -63,14 +63,14 @@ class Unanswered extends StepFailed {
 
 const isOfSearch = ({ code }: StepFailed): boolean => code === 'not_found' || code === 'not_actionable';
 
-const nameOf = (attempt: Attempt, element: ElementRef): Promise<string> =>
+const nameOf = (attempt: StepAttempt, element: ElementRef): Promise<string> =>
   attempt.page.call<string>(element.frameId, scripts.describeElement, [element], attempt.call()).then(
     (name) => `${name} `,
     () => '',
   );
 
 /** Whether the browser's own mouse is on the element. */
-export const isHovered = (attempt: Attempt, element: ElementRef): Promise<boolean> =>
+export const isHovered = (attempt: StepAttempt, element: ElementRef): Promise<boolean> =>
   attempt.page.call<boolean>(element.frameId, scripts.isHovered, [element], attempt.call());
 
 interface PressOptions {
@@ -82,7 +82,7 @@ interface PressOptions {
 }
 
 /** Moves the mouse to the element and presses it there. */
-export async function pressOn(attempt: Attempt, target: Target, options: PressOptions): Promise<Missed | Target> {
+export async function pressOn(attempt: StepAttempt, target: Target, options: PressOptions): Promise<Missed | Target> {
   const { round, modifiers, count, press } = options;
   const { element, point } = target;
   const { page, signal } = attempt;
@@ -123,7 +123,7 @@ export async function pressOn(attempt: Attempt, target: Target, options: PressOp
 
 /** Null in a document that was replaced; undefined where it does not answer, as while it is being replaced. */
 async function endPress(
-  attempt: Attempt,
+  attempt: StepAttempt,
   frameId: string,
   { count, isLate }: { count: number; isLate: boolean },
 ): Promise<Presses | null | undefined> {

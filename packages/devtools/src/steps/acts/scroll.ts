@@ -1,5 +1,5 @@
 import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { locateAll, waitForElement } from '../locators/locate.ts';
 import { waitUntilReady } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
@@ -11,14 +11,14 @@ export const scroll: Act<'scroll'> = async (attempt, step) => {
   return undefined;
 };
 
-async function scrollOnce(attempt: Attempt, { selectors, to, by }: StepOf<'scroll'>, container: ElementRef | null): Promise<void> {
+async function scrollOnce(attempt: StepAttempt, { selectors, to, by }: StepOf<'scroll'>, container: ElementRef | null): Promise<void> {
   const { page } = attempt;
   if (selectors) return page.scrollIntoView(await waitForElement(attempt, selectors), attempt.call());
   const options = by ? { by } : { to: to ?? 'bottom' };
   await page.call(await frameOf(attempt, container), scripts.scroll, [container, options], attempt.call());
 }
 
-const frameOf = async (attempt: Attempt, container: ElementRef | null): Promise<string> =>
+const frameOf = async (attempt: StepAttempt, container: ElementRef | null): Promise<string> =>
   container?.frameId ?? (await attempt.root()).frameId;
 
 interface Progress {
@@ -31,7 +31,7 @@ interface Progress {
 const replyMs = 300;
 const pollIntervalMs = 50;
 
-async function scrollUntil(attempt: Attempt, step: StepOf<'scroll'>, container: ElementRef | null) {
+async function scrollUntil(attempt: StepAttempt, step: StepOf<'scroll'>, container: ElementRef | null) {
   const { until, max } = step;
   const marginMs = marginOf(attempt);
   let progress = await progressOf(attempt, step, container);
@@ -56,7 +56,7 @@ async function scrollUntil(attempt: Attempt, step: StepOf<'scroll'>, container: 
 
 /** The progress once the page has grown or moved; null when it has not for `idle_ms`. */
 async function waitForGrowth(
-  attempt: Attempt,
+  attempt: StepAttempt,
   step: StepOf<'scroll'>,
   { container, before }: { container: ElementRef | null; before: Progress },
 ): Promise<Progress | null> {
@@ -71,9 +71,9 @@ async function waitForGrowth(
   return null;
 }
 
-const marginOf = ({ page, timeoutMs }: Attempt): number => page.timeoutScale.ms(replyMs, timeoutMs / 4);
+const marginOf = ({ page, timeoutMs }: StepAttempt): number => page.timeoutScale.ms(replyMs, timeoutMs / 4);
 
-async function progressOf(attempt: Attempt, { until }: StepOf<'scroll'>, container: ElementRef | null): Promise<Progress> {
+async function progressOf(attempt: StepAttempt, { until }: StepOf<'scroll'>, container: ElementRef | null): Promise<Progress> {
   const { page } = attempt;
   const size = await page.call<{ height: number; top: number }>(
     await frameOf(attempt, container),

@@ -1,6 +1,6 @@
 import { NavigationError, PageError } from '../../browser/browser.ts';
 import { StepFailed } from '../context.ts';
-import type { Attempt, Act } from '../run/attempt.ts';
+import type { StepAttempt, Act } from '../run/attempt.ts';
 import { isBrowsable } from '@berth/contract';
 import { click } from './pointer.ts';
 
@@ -73,7 +73,7 @@ const plainClick = {
 };
 
 /** A navigation to a download fails as one, which is the expected result. */
-async function open(attempt: Attempt, url: string): Promise<void> {
+async function open(attempt: StepAttempt, url: string): Promise<void> {
   if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
   try {
     await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });

@@ -1,5 +1,5 @@
 import type { Selectors } from '@berth/contract';
-import type { Attempt, Act, StepOf } from '../run/attempt.ts';
+import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { formatSelectors, locate, notFound } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
@@ -14,7 +14,7 @@ export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
   return waitForText(attempt, step);
 };
 
-async function waitForExpression(attempt: Attempt, expression: string, isAllowed: boolean): Promise<void> {
+async function waitForExpression(attempt: StepAttempt, expression: string, isAllowed: boolean): Promise<void> {
   if (!isAllowed) throw new StepFailed('not_allowed', 'JavaScript is not allowed for these steps.');
   const { page } = attempt;
   const isTrue = async () =>
@@ -30,7 +30,7 @@ async function waitForExpression(attempt: Attempt, expression: string, isAllowed
 
 type State = NonNullable<StepOf<'wait'>['state']>;
 
-async function waitForState(attempt: Attempt, selectors: Selectors, state: State): Promise<void> {
+async function waitForState(attempt: StepAttempt, selectors: Selectors, state: State): Promise<void> {
   let isThere = false;
   const probe = async (): Promise<true | undefined> => {
     const located = await locate(attempt, selectors);
@@ -45,7 +45,7 @@ async function waitForState(attempt: Attempt, selectors: Selectors, state: State
   });
 }
 
-async function waitForText(attempt: Attempt, { text, url }: StepOf<'wait'>): Promise<void> {
+async function waitForText(attempt: StepAttempt, { text, url }: StepOf<'wait'>): Promise<void> {
   const probe = async (): Promise<true | undefined> => {
     if (url !== undefined) return (await matchesPattern(attempt, url, attempt.page.url())) ? true : undefined;
     return (await matchesPattern(attempt, text ?? '', await textOfPage(attempt))) ? true : undefined;

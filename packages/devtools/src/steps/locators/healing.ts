@@ -3,7 +3,7 @@ import type { PlainStep, Selector, Selectors } from '@berth/contract';
 import { PageError, type CallOptions, type ElementRef } from '../../browser/browser.ts';
 import type { Fingerprint, Similar } from '@berth/page-scripts/locate/fingerprint.ts';
 import type { Finding, KnownElement, StepMemory, StepKey } from '../context.ts';
-import type { Attempt, Healed, Healing, Locate, Root } from '../run/attempt.ts';
+import type { StepAttempt, Healed, Healing, Locate, Root } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
 import { selectorsOf, withoutGeneratedNames } from './stable-selectors.ts';
 
@@ -37,7 +37,7 @@ export const canHeal = (step: PlainStep): boolean =>
 
 /** The healing of one step: knows how its element was found, for `finish`. */
 export class StepHealing implements Healing {
-  readonly #attempt: Attempt;
+  readonly #attempt: StepAttempt;
   readonly #memory: StepMemory;
   readonly #key: StepKey;
   readonly #type: PlainStep['type'];
@@ -45,7 +45,7 @@ export class StepHealing implements Healing {
   #finding: Finding | null = null;
   #known: KnownElement | null | undefined;
 
-  constructor(attempt: Attempt, options: { memory: StepMemory; key: StepKey; type: PlainStep['type'] }) {
+  constructor(attempt: StepAttempt, options: { memory: StepMemory; key: StepKey; type: PlainStep['type'] }) {
     this.#attempt = attempt;
     this.#memory = options.memory;
     this.#key = options.key;

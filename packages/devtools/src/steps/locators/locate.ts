@@ -1,7 +1,7 @@
 /** Resolves a step's selectors to elements. */
 import { parseSelector, type ParsedSelector, type Selector, type Selectors } from '@berth/contract';
 import type { ElementRef } from '../../browser/browser.ts';
-import type { Attempt, Root } from '../run/attempt.ts';
+import type { StepAttempt, Root } from '../run/attempt.ts';
 import type { PageSelector, FindResult } from '@berth/page-scripts/locate/find.ts';
 import { scripts } from '../scripts.ts';
 import { StepFailed } from '../context.ts';
@@ -17,7 +17,7 @@ type Pick = 'one' | 'all';
 const one: Pick = 'one';
 
 /** The current element, or null. @throws StepFailed `invalid_selector`, `frame_not_found` */
-export async function locate(attempt: Attempt, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
+export async function locate(attempt: StepAttempt, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
   const root = await attempt.root();
   const located = await locateFrom(attempt, root, { selectors, pick: one, max: 1 });
   const [element] = located?.elements ?? [];
@@ -27,7 +27,7 @@ export async function locate(attempt: Attempt, selectors: Selectors): Promise<(L
   return { ...located, element };
 }
 
-async function locateHealed(attempt: Attempt, root: Root, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
+async function locateHealed(attempt: StepAttempt, root: Root, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
   const healed = await attempt.healing?.heal(root, selectors, (options) => locateFrom(attempt, root, options));
   if (!healed) return null;
   attempt.selectorUsed = healed.selector;
@@ -35,14 +35,14 @@ async function locateHealed(attempt: Attempt, root: Root, selectors: Selectors):
 }
 
 /** The elements of the first selector with a match, at most `max`. */
-export async function locateAll(attempt: Attempt, selectors: Selectors, max: number): Promise<Located> {
+export async function locateAll(attempt: StepAttempt, selectors: Selectors, max: number): Promise<Located> {
   const located = await locateFrom(attempt, await attempt.root(), { selectors, pick: 'all', max });
   if (located) attempt.selectorUsed = located.selector;
   return located ?? { elements: [], count: 0, selector: selectors[0] ?? '' };
 }
 
 /** Waits until the element exists. */
-export async function waitForElement(attempt: Attempt, selectors: Selectors): Promise<ElementRef> {
+export async function waitForElement(attempt: StepAttempt, selectors: Selectors): Promise<ElementRef> {
   return attempt.poll(
     async () => (await locate(attempt, selectors))?.element,
     () => notFound(selectors),
@@ -64,7 +64,7 @@ interface LocateOptions {
   max: number;
 }
 
-export async function locateFrom(attempt: Attempt, root: Root, { selectors, pick, max }: LocateOptions): Promise<Located | null> {
+export async function locateFrom(attempt: StepAttempt, root: Root, { selectors, pick, max }: LocateOptions): Promise<Located | null> {
   for (const group of groupSelectors(selectors)) {
     const located = await locateGroup(attempt, root, { ...group, pick, max });
     if (located) return located;
@@ -113,7 +113,7 @@ export function toPageSelectors(selectors: Selectors): PageSelector[] | null {
   return plain.length === pageSelectors.length ? plain.map(({ kind, body }) => ({ kind, body })) : null;
 }
 
-async function locateGroup(attempt: Attempt, root: Root, group: Group & { pick: Pick; max: number }): Promise<Located | null> {
+async function locateGroup(attempt: StepAttempt, root: Root, group: Group & { pick: Pick; max: number }): Promise<Located | null> {
   const [selector = ''] = group.selectors;
   if (group.kind === 'path') return locatePath(attempt, root, group);
   if (group.kind === 'aria') return locateByRole(attempt, root, { ...group, selector });
@@ -132,7 +132,7 @@ async function locateGroup(attempt: Attempt, root: Root, group: Group & { pick: 
 }
 
 async function locateByRole(
-  attempt: Attempt,
+  attempt: StepAttempt,
   root: Root,
   { selector, pick, max }: { selector: Selector; pick: Pick; max: number },
 ): Promise<Located | null> {
@@ -153,7 +153,7 @@ async function locateByRole(
 
 /** Each entry is searched within the match of the one before: in the document of a frame, in the shadow root of a host. */
 async function locatePath(
-  attempt: Attempt,
+  attempt: StepAttempt,
   root: Root,
   { selectors: [path = ''], pick, max }: { selectors: Selector[]; pick: Pick; max: number },
 ): Promise<Located | null> {
@@ -170,7 +170,7 @@ async function locatePath(
 }
 
 /** The document of a frame, or the element itself with the tree in it. */
-async function enter(attempt: Attempt, element: ElementRef): Promise<Root> {
+async function enter(attempt: StepAttempt, element: ElementRef): Promise<Root> {
   const { page } = attempt;
   const frame = await page.contentFrame(element, attempt.call());
   if (frame) return { frameId: frame.id, element: null };
@@ -180,7 +180,7 @@ async function enter(attempt: Attempt, element: ElementRef): Promise<Root> {
 }
 
 /** Follows a path of frame elements to a document. @throws StepFailed `frame_not_found` */
-export async function enterFrames(attempt: Attempt, root: Root, frames: readonly string[]): Promise<Root> {
+export async function enterFrames(attempt: StepAttempt, root: Root, frames: readonly string[]): Promise<Root> {
   let from = root;
   for (const selector of frames) {
     const located = await locateFrom(attempt, from, { selectors: [selector], pick: one, max: 1 });

@@ -1,7 +1,7 @@
 /** Reads the content of a page or an element. */
 import { documentWarnings, snapshotScript, snapshotWarnings, type Snapshot } from '@berth/reading';
 import { withFrames, type ElementRef } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { StepAttempt } from '../run/attempt.ts';
 import { waitForElement } from './locate.ts';
 import type { ElementState } from '@berth/page-scripts/read/read.ts';
 import { scripts } from '../scripts.ts';
@@ -10,13 +10,13 @@ import { type Selectors, parsePattern } from '@berth/contract';
 /** Maximum size of the text that is searched for a pattern. */
 const textBytesMax = 8 * 1024 * 1024;
 
-export async function textOfPage(attempt: Attempt): Promise<string> {
+export async function textOfPage(attempt: StepAttempt): Promise<string> {
   const { frameId, element } = await attempt.root();
   if (element) return (await stateOf(attempt, element)).text;
   return attempt.page.call(frameId, scripts.pageText, [], attempt.call(textBytesMax));
 }
 
-export const stateOf = (attempt: Attempt, element: ElementRef): Promise<ElementState> =>
+export const stateOf = (attempt: StepAttempt, element: ElementRef): Promise<ElementState> =>
   attempt.page.call(element.frameId, scripts.stateOf, [element], attempt.call(textBytesMax));
 
 /** `document` and `metadata`: the HTML as it is. `visible`: what a visitor sees, and `all`: everything, each with the documents of frames. */
@@ -24,7 +24,7 @@ type Part = 'document' | 'metadata' | 'visible' | 'all';
 
 /** The HTML of the current page or of one element. */
 export async function htmlOf(
-  attempt: Attempt,
+  attempt: StepAttempt,
   { selectors, part, bytesMax }: { selectors: Selectors | undefined; part: Part; bytesMax: number },
 ): Promise<string> {
   const { page, signal } = attempt;
@@ -41,7 +41,7 @@ export async function htmlOf(
 }
 
 /** Matches with a caller's pattern. Regular expressions run in the page, so that backtracking blocks only the page. */
-export async function matchesPattern(attempt: Attempt, pattern: string, text: string): Promise<boolean> {
+export async function matchesPattern(attempt: StepAttempt, pattern: string, text: string): Promise<boolean> {
   const expression = parsePattern(pattern);
   if (expression === null) return matchesPlain(pattern, text);
   const { page } = attempt;

@@ -1,7 +1,7 @@
 /** Waits until an element is actionable, and reports what was missing when the time is over. */
 import type { Selectors } from '@berth/contract';
 import type { ElementRef, Point } from '../../browser/browser.ts';
-import type { Attempt } from '../run/attempt.ts';
+import type { StepAttempt } from '../run/attempt.ts';
 import { locate, notFound } from './locate.ts';
 import type { RequiredState } from '@berth/page-scripts/act/act.ts';
 import { scripts } from '../scripts.ts';
@@ -21,7 +21,7 @@ const stateProblems: Record<RequiredState | 'attached', string> = {
 const stillPx = 0.1;
 
 /** Waits until the element has the required states. */
-export async function waitUntilReady(attempt: Attempt, selectors: Selectors, required: readonly RequiredState[]): Promise<ElementRef> {
+export async function waitUntilReady(attempt: StepAttempt, selectors: Selectors, required: readonly RequiredState[]): Promise<ElementRef> {
   let lastProblem: string | null = null;
   const probe = async (): Promise<ElementRef | undefined> => {
     const located = await locate(attempt, selectors);
@@ -46,7 +46,7 @@ export interface Target {
 }
 
 /** Waits for the element and a point where it receives the mouse. */
-export async function waitForPoint(attempt: Attempt, selectors: Selectors, options: PointOptions): Promise<Target> {
+export async function waitForPoint(attempt: StepAttempt, selectors: Selectors, options: PointOptions): Promise<Target> {
   const required: RequiredState[] = options.force ? ['visible'] : ['visible', 'enabled'];
   let lastProblem: string | null = null;
   const scroll = { round: 0 };
@@ -64,7 +64,7 @@ export async function waitForPoint(attempt: Attempt, selectors: Selectors, optio
 }
 
 /** Waits, for an element that was located before, for a point where it receives the mouse. */
-export async function scrollToTarget(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Target> {
+export async function scrollToTarget(attempt: StepAttempt, element: ElementRef, options: PointOptions): Promise<Target> {
   const scroll = { round: 0 };
   let lastProblem = 'it is not in view';
   const probe = async () => {
@@ -77,20 +77,20 @@ export async function scrollToTarget(attempt: Attempt, element: ElementRef, opti
 }
 
 export const findMissingState = (
-  attempt: Attempt,
+  attempt: StepAttempt,
   element: ElementRef,
   required: readonly RequiredState[],
 ): Promise<RequiredState | 'attached' | null> =>
   attempt.page.call(element.frameId, scripts.findMissingState, [element, required, attempt.page.timeoutScale.ms(frameMs)], attempt.call());
 
-async function describeProblem(attempt: Attempt, element: ElementRef, reason: string): Promise<string> {
+async function describeProblem(attempt: StepAttempt, element: ElementRef, reason: string): Promise<string> {
   const name = await attempt.page.call<string>(element.frameId, scripts.describeElement, [element], attempt.call());
   return `The element ${name} was found, but ${reason}.`;
 }
 
 /** The point, or the reason for none. */
 async function scrollIntoView(
-  attempt: Attempt,
+  attempt: StepAttempt,
   element: ElementRef,
   options: PointOptions & { scroll: { round: number } },
 ): Promise<Point | string> {
@@ -111,7 +111,7 @@ async function scrollIntoView(
 }
 
 /** The element's point in the main viewport, when neither it nor a frame around it moves. */
-async function aim(attempt: Attempt, element: ElementRef, options: PointOptions): Promise<Point | 'moving' | 'out of view'> {
+async function aim(attempt: StepAttempt, element: ElementRef, options: PointOptions): Promise<Point | 'moving' | 'out of view'> {
   const { page } = attempt;
   const { frameId } = element;
   const isInFrame = frameId !== page.mainFrame();

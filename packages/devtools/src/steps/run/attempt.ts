@@ -49,7 +49,7 @@ const heldMax = 20_000;
 /** Pauses between probes: short at first, then long enough not to slow the page down. */
 const pollIntervalsMs = [0, 20, 50, 100, 100, 200];
 
-export class Attempt {
+export class StepAttempt {
   readonly context: StepContext;
   readonly page: Page;
   readonly signal: AbortSignal;
@@ -163,4 +163,4 @@ export interface ActScope {
 }
 
 /** Performs a step and returns its output, if it has one. */
-export type Act<T extends PlainStep['type']> = (attempt: Attempt, step: StepOf<T>, scope: ActScope) => Promise<unknown>;
+export type Act<T extends PlainStep['type']> = (attempt: StepAttempt, step: StepOf<T>, scope: ActScope) => Promise<unknown>;

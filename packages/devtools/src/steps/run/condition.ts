@@ -1,11 +1,11 @@
 /** Evaluates a condition on the current page. */
 import type { Condition } from '@berth/contract';
-import { isTransient, type Attempt } from './attempt.ts';
+import { isTransient, type StepAttempt } from './attempt.ts';
 import { locateFrom } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { StepFailed } from '../context.ts';
 
-export async function isMet(attempt: Attempt, condition: Condition): Promise<boolean> {
+export async function isMet(attempt: StepAttempt, condition: Condition): Promise<boolean> {
   const { exists, not_exists: absent, text, url_matches: url } = condition;
   // Retries when a navigation replaces the document.
   const isThere = (selectors: NonNullable<typeof exists>): Promise<boolean> => retryTransient(attempt, () => hasMatch(attempt, selectors));
@@ -16,7 +16,7 @@ export async function isMet(attempt: Attempt, condition: Condition): Promise<boo
 }
 
 /** False when the frame does not exist. */
-async function hasMatch(attempt: Attempt, selectors: NonNullable<Condition['exists']>): Promise<boolean> {
+async function hasMatch(attempt: StepAttempt, selectors: NonNullable<Condition['exists']>): Promise<boolean> {
   try {
     return (await locateFrom(attempt, await attempt.root(), { selectors, pick: 'one', max: 1 })) !== null;
   } catch (error) {
@@ -25,7 +25,7 @@ async function hasMatch(attempt: Attempt, selectors: NonNullable<Condition['exis
   }
 }
 
-async function retryTransient<T>(attempt: Attempt, read: () => Promise<T>): Promise<T> {
+async function retryTransient<T>(attempt: StepAttempt, read: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
       return await read();

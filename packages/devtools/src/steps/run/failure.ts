@@ -2,7 +2,7 @@
 import type { StepErrorCode, StepResult } from '@berth/contract';
 import { NavigationError, PageError, TabNotFound } from '../../browser/browser.ts';
 import { ContentFailed } from '@berth/reading';
-import { AttemptTimeout, type Attempt } from './attempt.ts';
+import { AttemptTimeout, type StepAttempt } from './attempt.ts';
 import { StepFailed } from '../context.ts';
 
 const byPage: Record<PageError['reason'], StepErrorCode> = {
@@ -33,7 +33,7 @@ const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
 };
 
 /** Null for errors that are not the step's: the browser exited, the request was aborted, or a bug. */
-export function toStepFailed(error: unknown, attempt: Attempt | null): StepFailed | null {
+export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepFailed | null {
   if (error instanceof StepFailed) return error;
   if (error instanceof PageError) return new StepFailed(byPage[error.reason], sentence(error.message), { cause: error });
   if (error instanceof NavigationError)

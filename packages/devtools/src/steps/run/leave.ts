@@ -1,28 +1,28 @@
 /** Waits for the navigation that a click or a key starts, so that the next step runs in the new page. */
 import { type ElementRef, PageError } from '../../browser/browser.ts';
-import { isTransient, type Attempt } from './attempt.ts';
+import { isTransient, type StepAttempt } from './attempt.ts';
 import { scripts } from '../scripts.ts';
 
 /** A navigation without a page, such as a download or a 204, leaves the tab idle for this long. */
 const idleLimitMs = 1000;
 
 /** Acts, and waits until a navigation that this starts is committed. Warns when that takes too long. */
-export async function followNavigation(attempt: Attempt, from: ElementRef | null, act: () => Promise<void>): Promise<void> {
+export async function followNavigation(attempt: StepAttempt, from: ElementRef | null, act: () => Promise<void>): Promise<void> {
   for (const frame of framesOf(attempt, from)) await attempt.page.call(frame, scripts.watchLeaving, [], attempt.call());
   await act();
   await finishNavigation(attempt, from);
 }
 
 /** Waits until a navigation is committed that has started since it was watched for. */
-export async function finishNavigation(attempt: Attempt, from: ElementRef | null): Promise<void> {
+export async function finishNavigation(attempt: StepAttempt, from: ElementRef | null): Promise<void> {
   for (const frame of framesOf(attempt, from)) await waitForNavigation(attempt, frame);
 }
 
-const framesOf = ({ page }: Attempt, from: ElementRef | null): string[] => [
+const framesOf = ({ page }: StepAttempt, from: ElementRef | null): string[] => [
   ...new Set([page.mainFrame(), from?.frameId ?? page.mainFrame()]),
 ];
 
-async function waitForNavigation(attempt: Attempt, frameId: string): Promise<void> {
+async function waitForNavigation(attempt: StepAttempt, frameId: string): Promise<void> {
   const { page, context } = attempt;
   const idleMs = page.timeoutScale.ms(idleLimitMs, attempt.remainingMs / 2);
   let idleSinceMs: number | null = null;
@@ -41,7 +41,7 @@ async function waitForNavigation(attempt: Attempt, frameId: string): Promise<voi
   }
 }
 
-async function leavingState(attempt: Attempt, frameId: string): Promise<'staying' | 'leaving' | 'gone'> {
+async function leavingState(attempt: StepAttempt, frameId: string): Promise<'staying' | 'leaving' | 'gone'> {
   try {
     const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
     return await attempt.page.call(frameId, scripts.leavingState, [], options);

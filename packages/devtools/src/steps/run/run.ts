@@ -3,7 +3,7 @@ import type { ForEachStep, IfStep, PlainStep, RepeatStep, Selector, Selectors, S
 import { cutText } from '@berth/lib/text/text.ts';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
-import { type ActScope, Attempt, type Root } from './attempt.ts';
+import { type ActScope, StepAttempt, type Root } from './attempt.ts';
 import { isMet } from './condition.ts';
 import { Dialogs } from './dialogs.ts';
 import { isFinal, isOutOfTime, toStepError, toStepFailed } from './failure.ts';
@@ -193,7 +193,11 @@ export class Run {
     if (step.save_as !== undefined) this.#save(step.save_as, result.output);
   }
 
-  async #perform(attempt: Attempt, step: PlainStep, { raw, result, warnings }: { raw: Step; result: AttemptResult; warnings: string[] }) {
+  async #perform(
+    attempt: StepAttempt,
+    step: PlainStep,
+    { raw, result, warnings }: { raw: Step; result: AttemptResult; warnings: string[] },
+  ) {
     const { memory } = this.#context;
     const healing = memory && canHeal(step) ? new StepHealing(attempt, { memory, key: keyOf(attempt.page, raw), type: step.type }) : null;
     attempt.healing = healing;
@@ -211,10 +215,13 @@ export class Run {
   }
 
   /** Runs work in a page, within the time limits of the step and the run. */
-  async #withAttempt<T>(options: Partial<Step> & { timeoutMs?: number; page?: Page }, work: (attempt: Attempt) => Promise<T>): Promise<T> {
+  async #withAttempt<T>(
+    options: Partial<Step> & { timeoutMs?: number; page?: Page },
+    work: (attempt: StepAttempt) => Promise<T>,
+  ): Promise<T> {
     const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? options.timeout_ms ?? Infinity, this.#remainingMs));
     const page = options.page ?? this.#tabs.any();
-    const attempt = new Attempt({ context: this.#context, page, signal: this.#signal, timeoutMs });
+    const attempt = new StepAttempt({ context: this.#context, page, signal: this.#signal, timeoutMs });
     attempt.root = () => this.#root(attempt, options);
     try {
       return await work(attempt);
@@ -226,12 +233,12 @@ export class Run {
     }
   }
 
-  async #root(attempt: Attempt, { within, frame }: Pick<Partial<Step>, 'within' | 'frame'>): Promise<Root> {
+  async #root(attempt: StepAttempt, { within, frame }: Pick<Partial<Step>, 'within' | 'frame'>): Promise<Root> {
     const start = within === undefined ? { frameId: attempt.page.mainFrame(), element: null } : await this.#turnElement(attempt, within);
     return frame ? enterFrames(attempt, start, frame) : start;
   }
 
-  async #turnElement(attempt: Attempt, name: string): Promise<Root> {
+  async #turnElement(attempt: StepAttempt, name: string): Promise<Root> {
     const loop = this.#elements.get(name);
     if (!loop) throw new StepFailed('invalid_value', `No enclosing loop defines ${name}.`);
     const root = await this.#root(attempt, loop.step);

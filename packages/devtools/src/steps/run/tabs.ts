@@ -1,6 +1,6 @@
 /** Resolves the tabs that steps name: the main tab, the newest, and those that steps opened. */
 import { TabNotFound, type Page } from '../../browser/browser.ts';
-import type { Attempt } from './attempt.ts';
+import type { StepAttempt } from './attempt.ts';
 import { StepFailed, type StepContext } from '../context.ts';
 
 export class OpenedTabs {
@@ -25,7 +25,7 @@ export class OpenedTabs {
   }
 
   /** Waits for a tab that a step may have just opened. @throws StepFailed `tab_not_found` */
-  async find(name: string, attempt: Attempt): Promise<Page> {
+  async find(name: string, attempt: StepAttempt): Promise<Page> {
     if (name === 'main') return this.#page(this.#context.mainTabId);
     const missing = () => new StepFailed('tab_not_found', `No tab matches ${name}.`);
     return attempt.poll(async () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { contentPages } from '../../../../../tests/main-content/corpus.ts';
 import { meanScore, scorePage } from '../../../../../tests/main-content/score.ts';
 import convert from '../convert.ts';
-import type { ContentResult } from '../model.ts';
+import type { ContentResult } from '../conversion.ts';
 
 const mainOf = (html: string, url = 'https://a.example/dir/'): ContentResult =>
   convert({

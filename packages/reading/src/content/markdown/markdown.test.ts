@@ -6,7 +6,7 @@ import { markLayout } from '../main-content/layout.ts';
 import { dropCodeFurniture } from './code.ts';
 import { toMarkdown } from './markdown.ts';
 import { markMath } from './math.ts';
-import { Warnings } from '../model.ts';
+import { Warnings } from '../conversion.ts';
 
 const base = 'https://a.example/dir/';
 

@@ -11,7 +11,7 @@ import { numbersOf } from './lists.ts';
 import { isFormulaBlock, texOf } from './math.ts';
 import { MarkdownOutput } from './output.ts';
 import { captionOf, cellsOf, isLayout, rowsOf, tableOf } from './table.ts';
-import type { Warnings } from '../model.ts';
+import type { Warnings } from '../conversion.ts';
 
 /** A long base URL in front of a million links would exhaust the memory. */
 const growthCharsMax = 50_000_000;

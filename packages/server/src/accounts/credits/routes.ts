@@ -1,7 +1,7 @@
 import { listCreditEntries, redeemCredits } from '@berth/contract';
 import { callerOf, ownerOf, type Routes } from '../../http/call.ts';
 import { toCredits, type Credits, type ReadBalance } from './credits.ts';
-import { toLedgerFilter, toLedgerPage } from './page.ts';
+import { toLedgerFilter, toLedgerPage } from './ledger-pages.ts';
 
 export function mountCredits(routes: Routes, credits: Credits, readBalance: ReadBalance): void {
   routes.on(listCreditEntries, async (call) => {

@@ -3,7 +3,7 @@ import { actorOf, type Routes } from '../../http/call.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { toKey } from './api-key.ts';
 import type { Keys } from './keys.ts';
-import { toKeyFilter, toKeyPage } from './page.ts';
+import { toKeyFilter, toKeyPage } from './key-pages.ts';
 
 export function mountKeyAdmin(routes: Routes, keys: Keys, clock: Clock): void {
   routes.on(listKeys, async (call) => {

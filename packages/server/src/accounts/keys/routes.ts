@@ -13,7 +13,7 @@ import { toKey } from './api-key.ts';
 import { toConnectToken, toConnectUrls } from './connect-token.ts';
 import type { ConnectTokens } from './connect-tokens.ts';
 import type { Keys } from './keys.ts';
-import { toKeyFilter, toKeyPage } from './page.ts';
+import { toKeyFilter, toKeyPage } from './key-pages.ts';
 
 export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
   routes.on(listOwnKeys, async (call) => {

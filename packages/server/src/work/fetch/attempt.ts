@@ -78,7 +78,7 @@ export interface AttemptResult {
   usage: AttemptUsage;
 }
 
-export class Attempt {
+export class FetchAttempt {
   readonly #deps: RunDeps;
   readonly #spec: FetchSpec;
   readonly #options: AttemptOptions;

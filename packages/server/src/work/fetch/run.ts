@@ -1,11 +1,11 @@
 /** One fetch: attempts as the retry plan says, within the budget, each recorded. The last one is the result. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type Block, type FetchResponse, type StrategyName, type WorkUsage } from '@berth/contract';
-import type { Attempt as AttemptRecord, RetryPlan } from '../selfheal/selfheal.ts';
+import type { SiteAttempt, RetryPlan } from '../selfheal/selfheal.ts';
 import { createHttpClient, type HttpClient } from '@berth/egress';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { newId } from '@berth/lib/ids.ts';
-import { addUsage, Attempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
+import { addUsage, FetchAttempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
 import { createTimeoutError, DeadlineExceeded } from './errors.ts';
 import { createCooldown, createOwnBlock } from './own-block.ts';
 import { createPageResult } from './result.ts';
@@ -36,7 +36,7 @@ export class FetchRun {
   #spec: FetchSpec;
   readonly #context: RunContext;
   readonly #budget: Deadline;
-  readonly #attempts: AttemptRecord[] = [];
+  readonly #attempts: SiteAttempt[] = [];
   readonly #responseAttempts: FetchResponse['attempts'] = [];
   /** Usage of all attempts that have ended, the failed ones too. */
   readonly #usage = { ...noUsage };
@@ -170,9 +170,11 @@ export class FetchRun {
 
   async #runAttempt(strategy: StrategyName, signal: AbortSignal): Promise<AttemptResult> {
     this.#attemptCount += 1;
-    const result = await new Attempt(this.#deps, this.#spec, { strategy, budget: this.#budget, touch: () => this.#context.touch() }).run(
-      signal,
-    );
+    const result = await new FetchAttempt(this.#deps, this.#spec, {
+      strategy,
+      budget: this.#budget,
+      touch: () => this.#context.touch(),
+    }).run(signal);
     addUsage(this.#usage, result.usage);
     this.#charge = result.charge ?? this.#charge;
     return result;

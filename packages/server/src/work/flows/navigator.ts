@@ -6,12 +6,12 @@ import { NavigationError, type NavigationRequest, type NavigationResult, type Pa
 import { toProbedPage } from '../../sessions/drive/drive.ts';
 import { createCooldown } from '../fetch/fetch.ts';
 import type { Clock } from '@berth/lib/clock.ts';
-import { domainOf, type Attempt, type RetryPlan, type SelfHeal } from '../selfheal/selfheal.ts';
+import { domainOf, type SiteAttempt, type RetryPlan, type SelfHeal } from '../selfheal/selfheal.ts';
 
 type Failure = Parameters<RetryPlan['nextAttempt']>[0];
 
 /** What all navigations of a run have in common. */
-export type RunOrigin = Pick<Attempt, 'owner' | 'task' | 'jobId' | 'sessionId' | 'region' | 'egress' | 'kind' | 'credits'>;
+export type RunOrigin = Pick<SiteAttempt, 'owner' | 'task' | 'jobId' | 'sessionId' | 'region' | 'egress' | 'kind' | 'credits'>;
 
 export interface NavigatorDeps {
   selfHeal: Pick<SelfHeal, 'begin' | 'record'>;
@@ -75,7 +75,7 @@ export class Navigator {
     const startedAt = clock.now();
     const startMs = clock.monotonicMs();
     const durationMs = (): number => Math.round(clock.monotonicMs() - startMs);
-    const record = (outcome: Attempt['outcome'], details: Pick<Attempt, 'block' | 'statusCode' | 'reason'>): void => {
+    const record = (outcome: SiteAttempt['outcome'], details: Pick<SiteAttempt, 'block' | 'statusCode' | 'reason'>): void => {
       if (domain === '') return;
       const attempt = { ...this.#origin, domain, url: request.url, n, strategy, startedAt, durationMs: durationMs(), outcome, ...details };
       selfHeal.record({ attempts: [attempt] });

@@ -7,7 +7,7 @@ import { redactUrl } from './domains.ts';
 export type Outcome = 'ok' | 'blocked' | 'error';
 
 /** One attempt to load a page. The caller decides the outcome; the site's own answer is `ok`, even a 404. */
-export interface Attempt {
+export interface SiteAttempt {
   owner: string;
   /** The result of `domainOf`. */
   domain: string;
@@ -61,20 +61,20 @@ export interface BlockEvent {
 
 /** What is stored of one work. */
 export interface JournalEntry {
-  attempts: Attempt[];
+  attempts: SiteAttempt[];
   events: BlockEvent[];
   /** The strategy that succeeded after a block; `none` when none did; null without a block. */
   healed: StrategyName | 'none' | null;
 }
 
-export const endOf = ({ startedAt, durationMs }: Pick<Attempt, 'startedAt' | 'durationMs'>): Date =>
+export const endOf = ({ startedAt, durationMs }: Pick<SiteAttempt, 'startedAt' | 'durationMs'>): Date =>
   new Date(startedAt.getTime() + durationMs);
 
 /** Refused by this service: the site was not asked, so nothing is learned about it. */
-const isOwnRefusal = ({ block, reason }: Attempt): boolean => block?.type === 'cooldown' || reason === 'blocked_by_policy';
+const isOwnRefusal = ({ block, reason }: SiteAttempt): boolean => block?.type === 'cooldown' || reason === 'blocked_by_policy';
 
 /** null without a real attempt. */
-export function toJournalEntry(attempts: readonly Attempt[], secret: Buffer): JournalEntry | null {
+export function toJournalEntry(attempts: readonly SiteAttempt[], secret: Buffer): JournalEntry | null {
   const recorded = attempts.filter((attempt) => attempt.domain !== '' && !isOwnRefusal(attempt)).map(withWholeMs);
   if (recorded.length === 0) return null;
   const events = recorded.flatMap((attempt, index) => {
@@ -87,7 +87,7 @@ export function toJournalEntry(attempts: readonly Attempt[], secret: Buffer): Jo
 }
 
 /** The database stores durations as integers. */
-const withWholeMs = (attempt: Attempt): Attempt => ({
+const withWholeMs = (attempt: SiteAttempt): SiteAttempt => ({
   ...attempt,
   durationMs: Number.isFinite(attempt.durationMs) ? Math.min(Math.max(0, Math.round(attempt.durationMs)), 2 ** 31 - 1) : 0,
 });
@@ -95,7 +95,7 @@ const withWholeMs = (attempt: Attempt): Attempt => ({
 const evidenceMax = 20;
 const textMax = 512;
 
-function toEvent(attempt: Attempt, resolvedBy: StrategyName | null, secret: Buffer): BlockEvent {
+function toEvent(attempt: SiteAttempt, resolvedBy: StrategyName | null, secret: Buffer): BlockEvent {
   const { block, egress } = attempt;
   return {
     eventId: newId('evt'),

@@ -6,7 +6,7 @@ import { ManualClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import type { Attempt } from './attempt.ts';
+import type { SiteAttempt } from './attempt.ts';
 import { SelfHeal, type SelfHealDeps } from './selfheal.ts';
 import { attemptOf, blockOf } from '../../../testing/selfheal.ts';
 
@@ -47,13 +47,13 @@ const open = (deps: Partial<SelfHealDeps> = {}): SelfHeal =>
   });
 
 /** An attempt that begins now and is over when it returns. */
-function attempt(overrides: Partial<Attempt> = {}): Attempt {
+function attempt(overrides: Partial<SiteAttempt> = {}): SiteAttempt {
   const made = attemptOf({ owner, startedAt: clock.now(), ...overrides });
   clock.advance(made.durationMs);
   return made;
 }
 const blocked = { outcome: 'blocked' } as const;
-const record = (...works: Partial<Attempt>[][]): void => {
+const record = (...works: Partial<SiteAttempt>[][]): void => {
   for (const work of works) selfHeal.record({ attempts: work.map((overrides, n) => attempt({ n: n + 1, ...overrides })) });
 };
 const begin = (ignoreCooldown = false) => selfHeal.begin(owner, domain, { enabled: strategyNames, ignoreCooldown });
@@ -233,7 +233,7 @@ describe('the health of a site', () => {
   });
 
   it('the health of sites is listed worst first', async () => {
-    const of = (site: string, ...outcomes: Attempt['outcome'][]) => record(...outcomes.map((outcome) => [{ domain: site, outcome }]));
+    const of = (site: string, ...outcomes: SiteAttempt['outcome'][]) => record(...outcomes.map((outcome) => [{ domain: site, outcome }]));
     of('healthy.example', 'ok', 'ok', 'ok', 'ok', 'ok');
     of('degraded.example', 'ok', 'ok', 'ok', 'error', 'error');
     of('unknown.example', 'ok');

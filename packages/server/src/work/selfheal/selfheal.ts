@@ -15,7 +15,7 @@ import { Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { Loop } from '@berth/lib/loop.ts';
 import type { Store } from '../../store/store.ts';
-import { toJournalEntry, type Attempt, type BlockEvent } from './attempt.ts';
+import { toJournalEntry, type SiteAttempt, type BlockEvent } from './attempt.ts';
 import { intervalsOf, startOf, toBlockHistory, type BlockHistory } from './history.ts';
 import { Journal, keyOf } from './journal.ts';
 import { Ladder, paceMs, type Failure, type PlannedAttempt } from './ladder.ts';
@@ -34,7 +34,7 @@ import { isCooling, newSite, type StrategyStats, type Site, updateStrategyStats,
 import * as siteStore from './store.ts';
 import { hourOf, writeEntries } from './write.ts';
 
-export type { Attempt, BlockEvent } from './attempt.ts';
+export type { SiteAttempt, BlockEvent } from './attempt.ts';
 export type { BlockCounts, BlockHistory } from './history.ts';
 export { domainOfHost, domainOf } from './domains.ts';
 export type { Overview, SiteHealth, SiteStrategies } from './report.ts';
@@ -145,7 +145,7 @@ export class SelfHeal {
   }
 
   /** Records all attempts of a finished work, in order. Never waits, never throws. */
-  record({ attempts }: { attempts: readonly Attempt[] }): void {
+  record({ attempts }: { attempts: readonly SiteAttempt[] }): void {
     const entry = toJournalEntry(attempts, this.#secret);
     if (!entry) return;
     this.#journal.add(entry);
@@ -316,7 +316,7 @@ class RecentSites {
     this.#sites.set(key, known);
   }
 
-  record(attempts: readonly Attempt[]): void {
+  record(attempts: readonly SiteAttempt[]): void {
     for (const attempt of attempts) {
       const known = this.#sites.get(keyOf(attempt.owner, attempt.domain));
       if (!known || attempt.block?.type === 'robots_disallowed') continue;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Attempt, Outcome } from './attempt.ts';
+import type { SiteAttempt, Outcome } from './attempt.ts';
 import { isCooling, newSite, updateSite, siteStateOf, windowOf, type Site } from './site.ts';
 import { attemptOf, blockOf } from '../../../testing/selfheal.ts';
 
@@ -8,7 +8,7 @@ const minute = 60_000;
 const at = (minutes: number): Date => new Date(Date.UTC(2026, 0, 1) + minutes * minute);
 
 /** Attempts of no duration, one a minute from `start` on. */
-const after = (site: Site, outcomes: (Outcome | Partial<Attempt>)[], start = 0): Site =>
+const after = (site: Site, outcomes: (Outcome | Partial<SiteAttempt>)[], start = 0): Site =>
   outcomes.reduce<Site>((known, overrides, n) => {
     const partial = typeof overrides === 'string' ? { outcome: overrides } : overrides;
     return updateSite(known, attemptOf({ startedAt: at(start + n), durationMs: 0, ...partial }));

@@ -6,7 +6,7 @@
  * cooldown can start the next one, so that concurrent fetches count once.
  */
 import { microPerCredit, type BlockType, type BlockVendor, type SiteState, type StrategyName } from '@berth/contract';
-import { endOf, type Attempt, type Outcome } from './attempt.ts';
+import { endOf, type SiteAttempt, type Outcome } from './attempt.ts';
 
 /** How many of the last attempts count. */
 const windowSize = 50;
@@ -69,7 +69,7 @@ export const newSite = (owner: string, domain: string): Site => ({
 /** Blocks that concern one page and not the visitor; they start no cooldown. */
 const aboutThePage = new Set<BlockType>(['login_wall', 'consent_wall']);
 
-export function updateSite(site: Site, attempt: Attempt): Site {
+export function updateSite(site: Site, attempt: SiteAttempt): Site {
   const at = endOf(attempt);
   const next = { ...site, recent: withAttempt(site.recent, attempt), updatedAt: later(site.updatedAt, at) };
   if (attempt.outcome === 'ok') return afterSuccess(next, at);
@@ -82,7 +82,7 @@ function afterSuccess(site: Site, at: Date): Site {
   return site.lastBlockAt && at < site.lastBlockAt ? next : { ...next, consecutiveBlocks: 0, cooldowns: 0, cooldownUntil: null };
 }
 
-function afterBlock(site: Site, { block, startedAt }: Attempt, at: Date): Site {
+function afterBlock(site: Site, { block, startedAt }: SiteAttempt, at: Date): Site {
   const type = block?.type ?? 'unknown';
   const next = { ...site, lastBlockAt: later(site.lastBlockAt, at), lastBlockType: type, vendor: block?.vendor ?? 'unknown' };
   if (block?.confidence !== 'high' || aboutThePage.has(type) || (site.lastOkAt && at < site.lastOkAt)) return next;
@@ -93,7 +93,7 @@ function afterBlock(site: Site, { block, startedAt }: Attempt, at: Date): Site {
   return { ...next, consecutiveBlocks, cooldowns, cooldownUntil: new Date(at.getTime() + cooldownMs) };
 }
 
-export function updateStrategyStats(stats: StrategyStats | undefined, attempt: Attempt): StrategyStats {
+export function updateStrategyStats(stats: StrategyStats | undefined, attempt: SiteAttempt): StrategyStats {
   const { owner, domain, strategy, outcome, durationMs, credits } = attempt;
   return {
     owner,
@@ -111,7 +111,7 @@ export function updateStrategyStats(stats: StrategyStats | undefined, attempt: A
 }
 
 /** Sorted by the start of the attempts, across workers. */
-function withAttempt(recent: Recent, { startedAt, outcome, durationMs }: Attempt): Recent {
+function withAttempt(recent: Recent, { startedAt, outcome, durationMs }: SiteAttempt): Recent {
   return [...recent, [startedAt.getTime(), outcome, durationMs] satisfies Recent[number]]
     .sort(([one], [other]) => one - other)
     .slice(-windowSize);

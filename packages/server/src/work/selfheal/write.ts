@@ -1,5 +1,5 @@
 import type { Store, Tables } from '../../store/store.ts';
-import { endOf, type Attempt, type JournalEntry } from './attempt.ts';
+import { endOf, type SiteAttempt, type JournalEntry } from './attempt.ts';
 import { keyOf } from './journal.ts';
 import { bestOf } from './learn.ts';
 import { newSite, updateStrategyStats, updateSite, type StrategyStats } from './site.ts';
@@ -20,7 +20,7 @@ export function writeEntries(store: Store, batch: readonly JournalEntry[]): Prom
 }
 
 /** Pages that robots.txt disallows were not requested, so they teach nothing about strategies. */
-async function learnFrom(tx: Tables, all: readonly Attempt[]): Promise<void> {
+async function learnFrom(tx: Tables, all: readonly SiteAttempt[]): Promise<void> {
   const attempts = all.filter(({ block }) => block?.type !== 'robots_disallowed');
   if (attempts.length === 0) return;
   const keys = new Map<string, SiteKey>(attempts.map(({ owner, domain }) => [keyOf(owner, domain), { owner, domain }]));

@@ -1,4 +1,4 @@
-import type { PageEntry } from '../../page.ts';
+import type { PageEntry } from '../../page-entry.ts';
 
 export const accountPages: readonly PageEntry[] = [
   { path: '/usage', title: 'Usage', icon: 'chart', audience: 'key', load: () => import('./usage.tsx') },

@@ -1,4 +1,4 @@
-import type { PageEntry } from '../../page.ts';
+import type { PageEntry } from '../../page-entry.ts';
 import './job-storage.ts';
 
 export const automationPages: readonly PageEntry[] = [

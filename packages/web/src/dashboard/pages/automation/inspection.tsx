@@ -1,7 +1,7 @@
 /** One inspection: its progress, then its findings. */
 import type { InspectResponse, JobResponse } from '@berth/contract';
 import { hrefOf } from '../../href.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { Icon } from '../../ui/icons.tsx';
 import { ForeignLink } from '../../ui/foreign-link.tsx';
 import { Table, type Column } from '../../ui/table.tsx';

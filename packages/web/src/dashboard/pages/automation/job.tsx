@@ -1,7 +1,7 @@
 /** One job of any kind: its progress, then its result. */
 import type { JobResponse } from '@berth/contract';
 import { hrefOf } from '../../href.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { Time } from '../../ui/time.tsx';
 import { FetchView } from './fetch-result.tsx';
 import { ReportView } from './inspection.tsx';

@@ -1,4 +1,4 @@
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { RunPage } from './run-page.tsx';
 
 export default function TemplatePage({ params }: PageProps) {

@@ -1,4 +1,4 @@
-import type { PageEntry } from '../../page.ts';
+import type { PageEntry } from '../../page-entry.ts';
 
 const page = (entry: Omit<PageEntry, 'audience'>): PageEntry => ({ ...entry, audience: 'admin' });
 

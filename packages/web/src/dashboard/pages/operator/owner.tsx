@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { OwnerResponse } from '@berth/contract';
 import { call, callPage } from '../../api.ts';
 import { useLive, type Live } from '../../live.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/fields.tsx';

@@ -1,7 +1,7 @@
 import type { SiteHealthResponse, StrategiesResponse } from '@berth/contract';
 import { call } from '../../api.ts';
 import { useLive } from '../../live.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';

@@ -1,4 +1,4 @@
-import type { PageEntry } from '../../page.ts';
+import type { PageEntry } from '../../page-entry.ts';
 
 export const recordingPages: readonly PageEntry[] = [
   { path: '/recordings', title: 'Recordings', icon: 'play', audience: 'key', load: () => import('./list.tsx') },

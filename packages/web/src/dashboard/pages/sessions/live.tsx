@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks';
 import { openLiveView } from '../../../shared/live-view-access.ts';
 import { toShown, type ApiError } from '../../api-error.ts';
 import { getLiveViewCookie } from '../../live-view-cookie.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { ErrorNote, Loading } from '../../ui/states.tsx';
 
 /** Leads to the live view of a session, where its bare address was opened without a sign-in. */

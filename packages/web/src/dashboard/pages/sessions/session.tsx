@@ -3,7 +3,7 @@ import type { SessionEventResponse, SessionResponse } from '@berth/contract';
 import { useEffect } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { followEvents, useLive, type Live } from '../../live.ts';
-import type { PageProps } from '../../page.ts';
+import type { PageProps } from '../../page-entry.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Loading } from '../../ui/states.tsx';

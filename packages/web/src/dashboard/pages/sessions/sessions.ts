@@ -1,4 +1,4 @@
-import type { PageEntry } from '../../page.ts';
+import type { PageEntry } from '../../page-entry.ts';
 
 export const sessionPages: readonly PageEntry[] = [
   { path: '/sessions', title: 'Sessions', icon: 'window', audience: 'key', load: () => import('./wall.tsx') },

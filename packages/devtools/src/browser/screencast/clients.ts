@@ -1,5 +1,5 @@
 /** The interface of live view: screencast, console and remote input. */
-import type { MouseButton } from '../page/model.ts';
+import type { MouseButton } from '../page/page.ts';
 
 /** An image of the active tab. */
 export interface ScreencastFrame {

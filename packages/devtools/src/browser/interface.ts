@@ -1,14 +1,14 @@
 /** The interface of a browser: settings, events and errors. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
 import type { EgressRefusal } from '@berth/egress';
-import type { NavigationRequest, NavigationResult, Page } from './page/model.ts';
+import type { NavigationRequest, NavigationResult, Page } from './page/page.ts';
 import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
-import type { BrowserState, ReadBrowserState } from './storage/model.ts';
+import type { BrowserState, ReadBrowserState } from './storage/origin-state.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
-import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/model.ts';
+import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/clients.ts';
 import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
 
-export type { NavigationRequest, NavigationResult } from './page/model.ts';
+export type { NavigationRequest, NavigationResult } from './page/page.ts';
 
 /** A session's browser settings. Applied over DevTools, never by a start flag, so that any warm machine fits. */
 export interface BrowserSettings {

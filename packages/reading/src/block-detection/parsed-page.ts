@@ -5,7 +5,7 @@ import { readMarkup, type Markup } from './markup.ts';
 import { smallPageBytes, type Condition, type ElementMark } from './rule.ts';
 import type { Element } from './tags.ts';
 import { rules } from './rules.ts';
-import type { PageInfo } from './model.ts';
+import type { PageInfo } from './page-info.ts';
 
 export interface Page {
   info: PageInfo;
