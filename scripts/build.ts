@@ -56,16 +56,19 @@ const nameOf = (id: string): string =>
 /** A file that a module finds beside itself is read beside its source; a thread is one more built file. */
 function fromSource(code: string, id: string, thread: (id: string) => void): string {
   const source = relative(join(server, 'dist'), id);
-  return code
-    .replaceAll(/new URL\('(\.[^']+\.ts)', import\.meta\.url\)/g, (_all, path: string) => {
-      const file = resolve(dirname(id), path);
-      thread(file);
-      return `new URL('./${nameOf(file)}.js', import.meta.url)`;
-    })
-    .replaceAll(/new URL\(('[^']+'), import\.meta\.url\)/g, `new URL($1, new URL('${source}', import.meta.url))`)
-    .replaceAll(/createRequire\(import\.meta\.url\)/g, `createRequire(new URL('${source}', import.meta.url))`)
-    .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${dirname(source)}')`)
-    .replaceAll('import.meta.filename', `(import.meta.dirname + '/${source}')`);
+  return (
+    code
+      // In one pass: what stands for a thread is not to be found again.
+      .replaceAll(/new URL\('([^']+)', import\.meta\.url\)/g, (_all, path: string) => {
+        if (!/^\..*\.ts$/.test(path)) return `new URL('${path}', new URL('${source}', import.meta.url))`;
+        const file = resolve(dirname(id), path);
+        thread(file);
+        return `new URL('./${nameOf(file)}.js', import.meta.url)`;
+      })
+      .replaceAll(/createRequire\(import\.meta\.url\)/g, `createRequire(new URL('${source}', import.meta.url))`)
+      .replaceAll('import.meta.dirname', `(import.meta.dirname + '/${dirname(source)}')`)
+      .replaceAll('import.meta.filename', `(import.meta.dirname + '/${source}')`)
+  );
 }
 
 const sources: Plugin = {
