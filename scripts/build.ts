@@ -3,9 +3,10 @@
  * `node_modules` than the few packages that stay outside. `scripts/setup.sh` runs it when a source has changed.
  * Run: `node scripts/build.ts FOLDER`, where FOLDER lies beside the sources of the server.
  */
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { rolldown, type OutputAsset, type OutputChunk, type Plugin } from 'rolldown';
 
 const root = resolve(import.meta.dirname, '..');
@@ -37,12 +38,13 @@ const isOurs = (id: string): boolean => id.startsWith(`${packages}/`) && !id.inc
 const pageScriptsFolder = join(packages, 'page-scripts/src');
 const isPageScript = (id: string): boolean => id.startsWith(`${pageScriptsFolder}/`);
 
-/** Modules that tests, benches and scripts import: they must be the same as the ones of the service, see `tests/built.ts`. */
-export function listDoors(): string[] {
+/** Modules that tests and benches import: they must be the same as the ones of the service, see `tests/built.ts`. */
+function listDoors(): string[] {
   const files = globSync(['tests/**/*.ts', 'bench/**/*.ts'], { cwd: root });
   const text = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
-  const paths = [...text.matchAll(/(?:from |import\()'(?:\.\.\/)+(packages\/[a-z0-9/.-]+\.ts)'/g)].map(([, path = '']) => path);
-  return [...new Set(paths)].filter((path) => !isPageScript(join(root, path))).toSorted();
+  const specifiers = Array.from(text.matchAll(/(?:from |import\()'(?:(?:\.\.\/)+(packages\/[\w/.-]+\.ts)|(@berth\/[\w/-]+))'/g));
+  const paths = specifiers.map(([, path, name = '']) => (path === undefined ? fileURLToPath(import.meta.resolve(name)) : join(root, path)));
+  return [...new Set(paths.map((path) => realpathSync(path)))].filter((path) => !isPageScript(path)).toSorted();
 }
 
 /** The name of a built file: `server.lib.clock` for `packages/lib/src/clock.ts`. All are in one folder, see `fromSource`. */
@@ -120,7 +122,7 @@ const builtins: Plugin = {
 };
 
 async function build(folder: string): Promise<void> {
-  const input = Object.fromEntries([...programs, ...listDoors()].map((path) => [nameOf(join(root, path)), join(root, path)]));
+  const input = Object.fromEntries([...programs.map((path) => join(root, path)), ...listDoors()].map((path) => [nameOf(path), path]));
   const bundle = await rolldown({
     cwd: root,
     input,
@@ -148,7 +150,19 @@ async function build(folder: string): Promise<void> {
   });
   await bundle.close();
   for (const file of output) write(folder, file);
+  writeFileSync(join(folder, 'modules.json'), JSON.stringify(listModules(output), null, 1));
   console.log(`${output.length} files`);
+}
+
+/** Each module that was built, with the file that exports the same; null where it has none, because nothing outside imports it. */
+function listModules(output: readonly (OutputChunk | OutputAsset)[]): Record<string, string | null> {
+  const modules: Record<string, string | null> = {};
+  for (const file of output) {
+    if (file.type === 'asset') continue;
+    for (const id of file.moduleIds.filter(isOurs)) modules[relative(root, id)] ??= null;
+    if (file.isEntry && file.facadeModuleId !== null) modules[relative(root, file.facadeModuleId)] = file.fileName;
+  }
+  return modules;
 }
 
 function write(folder: string, file: OutputChunk | OutputAsset): void {

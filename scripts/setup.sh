@@ -188,7 +188,7 @@ list_service_sources() {
 }
 
 list_service_entries() {
-  find tests bench -name '*.ts' -exec grep -hoE "packages/[a-z0-9/.-]+\.ts'" {} + 2>/dev/null | LC_ALL=C sort -u | sha256sum
+  find tests bench -name '*.ts' -exec grep -hoE "(packages/[a-z0-9/.-]+\.ts|@berth/[a-z0-9/-]+)'" {} + 2>/dev/null | LC_ALL=C sort -u | sha256sum
 }
 
 # Built aside and moved into place as a whole, with the stamp, so a build that was cut short leaves no half of one.

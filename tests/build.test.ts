@@ -1,7 +1,7 @@
 /** The built service, which `sh scripts/setup.sh` makes of the sources. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { globSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, globSync, readFileSync, readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
@@ -28,6 +28,23 @@ describe('the built service', () => {
       const source = await functionsOf(join(root, dirname(example), file));
       assert.deepEqual(await functionsOf(join(built, 'page-scripts', `${basename(file, '.ts')}.js`)), source, file);
     }
+  });
+
+  it('finds each thread, and each file that a module reads beside its source', () => {
+    const kinds = { '.js': 0, other: 0 };
+    for (const file of readdirSync(built).filter((name) => name.endsWith('.js'))) {
+      const code = readFileSync(join(built, file), 'utf8');
+      const base = pathToFileURL(join(built, file));
+      for (const [, path = '', source] of code.matchAll(
+        /new URL\("([^"]+)", (?:import\.meta\.url|new URL\("([^"]+)", import\.meta\.url\))\)/g,
+      )) {
+        if (path.startsWith('..') && path.endsWith('.ts')) continue;
+        const found = new URL(path, source === undefined ? base : new URL(source, base));
+        assert.ok(existsSync(found), `${file}: ${found.href}`);
+        kinds[path.endsWith('.js') ? '.js' : 'other'] += 1;
+      }
+    }
+    assert.ok(kinds['.js'] >= 4 && kinds.other >= 5, JSON.stringify(kinds));
   });
 
   it('has page code in no other file, where a bundler could rename what it calls', () => {
