@@ -3,7 +3,7 @@
  * `node_modules` than the few packages that stay outside. `scripts/setup.sh` runs it when a source has changed.
  * Run: `node scripts/build.ts FOLDER`, where FOLDER lies beside the sources of the server.
  */
-import { globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
 import { builtinModules, stripTypeScriptTypes } from 'node:module';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -41,10 +41,14 @@ const isPageScript = (id: string): boolean => id.startsWith(`${pageScriptsFolder
 /** Modules that tests and benches import: they must be the same as the ones of the service, see `tests/built.ts`. */
 function listDoors(): string[] {
   const files = globSync(['tests/**/*.ts', 'bench/**/*.ts'], { cwd: root });
-  const text = files.map((file) => readFileSync(join(root, file), 'utf8')).join('\n');
-  const specifiers = Array.from(text.matchAll(/(?:from |import\()'(?:(?:\.\.\/)+(packages\/[\w/.-]+\.ts)|(@berth\/[\w/-]+))'/g));
-  const paths = specifiers.map(([, path, name = '']) => (path === undefined ? fileURLToPath(import.meta.resolve(name)) : join(root, path)));
-  return [...new Set(paths.map((path) => realpathSync(path)))].filter((path) => !isPageScript(path)).toSorted();
+  const imports = files.flatMap((file) =>
+    Array.from(
+      readFileSync(join(root, file), 'utf8').matchAll(/^(?:import|export|\} from|.* import\().*?'(\.[^']+\.ts|@berth\/[^']+)'/gm),
+      ([, name = '']) => (name.startsWith('.') ? resolve(root, dirname(file), name) : fileURLToPath(import.meta.resolve(name))),
+    ),
+  );
+  const paths = [...new Set(imports)].filter((path) => existsSync(path)).map((path) => realpathSync(path));
+  return [...new Set(paths)].filter((path) => isOurs(path) && !isPageScript(path)).toSorted();
 }
 
 /** The name of a built file: `server.lib.clock` for `packages/lib/src/clock.ts`. All are in one folder, see `fromSource`. */

@@ -184,11 +184,11 @@ is_stale() {
 list_service_sources() {
   echo package-lock.json
   echo scripts/build.ts
-  find packages/*/src -type f -name '*.ts' ! -path 'packages/web/*' ! -name '*.test.ts' ! -name '*.microvm.ts' -print
+  find packages -name node_modules -prune -o -name dist -prune -o -type f -name '*.ts' ! -path 'packages/web/*' ! -name '*.test.ts' ! -name '*.microvm.ts' -print
 }
 
 list_service_entries() {
-  find tests bench -name '*.ts' -exec grep -hoE "(packages/[a-z0-9/.-]+\.ts|@berth/[a-z0-9/-]+)'" {} + 2>/dev/null | LC_ALL=C sort -u | sha256sum
+  find tests bench -name '*.ts' -exec grep -hoE "(packages/|@berth/)[a-z0-9/.-]+'" {} + 2>/dev/null | LC_ALL=C sort -u | sha256sum
 }
 
 # Built aside and moved into place as a whole, with the stamp, so a build that was cut short leaves no half of one.
