@@ -2,23 +2,10 @@
  * Checks the boundaries of architecture.cjs: imports by dependency-cruiser,
  * words by a text rule. Run: `node scripts/boundaries.ts [root]`.
  */
-import { existsSync, globSync, readFileSync } from 'node:fs';
-import { createRequire, registerHooks } from 'node:module';
+import { globSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { architecture, boundaryRules, keeperRule } from './boundary-rules.ts';
-
-// TypeScript 7, which checks the types, has no JavaScript API. The cruiser lies
-// beside it at the root and would find it, so its imports of `typescript` are
-// pointed at the version 5 of this folder. Without one it would fall back to a
-// parser that does not see type imports.
-const here = createRequire(import.meta.url);
-registerHooks({
-  resolve: (specifier, context, next) => {
-    const cruiserWants = /^typescript(\/|$)/.test(specifier) && context.parentURL?.includes('/dependency-cruiser/');
-    return cruiserWants ? { url: pathToFileURL(here.resolve(specifier)).href, shortCircuit: true } : next(specifier, context);
-  },
-});
+import { readImports } from './import-graph.ts';
 
 /** One breach of one rule. */
 export interface Trespass {
@@ -30,36 +17,9 @@ export interface Trespass {
   comment: string;
 }
 
-const cruised = ['packages', 'images', 'tests', 'bench', 'scripts'];
-
 async function trespassesOfImports(root: string): Promise<Trespass[]> {
-  const { cruise, getAvailableTranspilers } = await import('dependency-cruiser');
-  if (!getAvailableTranspilers().some(({ name, available }) => name === 'typescript' && available)) {
-    throw new Error('the cruiser found no TypeScript that it can use, so type imports would go unseen');
-  }
   const rules = boundaryRules(architecture, root);
-  const { output } = await cruise(
-    cruised.filter((folder) => existsSync(join(root, folder))),
-    {
-      baseDir: root,
-      ruleSet: { forbidden: rules },
-      validate: true,
-      tsPreCompilationDeps: true,
-      doNotFollow: { path: 'node_modules' },
-      // Only ours: `/dist/` anywhere would drop the packages whose code lies in such a folder, and every rule about them with it.
-      exclude: { path: '^packages/[^/]+/dist/|^bench/results/' },
-    },
-    {
-      // Without these an import of a workspace package by its name resolves to nothing, and every rule about it passes.
-      exportsFields: ['exports'],
-      conditionNames: ['import', 'types', 'node', 'default'],
-      // A package of types alone has no `main`.
-      mainFields: ['module', 'main', 'types'],
-      bustTheCache: true,
-    },
-  );
-  if (typeof output === 'string') throw new Error('the cruiser answered with a report where a result was asked for');
-  if (output.summary.totalCruised === 0) throw new Error(`nothing to check in ${root}`);
+  const output = await readImports(root, rules);
   const comments = new Map(rules.map(({ name, comment }) => [name, comment ?? '']));
   return output.summary.violations.map(({ rule, from, to }) => ({ rule: rule.name, from, to, comment: comments.get(rule.name) ?? '' }));
 }

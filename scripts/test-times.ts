@@ -23,15 +23,19 @@ export class TestTimes {
     }
   }
 
-  /** Files that were never measured are placed by their size: a longer file has more tests, as a rule. */
   longestFirst(files: readonly string[]): string[] {
+    const estimates = this.estimates(files);
+    return files.toSorted((one, other) => (estimates.get(other) ?? 0) - (estimates.get(one) ?? 0));
+  }
+
+  /** Milliseconds that files will take. Those that were never measured are estimated by their size: a longer file has more tests, as a rule. */
+  estimates(files: readonly string[]): Map<string, number> {
     const sizes = new Map(files.map((file) => [file, statSync(resolve(this.#root, file)).size]));
     const measured = files.filter((file) => this.#ms.has(file));
     const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0);
     const msOfByte =
       measured.length === 0 ? 1 : sum(measured.map((file) => this.#ms.get(file) ?? 0)) / sum(measured.map((file) => sizes.get(file) ?? 0));
-    const estimate = (file: string): number => this.#ms.get(file) ?? (sizes.get(file) ?? 0) * msOfByte;
-    return files.toSorted((one, other) => estimate(other) - estimate(one));
+    return new Map(files.map((file) => [file, this.#ms.get(file) ?? (sizes.get(file) ?? 0) * msOfByte]));
   }
 
   /** Keeps what a run has measured, and what it has not run. */

@@ -3,12 +3,14 @@
  *
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
  *     node scripts/test.ts all      the same, the ledger under faults, and the end-to-end tests with real browsers
+ *     node scripts/test.ts affected [BASE]  static checks, and the tests nearest to what differs from BASE (HEAD), for some minutes
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
  *     node scripts/test.ts nightly  what `all` and `microvm` leave out: files by name, and files with tests that are marked `nightly`
  */
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/testing/test-store.ts';
+import { affectedTests, listChanges, readImportGraph } from './test-affected.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
 import { TestTimes } from './test-times.ts';
@@ -257,9 +259,22 @@ function batched(name: string, files: string[], atOnce: number, size = batchSize
   return { ...isolated(name, files, 1), commands, lanes: atOnce };
 }
 
-async function main(scope: string | undefined): Promise<number> {
-  if (scope !== 'check' && scope !== 'microvm' && scope !== 'nightly' && scope !== 'all') {
-    console.error('usage: node scripts/test.ts check|all|microvm|nightly');
+/** Files of an `affected` run take this long, one after another: some three minutes in the lanes. */
+const affectedMsMax = 600_000 * slowness;
+
+/** Runs the tests nearest to the changed files. What is further away is counted, and left to `npm test`. */
+async function affectedStep(base: string): Promise<Step> {
+  const files = affectedTests(root, listChanges(root, base), await readImportGraph(root));
+  const estimates = times.estimates(files);
+  let left = affectedMsMax;
+  const near = files.filter((file) => (left -= estimates.get(file) ?? 0) >= 0);
+  if (near.length < files.length) console.log(`${files.length - near.length} tests further away are left to npm test`);
+  return isolated('affected tests', times.longestFirst(near), lanes);
+}
+
+async function main([scope, base = 'HEAD']: readonly string[]): Promise<number> {
+  if (scope !== 'affected' && scope !== 'check' && scope !== 'microvm' && scope !== 'nightly' && scope !== 'all') {
+    console.error('usage: node scripts/test.ts affected [BASE]|check|all|microvm|nightly');
     return 2;
   }
   if (scope !== 'nightly') process.env[sampleVariable] = '1';
@@ -271,6 +286,10 @@ async function main(scope: string | undefined): Promise<number> {
   try {
     if (server) process.env[testDatabaseVariable] = server.url;
     await createTemplate(process.env[testDatabaseVariable] ?? '');
+    if (scope === 'affected') {
+      await run.steps(staticChecks, staticLanes);
+      await run.steps([await affectedStep(base)], 1);
+    }
     if (scope === 'check' || scope === 'all') {
       await run.steps(staticChecks, staticLanes);
       await run.steps(scope === 'all' ? allSteps() : checkSteps(), 1);
@@ -292,4 +311,4 @@ async function main(scope: string | undefined): Promise<number> {
 }
 
 process.chdir(root);
-process.exitCode = await main(process.argv[2]);
+process.exitCode = await main(process.argv.slice(2));
