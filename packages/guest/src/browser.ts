@@ -25,7 +25,7 @@ export interface BrowserEnvironment {
 }
 
 /** The browser exited or did not answer at its start. */
-class BrowserNotStarted extends Error {}
+class BrowserNotStartedError extends Error {}
 
 /** Enough for the lines around a crash; the browser may print without limit. */
 const logTailLength = 8 * 1024;
@@ -62,10 +62,10 @@ export class Browser {
     this.exited = this.#watchExit();
   }
 
-  /** Returns the product name from the first DevTools answer, and leaves the pipe to its next reader. @throws BrowserNotStarted */
+  /** Returns the product name from the first DevTools answer, and leaves the pipe to its next reader. @throws BrowserNotStartedError */
   async waitUntilReady(): Promise<string> {
     const ended = this.exited.then(({ code, signal, log }) => {
-      throw new BrowserNotStarted(`the browser ended at once (${signal ?? `code ${code}`}): ${log.slice(-1000)}`);
+      throw new BrowserNotStartedError(`the browser ended at once (${signal ?? `code ${code}`}): ${log.slice(-1000)}`);
     });
     return Promise.race([this.#askVersion(), ended]);
   }
@@ -79,7 +79,7 @@ export class Browser {
     } catch (cause) {
       // The exit, which has more detail, follows shortly.
       await sleep(exitMsMax);
-      throw new BrowserNotStarted('the browser does not answer', { cause });
+      throw new BrowserNotStartedError('the browser does not answer', { cause });
     }
   }
 

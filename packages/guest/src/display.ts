@@ -9,7 +9,7 @@ import { displaySize, sharedFolder } from './display-start.ts';
 import { setDesktopSize } from './rfb.ts';
 
 /** The machine has no display, or it cannot be reached. */
-export class NoDisplay extends Error {}
+export class NoDisplayError extends Error {}
 
 /** The socket's name in its folder. */
 export const vncSocket = 'vnc';
@@ -31,17 +31,17 @@ export class Display {
     this.#folder = folder;
   }
 
-  /** @throws NoDisplay */
+  /** @throws NoDisplayError */
   async connect(): Promise<Socket> {
-    if (this.#isClosed) throw new NoDisplay('the machine has ended');
+    if (this.#isClosed) throw new NoDisplayError('the machine has ended');
     try {
       return await withFolder(this.#folder, (folder) => this.#connectIn(folder));
     } catch (cause) {
-      throw new NoDisplay('the display cannot be reached', { cause });
+      throw new NoDisplayError('the display cannot be reached', { cause });
     }
   }
 
-  /** Resizes one after the other, so that the last request wins. @throws NoDisplay */
+  /** Resizes one after the other, so that the last request wins. @throws NoDisplayError */
   resize(page: { width: number; height: number }): Promise<void> {
     const resizing = this.#resizing.then(() => this.#resize(page));
     this.#resizing = resizing.catch(() => undefined);
@@ -80,7 +80,7 @@ export class Display {
     try {
       await setDesktopSize(socket, displaySize(page), { signal: AbortSignal.timeout(resizeMsMax) });
     } catch (cause) {
-      throw new NoDisplay('the display could not be resized', { cause });
+      throw new NoDisplayError('the display could not be resized', { cause });
     } finally {
       socket.destroy();
     }

@@ -4,7 +4,7 @@ import { constants, type IncomingHttpHeaders, type ServerHttp2Session, type Serv
 import { createConnection, type Socket } from 'node:net';
 import { buffer, text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { Egress, EgressUnavailable } from './egress.ts';
+import { Egress, EgressUnavailableError } from './egress.ts';
 import { AgentUnderTest, until } from '../testing/agent.ts';
 
 interface ProxiedStream {
@@ -59,7 +59,7 @@ describe('the egress of a machine', () => {
 
   it('the egress of a machine cannot be opened without a host', async () => {
     const lonely = new Egress(0);
-    await assert.rejects(lonely.open(), EgressUnavailable);
+    await assert.rejects(lonely.open(), EgressUnavailableError);
     lonely.close();
   });
 

@@ -19,7 +19,7 @@ const hostMsMax = 2000;
 const hostPollMs = 10;
 
 /** No host is connected to the egress port. */
-export class EgressUnavailable extends Error {}
+export class EgressUnavailableError extends Error {}
 
 export class Egress {
   readonly #server: Server;
@@ -49,13 +49,13 @@ export class Egress {
     });
   }
 
-  /** Starts to forward connections to the connected host. Idempotent. @throws EgressUnavailable */
+  /** Starts to forward connections to the connected host. Idempotent. @throws EgressUnavailableError */
   async open(): Promise<void> {
     if (this.#session) return;
     const deadline = performance.now() + hostMsMax;
     while (!this.#host && performance.now() < deadline) await sleep(hostPollMs);
     const host = this.#host;
-    if (!host) throw new EgressUnavailable('no host is connected to the port');
+    if (!host) throw new EgressUnavailableError('no host is connected to the port');
     this.#host = undefined;
     const session = connect(`http://${guestPorts.egress}`, {
       createConnection: () => host,

@@ -5,9 +5,9 @@
  * (`main.ts`) uses it, controlled over the protocol of `@berth/contract/guest`.
  */
 export { chromiumFlags, chromiumPolicyFile, chromiumPolicyPaths } from './chromium-flags.ts';
-export { Display, makeSharedFolder, NoDisplay, removeStaleDisplaySockets, vncSocket } from './display.ts';
+export { Display, makeSharedFolder, NoDisplayError, removeStaleDisplaySockets, vncSocket } from './display.ts';
 export { displayPrograms, displaySize, initialDisplay, withDisplay } from './display-start.ts';
 export { withFolder } from './folder.ts';
-export { MachineFiles, NoSuchFile } from './machine-files.ts';
+export { MachineFiles, NoSuchFileError } from './machine-files.ts';
 export type { FileFolders, OpenFile } from './machine-files.ts';
 export { readOutOfMemoryKills } from './processes.ts';

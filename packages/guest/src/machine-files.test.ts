@@ -3,7 +3,7 @@ import { mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { MachineFiles, NoSuchFile } from './machine-files.ts';
+import { MachineFiles, NoSuchFileError } from './machine-files.ts';
 
 const root = mkdtempSync(join(tmpdir(), 'berth-files-'));
 after(() => rmSync(root, { recursive: true }));
@@ -16,7 +16,7 @@ describe('an upload', () => {
   it('an upload into a machine may have a name of 255 bytes, and no longer one', async () => {
     const path = await files.put('file_1', `${'é'.repeat(127)}x`, Buffer.from('hello'));
     assert.equal(readFileSync(path, 'utf8'), 'hello');
-    await assert.rejects(files.put('file_2', 'é'.repeat(128), Buffer.from('hello')), NoSuchFile);
+    await assert.rejects(files.put('file_2', 'é'.repeat(128), Buffer.from('hello')), NoSuchFileError);
     assert.deepEqual(readdirSync(uploads), ['file_1']);
   });
 

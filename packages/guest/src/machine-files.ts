@@ -17,7 +17,7 @@ const anyName = /^[^/\0]+$/;
 const nameBytesMax = 255;
 
 /** There is no such file, or it is not a regular one. */
-export class NoSuchFile extends Error {}
+export class NoSuchFileError extends Error {}
 
 export interface OpenFile {
   bytes: number;
@@ -41,9 +41,9 @@ export class MachineFiles {
     this.#folders = folders;
   }
 
-  /** Stores an upload and returns its path inside the machine. @throws NoSuchFile for an invalid name, EEXIST for one in use */
+  /** Stores an upload and returns its path inside the machine. @throws NoSuchFileError for an invalid name, EEXIST for one in use */
   async put(id: string, name: string, data: Buffer | AsyncIterable<Buffer>): Promise<string> {
-    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFile('no such name');
+    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFileError('no such name');
     // Pages see the file's own name, so each upload has its own folder.
     await withFolder(this.#folders.uploads, async (uploads) => {
       await mkdir(`${uploads}/${id}`, { mode: 0o755 });
@@ -58,13 +58,13 @@ export class MachineFiles {
     return `${this.#folders.uploadsInside}/${id}/${name}`;
   }
 
-  /** @throws NoSuchFile */
+  /** @throws NoSuchFileError */
   openDownload(name: string): Promise<OpenFile> {
-    if (!plainName.test(name)) throw new NoSuchFile('no such name');
+    if (!plainName.test(name)) throw new NoSuchFileError('no such name');
     return withFolder(this.#folders.downloads, async (folder) => {
       const handle = await open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(
         (cause: unknown) => {
-          throw new NoSuchFile('no such download', { cause });
+          throw new NoSuchFileError('no such download', { cause });
         },
       );
       return plainFile(handle);
@@ -93,7 +93,7 @@ async function plainFile(handle: FileHandle): Promise<OpenFile> {
   const stat = await handle.stat();
   if (!stat.isFile() || stat.nlink !== 1) {
     await handle.close();
-    throw new NoSuchFile('not a regular file');
+    throw new NoSuchFileError('not a regular file');
   }
   // Bytes appended while it is read are not sent, as its length has been reported.
   const stream = (): Readable => (stat.size === 0 ? handle.createReadStream() : handle.createReadStream({ end: stat.size - 1 }));

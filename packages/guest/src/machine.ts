@@ -13,7 +13,7 @@ import {
   type StartBrowser,
 } from '@berth/contract/guest';
 import { Browser, type BrowserEnvironment } from './browser.ts';
-import { Display, NoDisplay } from './display.ts';
+import { Display, NoDisplayError } from './display.ts';
 import type { Egress } from './egress.ts';
 import type { Identities } from './identity.ts';
 import { MachineFiles } from './machine-files.ts';
@@ -21,7 +21,7 @@ import { waitForQuiet, countProcesses, readMemory, readProcessorSeconds } from '
 import { CdpClient } from './cdp-client.ts';
 
 /** The request does not fit the state of the browser: not started, already started, or its pipe is in use. */
-export class InvalidState extends Error {}
+export class InvalidStateError extends Error {}
 
 export interface MachinePaths {
   chromiumPath: string;
@@ -61,9 +61,9 @@ export class Machine {
     return { protocol: guestProtocol, browser: this.#product };
   }
 
-  /** @throws InvalidState when called twice, BrowserNotStarted */
+  /** @throws InvalidStateError when called twice, BrowserNotStartedError */
   async start(request: StartBrowser): Promise<StartBrowserResult> {
-    if (this.#browser) throw new InvalidState('the browser has already been started');
+    if (this.#browser) throw new InvalidStateError('the browser has already been started');
     const { paths, egress } = this.#deps;
     const { home: homePath, display: displayPath, chromiumPath, uid } = paths;
     const environment: BrowserEnvironment = { chromiumPath, uid, homePath, displayPath, proxyPort: egress.port };
@@ -80,27 +80,27 @@ export class Machine {
     return waitForQuiet();
   }
 
-  /** @throws EgressUnavailable, or an error with what the kernel refused */
+  /** @throws EgressUnavailableError, or an error with what the kernel refused */
   async identify(identity: Identity): Promise<IdentityResult> {
     const taken = await this.#deps.identities.assume(identity);
     await this.#deps.egress.open();
     return taken;
   }
 
-  /** Returns the DevTools pipe, once. The browser exits when it closes. @throws InvalidState */
+  /** Returns the DevTools pipe, once. The browser exits when it closes. @throws InvalidStateError */
   takePipe(): Duplex {
-    if (this.#product === '') throw new InvalidState('the browser has not been started');
-    if (this.#pipeTaken || !this.#browser) throw new InvalidState('the DevTools pipe is in use');
+    if (this.#product === '') throw new InvalidStateError('the browser has not been started');
+    if (this.#pipeTaken || !this.#browser) throw new InvalidStateError('the DevTools pipe is in use');
     this.#pipeTaken = true;
     return this.#browser.pipe;
   }
 
-  /** @throws NoDisplay */
+  /** @throws NoDisplayError */
   async openVnc(): Promise<Duplex> {
     return this.#displayOrNone().connect();
   }
 
-  /** @throws NoDisplay */
+  /** @throws NoDisplayError */
   async resizeDisplay(page: PageSize): Promise<void> {
     await this.#displayOrNone().resize(page);
   }
@@ -115,14 +115,14 @@ export class Machine {
     };
   }
 
-  /** Resolves when the browser has exited. @throws InvalidState when it has not been started */
+  /** Resolves when the browser has exited. @throws InvalidStateError when it has not been started */
   async exit(): Promise<BrowserExitResult> {
-    if (!this.#browser) throw new InvalidState('the browser has not been started');
+    if (!this.#browser) throw new InvalidStateError('the browser has not been started');
     return this.#browser.exited;
   }
 
   #displayOrNone(): Display {
-    if (!this.#display) throw new NoDisplay('the machine has no display');
+    if (!this.#display) throw new NoDisplayError('the machine has no display');
     return this.#display;
   }
 }

@@ -81,15 +81,15 @@ function pipeInOneDirection(from: Duplex, to: Duplex): void {
 }
 
 /** The request body does not match its schema. */
-export class BadBody extends Error {}
+export class BadBodyError extends Error {}
 
 /** The request body exceeds its limit. */
-export class BodyTooLarge extends Error {}
+export class BodyTooLargeError extends Error {}
 
 /** Requests take a few hundred bytes. */
 const jsonBytesMax = 16 * 1024;
 
-/** @throws BadBody, BodyTooLarge */
+/** @throws BadBodyError, BodyTooLargeError */
 async function readJson<T>(stream: Readable, schema: z.ZodType<T>): Promise<T> {
   const pieces: Buffer[] = [];
   for await (const piece of bounded(stream, jsonBytesMax)) pieces.push(piece);
@@ -97,19 +97,19 @@ async function readJson<T>(stream: Readable, schema: z.ZodType<T>): Promise<T> {
   try {
     parsed = JSON.parse(Buffer.concat(pieces).toString('utf8'));
   } catch (cause) {
-    throw new BadBody('The body is not valid JSON.', { cause });
+    throw new BadBodyError('The body is not valid JSON.', { cause });
   }
   const { data, error } = schema.safeParse(parsed);
-  if (error) throw new BadBody(error.message);
+  if (error) throw new BadBodyError(error.message);
   return data;
 }
 
-/** Yields the bytes of a stream. The stream stays open, so that an error can be answered on it. @throws BodyTooLarge */
+/** Yields the bytes of a stream. The stream stays open, so that an error can be answered on it. @throws BodyTooLargeError */
 async function* bounded(stream: Readable, bytesMax: number): AsyncGenerator<Buffer> {
   let bytes = 0;
   for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     bytes += piece.length;
-    if (bytes > bytesMax) throw new BodyTooLarge(`more than ${bytesMax} bytes`);
+    if (bytes > bytesMax) throw new BodyTooLargeError(`more than ${bytesMax} bytes`);
     yield piece;
   }
 }

@@ -3,11 +3,11 @@ import { constants, performServerHandshake } from 'node:http2';
 import type { IncomingHttpHeaders, ServerHttp2Session, ServerHttp2Stream } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import { guestRequests } from '@berth/contract/guest';
-import { BadBody, BodyTooLarge, respond, handlers, type RequestHandler } from './requests.ts';
-import { NoDisplay } from './display.ts';
-import { NoSuchFile } from './machine-files.ts';
+import { BadBodyError, BodyTooLargeError, respond, handlers, type RequestHandler } from './requests.ts';
+import { NoDisplayError } from './display.ts';
+import { NoSuchFileError } from './machine-files.ts';
 import type { Machine } from './machine.ts';
-import { InvalidState } from './machine.ts';
+import { InvalidStateError } from './machine.ts';
 import { controlWindowBytes, sessionMemoryMax, configureSession } from './sessions.ts';
 
 /** Limit of error messages, which go to the host's log. */
@@ -42,14 +42,14 @@ async function handleStream(stream: ServerHttp2Stream, headers: IncomingHttpHead
   }
 }
 
-class NoSuchRequest extends Error {}
+class NoSuchRequestError extends Error {}
 
-/** `names` are the decoded segments after the first. @throws NoSuchRequest */
+/** `names` are the decoded segments after the first. @throws NoSuchRequestError */
 function findHandler(method: string, path: string): { handler: RequestHandler; names: string[] } {
   const [, first, ...rest] = path.split('/');
   const names = rest.map(decodeName);
   const key = (Object.keys(guestRequests) as (keyof typeof guestRequests)[]).find((key) => guestRequests[key].path === `/${first}`);
-  if (key === undefined || guestRequests[key].method !== method) throw new NoSuchRequest(`${method} ${path}`);
+  if (key === undefined || guestRequests[key].method !== method) throw new NoSuchRequestError(`${method} ${path}`);
   return { handler: handlers[key], names };
 }
 
@@ -57,17 +57,17 @@ function decodeName(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch (cause) {
-    throw new NoSuchRequest(part, { cause });
+    throw new NoSuchRequestError(part, { cause });
   }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error)).slice(0, messageLengthMax);
 
 function statusOf(error: unknown): number {
-  if (error instanceof BadBody) return constants.HTTP_STATUS_BAD_REQUEST;
-  if (error instanceof BodyTooLarge) return constants.HTTP_STATUS_PAYLOAD_TOO_LARGE;
-  if (error instanceof NoSuchFile || error instanceof NoSuchRequest) return constants.HTTP_STATUS_NOT_FOUND;
-  if (error instanceof NoDisplay || error instanceof InvalidState || isExistingFile(error)) return constants.HTTP_STATUS_CONFLICT;
+  if (error instanceof BadBodyError) return constants.HTTP_STATUS_BAD_REQUEST;
+  if (error instanceof BodyTooLargeError) return constants.HTTP_STATUS_PAYLOAD_TOO_LARGE;
+  if (error instanceof NoSuchFileError || error instanceof NoSuchRequestError) return constants.HTTP_STATUS_NOT_FOUND;
+  if (error instanceof NoDisplayError || error instanceof InvalidStateError || isExistingFile(error)) return constants.HTTP_STATUS_CONFLICT;
   return constants.HTTP_STATUS_INTERNAL_SERVER_ERROR;
 }
 

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { guestRequests, Identity } from '@berth/contract/guest';
 import { Egress } from '../src/egress.ts';
-import { imagePaths, Machine, InvalidState, type MachineDeps, type MachinePaths } from '../src/machine.ts';
+import { imagePaths, Machine, InvalidStateError, type MachineDeps, type MachinePaths } from '../src/machine.ts';
 import { serve } from '../src/server.ts';
 
 /** Accepts every identity without applying it to this host. */
@@ -110,7 +110,7 @@ export class AgentUnderTest {
     try {
       this.machine.takePipe().destroy();
     } catch (error) {
-      if (!(error instanceof InvalidState)) throw error;
+      if (!(error instanceof InvalidStateError)) throw error;
     }
   }
 

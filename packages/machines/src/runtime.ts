@@ -7,7 +7,7 @@
 import type { Duplex } from 'node:stream';
 import type { OpenFile } from '@berth/guest';
 
-export { displaySize, NoDisplay, NoSuchFile } from '@berth/guest';
+export { displaySize, NoDisplayError, NoSuchFileError } from '@berth/guest';
 export type { OpenFile } from '@berth/guest';
 export { createHostReader, processorsHere } from './host/pressure.ts';
 export type { HostReader, HostReading } from './host/pressure.ts';
@@ -51,7 +51,7 @@ export interface VmStats {
 export interface VmFiles {
   /** Stores a file that the browser can read but not change. Returns its path inside the machine. */
   put(id: string, name: string, data: Buffer): Promise<string>;
-  /** Opens a download by the name that the browser gave it. @throws NoSuchFile */
+  /** Opens a download by the name that the browser gave it. @throws NoSuchFileError */
   openDownload(name: string): Promise<OpenFile>;
 }
 
@@ -69,12 +69,12 @@ export interface Vm {
   /** Folder for downloads, as a path inside the machine. */
   readonly downloadsPath: string;
   readonly files: VmFiles;
-  /** Connects to the display, which speaks RFB without a password. @throws NoDisplay for machines of other kinds */
+  /** Connects to the display, which speaks RFB without a password. @throws NoDisplayError for machines of other kinds */
   openVnc(): Promise<Duplex>;
   /**
    * Resizes the display so that the browser's window fits a page of this size, in CSS px. Resolves when the display has
    * its new size; the window follows within about 100 ms.
-   * @throws NoDisplay
+   * @throws NoDisplayError
    */
   resizeDisplay(page: { width: number; height: number }): Promise<void>;
   /** Resolves when the machine has ended and its processes are reaped. Never rejects. */

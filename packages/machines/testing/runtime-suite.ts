@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { after, before, describe, it, type TestOptions } from 'node:test';
 import { newId } from '@berth/lib/ids.ts';
-import { NoDisplay, type Runtime, type Vm, type VmSpec } from '../src/runtime.ts';
+import { NoDisplayError, type Runtime, type Vm, type VmSpec } from '../src/runtime.ts';
 
 export interface RuntimeUnderTest {
   runtime: Runtime;
@@ -127,8 +127,8 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       });
 
       it(`the ${name} runtime gives a machine without windows no display`, async () => {
-        await assert.rejects(vm.openVnc(), NoDisplay);
-        await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
+        await assert.rejects(vm.openVnc(), NoDisplayError);
+        await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplayError);
       });
     });
 
@@ -217,8 +217,8 @@ export function describeRuntime(name: string, create: () => Promise<RuntimeUnder
       const closed = viewers.map((viewer) => once(viewer, 'close'));
       await vm.destroy();
       await Promise.all(closed);
-      await assert.rejects(vm.openVnc(), NoDisplay);
-      await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
+      await assert.rejects(vm.openVnc(), NoDisplayError);
+      await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplayError);
       assert.deepEqual(under.residue(vm.id), []);
     });
   });

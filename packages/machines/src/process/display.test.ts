@@ -24,7 +24,7 @@ import { sendSignal } from '../host/processes.ts';
 import { hostDisplayPath, machinePath, readMarker } from '../host/machine-folder.ts';
 import { createProcessRuntime } from './process.ts';
 import { CdpClient, bootSignal, newVmSpec } from '../../testing/runtime-suite.ts';
-import { NoDisplay, type Runtime, type Vm, type VmKind } from '../runtime.ts';
+import { NoDisplayError, type Runtime, type Vm, type VmKind } from '../runtime.ts';
 import { bootInAnotherWorker, evaluate, optionsFor, processesOf, readOf, statusOf, until } from '../../testing/machines.ts';
 import { RfbViewer } from '../../testing/rfb-viewer.ts';
 
@@ -141,7 +141,7 @@ for (const jail of ['auto', 'none'] as const) {
         ];
         for (const [what, plant] of plants) {
           plant();
-          await assert.rejects(vm.openVnc(), NoDisplay, what);
+          await assert.rejects(vm.openVnc(), NoDisplayError, what);
           rmSync(socket, { recursive: true, force: true });
         }
         renameSync(`${socket}.away`, socket);
@@ -149,7 +149,7 @@ for (const jail of ['auto', 'none'] as const) {
         if (jail === 'auto') {
           renameSync(folder, `${folder}.away`);
           symlinkSync(`${folder}.away`, folder);
-          await assert.rejects(vm.openVnc(), NoDisplay, 'a link in place of the folder');
+          await assert.rejects(vm.openVnc(), NoDisplayError, 'a link in place of the folder');
           rmSync(folder);
           renameSync(`${folder}.away`, folder);
         }
@@ -171,7 +171,7 @@ for (const jail of ['auto', 'none'] as const) {
           );
           impostor.listen(socket);
           await once(impostor, 'listening');
-          await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
+          await assert.rejects(vm.resizeDisplay({ width: 800, height: 600 }), NoDisplayError);
           await new Promise((resolve) => impostor.close(resolve));
           rmSync(socket, { force: true });
         }

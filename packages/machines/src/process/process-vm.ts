@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Display } from '@berth/guest';
 import { killCounter, type MachineCgroup } from '../host/cgroup.ts';
 import { childrenOf, niceness, sendSignal, setSessionNice, memoryOf, type HostProcess } from '../host/processes.ts';
-import { NoDisplay, type Isolation, type Vm, type VmExit, type VmFiles, type VmKind, type VmSpec, type VmStats } from '../runtime.ts';
+import { NoDisplayError, type Isolation, type Vm, type VmExit, type VmFiles, type VmKind, type VmSpec, type VmStats } from '../runtime.ts';
 import { killAll } from '../host/artifacts.ts';
 
 /** Enough for the lines around a crash; the browser may print without limit. */
@@ -122,7 +122,7 @@ export class ProcessVm implements Vm {
   }
 
   #display(): Display {
-    if (!this.#deps.display) throw new NoDisplay('the machine has no display');
+    if (!this.#deps.display) throw new NoDisplayError('the machine has no display');
     return this.#deps.display;
   }
 

@@ -11,7 +11,7 @@ import { assertPrompt } from '../../../../tests/yardstick.ts';
 import { childrenOf, readProcess, sendSignal } from '../host/processes.ts';
 import { machinePath } from '../host/machine-folder.ts';
 import { createProcessRuntime } from '../process/process.ts';
-import { NoSuchFile, type Vm, type VmSpec } from '../runtime.ts';
+import { NoSuchFileError, type Vm, type VmSpec } from '../runtime.ts';
 import { CdpClient, bootSignal, describeRuntime, newVmSpec } from '../../testing/runtime-suite.ts';
 import { chromiumPath, evaluate, recordRequests, optionsFor, processesOf, until } from '../../testing/machines.ts';
 import { agent, newLink, type StreamHandler, type LinkUnderTest } from '../../testing/guest/link.ts';
@@ -76,7 +76,7 @@ describe('a machine behind an agent', () => {
       // The agent's folders lie elsewhere here than in a machine, and a link takes no other path for an answer.
       await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('what is put in')), /stored at another path/);
       await assert.rejects(vm.files.put('file_1', 'a name.txt', Buffer.from('again')), /409/);
-      await assert.rejects(vm.files.openDownload('none'), NoSuchFile);
+      await assert.rejects(vm.files.openDownload('none'), NoSuchFileError);
       const page = await cdp.openPage();
       await cdp.call('Browser.setDownloadBehavior', {
         behavior: 'allowAndName',

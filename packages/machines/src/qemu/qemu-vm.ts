@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { guestPaths, type BrowserExitResult } from '@berth/contract/guest';
 import { memoryOf, type HostProcess } from '../host/processes.ts';
-import { NoDisplay, type Vm, type VmExit, type VmFiles, type VmKind, type VmSpec, type VmStats } from '../runtime.ts';
+import { NoDisplayError, type Vm, type VmExit, type VmFiles, type VmKind, type VmSpec, type VmStats } from '../runtime.ts';
 import { killAll } from '../host/artifacts.ts';
 import type { GuestLink } from './guest/link.ts';
 
@@ -90,7 +90,7 @@ export class QemuVm implements Vm {
   }
 
   #display(): GuestLink {
-    if (this.kind !== 'full_browser' || this.#hasEnded) throw new NoDisplay('the machine has no display');
+    if (this.kind !== 'full_browser' || this.#hasEnded) throw new NoDisplayError('the machine has no display');
     return this.#deps.link;
   }
 

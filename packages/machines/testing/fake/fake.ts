@@ -2,8 +2,8 @@ import { Readable, duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './browser.ts';
 import {
-  NoDisplay,
-  NoSuchFile,
+  NoDisplayError,
+  NoSuchFileError,
   vmKinds,
   type OpenFile,
   type Runtime,
@@ -153,7 +153,7 @@ class FakeFiles implements VmFiles {
 
   openDownload(name: string): Promise<OpenFile> {
     const data = this.downloads.get(name);
-    if (!data) return Promise.reject(new NoSuchFile('no such download'));
+    if (!data) return Promise.reject(new NoSuchFileError('no such download'));
     return Promise.resolve({ bytes: data.length, stream: () => Readable.from([data]), close: () => Promise.resolve() });
   }
 }
@@ -200,12 +200,12 @@ export class FakeVm implements Vm {
   }
 
   async openVnc(): Promise<Duplex> {
-    if (!this.display) throw new NoDisplay('the machine has no display');
+    if (!this.display) throw new NoDisplayError('the machine has no display');
     return this.display.connect();
   }
 
   async resizeDisplay(page: { width: number; height: number }): Promise<void> {
-    if (!this.display) throw new NoDisplay('the machine has no display');
+    if (!this.display) throw new NoDisplayError('the machine has no display');
     await this.display.resize(page);
   }
 
@@ -258,7 +258,7 @@ class FakeDisplay {
   #hasEnded = false;
 
   connect(): Promise<Duplex> {
-    if (this.#hasEnded) return Promise.reject(new NoDisplay('the machine has ended'));
+    if (this.#hasEnded) return Promise.reject(new NoDisplayError('the machine has ended'));
     const [theirs, ours] = duplexPair();
     const said: Buffer[] = [];
     this.received.push(said);
@@ -287,7 +287,7 @@ class FakeDisplay {
   }
 
   resize(page: { width: number; height: number }): Promise<void> {
-    if (this.#hasEnded) return Promise.reject(new NoDisplay('the machine has ended'));
+    if (this.#hasEnded) return Promise.reject(new NoDisplayError('the machine has ended'));
     this.page = { ...page };
     return Promise.resolve();
   }

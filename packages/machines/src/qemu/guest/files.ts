@@ -1,7 +1,7 @@
 /** Files of a virtual machine, stored by its agent. Names are validated here, and responses are checked against the request. */
 import { Readable } from 'node:stream';
 import { guestPaths, guestRequests, UploadResult } from '@berth/contract/guest';
-import { NoSuchFile, type OpenFile, type VmFiles } from '../../runtime.ts';
+import { NoSuchFileError, type OpenFile, type VmFiles } from '../../runtime.ts';
 import { GuestError, type GuestControl } from './control.ts';
 import type { GuestStream } from './stream.ts';
 
@@ -26,18 +26,18 @@ export class GuestFiles implements VmFiles {
     this.#slowdown = slowdown;
   }
 
-  /** @throws NoSuchFile for an invalid name, GuestError, also for an id in use */
+  /** @throws NoSuchFileError for an invalid name, GuestError, also for an id in use */
   async put(id: string, name: string, data: Buffer): Promise<string> {
-    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFile('no such name');
+    if (!plainName.test(id) || !isFileName(name)) throw new NoSuchFileError('no such name');
     const request = { method: guestRequests.uploads.method, path: `${guestRequests.uploads.path}/${id}/${encodeURIComponent(name)}` };
     const { path } = await this.#control.ask(request, UploadResult, { body: data, msMax: askMsMax + data.length / uploadBytesPerMs });
     if (path !== `${guestPaths.uploads}/${id}/${name}`) throw new GuestError('an upload was stored at another path');
     return path;
   }
 
-  /** The stream fails with GuestError if it does not match the reported length. @throws NoSuchFile, GuestError */
+  /** The stream fails with GuestError if it does not match the reported length. @throws NoSuchFileError, GuestError */
   async openDownload(name: string): Promise<OpenFile> {
-    if (!plainName.test(name)) throw new NoSuchFile('no such name');
+    if (!plainName.test(name)) throw new NoSuchFileError('no such name');
     const { status, bytes, stream } = await this.#control.open(
       { method: 'GET', path: `${guestRequests.downloads.path}/${name}` },
       { msMax: askMsMax },
@@ -45,7 +45,7 @@ export class GuestFiles implements VmFiles {
     if (status === 200 && bytes !== null)
       return { bytes, stream: () => this.#streamBody(stream, bytes), close: async () => void stream.destroy() };
     stream.destroy();
-    if (status === 404) throw new NoSuchFile('no such download');
+    if (status === 404) throw new NoSuchFileError('no such download');
     throw new GuestError(`download: status ${status}, ${bytes === null ? 'no length' : `${bytes} bytes`}`);
   }
 

@@ -7,7 +7,7 @@ import { buffer } from 'node:stream/consumers';
 import { after, describe, it } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
-import { NoDisplay, NoSuchFile } from '../../runtime.ts';
+import { NoDisplayError, NoSuchFileError } from '../../runtime.ts';
 import { until } from '../../../testing/machines.ts';
 import { agent, hello, newLink, socketPair, type StreamHandler, type LinkUnderTest } from '../../../testing/guest/link.ts';
 import { GuestError, GuestLink } from './link.ts';
@@ -90,7 +90,7 @@ describe('a link to a machine', () => {
     assert.equal(await link.closed, 'closed');
     await unanswered;
     await assert.rejects(link.hello({ signal }), GuestError);
-    await assert.rejects(link.openVnc(), NoDisplay);
+    await assert.rejects(link.openVnc(), NoDisplayError);
     await assert.rejects(link.openDevtools(), GuestError);
     await assert.rejects(link.files.openDownload('a'), GuestError);
   });
@@ -166,8 +166,8 @@ describe('a link to a machine', () => {
 
   it('a link to a machine has no display where the agent has none', async () => {
     const none = await linkTo(saying({ error: 'no display' }, 409));
-    await assert.rejects(none.openVnc(), NoDisplay);
-    await assert.rejects(none.resizeDisplay({ width: 800, height: 600 }), NoDisplay);
+    await assert.rejects(none.openVnc(), NoDisplayError);
+    await assert.rejects(none.resizeDisplay({ width: 800, height: 600 }), NoDisplayError);
     const one = await linkTo((stream) => stream.respond({ ':status': 204 }, { endStream: true }));
     await one.resizeDisplay({ width: 800, height: 600 });
   });
@@ -239,7 +239,7 @@ describe('files of a machine behind a link', () => {
       ['../x', 'a'],
       ['file_1', ''],
     ] as const)
-      await assert.rejects(link.files.put(id, name, data), NoSuchFile);
+      await assert.rejects(link.files.put(id, name, data), NoSuchFileError);
   });
 
   it('files come out of a machine whole, and not at all where there is none', async () => {
@@ -257,8 +257,8 @@ describe('files of a machine behind a link', () => {
     await file.close();
     assertPrompt(startedMs, 20_000);
     assert.equal((await buffer((await link.files.openDownload('empty')).stream())).length, 0);
-    await assert.rejects(link.files.openDownload('b'), NoSuchFile);
-    await assert.rejects(link.files.openDownload('../a'), NoSuchFile);
+    await assert.rejects(link.files.openDownload('b'), NoSuchFileError);
+    await assert.rejects(link.files.openDownload('../a'), NoSuchFileError);
   });
 
   it('files come out of a machine whole to a reader that is slower than the agent', async () => {

@@ -15,7 +15,7 @@ import {
   guestRequests,
   type Identity,
 } from '@berth/contract/guest';
-import { NoDisplay, type VmFiles } from '../../runtime.ts';
+import { NoDisplayError, type VmFiles } from '../../runtime.ts';
 import { GuestControl, GuestError } from './control.ts';
 import { GuestEgress } from './egress.ts';
 import { GuestFiles } from './files.ts';
@@ -104,18 +104,18 @@ export class GuestLink {
     throw new GuestError(`DevTools: status ${status}`);
   }
 
-  /** @throws NoDisplay */
+  /** @throws NoDisplayError */
   async openVnc(): Promise<Duplex> {
     const { status, stream } = await this.#control.open(guestRequests.vnc, { msMax: msMax.open }).catch(noDisplay);
     if (status === 200) return stream;
     stream.destroy();
-    throw new NoDisplay(`the display cannot be reached: status ${status}`);
+    throw new NoDisplayError(`the display cannot be reached: status ${status}`);
   }
 
-  /** @throws NoDisplay */
+  /** @throws NoDisplayError */
   async resizeDisplay(page: { width: number; height: number }): Promise<void> {
     const { status } = await this.#control.exchange(guestRequests.display, { body: page, msMax: msMax.display }).catch(noDisplay);
-    if (status !== 204) throw new NoDisplay(`the display could not be resized: status ${status}`);
+    if (status !== 204) throw new NoDisplayError(`the display could not be resized: status ${status}`);
   }
 
   stats({ signal }: Signalled): Promise<GuestStats> {
@@ -142,7 +142,7 @@ export class GuestLink {
 }
 
 const noDisplay = (cause: unknown): never => {
-  throw new NoDisplay('the display cannot be reached', { cause });
+  throw new NoDisplayError('the display cannot be reached', { cause });
 };
 
 /** Maximum error of the guest's clock, which sites and certificate checks see. */

@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@berth/contract';
 import type { DownloadInfo } from '@berth/devtools';
 import type { FileReply } from '../../http/call.ts';
-import { NoSuchFile, type OpenFile } from '@berth/machines';
+import { NoSuchFileError, type OpenFile } from '@berth/machines';
 import type { Machine } from '../sessions/sessions.ts';
 
 export interface DownloadedFile {
@@ -31,7 +31,7 @@ export async function openDownload(machine: Machine, id: string, { digests, sign
     const sha256 = await digests.of(machine, id, signal);
     return { download, sha256, file: await machine.vm.files.openDownload(id) };
   } catch (error) {
-    if (error instanceof NoSuchFile) throw notFound(download, error);
+    if (error instanceof NoSuchFileError) throw notFound(download, error);
     throw error;
   }
 }

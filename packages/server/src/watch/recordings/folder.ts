@@ -9,7 +9,7 @@ import { mkdirSync } from 'node:fs';
 import { constants, lstat, open, readdir, rename, rm, unlink, writeFile, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import { withFolder } from '@berth/guest';
-import { NoSuchFile } from '@berth/machines';
+import { NoSuchFileError } from '@berth/machines';
 
 /** The encoder's output, apart from the worker's files. */
 export const videoFolder = 'video';
@@ -35,16 +35,16 @@ export interface PlainFile {
   bytes: number;
 }
 
-/** Opens a file for reading, without blocking on a pipe. @throws NoSuchFile also when it is not a regular file */
+/** Opens a file for reading, without blocking on a pipe. @throws NoSuchFileError also when it is not a regular file */
 export async function openPlain(path: string, name: string): Promise<PlainFile> {
   const handle = await withFolder(path, (folder) =>
     open(`${folder}/${name}`, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK),
   ).catch((cause: unknown) => {
-    throw new NoSuchFile('no such file', { cause });
+    throw new NoSuchFileError('no such file', { cause });
   });
   try {
     const stat = await handle.stat();
-    if (!stat.isFile() || stat.nlink !== 1) throw new NoSuchFile('not a regular file');
+    if (!stat.isFile() || stat.nlink !== 1) throw new NoSuchFileError('not a regular file');
     return { handle, bytes: stat.size };
   } catch (error) {
     await handle.close();

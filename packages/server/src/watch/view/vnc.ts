@@ -5,7 +5,7 @@ import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Upgrade } from '../../http/call.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
-import { NoDisplay } from '@berth/machines';
+import { NoDisplayError } from '@berth/machines';
 import type { LiveSession, Machine, Sessions } from '../../sessions/sessions/sessions.ts';
 import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './viewer-socket.ts';
 
@@ -62,7 +62,7 @@ async function openDisplay({ vm }: Machine): Promise<Duplex> {
   try {
     return await vm.openVnc();
   } catch (error) {
-    if (!(error instanceof NoDisplay)) throw error;
+    if (!(error instanceof NoDisplayError)) throw error;
     throw new ServiceError('session_not_ready', 'The browser window is not available yet. Try again in a moment.', {
       cause: error,
       retryAfterSeconds: 1,
