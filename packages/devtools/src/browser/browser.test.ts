@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import {
-  BrowserClosed,
-  LastTab,
+  BrowserClosedError,
+  LastTabError,
   NavigationError,
-  TabLimitReached,
-  TabNotFound,
+  TabLimitReachedError,
+  TabNotFoundError,
   type Browser,
   type BrowserSettings,
   type DevtoolsClient,
@@ -223,7 +223,7 @@ describe('navigate', { timeout: 180_000 }, () => {
   it('a navigation ends when its tab is closed', async () => {
     const tab = await browser.openTab({ active: true, ...call() });
     const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());
-    const refused = assert.rejects(going, TabNotFound);
+    const refused = assert.rejects(going, TabNotFoundError);
     await until(() => site.requests.includes('/hang'));
     await browser.closeTab(tab.tabId, call());
     await refused;
@@ -237,7 +237,7 @@ describe('tabs', { timeout: 180_000 }, () => {
     await browser.prepare(settings({ tabLimit: 4 }));
     const results = await Promise.allSettled(Array.from({ length: 8 }, () => browser.openTab({ active: false, ...call() })));
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 3);
-    for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof TabLimitReached);
+    for (const each of results) if (each.status === 'rejected') assert.ok(each.reason instanceof TabLimitReachedError);
     assert.equal(browser.tabs().length, 4);
   });
 
@@ -273,8 +273,8 @@ describe('tabs', { timeout: 180_000 }, () => {
 
   it('a tab closes once, and the last tab never does', async () => {
     const first = browser.activeTab();
-    await assert.rejects(browser.closeTab(first.tabId, call()), LastTab);
-    await assert.rejects(browser.closeTab('nosuch', call()), TabNotFound);
+    await assert.rejects(browser.closeTab(first.tabId, call()), LastTabError);
+    await assert.rejects(browser.closeTab('nosuch', call()), TabNotFoundError);
     const second = await browser.openTab({ active: true, ...call() });
     assert.equal(browser.activeTab().tabId, second.tabId);
     const results = await Promise.allSettled([browser.closeTab(second.tabId, call()), browser.closeTab(second.tabId, call())]);
@@ -423,7 +423,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
     const advancing = setInterval(() => t.mock.timers.tick(100), 1);
     try {
       await assert.rejects(go('/', { timeoutMs: 1000 }), NavigationError);
-      await assert.rejects(browser.ping(call()), BrowserClosed);
+      await assert.rejects(browser.ping(call()), BrowserClosedError);
       assert.equal(await browser.closed, 'unresponsive');
     } finally {
       clearInterval(advancing);
@@ -434,7 +434,7 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
 
   it('a killed browser ends every call that waits for it', async () => {
     const { closed } = await rawClient();
-    const going = assert.rejects(go('/hang'), BrowserClosed);
+    const going = assert.rejects(go('/hang'), BrowserClosedError);
     await until(() => site.requests.includes('/hang'));
     process.kill(launched.pid, 'SIGKILL');
     await going;
@@ -445,6 +445,6 @@ describe('a browser that fails', { timeout: 180_000 }, () => {
   it('a browser that sends garbage is disconnected', async () => {
     launched.cdp.emit('data', Buffer.from('{nonsense\0'));
     assert.equal(await browser.closed, 'closed');
-    await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserClosed);
+    await assert.rejects(browser.openTab({ active: true, ...call() }), BrowserClosedError);
   });
 });

@@ -5,9 +5,9 @@
 import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Vm } from '@berth/machines';
-import { Connection, CommandTimeout, type ConnectionOptions } from './cdp/connection.ts';
+import { Connection, CommandTimeoutError, type ConnectionOptions } from './cdp/connection.ts';
 import {
-  BrowserClosed,
+  BrowserClosedError,
   NavigationError,
   type Browser,
   type BrowserEvent,
@@ -39,10 +39,10 @@ import { toUserAgentOverride } from './tabs/settings.ts';
 import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
-export { BrowserClosed, LastTab, NavigationError, TabLimitReached, TabNotFound } from './interface.ts';
+export { BrowserClosedError, LastTabError, NavigationError, TabLimitReachedError, TabNotFoundError } from './interface.ts';
 export { canPress } from './input/page-input.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
-export { CookieRefused } from './storage/storage.ts';
+export { CookieRefusedError } from './storage/storage.ts';
 export type { BrowserState, OriginState, ReadBrowserState } from './storage/origin-state.ts';
 export type * from './page/private-model.ts';
 export type * from './screencast/clients.ts';
@@ -81,7 +81,7 @@ type Machine = Pick<Vm, 'cdp' | 'downloadsPath' | 'id' | 'kind' | 'resizeDisplay
 /**
  * Attaches to a machine's browser. Resolves when the browser has replied; its
  * first page may open later, see `tabReady`.
- * @throws BrowserClosed
+ * @throws BrowserClosedError
  */
 export async function attachBrowser(vm: Machine, options: AttachOptions): Promise<Browser> {
   const log = options.log.child({ vm_id: vm.id });
@@ -220,7 +220,9 @@ class AttachedBrowser implements Browser {
       return this.#createPrivatePage(await this.#tabs.openPrivate(this.#tabs.settings.ofSession, signal));
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof CommandTimeout ? new BrowserClosed('the browser did not open a page in time', { cause: error }) : error;
+      throw error instanceof CommandTimeoutError
+        ? new BrowserClosedError('the browser did not open a page in time', { cause: error })
+        : error;
     }
   }
 
@@ -395,9 +397,9 @@ class AttachedBrowser implements Browser {
     try {
       await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.timeoutScale.ms(pingTimeoutMs) });
     } catch (error) {
-      if (!(error instanceof CommandTimeout)) throw error;
+      if (!(error instanceof CommandTimeoutError)) throw error;
       this.#connection.end('unresponsive');
-      throw new BrowserClosed('the browser does not respond', { cause: error });
+      throw new BrowserClosedError('the browser does not respond', { cause: error });
     }
   }
 
@@ -415,7 +417,7 @@ class AttachedBrowser implements Browser {
     try {
       return await work();
     } catch (error) {
-      const isLate = error instanceof CommandTimeout || (error instanceof NavigationError && error.reason === 'timeout');
+      const isLate = error instanceof CommandTimeoutError || (error instanceof NavigationError && error.reason === 'timeout');
       if (isLate) void this.ping({ signal: abortAfter(2 * this.timeoutScale.ms(pingTimeoutMs)) }).catch(() => {});
       throw error;
     } finally {

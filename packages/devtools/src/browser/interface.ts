@@ -103,9 +103,9 @@ export class NavigationError extends Error {
 }
 
 /** No tab of that id is open in this browser. */
-export class TabNotFound extends Error {}
+export class TabNotFoundError extends Error {}
 /** The tab limit is reached. */
-export class TabLimitReached extends Error {
+export class TabLimitReachedError extends Error {
   readonly limit: number;
   constructor(limit: number) {
     super(`at most ${limit} tabs`);
@@ -113,9 +113,9 @@ export class TabLimitReached extends Error {
   }
 }
 /** The last tab stays open: a session without a tab cannot be driven. */
-export class LastTab extends Error {}
+export class LastTabError extends Error {}
 /** The browser has exited or does not respond. */
-export class BrowserClosed extends Error {}
+export class BrowserClosedError extends Error {}
 
 /** A customer's DevTools connection, from the browser's side. */
 export interface DevtoolsClient {
@@ -151,25 +151,25 @@ export interface Browser {
   readonly closed: Promise<'closed' | 'unresponsive'>;
   /** Applies a session's settings: to the first tab, and to every later target before its first script. */
   prepare(settings: BrowserSettings): Promise<void>;
-  /** Resolves when a tab is open. Until then `tabs` is empty and `activeTab` throws. @throws BrowserClosed */
+  /** Resolves when a tab is open. Until then `tabs` is empty and `activeTab` throws. @throws BrowserClosedError */
   tabReady(): Promise<void>;
   /** The tabs, oldest first. Titles that a page's script has changed may be stale while `onTabsChanged` has no listener. */
   tabs(): TabInfo[];
   /** Returns `tabs()` with current titles, as far as the browser responds. Never rejects. */
   refreshTabs(): Promise<TabInfo[]>;
-  /** @throws TabNotFound while the only tab is opening */
+  /** @throws TabNotFoundError while the only tab is opening */
   activeTab(): TabInfo;
-  /** @throws TabLimitReached, PageError `timeout`; a tab that comes after that is closed */
+  /** @throws TabLimitReachedError, PageError `timeout`; a tab that comes after that is closed */
   openTab(options: { active: boolean; timeoutMs: number; signal: AbortSignal }): Promise<TabInfo>;
   closeTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
-  /** Brings a tab to the front and makes it the active one. @throws TabNotFound */
+  /** Brings a tab to the front and makes it the active one. @throws TabNotFoundError */
   activateTab(tabId: string, options: { signal: AbortSignal }): Promise<void>;
   navigate(tabId: string, request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
-  /** The page of a tab. @throws TabNotFound */
+  /** The page of a tab. @throws TabNotFoundError */
   page(tabId: string): Page;
   /** Opens a page in a separate browser context that is invisible to callers and leaves nothing behind. */
   openPrivate(options: { signal: AbortSignal }): Promise<PrivatePage>;
-  /** Uses one of the session's own tabs for a fetch; `close` restores its settings. @throws TabNotFound */
+  /** Uses one of the session's own tabs for a fetch; `close` restores its settings. @throws TabNotFoundError */
   borrow(tabId: string): PrivatePage;
   /** Newest first, without those of private pages. */
   downloads(): DownloadInfo[];
@@ -181,13 +181,13 @@ export interface Browser {
   prompts(): Prompt[];
   /** @throws PageError `not_possible` when the prompt is no longer open */
   answerPrompt(promptId: number, answer: PromptAnswer): Promise<void>;
-  /** Whether the tab has earlier and later pages. @throws TabNotFound */
+  /** Whether the tab has earlier and later pages. @throws TabNotFoundError */
   historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }>;
   /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */
   onTabsChanged(listener: () => void): () => void;
   /** Streams frames of whichever tab is active: one at once, then on change, until the client detaches. Watching is no activity. */
   attachScreencast(client: ScreencastClient): ScreencastAttachment;
-  /** Remote mouse and keyboard of a tab; input counts as activity. @throws TabNotFound */
+  /** Remote mouse and keyboard of a tab; input counts as activity. @throws TabNotFoundError */
   remoteInput(tabId: string): RemoteInput;
   /** Adds a listener for the console lines of all tabs; pages cannot detect it. Returns a function that removes it. */
   onConsole(listener: (entry: ConsoleEntry) => void): () => void;
@@ -214,7 +214,7 @@ export interface Browser {
   clientCount(): number;
   /** Monotonic ms of the last DevTools client message or API call; the idle timer reads it. */
   readonly lastActivityMs: number;
-  /** Checks that the browser process responds. @throws BrowserClosed */
+  /** Checks that the browser process responds. @throws BrowserClosedError */
   ping(options: { signal: AbortSignal }): Promise<void>;
   /** Removes the pipe's listeners. The machine ends the browser. */
   detach(): void;

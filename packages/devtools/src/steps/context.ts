@@ -10,7 +10,7 @@ export interface StepContext {
   readonly mainTabId: string;
   /** Oldest first. */
   tabs(): readonly Pick<TabInfo, 'tabId' | 'openerTabId' | 'status'>[];
-  /** @throws TabNotFound */
+  /** @throws TabNotFoundError */
   page(tabId: string): Page;
   /** The path of a caller's file in the machine; null for an unknown file. */
   filePath(fileId: string, options: { signal: AbortSignal }): Promise<string | null>;

@@ -44,7 +44,7 @@ export const canChangePage = (steps: readonly Step[]): boolean =>
 
 /**
  * Runs the steps. Failures in the page are in the results of their steps.
- * @throws BrowserClosed, or the signal's reason
+ * @throws BrowserClosedError, or the signal's reason
  */
 export async function runSteps(context: StepContext, options: StepRunOptions, { signal }: { signal: AbortSignal }): Promise<StepRunResult> {
   signal.throwIfAborted();

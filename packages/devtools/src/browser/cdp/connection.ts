@@ -4,7 +4,7 @@ import type { ProtocolMapping } from 'devtools-protocol/types/protocol-mapping.d
 import type { Log } from '@berth/lib/log.ts';
 import { currentCaller, runFor, section, type Caller } from '@berth/lib/turns/sections.ts';
 import { mayBeUnstorable, toStorableValue } from '@berth/lib/text/text.ts';
-import { BrowserClosed } from '../interface.ts';
+import { BrowserClosedError } from '../interface.ts';
 import { PageError } from '../page/page.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { idAtHead } from './client-message.ts';
@@ -36,10 +36,10 @@ export class ProtocolError extends PageError {
 }
 
 /** No answer in time. */
-export class CommandTimeout extends PageError {
+export class CommandTimeoutError extends PageError {
   constructor(method: string, message = 'The browser did not respond in time. Try again in a moment.') {
     super('timeout', message, { cause: new Error(`${method} timed out`) });
-    this.name = 'CommandTimeout';
+    this.name = 'CommandTimeoutError';
   }
 }
 
@@ -119,11 +119,11 @@ export class Connection {
 
   /**
    * Sends a command; without a session it goes to the browser.
-   * @throws ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason
+   * @throws ProtocolError, CommandTimeoutError, BrowserClosedError, or the signal's reason
    */
   send<C extends Command>(method: C, params: Params<C>, options: SendOptions = {}): Promise<Result<C>> {
     this.#beforeMessage();
-    if (this.#closedReason) return Promise.reject(new BrowserClosed('the browser has closed'));
+    if (this.#closedReason) return Promise.reject(new BrowserClosedError('the browser has closed'));
     if (options.signal?.aborted) return Promise.reject(options.signal.reason as Error);
     const { sessionId, signal } = options;
     const id = ++this.#lastId;
@@ -139,7 +139,7 @@ export class Connection {
     };
     const onAbort = (): void => fail(signal?.reason as Error);
     const timeoutMs = options.timeoutMs ?? this.timeoutScale.ms(answerTimeoutMs);
-    const timer = setTimeout(() => fail(new CommandTimeout(method)), timeoutMs);
+    const timer = setTimeout(() => fail(new CommandTimeoutError(method)), timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     this.#pending.set(id, {
       method,
@@ -190,7 +190,7 @@ export class Connection {
     if (this.#closedReason) return;
     this.#closedReason = reason;
     this.#pipe.detach();
-    for (const pending of [...this.#pending.values()]) pending.reject(new BrowserClosed(`the browser has closed: ${reason}`));
+    for (const pending of [...this.#pending.values()]) pending.reject(new BrowserClosedError(`the browser has closed: ${reason}`));
     this.#closed.resolve(reason);
   }
 

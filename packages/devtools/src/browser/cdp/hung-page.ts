@@ -1,5 +1,5 @@
 /** Ends a page whose script never returns: it blocks every other page of its site, which shares its process. */
-import { CommandTimeout, type Connection } from './connection.ts';
+import { CommandTimeoutError, type Connection } from './connection.ts';
 import type { Tab } from '../tabs/tab.ts';
 
 /** How long the old page may run its unload work; then its script is terminated, or it would hold the tab for ever. */
@@ -44,7 +44,7 @@ async function isPageAnswering(connection: Connection, { sessionId }: Tab, withi
   const reply = connection.send('Runtime.evaluate', { expression: '0' }, { sessionId, timeoutMs: withinMs });
   const answered = reply.then(
     () => true,
-    (error: unknown) => !(error instanceof CommandTimeout),
+    (error: unknown) => !(error instanceof CommandTimeoutError),
   );
   return Promise.race([answered, moved.promise]).finally(() => ignored.forEach((ignore) => ignore()));
 }

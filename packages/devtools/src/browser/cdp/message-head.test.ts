@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isTargetEvent, sessionOf, withoutSession } from './connection.ts';
-import { FrameSplitter, FrameTooLong } from './pipe.ts';
+import { FrameSplitter, FrameTooLongError } from './pipe.ts';
 
 const sessionId = fc.string({ unit: fc.constantFrom(...'0123456789ABCDEF'), minLength: 32, maxLength: 32 });
 const hostile = fc.oneof(
@@ -98,14 +98,14 @@ describe('the splitter', () => {
   it('the splitter refuses a message without an end before it fills the memory', () => {
     const splitter = new FrameSplitter(1000);
     splitter.push(Buffer.alloc(900, 1), () => {});
-    assert.throws(() => splitter.push(Buffer.alloc(200, 1), () => {}), FrameTooLong);
+    assert.throws(() => splitter.push(Buffer.alloc(200, 1), () => {}), FrameTooLongError);
   });
 
   it('the splitter refuses a message that comes byte by byte by what it costs to hold', () => {
     const splitter = new FrameSplitter(64 * 1024);
     assert.throws(() => {
       for (let count = 0; count < 100; count += 1) splitter.push(Buffer.from([1]), () => {});
-    }, FrameTooLong);
+    }, FrameTooLongError);
   });
 
   it('the splitter joins megabytes that came in small pieces in linear time', () => {

@@ -11,7 +11,7 @@ import type { Log } from '@berth/lib/log.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
-import { BrowserClosed, type DevtoolsClient, type DevtoolsClientOptions } from '../interface.ts';
+import { BrowserClosedError, type DevtoolsClient, type DevtoolsClientOptions } from '../interface.ts';
 import { Client } from './client.ts';
 import { ClientContexts } from './client-contexts.ts';
 import { HiddenFrames } from './hidden-frames.ts';
@@ -166,7 +166,7 @@ export class Multiplexer {
     this.#resumption.hold({ targetId, isPopup }, this.#attachments.waiting(type, parentId), resume);
   }
 
-  /** @throws BrowserClosed */
+  /** @throws BrowserClosedError */
   async connect(options: DevtoolsClientOptions): Promise<DevtoolsClient> {
     const { sessionId, targetId } = await this.#attachToBrowser();
     const client = new Client(sessionId, targetId, options);
@@ -222,7 +222,7 @@ export class Multiplexer {
     this.#connection
       .send('Target.detachFromTarget', { sessionId: client.sessionId })
       .catch((error: unknown) => {
-        if (!(error instanceof BrowserClosed)) this.#deps.log.debug({ err: error }, 'client detach failed');
+        if (!(error instanceof BrowserClosedError)) this.#deps.log.debug({ err: error }, 'client detach failed');
       })
       .finally(() => this.#deps.onClientClosed());
   }
@@ -397,7 +397,7 @@ export class Multiplexer {
   #disposeContexts(client: Client): void {
     for (const browserContextId of this.#contexts.takeAll(client)) {
       this.#connection.send('Target.disposeBrowserContext', { browserContextId }).catch((error: unknown) => {
-        if (!(error instanceof BrowserClosed)) this.#deps.log.debug({ err: error }, 'browser context disposal failed');
+        if (!(error instanceof BrowserClosedError)) this.#deps.log.debug({ err: error }, 'browser context disposal failed');
       });
     }
   }

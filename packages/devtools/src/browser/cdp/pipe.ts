@@ -22,7 +22,7 @@ const wholeBytesMax = 2048;
 /** Minimum memory of a held chunk: a message that arrives byte by byte takes a thousand times its size. */
 const pieceBytesMin = 1024;
 
-export class FrameTooLong extends Error {}
+export class FrameTooLongError extends Error {}
 
 /**
  * Splits a byte stream into messages. Chunks of a message are held as they
@@ -43,7 +43,7 @@ export class FrameSplitter {
     this.maxBytes = maxBytes;
   }
 
-  /** Calls back for each message that ends in this chunk. @throws FrameTooLong */
+  /** Calls back for each message that ends in this chunk. @throws FrameTooLongError */
   push(chunk: Buffer, onFrame: (frame: Buffer) => void): void {
     let start = 0;
     for (let end = chunk.indexOf(0); end !== -1; end = chunk.indexOf(0, start)) {
@@ -90,7 +90,7 @@ export class FrameSplitter {
   #assertRoomFor(moreBytes: number): void {
     if (Math.max(this.#heldBytes, this.#pieces.length * pieceBytesMin) + moreBytes <= this.maxBytes) return;
     this.#forget();
-    throw new FrameTooLong(`a message is longer than ${this.maxBytes} bytes`);
+    throw new FrameTooLongError(`a message is longer than ${this.maxBytes} bytes`);
   }
 }
 

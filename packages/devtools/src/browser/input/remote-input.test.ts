@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { TabNotFound, type Browser } from '../browser.ts';
+import { TabNotFoundError, type Browser } from '../browser.ts';
 import { PageError, type Page } from '../page/page.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call, fails, freshPage, until } from '../../../testing/on-page.ts';
@@ -368,9 +368,9 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     assert.ok(browser.lastActivityMs > before);
     const { tabId } = page;
     page = await freshPage(browser);
-    await assert.rejects(mouse('move', 1, 1), TabNotFound);
+    await assert.rejects(mouse('move', 1, 1), TabNotFoundError);
     await remoteInput.release();
-    assert.throws(() => browser.remoteInput(tabId), TabNotFound);
+    assert.throws(() => browser.remoteInput(tabId), TabNotFoundError);
   });
 
   it('remote input releases what it has pressed in a page that hangs longer than input waits', { timeout: 120_000 }, async () => {

@@ -4,7 +4,7 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import { OpenRequests } from '../network/open-requests.ts';
 import { DocumentTrail } from '../network/document-trail.ts';
-import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
+import { answerTimeoutMs, CommandTimeoutError, ProtocolError, type Connection, type Params } from '../cdp/connection.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { NavigationError, type NavigationResult } from '../interface.ts';
 import { loadError } from './load-error.ts';
@@ -141,7 +141,7 @@ class HistoryWatch {
     const either = AbortSignal.any([this.#deadline.signal, tab.closed.signal]);
     const onAbort = (): void => this.#committed.reject(either.reason);
     const { timeoutMs } = this.#request;
-    const timer = setTimeout(() => this.#committed.reject(new CommandTimeout('Page.navigateToHistoryEntry')), timeoutMs);
+    const timer = setTimeout(() => this.#committed.reject(new CommandTimeoutError('Page.navigateToHistoryEntry')), timeoutMs);
     either.addEventListener('abort', onAbort, { once: true });
     if (either.aborted) onAbort();
     this.#undo.push(
@@ -280,7 +280,7 @@ class HistoryWatch {
 
   #explain(error: unknown): unknown {
     const { frames } = this.#deps;
-    if (error instanceof CommandTimeout || (error instanceof PageError && error.reason === 'timeout')) {
+    if (error instanceof CommandTimeoutError || (error instanceof PageError && error.reason === 'timeout')) {
       frames.main.sendNoReply('Page.stopLoading', undefined);
       return new NavigationError('timeout', 'net::ERR_TIMED_OUT', `The page did not load within ${this.#request.timeoutMs} ms.`);
     }

@@ -3,13 +3,13 @@ import type { Protocol } from 'devtools-protocol';
 import type { WaitUntil } from '@berth/contract';
 import { cutText } from '@berth/lib/text/text.ts';
 import { traced } from '@berth/lib/tracing.ts';
-import { answerTimeoutMs, CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
+import { answerTimeoutMs, CommandTimeoutError, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, type MainResponse } from '../network/document-trail.ts';
 import { OpenRequests } from '../network/open-requests.ts';
 import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
-import { BrowserClosed, NavigationError, TabNotFound, type NavigationRequest, type NavigationResult } from '../interface.ts';
+import { BrowserClosedError, NavigationError, TabNotFoundError, type NavigationRequest, type NavigationResult } from '../interface.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { isRedirect, isSelf, reloadMsMax } from '@berth/lib/refresh.ts';
 
@@ -57,7 +57,7 @@ interface NavigationDeps {
   trail?: DocumentTrail | undefined;
 }
 
-/** @throws NavigationError, TabNotFound, BrowserClosed, or the signal's reason */
+/** @throws NavigationError, TabNotFoundError, BrowserClosedError, or the signal's reason */
 export function navigate(deps: NavigationDeps, request: NavigationRequest, signal: AbortSignal): Promise<NavigationResult> {
   // The host alone: the rest of a URL may hold secrets.
   const host = URL.parse(request.url)?.hostname ?? '';
@@ -76,7 +76,7 @@ async function navigateUntilOwn(deps: NavigationDeps, request: NavigationRequest
     try {
       return await watch.run(request, repeats < repeatsMax);
     } catch (error) {
-      if (!(error instanceof Overtaken)) throw error;
+      if (!(error instanceof NavigationSupersededError)) throw error;
     } finally {
       watch.end();
     }
@@ -84,7 +84,7 @@ async function navigateUntilOwn(deps: NavigationDeps, request: NavigationRequest
 }
 
 /** A navigation that was begun before replaced the requested document, before or as soon as that was committed, or the page before crashed. */
-class Overtaken extends Error {}
+class NavigationSupersededError extends Error {}
 
 class NavigationWatch {
   readonly #connection: Connection;
@@ -142,7 +142,7 @@ class NavigationWatch {
     this.#ended.promise.catch(() => {});
   }
 
-  /** @throws Overtaken, if the navigation may be repeated */
+  /** @throws NavigationSupersededError, if the navigation may be repeated */
   async run(request: NavigationRequest, isRepeatable: boolean): Promise<NavigationResult> {
     this.#isRepeatable = isRepeatable;
     const { signal } = this.#deadline;
@@ -166,7 +166,7 @@ class NavigationWatch {
       await this.#requireBody();
       const concluded = await this.#conclude();
       // What was read may be of the other document.
-      if (isRepeatable && this.#isOvertaken()) throw new Overtaken();
+      if (isRepeatable && this.#isOvertaken()) throw new NavigationSupersededError();
       return concluded;
     } catch (error) {
       throw await this.#explain(error);
@@ -219,7 +219,7 @@ class NavigationWatch {
       const response = loaderId === undefined ? undefined : this.#trail.of(loaderId);
       if (errorText !== 'net::ERR_ABORTED' && loaderId !== undefined && !this.#commits.includes(loaderId)) this.#errorPageId = loaderId;
       if (response && isAnswerWithoutPage(errorText, response.status)) return response;
-      if (errorText === 'net::ERR_ABORTED' && this.#isRepeatable && this.#isReplaced(loaderId)) throw new Overtaken();
+      if (errorText === 'net::ERR_ABORTED' && this.#isRepeatable && this.#isReplaced(loaderId)) throw new NavigationSupersededError();
       throw loadError(this.#connection, errorText, { requestId: loaderId, url });
     }
     if (loaderId === undefined) return 'same_document';
@@ -312,7 +312,7 @@ class NavigationWatch {
   /** A page that is left may crash: Chromium does so now and then when it was about to navigate itself. */
   #onCrash(): void {
     const isLeft = this.#ownId === null ? this.#commits.length === 0 : !this.#commits.includes(this.#ownId);
-    if (isLeft && this.#isRepeatable) return this.#committed.reject(new Overtaken());
+    if (isLeft && this.#isRepeatable) return this.#committed.reject(new NavigationSupersededError());
     this.#fail(crashError());
   }
 
@@ -487,7 +487,7 @@ class NavigationWatch {
 
   #check(): void {
     if (this.#loaderId === null) return;
-    if (this.#isRepeatable && this.#isOvertaken()) return this.#committed.reject(new Overtaken());
+    if (this.#isRepeatable && this.#isOvertaken()) return this.#committed.reject(new NavigationSupersededError());
     // After a crash a page may be committed in a new process before its events are on: only replayed events then show it.
     if (!this.#commits.includes(this.#loaderId) && !this.#reached.has(this.#loaderId)) return;
     if (this.#waitUntil === 'commit' || this.#hasReached(this.#loaderId, this.#waitUntil)) this.#committed.resolve();
@@ -563,7 +563,7 @@ class NavigationWatch {
       );
       return typeof result.value === 'string' ? cutText(result.value, titleCharsMax) : null;
     } catch (error) {
-      if (error instanceof BrowserClosed) throw error;
+      if (error instanceof BrowserClosedError) throw error;
       return null;
     }
   }
@@ -583,20 +583,20 @@ class NavigationWatch {
   }
 
   async #explain(error: unknown): Promise<unknown> {
-    if (error instanceof Overtaken) return error;
+    if (error instanceof NavigationSupersededError) return error;
     const { closed, sessionId } = this.#tab;
     await this.#errorPage();
     if (closed.signal.aborted) return closed.signal.reason;
-    if (error instanceof BrowserClosed || error instanceof TabNotFound) return error;
+    if (error instanceof BrowserClosedError || error instanceof TabNotFoundError) return error;
     if (error instanceof NavigationError && error.reason !== 'timeout') return error;
     if (error instanceof ProtocolError) {
-      if (error.code === -32001) return new TabNotFound('the tab is closed');
+      if (error.code === -32001) return new TabNotFoundError('the tab is closed');
       return this.#tab.status === 'crashed'
         ? crashError()
         : new NavigationError('aborted', 'net::ERR_ABORTED', 'The browser rejected the URL.');
     }
     await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopTimeoutMs }).catch(() => {});
-    return error instanceof CommandTimeout ? timeoutError(null) : error;
+    return error instanceof CommandTimeoutError ? timeoutError(null) : error;
   }
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
-import { TabNotFound, type Browser } from '../browser.ts';
+import { TabNotFoundError, type Browser } from '../browser.ts';
 import type { CallOptions, ElementRef, Page } from './page.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { call, elementIn, fails, frameNamed, freshPage, until } from '../../../testing/on-page.ts';
@@ -257,8 +257,8 @@ describe('calls', { timeout: 180_000 }, () => {
     const { tabId } = await browser.openTab({ active: true, ...call() });
     const other = browser.page(tabId);
     const waiting = [
-      assert.rejects(other.call(tabId, '() => new Promise(() => {})', [], call()), TabNotFound),
-      assert.rejects(other.keyboard.type('ab', { ...call(), delayMs: 5000 }), TabNotFound),
+      assert.rejects(other.call(tabId, '() => new Promise(() => {})', [], call()), TabNotFoundError),
+      assert.rejects(other.keyboard.type('ab', { ...call(), delayMs: 5000 }), TabNotFoundError),
     ];
     await other.call(tabId, '() => 1', [], call());
     await browser.closeTab(tabId, call());

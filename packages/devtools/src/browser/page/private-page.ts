@@ -4,7 +4,7 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
-import { CommandTimeout, ProtocolError, type Connection } from '../cdp/connection.ts';
+import { CommandTimeoutError, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
 import { NavigationError, type NavigationResult } from '../interface.ts';
@@ -314,7 +314,7 @@ export class FetchedPage implements PrivatePage {
       }
     } catch (error) {
       // What arrived before the connection failed or the time elapsed is still returned.
-      if (!(error instanceof ProtocolError) && !(error instanceof CommandTimeout)) throw error;
+      if (!(error instanceof ProtocolError) && !(error instanceof CommandTimeoutError)) throw error;
       truncated = true;
     }
     void connection.send('IO.close', { handle }, { sessionId: tab.sessionId }).catch(() => {});

@@ -32,7 +32,7 @@ const untilQuietSource = whenQuiet('() => undefined');
 /** The page is busy, moves on, or has replaced what the script needs. */
 const harmless: readonly PageError['reason'][] = ['timeout', 'context_lost', 'script_failed'];
 
-/** A page whose scripts do not return, and one that moves on, counts as quiet. @throws PageError page_crashed, BrowserClosed, or the signal's reason */
+/** A page whose scripts do not return, and one that moves on, counts as quiet. @throws PageError page_crashed, BrowserClosedError, or the signal's reason */
 export async function untilQuiet(page: Page, { leftMs, signal }: { leftMs: number; signal: AbortSignal }): Promise<void> {
   const { timeoutScale } = page;
   const options = toQuietOptions(timeoutScale, { leftMs, isFresh: false });

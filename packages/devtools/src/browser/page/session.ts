@@ -1,5 +1,5 @@
 /** One DevTools session of a page: that of its tab, or of an out-of-process frame. */
-import { type Command, type Connection, type Params, type Result, CommandTimeout, ProtocolError } from '../cdp/connection.ts';
+import { type Command, type Connection, type Params, type Result, CommandTimeoutError, ProtocolError } from '../cdp/connection.ts';
 import type { Deadline } from '@berth/lib/deadline.ts';
 import { PageError } from './page.ts';
 
@@ -39,7 +39,7 @@ export class PageSession {
     this.#toClosedError = toClosedError;
   }
 
-  /** @throws PageError `timeout` or `page_crashed`, ProtocolError, BrowserClosed, TabNotFound, or the signal's reason */
+  /** @throws PageError `timeout` or `page_crashed`, ProtocolError, BrowserClosedError, TabNotFoundError, or the signal's reason */
   async send<C extends Command>(method: C, params: Params<C>, by: Deadline): Promise<Result<C>> {
     by.signal.throwIfAborted();
     if (this.#crashed) throw crashError();
@@ -50,7 +50,7 @@ export class PageSession {
     try {
       return await this.#connection.send(method, params, { sessionId: this.id, signal, timeoutMs });
     } catch (error) {
-      if (error instanceof CommandTimeout) throw timeoutError(by.timeoutMs, error);
+      if (error instanceof CommandTimeoutError) throw timeoutError(by.timeoutMs, error);
       if (error instanceof ProtocolError && error.code === sessionNotFoundCode) throw this.#toClosedError();
       throw error;
     }

@@ -44,11 +44,11 @@ export interface SnapshotReading {
   leftMs: number;
 }
 
-/** The snapshot with the documents of its gaps; `framesLeftOut` counts what could not be read. @throws BrowserClosed, or the signal's reason */
+/** The snapshot with the documents of its gaps; `framesLeftOut` counts what could not be read. @throws BrowserClosedError, or the signal's reason */
 export const withFrames = (page: Page, snapshot: Snapshot, reading: SnapshotReading): Promise<Snapshot> =>
   fillGaps(page, snapshot, reading);
 
-/** Both snapshots of a document, with its frames: each frame is asked once. @throws BrowserClosed, or the signal's reason */
+/** Both snapshots of a document, with its frames: each frame is asked once. @throws BrowserClosedError, or the signal's reason */
 export async function bothWithFrames(
   page: Page,
   { visible, whole }: FrameSnapshots,

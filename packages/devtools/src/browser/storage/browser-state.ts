@@ -2,13 +2,13 @@
 import * as databaseScripts from '@berth/page-scripts/read/databases.ts';
 import type { ReadDatabases } from '@berth/page-scripts/read/databases.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
-import { CommandTimeout } from '../cdp/connection.ts';
+import { CommandTimeoutError } from '../cdp/connection.ts';
 import { NavigationError } from '../interface.ts';
 import { PageError, type Page } from '../page/page.ts';
 import type { Tab } from '../tabs/tab.ts';
 import type { BrowserState, OriginState, ReadBrowserState } from './origin-state.ts';
 import {
-  CookieRefused,
+  CookieRefusedError,
   originBytesMax,
   originTimeoutMs,
   readStoredCookies,
@@ -27,7 +27,7 @@ const { readDatabases, writeDatabases } = scriptsOf(databaseScripts);
 
 /**
  * Reads cookies and these origins. `tab` shows an empty page of each; nothing is requested from the sites.
- * @throws ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason
+ * @throws ProtocolError, CommandTimeoutError, BrowserClosedError, or the signal's reason
  */
 export async function readBrowserState(
   deps: StorageDeps,
@@ -82,7 +82,7 @@ async function readOrigin(
 /**
  * Writes cookies and origins into a browser that has none. What this browser refuses is left out.
  * @returns the origins that could not be written
- * @throws ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason
+ * @throws ProtocolError, CommandTimeoutError, BrowserClosedError, or the signal's reason
  */
 export async function writeBrowserState(
   deps: StorageDeps,
@@ -119,7 +119,7 @@ async function setAcceptedCookies(
     try {
       return await setCookies(connection, contextId, rest, signal);
     } catch (error) {
-      if (!(error instanceof CookieRefused)) throw error;
+      if (!(error instanceof CookieRefusedError)) throw error;
       const { index } = error;
       await setCookies(connection, contextId, rest.slice(0, index), signal);
       rest = rest.slice(index + 1);
@@ -129,4 +129,4 @@ async function setAcceptedCookies(
 
 /** One origin cannot be read or written; the others can. */
 const isOfPage = (error: unknown): boolean =>
-  error instanceof PageError || error instanceof NavigationError || error instanceof CommandTimeout;
+  error instanceof PageError || error instanceof NavigationError || error instanceof CommandTimeoutError;

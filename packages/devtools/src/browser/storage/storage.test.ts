@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { StorageState, StoredCookie } from '@berth/contract';
-import { CookieRefused } from '../browser.ts';
+import { CookieRefusedError } from '../browser.ts';
 import { launch, type Launched } from '../../../testing/launch.ts';
 import { call } from '../../../testing/on-page.ts';
 
@@ -75,7 +75,7 @@ describe('the storage state', () => {
     for (const index of [0, 17, 49])
       await assert.rejects(
         other.browser.setStorageState({ cookies: cookies.with(index, cookieWith({ domain: '..site.test' })), origins: [] }, options()),
-        (error) => error instanceof CookieRefused && error.index === index,
+        (error) => error instanceof CookieRefusedError && error.index === index,
       );
   });
 });
@@ -125,7 +125,7 @@ describe('the contract and Chromium', () => {
     it(`the contract and Chromium refuse a cookie with ${what}`, async () => {
       const cookie = cookieWith(change);
       assert.equal(StoredCookie.safeParse(cookie).success, false);
-      await assert.rejects(other.browser.setStorageState({ cookies: [cookie], origins: [] }, options()), CookieRefused);
+      await assert.rejects(other.browser.setStorageState({ cookies: [cookie], origins: [] }, options()), CookieRefusedError);
     });
 
   for (const [what, change] of accepted)

@@ -35,13 +35,13 @@ export const writeLocalStorage = `(json, origin) => {
 }`;
 
 /** The browser refused a cookie. */
-export class CookieRefused extends PageError {
+export class CookieRefusedError extends PageError {
   /** The cookie's position among those of the call. */
   readonly index: number;
 
   constructor(index: number, cause: unknown) {
     super('not_possible', 'The browser refused a cookie.', { cause });
-    this.name = 'CookieRefused';
+    this.name = 'CookieRefusedError';
     this.index = index;
   }
 }
@@ -188,7 +188,7 @@ async function withBlankSites(
   }
 }
 
-/** @throws CookieRefused, ProtocolError, CommandTimeout, BrowserClosed, or the signal's reason */
+/** @throws CookieRefusedError, ProtocolError, CommandTimeoutError, BrowserClosedError, or the signal's reason */
 export async function setCookies(
   connection: Connection,
   contextId: string | undefined,
@@ -211,7 +211,7 @@ export async function setCookies(
   const failure = await set(cookies);
   if (!failure) return;
   if (failure.code !== invalidParamsCode) throw failure;
-  throw new CookieRefused(await findRefused(cookies, set), failure);
+  throw new CookieRefusedError(await findRefused(cookies, set), failure);
 }
 
 /** The protocol's error code for parameters that a command does not accept. */

@@ -5,7 +5,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { createFakeRuntime, type FakeVm } from '@berth/machines/testing/fake/fake.ts';
 import { bootSignal, newVmSpec } from '@berth/machines/testing/runtime-suite.ts';
-import { attachBrowser, TabLimitReached, type Browser } from '../browser.ts';
+import { attachBrowser, TabLimitReachedError, type Browser } from '../browser.ts';
 import { defaultSettings } from './settings.ts';
 import { fails, until } from '../../../testing/on-page.ts';
 
@@ -65,7 +65,7 @@ describe('an opening tab', () => {
     await browser.prepare({ ...defaultSettings, tabLimit: 1 });
     const startMs = performance.now();
     release();
-    await assert.rejects(opening, TabLimitReached);
+    await assert.rejects(opening, TabLimitReachedError);
     assertPrompt(startMs, 10_000);
   });
 });

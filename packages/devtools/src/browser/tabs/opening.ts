@@ -6,8 +6,8 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { orAbort } from '@berth/lib/or-abort.ts';
-import { CommandTimeout, type Connection } from '../cdp/connection.ts';
-import type { TabLimitReached } from '../interface.ts';
+import { CommandTimeoutError, type Connection } from '../cdp/connection.ts';
+import type { TabLimitReachedError } from '../interface.ts';
 import type { Tab } from './tab.ts';
 
 /** A late tab is discarded when it comes; a browser that takes longer is frozen, and was ended by then. */
@@ -29,7 +29,7 @@ export class TabOpener {
   readonly #deps: TabOpenerDeps;
   readonly #waiters = new Map<string, Waiter>();
   /** Targets that were over the limit before the reply to their creation. */
-  readonly #refused = new Map<string, TabLimitReached>();
+  readonly #refused = new Map<string, TabLimitReachedError>();
   /** Tabs that do not exist yet but take a place of the session's limit. */
   pending = 0;
 
@@ -38,7 +38,7 @@ export class TabOpener {
     this.#deps = deps;
   }
 
-  /** Resolves when the tab has its settings. @throws CommandTimeout, TabLimitReached, BrowserClosed, or the signal's reason */
+  /** Resolves when the tab has its settings. @throws CommandTimeoutError, TabLimitReachedError, BrowserClosedError, or the signal's reason */
   async open(
     params: Protocol.Target.CreateTargetRequest,
     { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
@@ -46,7 +46,7 @@ export class TabOpener {
     signal?.throwIfAborted();
     const deadline = new AbortController();
     const message = `The browser did not open a tab within ${timeoutMs} ms: its other pages keep it busy. Try again, or close one of them.`;
-    const timer = setTimeout(() => deadline.abort(new CommandTimeout('Target.createTarget', message)), timeoutMs);
+    const timer = setTimeout(() => deadline.abort(new CommandTimeoutError('Target.createTarget', message)), timeoutMs);
     const either = AbortSignal.any([deadline.signal, ...(signal ? [signal] : [])]);
     const created = this.#connection.send('Target.createTarget', params, { timeoutMs: lateMsMax });
     try {
@@ -69,7 +69,7 @@ export class TabOpener {
     this.#waiters.get(tab.id)?.resolve(tab);
   }
 
-  onRefused(targetId: string, error: TabLimitReached): void {
+  onRefused(targetId: string, error: TabLimitReachedError): void {
     const waiter = this.#waiters.get(targetId);
     if (waiter) waiter.reject(error);
     else if (this.pending > 0) this.#refused.set(targetId, error);

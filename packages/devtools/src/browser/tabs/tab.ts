@@ -1,7 +1,7 @@
 /** The state of one tab. */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
-import { type BrowserSettings, type TabInfo, TabNotFound } from '../interface.ts';
+import { type BrowserSettings, type TabInfo, TabNotFoundError } from '../interface.ts';
 import type { Dialog, DialogAnswer } from '../page/page.ts';
 import type { PromptHandler, Question } from './prompt.ts';
 
@@ -115,7 +115,7 @@ export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): stri
   return untitled ? '' : cutText(title, titleCharsMax);
 }
 
-export const tabClosedError = (): TabNotFound => new TabNotFound('the tab is closed');
+export const tabClosedError = (): TabNotFoundError => new TabNotFoundError('the tab is closed');
 
 /** Maps DevTools sessions to tabs: a tab has its page's session, and those of frames and workers in it. */
 export class TabSessions {

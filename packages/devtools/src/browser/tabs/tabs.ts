@@ -9,18 +9,18 @@ import { cutText } from '@berth/lib/text/text.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
-import { CommandTimeout, type Connection } from '../cdp/connection.ts';
+import { CommandTimeoutError, type Connection } from '../cdp/connection.ts';
 import { isHiddenAddress } from '../cdp/client-rules.ts';
 import type { PausedTarget } from '../cdp/multiplexer.ts';
 import { ActiveTab } from './active-tab.ts';
-import { Drawing } from './drawing.ts';
+import { BackgroundRendering } from './background-rendering.ts';
 import { Dialogs, TabSessions, describeTab, tabClosedError, moveTab, createTab, type Tab } from './tab.ts';
 import type { Display } from '../screencast/display.ts';
 import {
-  BrowserClosed,
-  LastTab,
-  TabLimitReached,
-  TabNotFound,
+  BrowserClosedError,
+  LastTabError,
+  TabLimitReachedError,
+  TabNotFoundError,
   type BrowserEvent,
   type BrowserSettings,
   type BrowserVersion,
@@ -80,7 +80,7 @@ export class Tabs {
   readonly settings: TabSettings;
   readonly #opener: TabOpener;
   readonly #active: ActiveTab;
-  readonly #drawing: Drawing;
+  readonly #backgroundRendering: BackgroundRendering;
   readonly #popupSizes = new PopupSizes();
   /** The browser context of the first tab, where the session's own tabs are. Clients may open others. */
   #ownContextId: string | undefined;
@@ -94,7 +94,7 @@ export class Tabs {
     const { preparation } = this;
     this.settings = new TabSettings({ preparation, display: options.display, publicTabs: () => this.#publicTabs() });
     this.#active = new ActiveTab({ preparation, display: options.display });
-    this.#drawing = new Drawing(connection, {
+    this.#backgroundRendering = new BackgroundRendering(connection, {
       log: options.log,
       display: options.display,
       hasNeighbour: (tab) => this.#hasNeighbour(tab),
@@ -192,14 +192,14 @@ export class Tabs {
     return this.#toInfo(this.get(this.#active.id ?? ''));
   }
 
-  /** @throws TabNotFound */
+  /** @throws TabNotFoundError */
   get(tabId: string): Tab {
     const tab = this.#tabs.get(tabId);
-    if (!tab || tab.isClosing || tab.isPrivate) throw new TabNotFound(`no tab ${tabId.slice(0, 64)}`);
+    if (!tab || tab.isClosing || tab.isPrivate) throw new TabNotFoundError(`no tab ${tabId.slice(0, 64)}`);
     return tab;
   }
 
-  /** The tab, for somebody who drives it. A page in the background would not draw or take input. @throws TabNotFound */
+  /** The tab, for somebody who drives it. A page in the background would not draw or take input. @throws TabNotFoundError */
   forDriving(tabId: string): Tab {
     const tab = this.get(tabId);
     tab.isClients = false;
@@ -211,7 +211,7 @@ export class Tabs {
   /** A DevTools client has opened the page in front. */
   onClientOpened(targetId: string): void {
     const tab = this.#tabs.get(targetId);
-    if (tab) this.#drawing.onFront(tab);
+    if (tab) this.#backgroundRendering.onFront(tab);
   }
 
   /** A DevTools client drives the page. */
@@ -248,7 +248,7 @@ export class Tabs {
   activate(tabId: string): void {
     const tab = this.#tabs.get(tabId);
     if (!tab || tab.isPrivate) return;
-    this.#drawing.onFront(tab);
+    this.#backgroundRendering.onFront(tab);
     if (this.#active.id === tabId) return;
     const before = this.front;
     this.#active.set(tab);
@@ -256,7 +256,7 @@ export class Tabs {
     this.#deps.onChanged();
   }
 
-  /** Brings a tab to the front and activates it. @throws TabNotFound */
+  /** Brings a tab to the front and activates it. @throws TabNotFoundError */
   async bringToFront(tabId: string, signal: AbortSignal): Promise<void> {
     const { sessionId, closed } = this.get(tabId);
     try {
@@ -272,11 +272,11 @@ export class Tabs {
     return this.#tabs.get(this.#active.id ?? '') ?? null;
   }
 
-  /** @throws TabLimitReached, CommandTimeout, or the signal's reason. A tab that comes after that is closed. */
+  /** @throws TabLimitReachedError, CommandTimeoutError, or the signal's reason. A tab that comes after that is closed. */
   async open({ active, ...limits }: { active: boolean; timeoutMs: number; signal?: AbortSignal }): Promise<TabInfo> {
-    if (this.count >= this.limit) throw new TabLimitReached(this.limit);
+    if (this.count >= this.limit) throw new TabLimitReachedError(this.limit);
     const tab = await this.#opener.open({ url: 'about:blank', background: !active }, limits);
-    if (tab.closed.signal.aborted) throw new TabLimitReached(this.limit);
+    if (tab.closed.signal.aborted) throw new TabLimitReachedError(this.limit);
     if (active) this.activate(tab.id);
     return this.#toInfo(tab);
   }
@@ -311,11 +311,11 @@ export class Tabs {
     this.preparation.sendNoReply(commandCall('Target.closeTarget', { targetId }));
   }
 
-  /** @throws TabNotFound, LastTab, CommandTimeout */
+  /** @throws TabNotFoundError, LastTabError, CommandTimeoutError */
   async close(tabId: string, signal: AbortSignal): Promise<void> {
     const tab = this.get(tabId);
     const remaining = this.#publicTabs().filter((each) => !each.isClosing).length;
-    if (remaining <= 1) throw new LastTab('the last tab stays open');
+    if (remaining <= 1) throw new LastTabError('the last tab stays open');
     tab.isClosing = true;
     try {
       const closed = this.#waitForClose(tab, signal);
@@ -332,7 +332,7 @@ export class Tabs {
     this.preparation.stop();
     this.#dialogs.stop();
     this.titles.stop();
-    for (const tab of this.#tabs.values()) tab.closed.abort(new BrowserClosed('the browser has closed'));
+    for (const tab of this.#tabs.values()) tab.closed.abort(new BrowserClosedError('the browser has closed'));
   }
 
   /** The tab with this main frame; undefined for other frames. */
@@ -353,7 +353,7 @@ export class Tabs {
   async #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timeoutMs = this.#connection.timeoutScale.ms(closeTimeoutMs);
-    const timer = setTimeout(() => reject(new CommandTimeout('Target.closeTarget')), timeoutMs);
+    const timer = setTimeout(() => reject(new CommandTimeoutError('Target.closeTarget')), timeoutMs);
     if (tab.closed.signal.aborted) resolve();
     tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
     await orAbort(promise, signal).finally(() => clearTimeout(timer));
@@ -399,8 +399,8 @@ export class Tabs {
     }
     const tab = createTab(sessionId, info, { isPrivate, createdAt: this.#deps.clock.now() });
     tab.popupSize = popupSize;
-    this.#drawing.onOpened(tab);
-    tab.onDriven = () => this.#drawing.onDriven(tab);
+    this.#backgroundRendering.onOpened(tab);
+    tab.onDriven = () => this.#backgroundRendering.onDriven(tab);
     this.#tabs.set(tab.id, tab);
     this.sessions.add(sessionId, tab);
     // Set before the first document, so that a page opened ahead needs no further setting when it is used.
@@ -425,7 +425,7 @@ export class Tabs {
   #refuse(sessionId: string, info: TargetInfo, { isWaiting, isPrivate }: { isWaiting: boolean; isPrivate: boolean }): void {
     this.#deps.log.info({ url: cutText(info.url, 200) }, 'tab over the limit closed');
     if (!isPrivate) this.#deps.emit({ type: 'tab.refused', url: cutText(info.url, eventUrlCharsMax), limit: this.limit });
-    this.#opener.onRefused(info.targetId, new TabLimitReached(this.limit));
+    this.#opener.onRefused(info.targetId, new TabLimitReachedError(this.limit));
     const close = (): Promise<void> => this.preparation.send(commandCall('Target.closeTarget', { targetId: info.targetId }));
     if (!isWaiting) return void close();
     // A page that closes while it is paused leaves its opener, which shares its process, paused for ever. So it runs, with nothing in it.
@@ -469,7 +469,7 @@ export class Tabs {
     const tab = this.#tabs.get(targetId);
     if (!tab) return;
     this.#tabs.delete(targetId);
-    this.#drawing.onClosed(tab);
+    this.#backgroundRendering.onClosed(tab);
     this.prompts.remove(targetId);
     this.#onDetached(tab.sessionId);
     this.sessions.removeAll(tab);

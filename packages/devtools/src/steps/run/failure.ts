@@ -1,6 +1,6 @@
 /** Converts errors to the failure of a step. */
 import type { StepErrorCode, StepResult } from '@berth/contract';
-import { NavigationError, PageError, TabNotFound } from '../../browser/browser.ts';
+import { NavigationError, PageError, TabNotFoundError } from '../../browser/browser.ts';
 import { ContentFailed } from '@berth/reading';
 import { AttemptTimeout, type StepAttempt } from './attempt.ts';
 import { StepFailed } from '../context.ts';
@@ -42,7 +42,7 @@ export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepF
       error.reason === 'download' ? notAPage : sentence(error.message),
       { cause: error },
     );
-  if (error instanceof TabNotFound || attempt?.page.closed.aborted)
+  if (error instanceof TabNotFoundError || attempt?.page.closed.aborted)
     return new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
   if (error instanceof ContentFailed) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
   if (error instanceof AttemptTimeout)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { setImmediate } from 'node:timers/promises';
 import { describe, it } from 'node:test';
 import type { Step } from '@berth/contract';
-import { BrowserClosed, PageError, type Page } from '../../browser/browser.ts';
+import { BrowserClosedError, PageError, type Page } from '../../browser/browser.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { countSteps } from '../steps.ts';
 import { run, summarize } from '../../../testing/steps.ts';
@@ -274,10 +274,10 @@ describe('a page', () => {
     assert.deepEqual(summarize((await run(context, [step('leaves')], options)).results), ['evaluate error page_lost']);
     const crashed = createTableContext({
       dies: () => {
-        throw new BrowserClosed('gone');
+        throw new BrowserClosedError('gone');
       },
     });
-    await assert.rejects(run(crashed, [step('dies')], options), BrowserClosed);
+    await assert.rejects(run(crashed, [step('dies')], options), BrowserClosedError);
   });
 
   it('a step in a tab that does not exist fails', async () => {

@@ -1,5 +1,5 @@
 /** Resolves the tabs that steps name: the main tab, the newest, and those that steps opened. */
-import { TabNotFound, type Page } from '../../browser/browser.ts';
+import { TabNotFoundError, type Page } from '../../browser/browser.ts';
 import type { StepAttempt } from './attempt.ts';
 import { StepFailed, type StepContext } from '../context.ts';
 
@@ -56,7 +56,7 @@ export class OpenedTabs {
     try {
       return this.#context.page(tabId);
     } catch (error) {
-      if (error instanceof TabNotFound) throw new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
+      if (error instanceof TabNotFoundError) throw new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
       throw error;
     }
   }

@@ -4,7 +4,7 @@
  * configured provider, a solve does nothing.
  */
 import type { CaptchaProviderName } from '@berth/contract';
-import { BrowserClosed, PageError, TabNotFound, type Page } from '@berth/devtools';
+import { BrowserClosedError, PageError, TabNotFoundError, type Page } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -59,12 +59,12 @@ export class Captchas {
     this.#lanes = new Lanes({ width: solvesMax, waitingMax, waitMsMax: timeoutMs });
   }
 
-  /** Detects the captcha of the page. @throws PageError, TabNotFound, BrowserClosed */
+  /** Detects the captcha of the page. @throws PageError, TabNotFoundError, BrowserClosedError */
   detect(page: Page, { signal }: { signal: AbortSignal }): Promise<CaptchaDetection> {
     return detectCaptcha(page, { signal });
   }
 
-  /** The captcha of the page and its state; `failed_to_detect` when the page does not answer. @throws TabNotFound, BrowserClosed */
+  /** The captcha of the page and its state; `failed_to_detect` when the page does not answer. @throws TabNotFoundError, BrowserClosedError */
   async status(page: Page, { signal, watch }: { signal: AbortSignal; watch: CaptchaWatch }): Promise<CaptchaTabState> {
     if (!watch.isInProgress(page.tabId)) watch.record(page, await detectOrNull(page, { signal }));
     return watch.status(page.tabId);
@@ -120,7 +120,7 @@ export class Captchas {
 
 function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSignal }): CaptchaFailure {
   // The browser may answer before the tab reports its end.
-  if (page.closed.aborted || error instanceof TabNotFound || error instanceof BrowserClosed) return 'page_closed';
+  if (page.closed.aborted || error instanceof TabNotFoundError || error instanceof BrowserClosedError) return 'page_closed';
   if (limit.aborted) return 'timeout';
   if (error instanceof LaneFull || error instanceof LaneTimeout) return 'busy';
   if (error instanceof ProviderFailure) return `provider_${error.reason}`;

@@ -26,7 +26,7 @@ export const toActionsOptions = ({ actions, recording, ...request }: RunActionsR
   ...(actions ? { steps: actions, warnings: [] } : importRecorder(recording, ['body', 'recording'])),
 });
 
-/** @throws TabNotFound, BrowserClosed */
+/** @throws TabNotFoundError, BrowserClosedError */
 export async function runActions(
   deps: StepContextDeps & { allowEvaluate: boolean },
   request: ActionsOptions,
@@ -34,7 +34,7 @@ export async function runActions(
 ): Promise<ActionsResult> {
   const { machine, session, clock, allowEvaluate } = deps;
   const tabId = tabIdOf(machine.browser, request.tab_id);
-  // Throws TabNotFound before any step runs.
+  // Throws TabNotFoundError before any step runs.
   machine.browser.page(tabId);
   const startMs = clock.monotonicMs();
   const options = {

@@ -15,7 +15,7 @@ export async function takeScreenshot(deps: StepContextDeps, request: ScreenshotR
   const { browser } = deps.machine;
   const tabId = tabIdOf(browser, request.tab_id);
   const { selector, format, quality, full_page: fullPage, scroll_first: scrollFirst } = request;
-  // Throws TabNotFound.
+  // Throws TabNotFoundError.
   const timeoutMs = await leftWhenQuiet(browser.page(tabId), request, signal);
   const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
   return captureScreenshot(createStepContext(deps, tabId), options, signal);

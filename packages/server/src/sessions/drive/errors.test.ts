@@ -3,12 +3,12 @@ import { after, before, describe, it } from 'node:test';
 import { ServiceError, type ErrorCode } from '@berth/contract';
 import {
   attachBrowser,
-  BrowserClosed,
-  LastTab,
+  BrowserClosedError,
+  LastTabError,
   NavigationError,
   PageError,
-  TabLimitReached,
-  TabNotFound,
+  TabLimitReachedError,
+  TabNotFoundError,
   type Browser,
 } from '@berth/devtools';
 import { ContentFailed } from '@berth/reading';
@@ -34,10 +34,10 @@ describe('an error of the browser becomes an error of the API', () => {
     [new PageError('page_crashed', 'Crashed.'), 'page_failed', 'page_crashed', true],
     [new PageError('too_large', 'Too large.'), 'page_failed', 'too_large', false],
     [new ContentFailed('busy'), 'page_failed', 'busy', true],
-    [new TabNotFound('no tab'), 'tab_not_found', undefined, false],
-    [new LastTab('last'), 'last_tab', undefined, false],
-    [new TabLimitReached(3), 'tab_limit_reached', undefined, false],
-    [new BrowserClosed('closed'), 'session_lost', undefined, false],
+    [new TabNotFoundError('no tab'), 'tab_not_found', undefined, false],
+    [new LastTabError('last'), 'last_tab', undefined, false],
+    [new TabLimitReachedError(3), 'tab_limit_reached', undefined, false],
+    [new BrowserClosedError('closed'), 'session_lost', undefined, false],
   ] as [Error, ErrorCode, string | undefined, boolean][])
     it(`an error of the browser becomes an error of the API: ${error.constructor.name} ${expected[1] ?? ''}`, () =>
       assertMapped(error, expected));

@@ -1,5 +1,5 @@
 import { ServiceError, isRetryableFailure } from '@berth/contract';
-import { BrowserClosed, LastTab, NavigationError, PageError, TabLimitReached, TabNotFound } from '@berth/devtools';
+import { BrowserClosedError, LastTabError, NavigationError, PageError, TabLimitReachedError, TabNotFoundError } from '@berth/devtools';
 import { ContentFailed } from '@berth/reading';
 
 /** Page failures that a retry may fix. */
@@ -14,13 +14,13 @@ export function toServiceError(error: unknown): unknown {
       retryable: isRetryableFailure(error.reason, error.netError),
     });
   if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
-  if (error instanceof TabNotFound)
+  if (error instanceof TabNotFoundError)
     return new ServiceError('tab_not_found', 'No such tab in this session. List the open tabs.', { cause: error });
-  if (error instanceof LastTab)
+  if (error instanceof LastTabError)
     return new ServiceError('last_tab', 'The last tab of a session cannot be closed. End the session instead.', {
       cause: error,
     });
-  if (error instanceof TabLimitReached)
+  if (error instanceof TabLimitReachedError)
     return new ServiceError(
       'tab_limit_reached',
       `This session may have at most ${error.limit} ${error.limit === 1 ? 'tab' : 'tabs'}. Close one first.`,
@@ -29,7 +29,7 @@ export function toServiceError(error: unknown): unknown {
         details: { limit: error.limit },
       },
     );
-  if (error instanceof BrowserClosed)
+  if (error instanceof BrowserClosedError)
     return new ServiceError('session_lost', 'The session’s browser was lost during the call. Create a new session.', { cause: error });
   return error;
 }

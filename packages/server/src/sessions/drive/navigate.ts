@@ -48,7 +48,7 @@ export interface NavigateDeps {
 
 type NavigateOptions = NavigateRequest & { owner: string };
 
-/** Navigates, classifies the page and solves a captcha if configured. @throws NavigationError, TabNotFound, BrowserClosed */
+/** Navigates, classifies the page and solves a captcha if configured. @throws NavigationError, TabNotFoundError, BrowserClosedError */
 export async function navigate(deps: NavigateDeps, options: NavigateOptions, signal: AbortSignal): Promise<NavigateResult> {
   const { browser } = deps.machine;
   const tabId = tabIdOf(browser, options.tab_id);

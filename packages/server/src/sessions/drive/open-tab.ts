@@ -11,7 +11,7 @@ interface OpenTabDeps {
   clock: Clock;
 }
 
-/** `timeout_ms` covers both the tab and its page. @throws PageError `timeout`, NavigationError, TabLimitReached, BrowserClosed */
+/** `timeout_ms` covers both the tab and its page. @throws PageError `timeout`, NavigationError, TabLimitReachedError, BrowserClosedError */
 export async function openTab({ browser, clock }: OpenTabDeps, request: OpenTabRequest, signal: AbortSignal): Promise<TabInfo> {
   const { url, active, wait_until: waitUntil, timeout_ms: timeoutMs } = request;
   const endsAtMs = clock.monotonicMs() + timeoutMs;

@@ -1,7 +1,7 @@
 /** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
-import { BrowserClosed, type DevtoolsClient } from '@berth/devtools';
+import { BrowserClosedError, type DevtoolsClient } from '@berth/devtools';
 import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../../http/call.ts';
 import { ClientDisconnected } from '../../http/server/exchange.ts';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -192,7 +192,7 @@ export class CdpConnections {
         }),
       );
     } catch (error) {
-      if (!(error instanceof BrowserClosed)) throw error;
+      if (!(error instanceof BrowserClosedError)) throw error;
       closeSocket(socket, 'browser_crashed');
     }
     // The session may have ended during the handshake.

@@ -1,6 +1,6 @@
 /** Makes a machine the one that a session asked for. */
 import { ServiceError, ValidationError, type StorageState } from '@berth/contract';
-import { BrowserClosed, CookieRefused, NavigationError, toHeaderSettings } from '@berth/devtools';
+import { BrowserClosedError, CookieRefusedError, NavigationError, toHeaderSettings } from '@berth/devtools';
 import type { Machine } from '../../fleet/pool/pool.ts';
 import { validationIssue } from '@berth/lib/validation/issues.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -49,7 +49,7 @@ export async function prepareMachine(
     await loadProfile(session, machine, deps);
     if (request.storage_state) await restoreStorage(machine, request.storage_state, session.abort.signal);
   } catch (cause) {
-    if (cause instanceof BrowserClosed)
+    if (cause instanceof BrowserClosedError)
       throw new ServiceError('no_capacity', 'The browser exited during startup. Try again.', { cause, retryAfterSeconds: 1 });
     throw cause;
   }
@@ -60,7 +60,7 @@ async function restoreStorage({ browser }: Machine, state: StorageState, signal:
   try {
     await browser.setStorageState(state, { signal });
   } catch (error) {
-    if (!(error instanceof CookieRefused)) throw error;
+    if (!(error instanceof CookieRefusedError)) throw error;
     const issue = { type: 'value_error', msg: 'The browser refuses this cookie. Correct it, or leave it out.' };
     const loc = ['body', 'storage_state', 'cookies', String(error.index)];
     throw new ValidationError([validationIssue(loc, issue, state.cookies[error.index])]);

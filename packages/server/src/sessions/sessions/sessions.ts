@@ -9,7 +9,7 @@ import {
   type UpdateSessionRequest,
 } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
-import { BrowserClosed, NavigationError } from '@berth/devtools';
+import { BrowserClosedError, NavigationError } from '@berth/devtools';
 import type { Machine } from '../../fleet/pool/pool.ts';
 import { actorOf, ownerOf, type Principal } from '../../http/call.ts';
 import { isId } from '@berth/lib/ids.ts';
@@ -500,7 +500,7 @@ async function noticeClosed({ machine }: LiveSession, error: unknown): Promise<u
   const answered = machine.browser.ping({ signal: abortAfter(closeNoticeMs) });
   return answered.then(
     () => error,
-    (reason: unknown) => (reason instanceof BrowserClosed ? reason : error),
+    (reason: unknown) => (reason instanceof BrowserClosedError ? reason : error),
   );
 }
 

@@ -1,6 +1,6 @@
 import { NavigateRequest, OpenTabRequest, RunActionsRequest, ServiceError, type Step } from '@berth/contract';
 import { modifierBits, type LiveViewMessage } from '@berth/contract/live-view';
-import { BrowserClosed, NavigationError, PageError, TabNotFound, type BrowserEvent, type RemoteInput } from '@berth/devtools';
+import { BrowserClosedError, NavigationError, PageError, TabNotFoundError, type BrowserEvent, type RemoteInput } from '@berth/devtools';
 import type { Drive, Target } from '../../sessions/drive/drive.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -241,13 +241,13 @@ export class Control {
   #reportError(error: unknown): void {
     if (error instanceof ServiceError && isShownOtherwise(error.details['reason'])) return;
     if (error instanceof ServiceError) return this.#sendFailure(error.code, error.publicMessage);
-    if (error instanceof TabNotFound) return this.#sendFailure('tab_not_found', 'This tab no longer exists. Select another tab.');
+    if (error instanceof TabNotFoundError) return this.#sendFailure('tab_not_found', 'This tab no longer exists. Select another tab.');
     // The page itself shows that it did not load.
     if (error instanceof NavigationError && error.reason !== 'timeout') return;
     if (error instanceof NavigationError) return this.#sendFailure('navigation_failed', error.message);
     if (error instanceof PageError) return this.#sendFailure('page_failed', error.message);
     // The session ends then, and every viewer is notified.
-    if (error instanceof BrowserClosed) return;
+    if (error instanceof BrowserClosedError) return;
     this.#deps.log.warn({ err: error, session_id: this.#deps.session.record.sessionId }, 'live view command failed');
     this.#sendFailure('internal_error', 'The command failed. Try again.');
   }

@@ -41,7 +41,7 @@ export class Browse {
     this.#signal = signal;
   }
 
-  /** @throws NavigationError, PageError, BrowserClosed, or the signal's reason */
+  /** @throws NavigationError, PageError, BrowserClosedError, or the signal's reason */
   async run(): Promise<PageResult> {
     const { request, page, budget, clock, cookies } = this.#options;
     const { block_resources: blockResources, headers: extraHeaders, formats } = request;

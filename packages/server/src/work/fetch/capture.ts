@@ -85,7 +85,7 @@ async function readOnce(
   }
 }
 
-/** The snapshot with what frames of other sites have. @throws BrowserClosed, or the signal's reason */
+/** The snapshot with what frames of other sites have. @throws BrowserClosedError, or the signal's reason */
 export async function readFrames(
   page: Page,
   snapshot: PageSnapshot,

@@ -38,7 +38,7 @@ interface ReadOptions {
   waitsFor: 'nothing' | 'requests' | 'content';
 }
 
-/** @throws PageError, BrowserClosed, or the signal's reason */
+/** @throws PageError, BrowserClosedError, or the signal's reason */
 export async function readCompletePage(page: PrivatePage, request: FetchRequest, options: ReadOptions): Promise<CompletePage> {
   const { signal, budget, waitsFor } = options;
   const { timeoutScale } = page.page;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError, ValidationError } from '@berth/contract';
-import { BrowserClosed, NavigationError, PageError, TabNotFound } from '@berth/devtools';
+import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
 import { HttpFailure } from '@berth/egress';
 import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
 import { toFetchError } from './errors.ts';
@@ -21,9 +21,9 @@ describe('the error of an attempt', () => {
     [new NavigationError('too_many_redirects', null, 'In circles.'), 'navigation_failed', false, 'too_many_redirects'],
     [new NavigationError('download', 'net::ERR_ABORTED', 'A file.', { download_id: 'a' }), 'navigation_failed', false, 'download'],
     [new NavigationError('proxy_error', null, 'No proxy.'), 'navigation_failed', true, 'proxy_error'],
-    [new BrowserClosed('signal SIGKILL'), 'session_lost', true, 'session_lost'],
+    [new BrowserClosedError('signal SIGKILL'), 'session_lost', true, 'session_lost'],
     [new ServiceError('session_ended', 'It has ended.'), 'session_lost', true, 'session_lost'],
-    [new TabNotFound('ABC'), 'tab_not_found', true, null],
+    [new TabNotFoundError('ABC'), 'tab_not_found', true, null],
     [new PageError('page_crashed', 'The page crashed.'), 'page_failed', true, 'page_crashed'],
     [new LaneFull('key'), 'no_capacity', true, null],
     [new LaneTimeout('key'), 'no_capacity', true, null],
@@ -55,7 +55,7 @@ describe('the error of an attempt', () => {
   });
 
   it('the error of a fetch attempt asks for a new session where the caller’s own is lost', () => {
-    for (const cause of [new BrowserClosed('signal SIGKILL'), new ServiceError('session_ended', 'It has ended.')]) {
+    for (const cause of [new BrowserClosedError('signal SIGKILL'), new ServiceError('session_ended', 'It has ended.')]) {
       const { code, message, retryable, reason } = toFetchError(cause, { ...request, session_id: 'ses_a' });
       assert.deepEqual([code, retryable, reason], ['session_lost', false, 'session_lost']);
       assert.match(message, /Create a new session/);

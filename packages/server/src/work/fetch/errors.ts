@@ -1,6 +1,6 @@
 /** Maps what an attempt throws to the error of the response. Unknown errors are rethrown, so nothing internal leaks. */
 import { ServiceError, isRetryableFailure, type WorkError } from '@berth/contract';
-import { BrowserClosed, NavigationError, PageError, TabNotFound } from '@berth/devtools';
+import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
 import { HttpFailure } from '@berth/egress';
 import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
 
@@ -26,9 +26,9 @@ export function toFetchError(error: unknown, request: FailedRequest): FetchError
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
     return { code, message, retryable: isRetryableFailure(reason, netError), details: { reason, net_error: netError, ...details }, reason };
   }
-  if (error instanceof BrowserClosed || (error instanceof ServiceError && lostCodes.includes(error.code)))
+  if (error instanceof BrowserClosedError || (error instanceof ServiceError && lostCodes.includes(error.code)))
     return request.session_id === null ? lostMachine : lostSession;
-  if (error instanceof TabNotFound) return createFetchError('tab_not_found', 'The tab was closed during the fetch.');
+  if (error instanceof TabNotFoundError) return createFetchError('tab_not_found', 'The tab was closed during the fetch.');
   if (error instanceof PageError)
     return { ...createFetchError('page_failed', error.message, error.reason), details: { reason: error.reason } };
   if (error instanceof LaneFull || error instanceof LaneTimeout)

@@ -5,7 +5,7 @@
  */
 import { ServiceError, CreateSessionRequest } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
-import { BrowserClosed, type PrivatePage } from '@berth/devtools';
+import { BrowserClosedError, type PrivatePage } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -162,7 +162,7 @@ export class FetchMachines {
       return await browser.openPrivate({ signal });
     } catch (error) {
       // A browser that cannot open a page takes no further fetch.
-      if (error instanceof BrowserClosed) machine.isRetired = true;
+      if (error instanceof BrowserClosedError) machine.isRetired = true;
       throw error;
     }
   }

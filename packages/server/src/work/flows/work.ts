@@ -1,7 +1,7 @@
 /** Runs one flow: in the caller's session, in a session of its own, or in a page of a machine that the owner's fetches share. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentStep, Block, WorkError, WorkUsage } from '@berth/contract';
-import { BrowserClosed, type Finding, type StepContext } from '@berth/devtools';
+import { BrowserClosedError, type Finding, type StepContext } from '@berth/devtools';
 import type { Content } from '@berth/reading';
 import { createStepContext, Digests } from '../../sessions/drive/drive.ts';
 import { createHttpClient, type HttpClient } from '@berth/egress';
@@ -187,7 +187,7 @@ export class FlowWork {
     try {
       return await flow.run(run, inputs);
     } catch (error) {
-      if (!signal.aborted && !(error instanceof BrowserClosed)) await this.#checkPage(run, signal);
+      if (!signal.aborted && !(error instanceof BrowserClosedError)) await this.#checkPage(run, signal);
       throw error;
     } finally {
       this.#client?.close();

@@ -76,7 +76,7 @@ export class SiteCapture {
     this.#signal = signal;
   }
 
-  /** @throws NavigationError, PageError, BrowserClosed, or the signal's reason */
+  /** @throws NavigationError, PageError, BrowserClosedError, or the signal's reason */
   async run(): Promise<SiteCaptureResult> {
     const { request, page } = this.#options;
     const signal = this.#signal;

@@ -13,7 +13,7 @@ const scrollSource = `async (withinMs) => {
   scrollTo(0, 0);
 }`;
 
-/** A page that does not answer is read as it is. @throws BrowserClosed, or the signal's reason */
+/** A page that does not answer is read as it is. @throws BrowserClosedError, or the signal's reason */
 export async function scrollToEnd(page: Page, { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
   const withinMs = Math.min(scrollMsMax, timeoutMs);
   try {

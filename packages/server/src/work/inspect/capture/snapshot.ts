@@ -25,7 +25,7 @@ const secondReadMsMax = 5000;
 
 /**
  * The snapshot of a page and its links; null when the page does not answer, also after the script that keeps it from
- * answering was stopped. @throws BrowserClosed, or the signal's reason
+ * answering was stopped. @throws BrowserClosedError, or the signal's reason
  */
 export async function readSnapshot(
   page: Page,

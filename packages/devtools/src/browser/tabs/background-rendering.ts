@@ -27,7 +27,7 @@ interface DrawingDeps {
   isAwaited(targetId: string): boolean;
 }
 
-export class Drawing {
+export class BackgroundRendering {
   readonly #connection: Connection;
   readonly #deps: DrawingDeps;
   /** When the tabs were last driven, in monotonic ms. */
