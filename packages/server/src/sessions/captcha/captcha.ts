@@ -8,7 +8,7 @@ import { BrowserClosedError, PageError, TabNotFoundError, type Page } from '@ber
 import type { Clock } from '@berth/lib/clock.ts';
 import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
-import { HttpProvider, ProviderFailure } from './http-provider.ts';
+import { HttpProvider, CaptchaProviderError } from './http-provider.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
 import { type CaptchaEvent, type CaptchaFailure, type SolveResult, Solving, type SolvingPace } from './solving.ts';
 import { CaptchaWatch, type CaptchaTabState } from './watch.ts';
@@ -123,7 +123,7 @@ function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSi
   if (page.closed.aborted || error instanceof TabNotFoundError || error instanceof BrowserClosedError) return 'page_closed';
   if (limit.aborted) return 'timeout';
   if (error instanceof LaneFull || error instanceof LaneTimeout) return 'busy';
-  if (error instanceof ProviderFailure) return `provider_${error.reason}`;
+  if (error instanceof CaptchaProviderError) return `provider_${error.reason}`;
   if (error instanceof PageError) return 'page_failed';
   return 'internal';
 }

@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { ManualClock, systemClock } from '@berth/lib/clock.ts';
 import { silentLog, type Log } from '@berth/lib/log.ts';
 import { json, openEndpoint, secret, type Responder } from '../../../testing/captcha.ts';
-import { HttpProvider, signatureOf, ProviderFailure, type CaptchaTask } from './http-provider.ts';
+import { HttpProvider, signatureOf, CaptchaProviderError, type CaptchaTask } from './http-provider.ts';
 
 const task: CaptchaTask = { type: 'recaptcha', siteKey: 'key', pageUrl: 'http://127.0.0.1/form', action: null, data: 'bound' };
 
@@ -17,8 +17,8 @@ async function provider(t: TestContext, answer: Responder, requestTimeoutMs = 30
   return { endpoint, http };
 }
 
-const failsWith = (reason: ProviderFailure['reason']) => (error: unknown) => {
-  assert.ok(error instanceof ProviderFailure, String(error));
+const failsWith = (reason: CaptchaProviderError['reason']) => (error: unknown) => {
+  assert.ok(error instanceof CaptchaProviderError, String(error));
   assert.equal(error.reason, reason);
   return true;
 };

@@ -31,12 +31,12 @@ export interface CaptchaTask {
 export type ProviderFailureReason = 'refused' | 'invalid_response' | 'failed';
 
 /** Contains nothing of the provider's response. */
-export class ProviderFailure extends Error {
+export class CaptchaProviderError extends Error {
   readonly reason: ProviderFailureReason;
 
   constructor(reason: ProviderFailureReason) {
     super(`captcha provider failed: ${reason}`);
-    this.name = 'ProviderFailure';
+    this.name = 'CaptchaProviderError';
     this.reason = reason;
   }
 }
@@ -73,7 +73,7 @@ const PollResponse = z.discriminatedUnion('state', [
   z.object({ id: Id.optional(), state: z.literal('failed') }),
 ]);
 
-/** All methods throw ProviderFailure or the signal's reason. */
+/** All methods throw CaptchaProviderError or the signal's reason. */
 export class HttpProvider {
   readonly #deps: Required<HttpProviderDeps>;
 
@@ -93,7 +93,7 @@ export class HttpProvider {
 
   async poll(id: string, signal: AbortSignal): Promise<z.infer<typeof PollResponse>> {
     const response = parseResponse(PollResponse, await this.#request({ action: 'poll', id }, signal));
-    if (response.id !== undefined && response.id !== id) throw new ProviderFailure('invalid_response');
+    if (response.id !== undefined && response.id !== id) throw new CaptchaProviderError('invalid_response');
     return response;
   }
 
@@ -136,7 +136,7 @@ export class HttpProvider {
       return await readResponse(response);
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ProviderFailure) throw error;
+      if (error instanceof CaptchaProviderError) throw error;
       // The rest is the network: no connection, a broken one, or a timeout.
       return { failure: limit.signal.aborted ? 'timeout' : networkErrorCode(error) };
     } finally {
@@ -162,12 +162,12 @@ function networkErrorCode(error: unknown): string {
 
 async function readResponse(response: Response): Promise<SendResult> {
   if (response.status >= 500 || response.status === 429) return { failure: `status_${response.status}` };
-  if (!response.ok) throw new ProviderFailure('refused');
+  if (!response.ok) throw new CaptchaProviderError('refused');
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of response.body ?? []) {
     size += chunk.byteLength;
-    if (size > responseBytesMax) throw new ProviderFailure('invalid_response');
+    if (size > responseBytesMax) throw new CaptchaProviderError('invalid_response');
     chunks.push(chunk);
   }
   return { body: Buffer.concat(chunks).toString('utf8') };
@@ -176,7 +176,7 @@ async function readResponse(response: Response): Promise<SendResult> {
 function parseResponse<T>(schema: z.ZodType<T>, body: string): T {
   const parsed = schema.safeParse(parseJson(body));
   // The response and its validation errors both hold text of the endpoint, so neither is passed on.
-  if (!parsed.success) throw new ProviderFailure('invalid_response');
+  if (!parsed.success) throw new CaptchaProviderError('invalid_response');
   return parsed.data;
 }
 

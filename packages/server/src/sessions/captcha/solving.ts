@@ -5,7 +5,7 @@ import { abortAfter } from '@berth/lib/deadline.ts';
 import { PageError, type Page } from '@berth/devtools';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
 import { injectToken, isSameCaptcha } from './inject-token.ts';
-import { ProviderFailure, type HttpProvider, type ProviderFailureReason } from './http-provider.ts';
+import { CaptchaProviderError, type HttpProvider, type ProviderFailureReason } from './http-provider.ts';
 import type { CaptchaWatch } from './watch.ts';
 
 export interface CaptchaEvent {
@@ -161,7 +161,7 @@ export class Solving {
     for (;;) {
       await sleep(this.#deps.pace.pollMs, undefined, { signal });
       const progress = await provider.poll(id, signal);
-      if (progress.state === 'failed') throw new ProviderFailure('failed');
+      if (progress.state === 'failed') throw new CaptchaProviderError('failed');
       if (await this.#isAnswered(detection, signal)) return null;
       if (progress.state === 'solved') return progress.token;
     }
