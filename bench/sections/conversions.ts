@@ -1,4 +1,4 @@
-import { Content, ContentFailed } from '@berth/reading';
+import { Content, ContentError } from '@berth/reading';
 import { silentLog } from '@berth/lib/log.ts';
 import type { Bench } from '../context.ts';
 import { type Section, spread, summarize } from '../figures.ts';
@@ -37,7 +37,7 @@ async function measure(content: Content, runs: number): Promise<Conversions> {
       await content.for('own_other').convert(toOptions(ordinaryHtml), { signal });
       samples.push(performance.now() - startedMs);
     } catch (error) {
-      if (!(error instanceof ContentFailed)) throw error;
+      if (!(error instanceof ContentError)) throw error;
       refused += 1;
     }
   }

@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { after, describe, it } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { silentLog } from '@berth/lib/log.ts';
-import { Content, ContentFailed, type ContentFailure, type ContentDeps, type ContentOptions } from './content.ts';
+import { Content, ContentError, type ContentFailure, type ContentDeps, type ContentOptions } from './content.ts';
 
 const { signal } = new AbortController();
 
@@ -22,7 +22,7 @@ const options = (html: string, overrides: Partial<ContentOptions> = {}): Content
 const failure =
   (reason: ContentFailure) =>
   (error: unknown): boolean =>
-    error instanceof ContentFailed && error.reason === reason;
+    error instanceof ContentError && error.reason === reason;
 
 const owner = 'own_a';
 

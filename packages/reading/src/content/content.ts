@@ -22,7 +22,7 @@ export type { Snapshot, SnapshotOptions } from '@berth/page-scripts/read/snapsho
 /** `busy`: too many pages wait, or this one waited too long. A retry may succeed. */
 export type ContentFailure = ThreadFailure;
 
-export class ContentFailed extends Error {
+export class ContentError extends Error {
   readonly reason: ContentFailure;
 
   constructor(reason: ContentFailure, options?: ErrorOptions) {
@@ -55,7 +55,7 @@ export interface ConvertCall {
 
 /** The conversions of one owner. */
 export interface Converter {
-  /** @throws ContentFailed, or the signal's reason */
+  /** @throws ContentError, or the signal's reason */
   convert(options: ContentOptions, call: { signal: AbortSignal }): Promise<ContentResult>;
 }
 
@@ -85,15 +85,15 @@ export class Content {
     return { convert: (options, { signal }) => this.convert(options, { owner, signal }) };
   }
 
-  /** @throws ContentFailed, or the signal's reason */
+  /** @throws ContentError, or the signal's reason */
   async convert(options: ContentOptions, call: ConvertCall): Promise<ContentResult> {
     const size = options.html.length;
     call.signal.throwIfAborted();
-    if (size > this.#htmlCharsMax) throw new ContentFailed('too_large');
+    if (size > this.#htmlCharsMax) throw new ContentError('too_large');
     try {
       return await this.#threads.run(pickOptions(options), { ...call, size });
     } catch (error) {
-      throw error instanceof ThreadFailed ? new ContentFailed(error.reason, { cause: error }) : error;
+      throw error instanceof ThreadFailed ? new ContentError(error.reason, { cause: error }) : error;
     }
   }
 

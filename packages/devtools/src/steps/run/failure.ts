@@ -1,7 +1,7 @@
 /** Converts errors to the failure of a step. */
 import type { StepErrorCode, StepResult } from '@berth/contract';
 import { NavigationError, PageError, TabNotFoundError } from '../../browser/browser.ts';
-import { ContentFailed } from '@berth/reading';
+import { ContentError } from '@berth/reading';
 import { AttemptTimeout, type StepAttempt } from './attempt.ts';
 import { StepFailed } from '../context.ts';
 
@@ -25,7 +25,7 @@ const byNavigation: Partial<Record<NavigationError['reason'], StepErrorCode>> = 
 const notAPage =
   'The URL is a file, such as a PDF, that the browser downloads, and not a page. Use a `download` step, or fetch the URL for its content.';
 
-const byContent: Record<ContentFailed['reason'], StepErrorCode> = {
+const byContent: Record<ContentError['reason'], StepErrorCode> = {
   too_large: 'too_large',
   timeout: 'timeout',
   busy: 'timeout',
@@ -44,7 +44,7 @@ export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepF
     );
   if (error instanceof TabNotFoundError || attempt?.page.closed.aborted)
     return new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
-  if (error instanceof ContentFailed) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
+  if (error instanceof ContentError) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
   if (error instanceof AttemptTimeout)
     return new StepFailed('timeout', `The step did not finish within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
   return null;

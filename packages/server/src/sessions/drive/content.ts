@@ -39,7 +39,7 @@ export async function takeSnapshot(page: Page, format: PageContent['format'], si
   return { tabId: page.tabId, url: page.url(), snapshot };
 }
 
-/** @throws ContentFailed */
+/** @throws ContentError */
 export async function convertSnapshot(
   content: Converter,
   { tabId, url, snapshot }: PageSnapshot,

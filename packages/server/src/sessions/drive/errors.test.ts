@@ -11,7 +11,7 @@ import {
   TabNotFoundError,
   type Browser,
 } from '@berth/devtools';
-import { ContentFailed } from '@berth/reading';
+import { ContentError } from '@berth/reading';
 import { systemClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { createFakeRuntime, type FakeVm } from '@berth/machines/testing/fake/fake.ts';
@@ -33,7 +33,7 @@ describe('an error of the browser becomes an error of the API', () => {
     [new NavigationError('download', 'net::ERR_ABORTED', 'A file.', { download_id: 'a' }), 'navigation_failed', 'download', false],
     [new PageError('page_crashed', 'Crashed.'), 'page_failed', 'page_crashed', true],
     [new PageError('too_large', 'Too large.'), 'page_failed', 'too_large', false],
-    [new ContentFailed('busy'), 'page_failed', 'busy', true],
+    [new ContentError('busy'), 'page_failed', 'busy', true],
     [new TabNotFoundError('no tab'), 'tab_not_found', undefined, false],
     [new LastTabError('last'), 'last_tab', undefined, false],
     [new TabLimitReachedError(3), 'tab_limit_reached', undefined, false],

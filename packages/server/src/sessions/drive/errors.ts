@@ -1,6 +1,6 @@
 import { ServiceError, isRetryableFailure } from '@berth/contract';
 import { BrowserClosedError, LastTabError, NavigationError, PageError, TabLimitReachedError, TabNotFoundError } from '@berth/devtools';
-import { ContentFailed } from '@berth/reading';
+import { ContentError } from '@berth/reading';
 
 /** Page failures that a retry may fix. */
 const transientReasons: readonly string[] = ['timeout', 'context_lost', 'page_crashed', 'busy'];
@@ -13,7 +13,7 @@ export function toServiceError(error: unknown): unknown {
       details: { reason: error.reason, net_error: error.netError, ...error.details },
       retryable: isRetryableFailure(error.reason, error.netError),
     });
-  if (error instanceof PageError || error instanceof ContentFailed) return pageFailed(error.reason, error.message, error);
+  if (error instanceof PageError || error instanceof ContentError) return pageFailed(error.reason, error.message, error);
   if (error instanceof TabNotFoundError)
     return new ServiceError('tab_not_found', 'No such tab in this session. List the open tabs.', { cause: error });
   if (error instanceof LastTabError)

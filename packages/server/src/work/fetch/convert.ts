@@ -1,7 +1,7 @@
 /** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
-import { ContentFailed, type ContentFormat, type Converter } from '@berth/reading';
+import { ContentError, type ContentFormat, type Converter } from '@berth/reading';
 import type { PageResult } from './result.ts';
 
 export interface PageSource {
@@ -85,8 +85,8 @@ async function convertPart({ content, request, result }: ConvertTarget, part: Co
     return framesLeftOut;
   } catch (error) {
     const isLate = deadline.aborted && !within.signal.aborted;
-    if (!isLate && !(error instanceof ContentFailed)) throw error;
-    const reason = error instanceof ContentFailed && !isLate ? error.reason : 'timeout';
+    if (!isLate && !(error instanceof ContentError)) throw error;
+    const reason = error instanceof ContentError && !isLate ? error.reason : 'timeout';
     result.warnings.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`));
     return 0;
   }
