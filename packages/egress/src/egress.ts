@@ -2,7 +2,7 @@
  * All outbound traffic: an HTTP proxy for browsers and an HTTP client for the
  * service. Both check each connection by the address that is really dialled.
  */
-export { EgressFailure } from './policy.ts';
+export { EgressError } from './policy.ts';
 export type {
   EgressStats,
   EgressPolicy,
@@ -16,7 +16,7 @@ export type {
 } from './policy.ts';
 export { createEgressGate, refusalHeader } from './gate/gate.ts';
 export type { EgressGate, EgressGateOptions, EgressLimits, GateStats } from './gate/gate.ts';
-export { createHttpClient, HttpFailure } from './client/client.ts';
+export { createHttpClient, HttpError } from './client/client.ts';
 export type {
   HttpClient,
   HttpClientOptions,

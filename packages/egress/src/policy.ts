@@ -104,7 +104,7 @@ interface EgressFailureOptions {
 }
 
 /** A connection that was not opened. The message is for the log only: it may contain internal addresses. */
-export class EgressFailure extends Error {
+export class EgressError extends Error {
   readonly reason: EgressRefusal;
   readonly rule: PolicyRule | null;
   readonly publicMessage: string | null;
@@ -112,7 +112,7 @@ export class EgressFailure extends Error {
 
   constructor(reason: EgressRefusal, message: string, { cause, rule, publicMessage, netError }: EgressFailureOptions = {}) {
     super(message, { cause });
-    this.name = 'EgressFailure';
+    this.name = 'EgressError';
     this.reason = reason;
     this.rule = rule ?? null;
     this.publicMessage = publicMessage ?? null;

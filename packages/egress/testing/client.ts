@@ -7,7 +7,7 @@ import { silentLog } from '@berth/lib/log.ts';
 import {
   createEgressGate,
   createHttpClient,
-  HttpFailure,
+  HttpError,
   parseAllowList,
   type EgressGateOptions,
   type EgressPolicy,
@@ -23,7 +23,7 @@ export interface Client {
   http: HttpClient;
   fetch: (url: string, overrides?: Partial<HttpRequestOptions>) => Promise<HttpResult>;
   /** The failure of a request that must not be answered. */
-  failure: (url: string, overrides?: Partial<HttpRequestOptions>) => Promise<HttpFailure>;
+  failure: (url: string, overrides?: Partial<HttpRequestOptions>) => Promise<HttpError>;
 }
 
 const patient: Omit<HttpRequestOptions, 'url'> = {
@@ -56,7 +56,7 @@ export function client(
       ({ status }) => assert.fail(`${url} was answered with ${status}`),
       (thrown: unknown) => thrown,
     );
-    assert.ok(error instanceof HttpFailure, String(error));
+    assert.ok(error instanceof HttpError, String(error));
     return error;
   };
   return { route, http, fetch, failure };

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Transform } from 'node:stream';
 import { constants, createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import { HttpFailure } from './failure.ts';
+import { HttpError } from './failure.ts';
 
 export interface BodyLimits {
   /** Decoded bytes that are kept. */
@@ -81,7 +81,7 @@ class Reading {
 
   async run(signal: AbortSignal): Promise<Body> {
     const stop = (): void => {
-      const timely = signal.reason instanceof HttpFailure && signal.reason.reason === 'timeout';
+      const timely = signal.reason instanceof HttpError && signal.reason.reason === 'timeout';
       if (timely) this.#cut('timeout_while_reading');
       else this.#whole.reject(signal.reason);
     };

@@ -9,7 +9,7 @@ import { withoutFragment } from '@berth/lib/refresh.ts';
 import { withoutCredentials } from '@berth/lib/text/urls.ts';
 import { readBody } from './body.ts';
 import { RequestCookies, type RequestCookie } from './cookies.ts';
-import { HttpFailure, type HttpRedirect } from './failure.ts';
+import { HttpError, type HttpRedirect } from './failure.ts';
 import {
   callerHeaders,
   contentTypeOf,
@@ -27,7 +27,7 @@ import type { EgressRoute } from '../policy.ts';
 import { MachineEgress } from '../upstreams/egress-route.ts';
 
 export type { RequestCookie } from './cookies.ts';
-export { HttpFailure } from './failure.ts';
+export { HttpError } from './failure.ts';
 export type { HttpProgress, HttpRedirect } from './failure.ts';
 
 export type HttpMethod = 'GET' | 'HEAD' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'OPTIONS';
@@ -80,7 +80,7 @@ export interface HttpResult {
 }
 
 export interface HttpClient {
-  /** Any status is a result. @throws HttpFailure, or the signal's reason */
+  /** Any status is a result. @throws HttpError, or the signal's reason */
   request(requestOptions: HttpRequestOptions, options: { signal: AbortSignal }): Promise<HttpResult>;
   /** Ends running requests as `aborted`, and drops the connections that are kept. */
   close(): void;
@@ -128,7 +128,7 @@ export function createHttpClient(route: EgressRoute, options: HttpClientOptions)
 
   const request = async (requestOptions: HttpRequestOptions, { signal }: { signal: AbortSignal }): Promise<HttpResult> => {
     signal.throwIfAborted();
-    const deadline = { ms: requestOptions.timeoutMs, reason: () => new HttpFailure('timeout', 'net::ERR_TIMED_OUT') };
+    const deadline = { ms: requestOptions.timeoutMs, reason: () => new HttpError('timeout', 'net::ERR_TIMED_OUT') };
     return withDeadline(AbortSignal.any([signal, closed.signal]), deadline, async (either) => {
       const exchange = new RequestExchange({ route, connections, defaultHeaders, clock, signal: either }, requestOptions);
       try {
@@ -140,7 +140,7 @@ export function createHttpClient(route: EgressRoute, options: HttpClientOptions)
   };
 
   const close = (): void => {
-    closed.abort(new HttpFailure('aborted', 'net::ERR_ABORTED'));
+    closed.abort(new HttpError('aborted', 'net::ERR_ABORTED'));
     connections.destroy();
   };
 
@@ -203,7 +203,7 @@ class RequestExchange {
   #leave(url: URL, statusCode: number): void {
     this.#redirects.push({ url: withoutCredentials(url), statusCode });
     if (this.#redirects.length > this.#requestOptions.redirectsMax)
-      throw new HttpFailure('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
+      throw new HttpError('too_many_redirects', 'net::ERR_TOO_MANY_REDIRECTS');
   }
 
   /** The address to which a page sends its visitor. One that leads back, or to itself, is followed once: the page may want a cookie. */
@@ -219,16 +219,16 @@ class RequestExchange {
 
   /** A failure with what had happened before it. */
   withProgress(error: unknown): unknown {
-    const failure = error instanceof LaneFull ? new HttpFailure('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
-    if (!(failure instanceof HttpFailure)) return failure;
+    const failure = error instanceof LaneFull ? new HttpError('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
+    if (!(failure instanceof HttpError)) return failure;
     const { reason, netError, refusal } = failure;
-    return new HttpFailure(reason, netError, { refusal, progress: { redirects: [...this.#redirects], ...this.#bytes.count() } });
+    return new HttpError(reason, netError, { refusal, progress: { redirects: [...this.#redirects], ...this.#bytes.count() } });
   }
 
   #firstStep(): Step {
     const { url: address, method, headers, body, cookies } = this.#requestOptions;
     const url = URL.parse(address);
-    if (!url) throw new HttpFailure('aborted', 'net::ERR_INVALID_URL');
+    if (!url) throw new HttpError('aborted', 'net::ERR_INVALID_URL');
     const { forwarded, dropped } = callerHeaders(headers);
     this.#warnings.push(...dropped.map((name) => `header_dropped:${name}`));
     if (!this.#cookies.give(cookies, url)) this.#warnings.push('cookie_refused');

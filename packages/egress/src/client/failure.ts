@@ -1,6 +1,6 @@
 /** How a request without a browser fails, in the words in which a browser's navigation does. */
 import type { NavigationFailure } from '@berth/contract';
-import { EgressFailure, type PolicyRule, type RefusalReport } from '../policy.ts';
+import { EgressError, type PolicyRule, type RefusalReport } from '../policy.ts';
 import { describeRefusal, isOrderlyEnd, netErrors } from '../gate/refusal.ts';
 
 export interface HttpRedirect {
@@ -20,7 +20,7 @@ export interface HttpProgress {
 const nothingYet: HttpProgress = { redirects: [], bytesIn: 0, bytesOut: 0 };
 
 /** A request that got no reply. The message may be shown to a caller: it has no header and no credential in it. */
-export class HttpFailure extends Error {
+export class HttpError extends Error {
   readonly reason: NavigationFailure;
   /** `net::ERR_…` as the browser would say it. */
   readonly netError: string | null;
@@ -36,7 +36,7 @@ export class HttpFailure extends Error {
     { refusal = null, progress = nothingYet }: { refusal?: RefusalReport | null; progress?: HttpProgress } = {},
   ) {
     super(`The address could not be fetched: ${refusal?.message ?? netError ?? reason}.`);
-    this.name = 'HttpFailure';
+    this.name = 'HttpError';
     this.reason = reason;
     this.netError = netError;
     this.refusal = refusal;
@@ -46,27 +46,27 @@ export class HttpFailure extends Error {
 }
 
 /** The failure for an error before the reply of a host. A TypeError is a fault of this program and is thrown as it is. */
-export function failureFrom(error: unknown, host: { host: string; port: number }): HttpFailure {
-  if (error instanceof HttpFailure) return error;
-  if (error instanceof EgressFailure) {
+export function failureFrom(error: unknown, host: { host: string; port: number }): HttpError {
+  if (error instanceof HttpError) return error;
+  if (error instanceof EgressError) {
     const refusal = describeRefusal(host, error);
-    return new HttpFailure(error.reason, refusal.netError, { refusal });
+    return new HttpError(error.reason, refusal.netError, { refusal });
   }
   if (error instanceof TypeError) throw error;
   const code = codeOf(error);
   if (isTlsCode(code)) return tlsFailure(code);
-  if (code === 'HPE_HEADER_OVERFLOW') return new HttpFailure('connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG');
-  if (code.startsWith('HPE_')) return new HttpFailure('connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE');
-  if (code === 'ETIMEDOUT') return new HttpFailure('timeout', 'net::ERR_TIMED_OUT');
-  return new HttpFailure('connection_reset', isOrderlyEnd(error) ? netErrors.empty_response : netErrors.connection_reset);
+  if (code === 'HPE_HEADER_OVERFLOW') return new HttpError('connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG');
+  if (code.startsWith('HPE_')) return new HttpError('connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE');
+  if (code === 'ETIMEDOUT') return new HttpError('timeout', 'net::ERR_TIMED_OUT');
+  return new HttpError('connection_reset', isOrderlyEnd(error) ? netErrors.empty_response : netErrors.connection_reset);
 }
 
 /** The failure for an error of a TLS handshake: a connection that broke is no fault of a certificate. */
-export function handshakeFailure(error: unknown): HttpFailure {
+export function handshakeFailure(error: unknown): HttpError {
   const code = codeOf(error);
-  if (error instanceof EgressFailure || ['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code))
-    return new HttpFailure('connection_reset', netErrors.connection_reset);
-  return code === 'ETIMEDOUT' ? new HttpFailure('timeout', netErrors.timeout) : tlsFailure(code);
+  if (error instanceof EgressError || ['ECONNRESET', 'EPIPE', 'ECONNABORTED'].includes(code))
+    return new HttpError('connection_reset', netErrors.connection_reset);
+  return code === 'ETIMEDOUT' ? new HttpError('timeout', netErrors.timeout) : tlsFailure(code);
 }
 
 const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '');
@@ -89,5 +89,5 @@ const certificateErrors: Readonly<Record<string, string>> = {
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'net::ERR_SSL_CLIENT_AUTH_CERT_NEEDED',
 };
 
-const tlsFailure = (code: string): HttpFailure =>
-  new HttpFailure('tls_error', certificateErrors[code] ?? (isTlsCode(code) ? 'net::ERR_SSL_PROTOCOL_ERROR' : 'net::ERR_CERT_INVALID'));
+const tlsFailure = (code: string): HttpError =>
+  new HttpError('tls_error', certificateErrors[code] ?? (isTlsCode(code) ? 'net::ERR_SSL_PROTOCOL_ERROR' : 'net::ERR_CERT_INVALID'));

@@ -1,11 +1,11 @@
 /** One request and the head of its response, planned, dialled and guarded by the route on its own, and the bytes that it took. */
 import type { Socket } from 'node:net';
 import { authorityText } from '../names/addresses.ts';
-import { failureFrom, HttpFailure } from './failure.ts';
+import { failureFrom, HttpError } from './failure.ts';
 import { webTarget, type WebTarget } from './target.ts';
 import { sendPlanned, type Connections, type PlannedRequest, type PlannedResponse } from '../gate/connections.ts';
 import type { MachineEgress } from '../upstreams/egress-route.ts';
-import { EgressFailure } from '../policy.ts';
+import { EgressError } from '../policy.ts';
 import { netErrors } from '../gate/refusal.ts';
 
 export interface Hop extends Pick<PlannedRequest, 'url' | 'method' | 'headers' | 'body'> {
@@ -19,7 +19,7 @@ export interface HopDeps {
   signal: AbortSignal;
 }
 
-/** @throws HttpFailure, or the signal's reason */
+/** @throws HttpError, or the signal's reason */
 export async function ask({ route, connections, bytes, signal }: HopDeps, { ignoresTlsErrors, ...hop }: Hop): Promise<PlannedResponse> {
   const target = webTarget(hop.url);
   try {
@@ -35,7 +35,7 @@ export async function ask({ route, connections, bytes, signal }: HopDeps, { igno
     if (!plan.usesAbsoluteForm || answer.response.statusCode !== 407) return answer;
     // A proxy that was asked for the whole address speaks for itself here.
     answer.drop();
-    throw new HttpFailure('proxy_error', netErrors.proxy_credentials);
+    throw new HttpError('proxy_error', netErrors.proxy_credentials);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const failure = failureFrom(error, target);
@@ -45,14 +45,10 @@ export async function ask({ route, connections, bytes, signal }: HopDeps, { igno
 }
 
 /** The route records and logs why a host was not reached; a certificate error is not its refusal. */
-function recordFailure(
-  route: MachineEgress,
-  { host, port }: WebTarget,
-  { error, failure }: { error: unknown; failure: HttpFailure },
-): void {
-  if (error instanceof EgressFailure) route.recordFailure(host, port, error);
+function recordFailure(route: MachineEgress, { host, port }: WebTarget, { error, failure }: { error: unknown; failure: HttpError }): void {
+  if (error instanceof EgressError) route.recordFailure(host, port, error);
   else if (failure.reason === 'connection_reset' || failure.reason === 'proxy_error')
-    route.recordFailure(host, port, new EgressFailure(failure.reason, `${authorityText(host, port)}: ${failure.netError}`));
+    route.recordFailure(host, port, new EgressError(failure.reason, `${authorityText(host, port)}: ${failure.netError}`));
 }
 
 /** The bytes of a socket that were counted already; several requests use it one after the other. */

@@ -1,14 +1,14 @@
 /** Reads the heads of a connection's replies before Node's parser gets them. */
 import type { Socket } from 'node:net';
-import { EgressFailure } from '../policy.ts';
+import { EgressError } from '../policy.ts';
 import { endOfHead, readHead, replyHeadBytesMax, startOfHead, type RefusedHead } from './reply-head.ts';
 
 /** A reply that no browser reads: to ask again would not help. */
-export class RefusedReply extends EgressFailure {
+export class ReplyRefusedError extends EgressError {
   constructor(site: string, fault: RefusedHead) {
     const { netError, what } = faults[fault];
     super('connection_reset', `${site} ${what}`, { netError, publicMessage: `${site} ${what}` });
-    this.name = 'RefusedReply';
+    this.name = 'ReplyRefusedError';
   }
 }
 
@@ -114,7 +114,7 @@ export class ReplyHeads {
   #refuse(fault: RefusedHead): false {
     this.#release();
     this.#isExpected = false;
-    this.#stream.destroy(new RefusedReply(this.#site, fault));
+    this.#stream.destroy(new ReplyRefusedError(this.#site, fault));
     return false;
   }
 }

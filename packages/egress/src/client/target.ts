@@ -1,6 +1,6 @@
 /** Where a request may go by its address alone, and where a redirect leads. */
 import { plainHost } from '../names/addresses.ts';
-import { HttpFailure } from './failure.ts';
+import { HttpError } from './failure.ts';
 
 /**
  * The ports that Chromium refuses on every scheme of the web, whatever stands
@@ -22,14 +22,14 @@ export interface WebTarget {
   secure: boolean;
 }
 
-/** Throws {@link HttpFailure} for what is no web address and for a port that no browser opens. */
+/** Throws {@link HttpError} for what is no web address and for a port that no browser opens. */
 export function webTarget(url: URL): WebTarget {
   const defaultPort = defaultPorts[url.protocol];
-  if (defaultPort === undefined) throw new HttpFailure('blocked_by_policy', 'net::ERR_DISALLOWED_URL_SCHEME');
+  if (defaultPort === undefined) throw new HttpError('blocked_by_policy', 'net::ERR_DISALLOWED_URL_SCHEME');
   const port = url.port === '' ? defaultPort : Number(url.port);
-  if (unsafePorts.has(port)) throw new HttpFailure('blocked_by_policy', 'net::ERR_UNSAFE_PORT');
+  if (unsafePorts.has(port)) throw new HttpError('blocked_by_policy', 'net::ERR_UNSAFE_PORT');
   const host = plainHost(url.hostname);
-  if (host === null) throw new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED');
+  if (host === null) throw new HttpError('dns_failed', 'net::ERR_NAME_NOT_RESOLVED');
   return { host, port, secure: url.protocol === 'https:' };
 }
 
@@ -37,15 +37,15 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308]);
 
 /**
  * The address that a reply sends on to; null when it is no redirect. A fragment
- * is inherited where the new address has none, and so are credentials within one origin. Throws {@link HttpFailure}.
+ * is inherited where the new address has none, and so are credentials within one origin. Throws {@link HttpError}.
  */
 export function redirectTarget(from: URL, status: number, location: string | null): URL | null {
   if (!redirectStatuses.has(status) || location === null) return null;
   // Header values come one character for each byte: bytes beyond ASCII are escaped, as browsers do.
   const escaped = location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
   const to = URL.parse(escaped, from.href);
-  if (!to) throw new HttpFailure('aborted', 'net::ERR_INVALID_REDIRECT');
-  if (defaultPorts[to.protocol] === undefined) throw new HttpFailure('blocked_by_policy', 'net::ERR_UNSAFE_REDIRECT');
+  if (!to) throw new HttpError('aborted', 'net::ERR_INVALID_REDIRECT');
+  if (defaultPorts[to.protocol] === undefined) throw new HttpError('blocked_by_policy', 'net::ERR_UNSAFE_REDIRECT');
   if (to.hash === '') to.hash = from.hash;
   if (to.origin === from.origin && to.username === '' && to.password === '') [to.username, to.password] = [from.username, from.password];
   return to;

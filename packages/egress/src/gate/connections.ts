@@ -7,9 +7,9 @@ import { authorityText } from '../names/addresses.ts';
 import { handshakeFailure } from '../client/failure.ts';
 import { startTls, toBasicCredentials, type UpstreamAddress } from './dial.ts';
 import type { PinnedTarget } from './guard.ts';
-import { EgressFailure } from '../policy.ts';
+import { EgressError } from '../policy.ts';
 import { writtenHeadBytesMax } from '../client/reply-head.ts';
-import { RefusedReply, ReplyHeads } from '../client/reply-heads.ts';
+import { ReplyRefusedError, ReplyHeads } from '../client/reply-heads.ts';
 
 /** How one request leaves: the checked addresses and the proxy. */
 export interface RoutePlan {
@@ -138,7 +138,7 @@ export async function sendPlanned(connections: Connections, request: PlannedRequ
       return { response: await headOf(outgoing, request), drop: () => void outgoing.destroy() };
     } catch (error) {
       outgoing.destroy();
-      if (!canRepeat || error instanceof RefusedReply || !outgoing.reusedSocket || attempt >= attemptsMax || request.signal.aborted)
+      if (!canRepeat || error instanceof ReplyRefusedError || !outgoing.reusedSocket || attempt >= attemptsMax || request.signal.aborted)
         throw error;
     }
   }
@@ -177,12 +177,12 @@ function headOf(outgoing: ClientRequest, { signal, idleTimeoutMs }: PlannedReque
   outgoing.on('error', reject);
   outgoing.on('information', () => {
     informed += 1;
-    if (informed > informationMax) outgoing.destroy(new EgressFailure('connection_reset', 'the site sends heads without end'));
+    if (informed > informationMax) outgoing.destroy(new EgressError('connection_reset', 'the site sends heads without end'));
   });
   // The agent sets the timeout of idle sockets, which is too short for a response.
   outgoing.once('socket', (socket) => socket.setTimeout(idleTimeoutMs));
-  outgoing.setTimeout(idleTimeoutMs, () => outgoing.destroy(new EgressFailure('timeout', `no data for ${idleTimeoutMs} ms`)));
+  outgoing.setTimeout(idleTimeoutMs, () => outgoing.destroy(new EgressError('timeout', `no data for ${idleTimeoutMs} ms`)));
   outgoing.once('response', (response) => resolve(response.on('error', () => {})));
-  outgoing.once('close', () => reject(new EgressFailure('connection_reset', 'the site closed the connection without a reply')));
+  outgoing.once('close', () => reject(new EgressError('connection_reset', 'the site closed the connection without a reply')));
   return orAbort(promise, signal);
 }

@@ -6,7 +6,7 @@ import { SocksClient } from 'socks';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { authorityText, parseHost } from '../names/addresses.ts';
 import type { PinnedTarget } from './guard.ts';
-import { EgressFailure, type Upstream } from '../policy.ts';
+import { EgressError, type Upstream } from '../policy.ts';
 import { netErrors, toRefusal } from './refusal.ts';
 
 /** Happy Eyeballs: the connection attempt delay of RFC 8305. */
@@ -22,13 +22,13 @@ export interface DialOptions {
 
 /**
  * Connects to one of the checked addresses. The name is not resolved again.
- * @throws EgressFailure, or the signal's reason
+ * @throws EgressError, or the signal's reason
  */
 export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions): Promise<Socket> {
   signal.throwIfAborted();
   const pinned = target.addresses.map((address) => ({ address, family: isIPv4(address) ? 4 : 6 }));
   const [first] = pinned;
-  if (!first) throw new EgressFailure('dns_failed', `${target.host} has no address`);
+  if (!first) throw new EgressError('dns_failed', `${target.host} has no address`);
   const socket = connect({
     port: target.port,
     host: pinned.length === 1 ? first.address : target.host,
@@ -40,16 +40,16 @@ export function dialTcp(target: PinnedTarget, { signal, onSocket }: DialOptions)
   });
   onSocket(socket);
   return waitForEvent(socket, 'connect', signal).catch((cause: unknown) => {
-    throw cause instanceof EgressFailure
+    throw cause instanceof EgressError
       ? cause
-      : new EgressFailure(toRefusal(cause), `${authorityText(target.host, target.port)} cannot be reached`, { cause });
+      : new EgressError(toRefusal(cause), `${authorityText(target.host, target.port)} cannot be reached`, { cause });
   });
 }
 
 /** Resolves when the socket emits the event; destroys it when it fails or the signal is aborted. */
 async function waitForEvent<S extends Socket>(socket: S, event: string, signal: AbortSignal): Promise<S> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const onClose = (): void => reject(new EgressFailure('connection_reset', 'closed before it was open'));
+  const onClose = (): void => reject(new EgressError('connection_reset', 'closed before it was open'));
   socket.once(event, resolve).once('error', reject).once('close', onClose);
   try {
     await orAbort(promise, signal);
@@ -181,7 +181,7 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   // No `agent: false`: that would open its own connection.
   const connectRequest = httpRequest({ method: 'CONNECT', path: authority, headers, setHost: false, createConnection: () => socket });
-  const rejectStatus = (status: number | undefined): void => reject(new ProxyRefusal(`answered ${status} to CONNECT`, status === 407));
+  const rejectStatus = (status: number | undefined): void => reject(new ProxyRefusedError(`answered ${status} to CONNECT`, status === 407));
   connectRequest.once('connect', (response, _socket, head) => {
     if (response.statusCode !== 200) return rejectStatus(response.statusCode);
     if (head.length > 0) socket.unshift(head);
@@ -192,13 +192,13 @@ function connectHttp(upstream: UpstreamAddress, socket: Socket, target: { host: 
     rejectStatus(response.statusCode);
   });
   connectRequest.on('error', reject);
-  connectRequest.once('close', () => reject(new ProxyRefusal('closed the connection')));
+  connectRequest.once('close', () => reject(new ProxyRefusedError('closed the connection')));
   connectRequest.end();
   return promise;
 }
 
 /** What a proxy did instead of opening a tunnel. */
-class ProxyRefusal extends Error {
+class ProxyRefusedError extends Error {
   /** It did not accept the credentials, or none. */
   readonly isOfCredentials: boolean;
 
@@ -210,7 +210,9 @@ class ProxyRefusal extends Error {
 
 /** SOCKS has no error for refused credentials that its client marks by more than its words. */
 const refusesCredentials = (cause: unknown): boolean =>
-  cause instanceof ProxyRefusal ? cause.isOfCredentials : cause instanceof Error && /^Socks5 Authentication failed/i.test(cause.message);
+  cause instanceof ProxyRefusedError
+    ? cause.isOfCredentials
+    : cause instanceof Error && /^Socks5 Authentication failed/i.test(cause.message);
 
 /** A caller may read about its own proxy, but not about the operator's. */
 function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSignal): unknown {
@@ -219,8 +221,8 @@ function toProxyError(cause: unknown, upstream: UpstreamAddress, signal: AbortSi
   const detail = cause instanceof Error ? `: ${cause.message}` : '';
   const publicMessage = upstream.isTrusted
     ? null
-    : `the proxy ${authority} ${cause instanceof ProxyRefusal ? cause.message : 'refused or failed'}`;
-  return new EgressFailure('proxy_error', `proxy ${upstream.protocol}//${authority} failed${detail}`, {
+    : `the proxy ${authority} ${cause instanceof ProxyRefusedError ? cause.message : 'refused or failed'}`;
+  return new EgressError('proxy_error', `proxy ${upstream.protocol}//${authority} failed${detail}`, {
     cause,
     publicMessage,
     netError: refusesCredentials(cause) ? netErrors.proxy_credentials : netErrors.proxy_error,

@@ -2,7 +2,7 @@
 import { validateHeaderName, validateHeaderValue, type IncomingMessage, type ServerResponse } from 'node:http';
 import { plainHost } from '../names/addresses.ts';
 import { sendPlanned, type RoutePlan } from './connections.ts';
-import { EgressFailure, type EgressRefusal } from '../policy.ts';
+import { EgressError, type EgressRefusal } from '../policy.ts';
 import type { MachineEgress } from '../upstreams/egress-route.ts';
 
 /**
@@ -23,7 +23,7 @@ export async function forward(route: MachineEgress, request: IncomingMessage, re
   }
   const port = url.port === '' ? 80 : Number(url.port);
   const disconnect = new AbortController();
-  response.once('close', () => disconnect.abort(new EgressFailure('connection_reset', 'the browser closed the connection')));
+  response.once('close', () => disconnect.abort(new EgressError('connection_reset', 'the browser closed the connection')));
   try {
     const plan = await route.plan(host, port, { signal: disconnect.signal, isPlain: true });
     if (!response.destroyed) await relay(route, plan, { request, response, url, signal: disconnect.signal });
@@ -64,7 +64,7 @@ async function relay(route: MachineEgress, plan: RoutePlan, { request, response,
     );
   } catch (cause) {
     incoming.destroy();
-    throw new EgressFailure('connection_reset', 'the site sent a response that cannot be passed on', { cause });
+    throw new EgressError('connection_reset', 'the site sent a response that cannot be passed on', { cause });
   }
   // A truncated body also ends the browser's connection, so that it is not taken for complete. If nothing of it came, the head still does.
   incoming.once('close', () => incoming.readableEnded || response.flushHeaders());

@@ -13,7 +13,7 @@ import { isPublicAddress, parseAuthority } from '../names/addresses.ts';
 import type { AllowList } from '../names/allow-list.ts';
 import { forward, refusalHeader, toStatus } from './forward.ts';
 import { createGuard, type OwnAddress } from './guard.ts';
-import { EgressFailure, type EgressStats, type EgressRefusal, type EgressRoute } from '../policy.ts';
+import { EgressError, type EgressStats, type EgressRefusal, type EgressRoute } from '../policy.ts';
 import { MachineNames, NameResolver } from '../names/resolve.ts';
 import { SystemNames, operatorResolver, type Resolver } from '../names/system-names.ts';
 import { MachineEgress } from '../upstreams/egress-route.ts';
@@ -164,7 +164,7 @@ async function tunnel(
     return;
   }
   const disconnect = new AbortController();
-  const onDisconnect = (): void => disconnect.abort(new EgressFailure('connection_reset', 'the browser closed the connection'));
+  const onDisconnect = (): void => disconnect.abort(new EgressError('connection_reset', 'the browser closed the connection'));
   connection.once('close', onDisconnect);
   try {
     const plan = await route.plan(target.host, target.port, { signal: disconnect.signal, isPlain: false });

@@ -19,9 +19,9 @@ export interface OwnAddress {
 }
 
 export interface Guard {
-  /** Resolves and checks a host that a page or a caller named. @throws EgressFailure */
+  /** Resolves and checks a host that a page or a caller named. @throws EgressError */
   check(host: string, port: number, signal: AbortSignal): Promise<PinnedTarget>;
-  /** Resolves a host that the operator named; private addresses are allowed. @throws EgressFailure */
+  /** Resolves a host that the operator named; private addresses are allowed. @throws EgressError */
   resolveTrusted(host: string, port: number, signal: AbortSignal): Promise<PinnedTarget>;
 }
 

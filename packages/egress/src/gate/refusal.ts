@@ -5,7 +5,7 @@
  */
 import { cutText } from '@berth/lib/text/text.ts';
 import { authorityText } from '../names/addresses.ts';
-import { EgressFailure, type EgressRefusal, type PolicyRule, type RefusalReport } from '../policy.ts';
+import { EgressError, type EgressRefusal, type PolicyRule, type RefusalReport } from '../policy.ts';
 
 /** A DNS name is shorter; a URL may name a host of any length. */
 const hostCharsMax = 253;
@@ -49,18 +49,14 @@ const reasonMessages: Record<EgressRefusal, Message> = {
 };
 
 /** The failure of a host that a rule refuses. `detail` is for the log. */
-export function refuse(rule: PolicyRule, target: Target, detail = ''): EgressFailure {
+export function refuse(rule: PolicyRule, target: Target, detail = ''): EgressError {
   const message = toMessage(ruleMessages[rule], target);
-  return new EgressFailure('blocked_by_policy', detail === '' ? message : `${message} (${detail})`, { rule, publicMessage: message });
+  return new EgressError('blocked_by_policy', detail === '' ? message : `${message} (${detail})`, { rule, publicMessage: message });
 }
 
 /** What a caller may learn of an error in reaching the host. */
 export function describeRefusal({ host, port }: Target, error: unknown): RefusalReport {
-  const {
-    rule,
-    publicMessage,
-    netError: own,
-  } = error instanceof EgressFailure ? error : { rule: null, publicMessage: null, netError: null };
+  const { rule, publicMessage, netError: own } = error instanceof EgressError ? error : { rule: null, publicMessage: null, netError: null };
   const reason = toRefusal(error);
   const netError = own ?? (isOrderlyEnd(error) ? netErrors.empty_response : netErrors[reason]);
   return { reason, rule, message: publicMessage ?? toMessage(reasonMessages[reason], { host, port }), netError };
@@ -77,7 +73,7 @@ export const isOrderlyEnd = (error: unknown): boolean =>
 
 /** The refusal reason of a failed connection. */
 export function toRefusal(error: unknown): EgressRefusal {
-  if (error instanceof EgressFailure) return error.reason;
+  if (error instanceof EgressError) return error.reason;
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   if (code === 'ETIMEDOUT') return 'timeout';
   // HPE_…: the reply is not HTTP.

@@ -7,7 +7,7 @@ import { test, type TestContext } from 'node:test';
 import { assertPrompt } from '../../../../tests/yardstick.ts';
 import { dnsServer, type DnsServer } from '../../testing/dns.ts';
 import { defaultLimits } from '../gate/limits.ts';
-import { EgressFailure } from '../policy.ts';
+import { EgressError } from '../policy.ts';
 import { MachineNames, NameResolver, type NameLimits } from './resolve.ts';
 import { SystemNames } from './system-names.ts';
 import { browser, eventually, fetchPlain } from '../../testing/gate.ts';
@@ -27,7 +27,7 @@ async function start(
 const outcome = (work: Promise<readonly string[]>): Promise<string> =>
   work.then(
     (addresses) => addresses.join(),
-    (error: unknown) => (error instanceof EgressFailure ? error.reason : String(error)),
+    (error: unknown) => (error instanceof EgressError ? error.reason : String(error)),
   );
 
 test('a machine that asks for names which nobody answers holds up no other machine, and no thread', async (t) => {

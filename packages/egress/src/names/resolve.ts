@@ -5,7 +5,7 @@ import { withDeadline } from '@berth/lib/deadline.ts';
 import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
-import { EgressFailure } from '../policy.ts';
+import { EgressError } from '../policy.ts';
 import { netErrors } from '../gate/refusal.ts';
 import type { Resolver } from './system-names.ts';
 
@@ -31,7 +31,7 @@ export interface NameLimits {
 export interface Names {
   /**
    * Returns at least one address. IP literals and `localhost` need no lookup.
-   * @throws EgressFailure dns_failed, or the signal's reason
+   * @throws EgressError dns_failed, or the signal's reason
    */
   resolve(host: string, signal: AbortSignal): Promise<readonly string[]>;
 }
@@ -42,7 +42,7 @@ export class NameResolver implements Names {
   readonly #resolver: Resolver;
   readonly #cache = new LRUCache<string, readonly string[]>({ max: cacheMax, ttl: cacheTtlMs });
   /** Apart, so that names that fail displace none that do not. */
-  readonly #failures: LRUCache<string, EgressFailure>;
+  readonly #failures: LRUCache<string, EgressError>;
   readonly #pending = new Map<string, Promise<readonly string[]>>();
 
   constructor(resolver: Resolver, limits: NameLimits) {
@@ -55,7 +55,7 @@ export class NameResolver implements Names {
     return this.read(host) ?? orAbort(this.query(host), signal);
   }
 
-  /** What needs no lookup; undefined for other names. @throws EgressFailure of a name that has just failed */
+  /** What needs no lookup; undefined for other names. @throws EgressError of a name that has just failed */
   read(host: string): readonly string[] | undefined {
     if (isIP(host) !== 0) return [host];
     if (isLoopbackName(host)) return ['127.0.0.1', '::1'];
@@ -76,14 +76,14 @@ export class NameResolver implements Names {
   async #query(host: string): Promise<readonly string[]> {
     const ms = this.limits.resolveTimeoutMs;
     const reason = (): Error =>
-      new EgressFailure('dns_failed', `${host} was not resolved within ${ms} ms`, { netError: netErrors.dns_unanswered });
+      new EgressError('dns_failed', `${host} was not resolved within ${ms} ms`, { netError: netErrors.dns_unanswered });
     try {
       const answers = await withDeadline(neverAborted, { ms, reason }, (deadline) => orAbort(this.#resolver(host), deadline));
-      if (answers.length === 0) throw new EgressFailure('dns_failed', `${host} has no address`);
+      if (answers.length === 0) throw new EgressError('dns_failed', `${host} has no address`);
       this.#cache.set(host, answers);
       return answers;
     } catch (cause) {
-      const failure = cause instanceof EgressFailure ? cause : toFailure(host, cause);
+      const failure = cause instanceof EgressError ? cause : toFailure(host, cause);
       this.#failures.set(host, failure);
       throw failure;
     }
@@ -93,10 +93,10 @@ export class NameResolver implements Names {
 /** Codes of c-ares and getaddrinfo that say nothing of the name: the servers did not answer, or refused to. */
 const unansweredCodes = new Set(['ETIMEOUT', 'ESERVFAIL', 'EREFUSED', 'ECONNREFUSED', 'EBADRESP', 'EFORMERR', 'ENOTIMP', 'EAI_AGAIN']);
 
-function toFailure(host: string, cause: unknown): EgressFailure {
+function toFailure(host: string, cause: unknown): EgressError {
   const isUnanswered = cause instanceof Error && 'code' in cause && unansweredCodes.has(String(cause.code));
   const netError = isUnanswered ? netErrors.dns_unanswered : netErrors.dns_failed;
-  return new EgressFailure('dns_failed', `${host} cannot be resolved`, { cause, netError });
+  return new EgressError('dns_failed', `${host} cannot be resolved`, { cause, netError });
 }
 
 const neverAborted = new AbortController().signal;
@@ -120,7 +120,7 @@ export class MachineNames implements Names {
     return orAbort(turn, signal).catch((error: unknown) => {
       if (!(error instanceof LaneFull) && !(error instanceof LaneTimeout)) throw error;
       const message = `${host}: too many names of this machine are being resolved`;
-      throw new EgressFailure('dns_failed', message, { netError: netErrors.dns_unanswered });
+      throw new EgressError('dns_failed', message, { netError: netErrors.dns_unanswered });
     });
   }
 }

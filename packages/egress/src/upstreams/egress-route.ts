@@ -11,7 +11,7 @@ import { dialTcp, dialUpstream, parseUpstream, tunnelThrough, type UpstreamAddre
 import type { Guard, PinnedTarget } from '../gate/guard.ts';
 import type { EgressLimits } from '../gate/limits.ts';
 import {
-  EgressFailure,
+  EgressError,
   type EgressStats,
   type EgressPolicy,
   type EgressRefusal,
@@ -213,19 +213,19 @@ export class MachineEgress implements EgressRoute {
     this.#deps.onClose();
   }
 
-  /** Decides whether and how a host is reached. @throws EgressFailure */
+  /** Decides whether and how a host is reached. @throws EgressError */
   async plan(host: string, port: number, { signal, isPlain }: { signal: AbortSignal; isPlain: boolean }): Promise<RoutePlan> {
-    if (this.#closed) throw new EgressFailure('connection_reset', 'the egress is closed');
+    if (this.#closed) throw new EgressError('connection_reset', 'the egress is closed');
     const policy = this.#policy;
     const generation = this.#generation;
-    if (!policy) throw new EgressFailure('blocked_by_policy', 'no policy is applied yet');
+    if (!policy) throw new EgressError('blocked_by_policy', 'no policy is applied yet');
     if (!policy.allows(host)) throw refuse('allowed_domains', { host, port });
     if (policy.blockAds && inDomains(host, this.#deps.adHosts)) throw refuse('block_ads', { host, port });
     const target = await this.#deps.guard.check(host, port, signal);
     if (policy.upstreams.length === 0 || policy.bypasses(host)) return { target, proxy: null, generation, usesAbsoluteForm: false };
     const index = this.#current;
     const upstream = policy.upstreams[index];
-    if (!upstream) throw new EgressFailure('proxy_error', 'no proxy is left');
+    if (!upstream) throw new EgressError('proxy_error', 'no proxy is left');
     if (policy.rotate === 'every_connection') this.#current = (index + 1) % policy.upstreams.length;
     const pinned = await this.#resolveUpstream(upstream, signal);
     const sendsAddress = this.#shouldSendAddress(upstream, pinned);
@@ -235,13 +235,13 @@ export class MachineEgress implements EgressRoute {
   /**
    * Opens the connection of a plan. `onTcpSocket` gets the TCP socket below it,
    * on which bytes are counted, before it is connected.
-   * @throws EgressFailure, or the signal's reason
+   * @throws EgressError, or the signal's reason
    */
   async open(plan: RoutePlan, signal: AbortSignal, onTcpSocket: (socket: Socket) => void = () => {}): Promise<Socket> {
     const { target, proxy } = plan;
     const eitherSignal = AbortSignal.any([signal, this.#generationEnd.signal]);
     if (this.#closed || plan.generation !== this.#generation)
-      throw new EgressFailure('connection_reset', 'the egress policy or proxy has changed');
+      throw new EgressError('connection_reset', 'the egress policy or proxy has changed');
     const socket = await this.#withConnectTimeout(eitherSignal, async (deadline) => {
       if (!proxy) return dialTcp(target, this.#dialOptions(deadline, { generation: null, isProxied: false }, onTcpSocket));
       const opened = { generation: plan.generation, isProxied: proxy.upstream.isTrusted };
@@ -285,7 +285,7 @@ export class MachineEgress implements EgressRoute {
       // A caller may read why its own proxy is refused, but not about the operator's.
       const publicMessage = upstream.isTrusted ? null : `the proxy ${describeRefusal({ host, port }, cause).message}`;
       const detail = cause instanceof Error ? cause.message : 'not reached';
-      throw new EgressFailure('proxy_error', `proxy ${host}: ${detail}`, { cause, publicMessage });
+      throw new EgressError('proxy_error', `proxy ${host}: ${detail}`, { cause, publicMessage });
     });
   }
 
@@ -311,7 +311,7 @@ export class MachineEgress implements EgressRoute {
 
   #withConnectTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
     const ms = this.limits.connectTimeoutMs;
-    return withDeadline(signal, { ms, reason: () => new EgressFailure('timeout', `no connection within ${ms} ms`) }, work);
+    return withDeadline(signal, { ms, reason: () => new EgressError('timeout', `no connection within ${ms} ms`) }, work);
   }
 
   /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */
@@ -319,7 +319,7 @@ export class MachineEgress implements EgressRoute {
     this.#generation += 1;
     const previous = this.#generationEnd;
     this.#generationEnd = new AbortController();
-    previous.abort(new EgressFailure('connection_reset', `dropped by ${cause}`));
+    previous.abort(new EgressError('connection_reset', `dropped by ${cause}`));
     for (const [socket, { generation }] of this.#sockets) if (shouldDrop(generation)) socket.destroy();
   }
 

@@ -5,7 +5,7 @@ import type { CookieParam, PrivatePage, StepContext } from '@berth/devtools';
 import type { Captchas } from '../../sessions/captcha/captcha.ts';
 import type { Content, Converter } from '@berth/reading';
 import { createStepContext, solveCaptcha } from '../../sessions/drive/drive.ts';
-import { HttpFailure, type EgressRoute, type EgressStats } from '@berth/egress';
+import { HttpError, type EgressRoute, type EgressStats } from '@berth/egress';
 import type { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Metering, Ticket } from '../../accounts/metering/metering.ts';
@@ -134,11 +134,11 @@ export class FetchAttempt {
     this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, egress: egressOf(route) };
     const reader = new PlainReader({ request, content: this.#content, budget });
     const response = await client.request(toHttpRequest(request, budget.leftMs, reader.next), { signal }).catch((error: unknown) => {
-      if (error instanceof HttpFailure) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
+      if (error instanceof HttpError) addUsage(this.#usage, { bytesIn: error.progress.bytesIn, bytesOut: error.progress.bytesOut });
       throw error;
     });
     addUsage(this.#usage, { bytesIn: response.bytesIn, bytesOut: response.bytesOut });
-    if (response.unreadable !== null) throw new HttpFailure('connection_reset', response.unreadable);
+    if (response.unreadable !== null) throw new HttpError('connection_reset', response.unreadable);
     return reader.read(response, signal);
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError, ValidationError } from '@berth/contract';
 import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
-import { HttpFailure } from '@berth/egress';
+import { HttpError } from '@berth/egress';
 import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
 import { toFetchError } from './errors.ts';
 
@@ -10,13 +10,13 @@ const request = { timeout_ms: 30_000, session_id: null };
 
 describe('the error of an attempt', () => {
   const issues: [Error, code: string, retryable: boolean, reason: string | null][] = [
-    [new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', false, 'dns_failed'],
-    [new HttpFailure('dns_failed', 'net::ERR_NAME_RESOLUTION_FAILED'), 'navigation_failed', true, 'dns_failed'],
-    [new HttpFailure('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED'), 'navigation_failed', false, 'proxy_error'],
-    [new HttpFailure('connection_refused', 'net::ERR_CONNECTION_REFUSED'), 'navigation_failed', true, 'connection_refused'],
-    [new HttpFailure('connection_reset', 'net::ERR_CONNECTION_RESET'), 'navigation_failed', true, 'connection_reset'],
-    [new HttpFailure('timeout', 'net::ERR_TIMED_OUT'), 'timeout', true, 'timeout'],
-    [new HttpFailure('tls_error', 'net::ERR_CERT_DATE_INVALID'), 'navigation_failed', false, 'tls_error'],
+    [new HttpError('dns_failed', 'net::ERR_NAME_NOT_RESOLVED'), 'navigation_failed', false, 'dns_failed'],
+    [new HttpError('dns_failed', 'net::ERR_NAME_RESOLUTION_FAILED'), 'navigation_failed', true, 'dns_failed'],
+    [new HttpError('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED'), 'navigation_failed', false, 'proxy_error'],
+    [new HttpError('connection_refused', 'net::ERR_CONNECTION_REFUSED'), 'navigation_failed', true, 'connection_refused'],
+    [new HttpError('connection_reset', 'net::ERR_CONNECTION_RESET'), 'navigation_failed', true, 'connection_reset'],
+    [new HttpError('timeout', 'net::ERR_TIMED_OUT'), 'timeout', true, 'timeout'],
+    [new HttpError('tls_error', 'net::ERR_CERT_DATE_INVALID'), 'navigation_failed', false, 'tls_error'],
     [new NavigationError('blocked_by_policy', null, 'Not there.'), 'navigation_failed', false, 'blocked_by_policy'],
     [new NavigationError('too_many_redirects', null, 'In circles.'), 'navigation_failed', false, 'too_many_redirects'],
     [new NavigationError('download', 'net::ERR_ABORTED', 'A file.', { download_id: 'a' }), 'navigation_failed', false, 'download'],
@@ -38,7 +38,7 @@ describe('the error of an attempt', () => {
   it('the error of a fetch attempt names the caller’s limit when a part of the fetch ran out of time', () => {
     for (const cause of [
       new NavigationError('timeout', 'net::ERR_TIMED_OUT', 'The page did not load within 13820 ms.'),
-      new HttpFailure('timeout', 'net::ERR_TIMED_OUT'),
+      new HttpError('timeout', 'net::ERR_TIMED_OUT'),
       new PageError('timeout', 'The page did not respond within 812 ms.'),
     ]) {
       const { code, message, details } = toFetchError(cause, request);
@@ -50,7 +50,7 @@ describe('the error of an attempt', () => {
   });
 
   it('the error of a fetch attempt says when the site took no connection', () => {
-    const { code, details } = toFetchError(new HttpFailure('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), request);
+    const { code, details } = toFetchError(new HttpError('timeout', 'net::ERR_CONNECTION_TIMED_OUT'), request);
     assert.deepEqual([code, details], ['timeout', { reason: 'timeout', net_error: 'net::ERR_CONNECTION_TIMED_OUT' }]);
   });
 

@@ -1,7 +1,7 @@
 /** Maps what an attempt throws to the error of the response. Unknown errors are rethrown, so nothing internal leaks. */
 import { ServiceError, isRetryableFailure, type WorkError } from '@berth/contract';
 import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
-import { HttpFailure } from '@berth/egress';
+import { HttpError } from '@berth/egress';
 import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
 
 /** Why an attempt failed. `reason` is for the choice of the next strategy and not in the response. */
@@ -21,7 +21,7 @@ type FailedRequest = Readonly<{ timeout_ms: number; session_id: string | null }>
  */
 export function toFetchError(error: unknown, request: FailedRequest): FetchError {
   if (isOutOfTime(error)) return createTimeoutError(request.timeout_ms);
-  if (error instanceof NavigationError || error instanceof HttpFailure) {
+  if (error instanceof NavigationError || error instanceof HttpError) {
     const { reason, netError, message, details } = error;
     const code = reason === 'timeout' ? 'timeout' : 'navigation_failed';
     return { code, message, retryable: isRetryableFailure(reason, netError), details: { reason, net_error: netError, ...details }, reason };
@@ -38,7 +38,7 @@ export function toFetchError(error: unknown, request: FailedRequest): FetchError
 
 /** A limit of our own has passed; a site that does not answer a connection has a network error. */
 function isOutOfTime(error: unknown): boolean {
-  if (error instanceof NavigationError || error instanceof HttpFailure)
+  if (error instanceof NavigationError || error instanceof HttpError)
     return error.reason === 'timeout' && error.netError === 'net::ERR_TIMED_OUT';
   return error instanceof PageError && error.reason === 'timeout';
 }

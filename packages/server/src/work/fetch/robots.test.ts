@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { HttpFailure, type HttpClient, type HttpResult } from '@berth/egress';
+import { HttpError, type HttpClient, type HttpResult } from '@berth/egress';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { Robots } from './robots.ts';
 
@@ -85,7 +85,7 @@ describe('the rules of a site', () => {
   });
 
   it('robots.txt is skipped when the site cannot be reached: the page reports the better error', async () => {
-    assert.equal(await ask(siteOf(new HttpFailure('dns_failed', 'net::ERR_NAME_NOT_RESOLVED')), 'http://site.test/'), null);
+    assert.equal(await ask(siteOf(new HttpError('dns_failed', 'net::ERR_NAME_NOT_RESOLVED')), 'http://site.test/'), null);
   });
 
   it('robots.txt is requested for each origin', async () => {
@@ -125,7 +125,7 @@ describe('the rules of a site', () => {
 
   it('robots.txt of a site that was not reached is requested at the next fetch', async () => {
     const robots = new Robots(new ManualClock());
-    const site = siteOf(new HttpFailure('timeout', 'net::ERR_TIMED_OUT'));
+    const site = siteOf(new HttpError('timeout', 'net::ERR_TIMED_OUT'));
     assert.equal(await ask(site, 'http://site.test/', robots), null);
     site.answer = rules('User-agent: *', 'Disallow: /');
     assert.notEqual(await ask(site, 'http://site.test/', robots), null);

@@ -1,6 +1,6 @@
 /** The robots.txt of a site (RFC 9309), requested through the fetch's own egress and cached. */
 import { LRUCache } from 'lru-cache';
-import { HttpFailure, type HttpClient } from '@berth/egress';
+import { HttpError, type HttpClient } from '@berth/egress';
 import { expiringBy, type Clock } from '@berth/lib/clock.ts';
 import { decodeBody, parseRobots, robotsAgent } from '@berth/reading';
 import { limits } from './limits.ts';
@@ -60,7 +60,7 @@ export class Robots {
       return { allows: (url) => rules.allows(url), reason: 'robots.txt disallows it', bytes: entryBytes + rules.bytes, ttlMs };
     } catch (error) {
       // The page cannot be reached either, and its own error is clearer.
-      if (error instanceof HttpFailure) return { ...allowAll, ttlMs: 0 };
+      if (error instanceof HttpError) return { ...allowAll, ttlMs: 0 };
       throw error;
     }
   }

@@ -1,6 +1,6 @@
 /** Requests the well-known files of a site, by the egress of its inspection. */
 import { decodeBody } from '@berth/reading';
-import { HttpFailure, type HttpClient } from '@berth/egress';
+import { HttpError, type HttpClient } from '@berth/egress';
 import { limits } from '../limits.ts';
 import type { ProbedFile } from '@berth/site-report';
 
@@ -40,7 +40,7 @@ async function probe(client: HttpClient, { origin, path }: { origin: string; pat
     return { path, statusCode: status, contentType: contentType ?? '', body: text };
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof HttpFailure)) throw error;
+    if (!(error instanceof HttpError)) throw error;
     return { path, statusCode: null, contentType: '', body: '' };
   }
 }
