@@ -14,7 +14,7 @@ import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Sessions } from '../../sessions/sessions/sessions.ts';
 import { createPageStepContext } from './page-step-context.ts';
 import { Browse, type BrowseOptions } from './browse.ts';
-import { createTimeoutError, DeadlineExceeded, toFetchError, type FetchError } from './errors.ts';
+import { createTimeoutError, DeadlineExceededError, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
 import type { FetchMachines, PageLease } from './machines.ts';
 import { PlainReader, toHttpRequest, type PlainResult } from './plain.ts';
@@ -104,7 +104,7 @@ export class FetchAttempt {
       const page = await this.#fetch(signal);
       return this.#toResult({ status: page.block?.blocked ? 'blocked' : 'ok', page, error: null });
     } catch (cause) {
-      const isLate = signal.reason instanceof DeadlineExceeded;
+      const isLate = signal.reason instanceof DeadlineExceededError;
       if (!isLate) signal.throwIfAborted();
       const { request } = this.#spec;
       const error = isLate ? createTimeoutError(request.timeout_ms) : toFetchError(cause, request);

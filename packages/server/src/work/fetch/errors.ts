@@ -8,7 +8,7 @@ import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
 export type FetchError = WorkError & { reason: string | null };
 
 /** The request's `timeout_ms` has passed. */
-export class DeadlineExceeded extends Error {}
+export class DeadlineExceededError extends Error {}
 
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 

@@ -16,7 +16,7 @@ import type { RunDeps } from './attempt.ts';
 import { FetchRun, type FetchRunResult, type RunContext } from './run.ts';
 import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
 
-export { DeadlineExceeded, toFetchError } from './errors.ts';
+export { DeadlineExceededError, toFetchError } from './errors.ts';
 export type { FetchMachines, PageLease } from './machines.ts';
 export type { Robots } from './robots.ts';
 export { createCooldown } from './own-block.ts';

@@ -25,7 +25,7 @@ const spareMsMax = 10_000;
 /** A browser that takes longer is held up by what a page has left, such as a flood of console lines: the fetch takes another. */
 const pageMsMax = 4000;
 
-class HeldUp extends Error {}
+class MachineBusyError extends Error {}
 
 export interface MachinesDeps {
   sessions: Sessions;
@@ -100,7 +100,7 @@ export class FetchMachines {
             await machine.ready;
             return await this.#withPageIn(machine, spec, signal, { startMs, work });
           } catch (error) {
-            if (!(error instanceof HeldUp)) throw error;
+            if (!(error instanceof MachineBusyError)) throw error;
           } finally {
             machine.running -= 1;
             this.#retireWhenDue(machine);
@@ -141,7 +141,7 @@ export class FetchMachines {
     });
   }
 
-  /** @throws HeldUp for a machine that has served before */
+  /** @throws MachineBusyError for a machine that has served before */
   async #page(machine: FetchMachine, { browser }: Machine, signal: AbortSignal): Promise<PrivatePage> {
     const opening = this.#openPage(machine, browser, signal);
     const timer = Promise.withResolvers<null>();
@@ -150,7 +150,7 @@ export class FetchMachines {
     if (page) return page;
     machine.isRetired = true;
     opening.then((late) => late.close()).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'late fetch page failed'));
-    throw new HeldUp('The browser opens no page.');
+    throw new MachineBusyError('The browser opens no page.');
   }
 
   async #openPage(machine: FetchMachine, browser: Machine['browser'], signal: AbortSignal): Promise<PrivatePage> {

@@ -6,7 +6,7 @@ import { createHttpClient, type HttpClient } from '@berth/egress';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { addUsage, FetchAttempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
-import { createTimeoutError, DeadlineExceeded } from './errors.ts';
+import { createTimeoutError, DeadlineExceededError } from './errors.ts';
 import { createCooldown, createOwnBlock } from './own-block.ts';
 import { createPageResult } from './result.ts';
 import { withOwnSession } from './own-session.ts';
@@ -59,7 +59,7 @@ export class FetchRun {
     const { request, owner, domain } = this.#spec;
     if (request.method !== 'GET' && request.method !== 'HEAD') await this.#context.touch();
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
+    const timer = setTimeout(() => deadline.abort(new DeadlineExceededError()), request.timeout_ms);
     const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
     try {
       const disallowed = await this.#checkRobots(signal);

@@ -5,7 +5,7 @@ import { BrowserClosedError, type Finding, type StepContext } from '@berth/devto
 import type { Content } from '@berth/reading';
 import { createStepContext, Digests } from '../../sessions/drive/drive.ts';
 import { createHttpClient, type HttpClient } from '@berth/egress';
-import { createPageStepContext, DeadlineExceeded, withOwnSession, type FetchMachines, type Robots } from '../fetch/fetch.ts';
+import { createPageStepContext, DeadlineExceededError, withOwnSession, type FetchMachines, type Robots } from '../fetch/fetch.ts';
 import type { Inspections } from '../inspect/inspect.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -102,7 +102,7 @@ export class FlowWork {
   async execute(): Promise<WorkResult> {
     const { request } = this.#spec;
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
+    const timer = setTimeout(() => deadline.abort(new DeadlineExceededError()), request.timeout_ms);
     const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
     let isDone = false;
     try {

@@ -9,7 +9,7 @@ import { createHttpClient } from '@berth/egress';
 import {
   createCooldown,
   createPageStepContext,
-  DeadlineExceeded,
+  DeadlineExceededError,
   toFetchError,
   withOwnSession,
   type FetchMachines,
@@ -92,7 +92,7 @@ export class InspectRun {
   async run(): Promise<InspectOutcome> {
     const { request } = this.#spec;
     const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new DeadlineExceeded()), request.timeout_ms);
+    const timer = setTimeout(() => deadline.abort(new DeadlineExceededError()), request.timeout_ms);
     const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
     try {
       return await (request.url === null ? this.#reportHar(signal) : this.#inspectSite(request.url, signal));
