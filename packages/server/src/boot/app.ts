@@ -10,7 +10,7 @@ import type { Fetches } from '../work/fetch/fetch.ts';
 import type { Jobs } from '../work/jobs/jobs.ts';
 import { recordNavigations } from '../work/selfheal/navigations.ts';
 import type { SelfHeal } from '../work/selfheal/selfheal.ts';
-import { DuplicateWorker, type Fleet } from '../fleet/pool/pool.ts';
+import { DuplicateWorkerError, type Fleet } from '../fleet/pool/pool.ts';
 import type { Placement } from '../fleet/placement/placement.ts';
 import type { Rates } from '../rates/rates.ts';
 import { pruneIdempotencyKeys } from '../http/limits/idempotency.ts';
@@ -248,7 +248,7 @@ export class App {
       await this.fleet.lease.join();
       return true;
     } catch (err) {
-      if (err instanceof DuplicateWorker) throw err;
+      if (err instanceof DuplicateWorkerError) throw err;
       this.#deps.log.warn({ err }, 'worker not registered');
       return false;
     }

@@ -6,7 +6,7 @@ import { ManualClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import type { Tables } from '../../store/store.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import { DuplicateWorker, Lease, leaseTiming, type LeaseDeps } from './lease.ts';
+import { DuplicateWorkerError, Lease, leaseTiming, type LeaseDeps } from './lease.ts';
 import { holdLease, lostWorkers, readLease, takeLease } from './store.ts';
 import { beat, reportOf } from '../../../testing/pool.ts';
 
@@ -320,7 +320,8 @@ describe('a copied data directory', () => {
     const copy = new TestLease('wrk_a', { dataFolder: 'elsewhere' });
     const refused = assert.rejects(
       copy.lease.join(),
-      (error) => error instanceof DuplicateWorker && /wrk_a at http:\/\/elsewhere\.test.*Delete the file worker-id/.test(error.message),
+      (error) =>
+        error instanceof DuplicateWorkerError && /wrk_a at http:\/\/elsewhere\.test.*Delete the file worker-id/.test(error.message),
     );
     const state = { isSettled: false };
     void refused.catch(() => undefined).finally(() => (state.isSettled = true));

@@ -47,13 +47,13 @@ export const leaseTiming = (leaseMs: number): LeaseTiming => ({
 });
 
 /** Another process serves under this worker's id. */
-export class DuplicateWorker extends Error {
+export class DuplicateWorkerError extends Error {
   constructor({ workerId, url }: StoredLease) {
     super(
       `another process serves as worker ${workerId}${url ? ` at ${url}` : ''}: its data directory was copied. ` +
         'Delete the file worker-id in the data directory of the copy, so that it gets an id of its own, and start it again.',
     );
-    this.name = 'DuplicateWorker';
+    this.name = 'DuplicateWorkerError';
   }
 }
 
@@ -159,7 +159,7 @@ export class Lease {
 
   /**
    * Registers this worker, before it serves.
-   * @throws DuplicateWorker when another process serves under its id; ServiceError store_unavailable
+   * @throws DuplicateWorkerError when another process serves under its id; ServiceError store_unavailable
    */
   async join(signal: AbortSignal = new AbortController().signal): Promise<void> {
     const { store, clock, workerId } = this.#deps;
@@ -274,7 +274,7 @@ export class Lease {
     return own === null || (!this.#hasBeenFenced && (dataFolder === null || dataFolder === own));
   }
 
-  /** Watches the heartbeat of another process under the own id. @throws DuplicateWorker when it changes */
+  /** Watches the heartbeat of another process under the own id. @throws DuplicateWorkerError when it changes */
   async #assertDead(stored: StoredLease, signal: AbortSignal): Promise<void> {
     const { store, clock, timing, workerId } = this.#deps;
     // Waits as long as others would: the process may be cut off, and has not ended its browsers before.
@@ -282,7 +282,7 @@ export class Lease {
       await sleep(timing.retryMs, undefined, { signal });
       const now = await readLease(store, workerId);
       if (!now || now.isLost) return;
-      if (now.epoch !== stored.epoch || now.beat !== stored.beat) throw new DuplicateWorker(now);
+      if (now.epoch !== stored.epoch || now.beat !== stored.beat) throw new DuplicateWorkerError(now);
     }
   }
 

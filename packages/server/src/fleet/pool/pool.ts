@@ -21,7 +21,7 @@ import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './sl
 import { Lease, leaseTiming } from './lease.ts';
 import { Targets } from './targets.ts';
 
-export { DuplicateWorker } from './lease.ts';
+export { DuplicateWorkerError } from './lease.ts';
 export type { Machine, MachineLoss } from './machine.ts';
 export type { FleetDeps } from './slots.ts';
 export type { FleetStats, FleetSummary } from './inventory.ts';
