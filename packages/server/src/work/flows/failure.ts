@@ -3,7 +3,7 @@ import { ServiceError, isRetryableFailure, type StepResult, type WorkError } fro
 import { toFetchError } from '../fetch/fetch.ts';
 
 /** The end of a flow, with an error for the caller. */
-export class FlowFailed extends Error {
+export class FlowError extends Error {
   readonly error: WorkError;
 
   constructor(
@@ -12,7 +12,7 @@ export class FlowFailed extends Error {
     { retryable = false, details }: { retryable?: boolean; details?: Record<string, unknown> } = {},
   ) {
     super(message);
-    this.name = 'FlowFailed';
+    this.name = 'FlowError';
     this.error = { code, message, retryable, ...(details ? { details } : {}) };
   }
 }
@@ -21,11 +21,11 @@ export class FlowFailed extends Error {
 const retryableCodes = new Set(['timeout', 'page_lost', 'navigation_failed', 'download_failed']);
 
 /** `index`: in the whole run. */
-export function toStepFailure({ type, error }: StepResult, index: number): FlowFailed {
+export function toStepFailure({ type, error }: StepResult, index: number): FlowError {
   const { code = 'timeout', message = 'The step failed.', details: load } = error ?? {};
   const retryable = load ? isRetryableFailure(load.reason, load.net_error) : retryableCodes.has(code);
   const details = { step_index: index, step_type: type, ...load };
-  return new FlowFailed(code, `Step ${index} (${type}) failed: ${message}`, { retryable, details });
+  return new FlowError(code, `Step ${index} (${type}) failed: ${message}`, { retryable, details });
 }
 
 export const createTimeoutFailure = (timeoutMs: number): WorkError => ({
@@ -36,7 +36,7 @@ export const createTimeoutFailure = (timeoutMs: number): WorkError => ({
 
 /** @throws the error itself when it is a bug */
 export function toWorkError(error: unknown, request: Parameters<typeof toFetchError>[1]): WorkError {
-  if (error instanceof FlowFailed) return error.error;
+  if (error instanceof FlowError) return error.error;
   if (error instanceof ServiceError && !lostCodes.has(error.code)) {
     const { code, publicMessage: message, retryable, details } = error;
     return { code, message, retryable, ...(Object.keys(details).length > 0 ? { details } : {}) };

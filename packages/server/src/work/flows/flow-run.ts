@@ -15,7 +15,7 @@ import {
   type StepContext,
 } from '@berth/devtools';
 import type { Deadline } from '@berth/lib/deadline.ts';
-import { FlowFailed, toStepFailure } from './failure.ts';
+import { FlowError, toStepFailure } from './failure.ts';
 import type { FlowStep } from './flow-step.ts';
 import type { Navigator } from './navigator.ts';
 import type { Secrets } from './secrets.ts';
@@ -133,7 +133,7 @@ export class FlowRun {
     return this.#deps.navigator.navigate(this.page(), request, { signal: this.signal });
   }
 
-  /** Runs steps; `inputs` fill their templates and are never templates themselves. @throws FlowFailed for a step that failed */
+  /** Runs steps; `inputs` fill their templates and are never templates themselves. @throws FlowError for a step that failed */
   async run(
     list: readonly FlowStep[],
     inputs: Readonly<Record<string, unknown>> = {},
@@ -177,7 +177,7 @@ export class FlowRun {
     return { results, vars: saved };
   }
 
-  /** Runs work of the flow itself as one step. @throws FlowFailed */
+  /** Runs work of the flow itself as one step. @throws FlowError */
   async act<T>(type: string, work: () => Promise<T>): Promise<T> {
     await this.#admit(1);
     const startMs = this.#context.clock.monotonicMs();
@@ -194,7 +194,7 @@ export class FlowRun {
       return value;
     } catch (error) {
       this.signal.throwIfAborted();
-      if (error instanceof FlowFailed) {
+      if (error instanceof FlowError) {
         const { code, message } = error.error;
         report('error', { code, message });
         throw error;
@@ -248,7 +248,7 @@ export class FlowRun {
   async #admit(actions: number): Promise<void> {
     this.signal.throwIfAborted();
     if (this.stepsLeft <= 0)
-      throw new FlowFailed('limit_reached', `The flow needs more than the max_steps of ${this.#deps.stepsMax}. Allow more steps.`);
+      throw new FlowError('limit_reached', `The flow needs more than the max_steps of ${this.#deps.stepsMax}. Allow more steps.`);
     await this.#deps.reserve(this.actions + Math.max(1, actions));
   }
 

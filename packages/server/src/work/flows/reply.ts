@@ -1,7 +1,7 @@
 /** The responses of flows and templates. Everything that a page or a step says is returned without the run's secrets. */
 import type { AgentResponse, TemplateResponse, WorkError } from '@berth/contract';
 import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
-import { redactSecrets, ResultTooLarge, resultCharsMax, type Secrets } from './secrets.ts';
+import { redactSecrets, ResultTooLargeError, resultCharsMax, type Secrets } from './secrets.ts';
 import type { FlowSpec } from './spec.ts';
 import type { WorkResult } from './work.ts';
 
@@ -42,7 +42,7 @@ async function toShown({ status, output, steps, error, finalUrl, warnings }: Wor
   ];
   for (const part of parts) {
     const shown = await redactSecrets(part, secrets).catch((problem: unknown) => {
-      if (problem instanceof ResultTooLarge) return null;
+      if (problem instanceof ResultTooLargeError) return null;
       throw problem;
     });
     if (shown) return { ...shown, status: part.status };

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
 import { secretInput } from './inputs.ts';
-import { collectSecrets, redactSecrets, redactSecretWords, ResultTooLarge } from './secrets.ts';
+import { collectSecrets, redactSecrets, redactSecretWords, ResultTooLargeError } from './secrets.ts';
 
 test('the secrets of a flow are the inputs that are marked as secret, and the entries of a record of them', () => {
   const schema = z
@@ -63,9 +63,9 @@ test('words of a secret are replaced, beside the secret itself', async () => {
 });
 
 test('a result that replaced secrets make too large, one that is too large, and one that is nested without end are refused', async () => {
-  await assert.rejects(redactSecrets('aaab'.repeat(300_000), { ['b'.repeat(200)]: 'aaa' }), ResultTooLarge);
-  await assert.rejects(redactSecrets(Array<string>(25).fill('x'.repeat(2_000_000)), {}), ResultTooLarge);
+  await assert.rejects(redactSecrets('aaab'.repeat(300_000), { ['b'.repeat(200)]: 'aaa' }), ResultTooLargeError);
+  await assert.rejects(redactSecrets(Array<string>(25).fill('x'.repeat(2_000_000)), {}), ResultTooLargeError);
   let deep: unknown = 'x';
   for (let depth = 0; depth < 20_000; depth += 1) deep = [deep];
-  await assert.rejects(redactSecrets(deep, {}), ResultTooLarge);
+  await assert.rejects(redactSecrets(deep, {}), ResultTooLargeError);
 });

@@ -30,7 +30,7 @@ function isSecret(schema: z.ZodType, name: string): boolean {
 }
 
 /** A result is more than a caller could read; with names in place of short secrets it may be many times what the page had. */
-export class ResultTooLarge extends Error {}
+export class ResultTooLargeError extends Error {}
 
 /** Maximum size of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
 export const resultCharsMax = 48_000_000;
@@ -45,7 +45,7 @@ type Replacement = readonly [form: string, name: string];
 /**
  * The value with `{{secret.name}}` in place of each secret, also where it is escaped for a URL. Secrets that overlap are
  * replaced as one.
- * @throws ResultTooLarge
+ * @throws ResultTooLargeError
  */
 export const redactSecrets = <T>(value: T, secrets: Secrets): Promise<T> => redact(value, namesOf(secrets));
 
@@ -85,7 +85,7 @@ class Redaction {
     if (typeof value === 'string') return yield* this.#text(value);
     this.#count(valueChars);
     if (typeof value !== 'object' || value === null || value instanceof Date) return value;
-    if (depth === 0) throw new ResultTooLarge();
+    if (depth === 0) throw new ResultTooLargeError();
     if (Array.isArray(value)) {
       const list: unknown[] = [];
       for (const inner of value) list.push(yield* this.walk(inner, depth - 1));
@@ -113,6 +113,6 @@ class Redaction {
 
   #count(chars: number): void {
     this.#chars += chars;
-    if (this.#chars > resultCharsMax) throw new ResultTooLarge();
+    if (this.#chars > resultCharsMax) throw new ResultTooLargeError();
   }
 }

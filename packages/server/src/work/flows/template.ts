@@ -1,7 +1,7 @@
 /** A template: a step list for a common task. A step of the type `call` runs a flow. */
 import { parseTemplate } from '@berth/contract';
 import type { z } from 'zod';
-import { FlowFailed } from './failure.ts';
+import { FlowError } from './failure.ts';
 import type { Flow, FlowInfo } from './flow.ts';
 import type { FlowRun } from './flow-run.ts';
 import type { FlowStep } from './flow-step.ts';
@@ -52,7 +52,7 @@ async function callFlow(run: FlowRun, uses: readonly Flow[], { task, inputs }: {
   const flow = uses.find(({ name }) => name === task);
   if (!flow) throw new Error(`the template does not use the flow ${task}`);
   const parsed = flow.inputs.safeParse(inputs);
-  if (!parsed.success) throw new FlowFailed('invalid_value', `The flow ${task} does not take these inputs.`);
+  if (!parsed.success) throw new FlowError('invalid_value', `The flow ${task} does not take these inputs.`);
   return flow.run(run, parsed.data);
 }
 

@@ -1,7 +1,7 @@
 import { ServiceError, boundedRecord, boundedString, type ApiEndpoint } from '@berth/contract';
 import { z } from 'zod';
 import type { ReplayReply } from '@berth/page-scripts/read/documents.ts';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { secretInput } from '../inputs.ts';
@@ -81,14 +81,14 @@ export const apiReplay = defineFlow({
 
 async function findEndpoint(run: FlowRun, jobId: string, endpointId: string): Promise<ApiEndpoint> {
   const report = await run.readReport(jobId).catch((error: unknown) => {
-    if (error instanceof ServiceError) throw new FlowFailed(error.code, error.publicMessage, { retryable: error.retryable });
+    if (error instanceof ServiceError) throw new FlowError(error.code, error.publicMessage, { retryable: error.retryable });
     throw error;
   });
   const endpoints = report.api?.endpoints ?? [];
   const endpoint = endpoints.find(({ id }) => id === endpointId);
   if (endpoint) return endpoint;
   const ids = endpoints.map(({ id }) => id).slice(0, valuesMax);
-  throw new FlowFailed('not_found', 'The report has no endpoint with this id. See api.endpoints.', { details: { available: ids } });
+  throw new FlowError('not_found', 'The report has no endpoint with this id. See api.endpoints.', { details: { available: ids } });
 }
 
 /** A page of the origin that made the call; the page that is open may already be one. */
@@ -110,7 +110,7 @@ async function send(run: FlowRun, request: ReturnType<typeof toReplayedRequest>,
     options,
   );
   if (reply.status !== 0) return reply;
-  throw new FlowFailed(
+  throw new FlowError(
     'request_failed',
     'The browser got no response: the host cannot be reached, or its cross-origin rules forbid the call.',
     {

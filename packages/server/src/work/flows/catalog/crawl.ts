@@ -4,7 +4,7 @@ import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { NavigationError, PageError } from '@berth/devtools';
 import { isUnsafeLink } from '@berth/reading';
 import type { CrawledDocument } from '@berth/page-scripts/read/documents.ts';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url } from '../inputs.ts';
@@ -153,7 +153,7 @@ class Crawl {
     }
     if (page.error !== null) {
       const { retryable, details } = failure?.error ?? { retryable: true };
-      if (this.#host === null) throw new FlowFailed('navigation_failed', page.error, { retryable, ...(details ? { details } : {}) });
+      if (this.#host === null) throw new FlowError('navigation_failed', page.error, { retryable, ...(details ? { details } : {}) });
       this.#pages.push(page);
       return true;
     }
@@ -210,7 +210,7 @@ class Crawl {
     return this.#isAllowed(url);
   }
 
-  /** @throws FlowFailed where the first page is disallowed */
+  /** @throws FlowError where the first page is disallowed */
   async #isAllowed(url: string): Promise<boolean> {
     if (!this.#request.respect_robots) return true;
     const { origin } = new URL(url);
@@ -219,7 +219,7 @@ class Crawl {
     this.#origins.add(origin);
     if (refusal === null) return true;
     if (this.#host === null)
-      throw new FlowFailed(
+      throw new FlowError(
         'not_allowed',
         `The site does not allow crawlers at url: ${refusal}. Ask its owner, or set respect_robots to false.`,
       );
@@ -234,7 +234,7 @@ interface PageRead {
   canonical: string | null;
   isFile: boolean;
   /** The reason why the page could not be opened. */
-  failure?: FlowFailed;
+  failure?: FlowError;
 }
 
 async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean): Promise<PageRead> {
@@ -249,13 +249,13 @@ async function readPage(run: FlowRun, { url, depth }: Queued, markdown: boolean)
     const page = { ...withoutContent, url: finalUrl, title: content.title, links: links.length, markdown: text };
     return { page, links, canonical, isFile: false };
   } catch (error) {
-    if (!(error instanceof FlowFailed || error instanceof PageError)) throw error;
-    const failure = error instanceof FlowFailed ? { failure: error } : {};
+    if (!(error instanceof FlowError || error instanceof PageError)) throw error;
+    const failure = error instanceof FlowError ? { failure: error } : {};
     return { page: { ...withoutContent, error: error.message }, links: [], canonical: null, isFile: false, ...failure };
   }
 }
 
-/** Opens a page. Returns false for a file, which the browser downloads. @throws FlowFailed */
+/** Opens a page. Returns false for a file, which the browser downloads. @throws FlowError */
 function openPage(run: FlowRun, url: string): Promise<boolean> {
   return run.act('navigate', async () => {
     try {
@@ -265,7 +265,7 @@ function openPage(run: FlowRun, url: string): Promise<boolean> {
       if (!(error instanceof NavigationError)) throw error;
       if (error.reason === 'download') return false;
       const { reason, netError } = error;
-      throw new FlowFailed(reason === 'timeout' ? 'timeout' : 'navigation_failed', error.message, {
+      throw new FlowError(reason === 'timeout' ? 'timeout' : 'navigation_failed', error.message, {
         retryable: isRetryableFailure(reason, netError),
         details: { reason, net_error: netError },
       });

@@ -1,6 +1,6 @@
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { FieldSpec, Url, toStepField } from '../inputs.ts';
@@ -81,6 +81,6 @@ export async function readFields(run: FlowRun, fields: Readonly<Record<string, F
     used[name] = selector;
   }
   if (Object.values(used).every((selector) => selector === null))
-    throw new FlowFailed('not_found', 'No selector of any field matches an element. Check the selectors.');
+    throw new FlowError('not_found', 'No selector of any field matches an element. Check the selectors.');
   return { data, selector_used: used };
 }

@@ -2,7 +2,7 @@ import { boundedString, type Selectors } from '@berth/contract';
 import { z } from 'zod';
 import type { LoginFields } from '@berth/page-scripts/act/forms.ts';
 import { domainOf } from '../../selfheal/selfheal.ts';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url, literal, secretInput, selectorsInput } from '../inputs.ts';
@@ -107,7 +107,7 @@ async function fillForm(run: FlowRun, request: Inputs, fields: Fields, asked: { 
   const add = (selectors: Selectors, value: string): void => void steps.push({ type: 'fill', selectors: literal(selectors), value });
   let code = '';
   if (fields.code !== null && fields.password === null) {
-    if (request.otp_secret === undefined) throw new FlowFailed('otp_required', 'The site asks for a one-time code. Send otp_secret.');
+    if (request.otp_secret === undefined) throw new FlowError('otp_required', 'The site asks for a one-time code. Send otp_secret.');
     code = totp(parseBase32(request.otp_secret) ?? Buffer.alloc(0), run.context.clock.now().getTime());
     asked.code = true;
     add(fields.code, '{{inputs.code}}');
@@ -115,7 +115,7 @@ async function fillForm(run: FlowRun, request: Inputs, fields: Fields, asked: { 
     if (fields.username !== null && !asked.password) add(fields.username, '{{inputs.username}}');
     if (fields.password !== null) {
       if (domainOf(run.url()) !== domainOf(request.url))
-        throw new FlowFailed('not_allowed', 'The login form is on another site than url. Send the URL of that form.');
+        throw new FlowError('not_allowed', 'The login form is on another site than url. Send the URL of that form.');
       asked.password = true;
       add(fields.password, '{{secret.password}}');
     }

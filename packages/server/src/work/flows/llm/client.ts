@@ -1,7 +1,7 @@
 /** Calls a language model at an OpenAI-compatible endpoint of the operator. What the endpoint says in an error is neither logged nor returned. */
 import { z } from 'zod';
 import { abortAfter } from '@berth/lib/deadline.ts';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 
 export interface LlmConfig {
   /** Base URL, without `/chat/completions`. */
@@ -38,7 +38,7 @@ export class LlmClient {
     this.#config = config;
   }
 
-  /** @throws FlowFailed llm_failed, and the signal's reason */
+  /** @throws FlowError llm_failed, and the signal's reason */
   async complete(messages: readonly LlmMessage[], { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }): Promise<LlmReply> {
     const { url, model, key } = this.#config;
     const request = { model, messages, temperature: 0, max_tokens: replyTokensMax, response_format: { type: 'json_object' } };
@@ -58,7 +58,7 @@ export class LlmClient {
       return { text, tokens: usage?.total_tokens ?? estimate };
     } catch (error) {
       signal.throwIfAborted();
-      throw error instanceof FlowFailed ? error : failure(true);
+      throw error instanceof FlowError ? error : failure(true);
     }
   }
 }
@@ -74,7 +74,7 @@ async function readText(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-const failure = (retryable: boolean): FlowFailed =>
-  new FlowFailed('llm_failed', 'The language model gave no usable answer. If this lasts, the operator has to check its endpoint.', {
+const failure = (retryable: boolean): FlowError =>
+  new FlowError('llm_failed', 'The language model gave no usable answer. If this lasts, the operator has to check its endpoint.', {
     retryable,
   });

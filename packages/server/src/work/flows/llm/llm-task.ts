@@ -1,7 +1,7 @@
 /** A goal in words, which a language model of the operator pursues step by step. */
 import { boundedRecord, boundedString } from '@berth/contract';
 import { z } from 'zod';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 import { defineFlow, type Flow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url, secretInput } from '../inputs.ts';
@@ -66,15 +66,15 @@ export const createLlmTask = (llm: LlmClient): Flow =>
       const history: string[] = [];
       let tokens = 0;
       for (let turn = 1; turn <= request.max_turns; turn += 1) {
-        if (tokens >= request.max_tokens) throw new FlowFailed('limit_reached', 'The run has used its max_tokens. Allow more tokens.');
-        if (run.isNearEnd(stepsPerTurn)) throw new FlowFailed('limit_reached', 'The run has used its steps or its time. Allow more.');
+        if (tokens >= request.max_tokens) throw new FlowError('limit_reached', 'The run has used its max_tokens. Allow more tokens.');
+        if (run.isNearEnd(stepsPerTurn)) throw new FlowError('limit_reached', 'The run has used its steps or its time. Allow more.');
         const { proposal, used } = await run.act('ask_model', () => ask(run, llm, { request, history }));
         tokens += used;
         if (proposal.kind === 'done') return { result: proposal.result, turns: turn, tokens, final_url: run.url() };
-        if (proposal.kind === 'failed') throw new FlowFailed('goal_not_reached', `The model gave up: ${proposal.reason}`);
+        if (proposal.kind === 'failed') throw new FlowError('goal_not_reached', `The model gave up: ${proposal.reason}`);
         history.push(proposal.kind === 'refused' ? `refused: ${proposal.problem}` : await act(run, proposal.step));
       }
-      throw new FlowFailed('limit_reached', `The goal was not reached in the max_turns of ${request.max_turns}. Allow more turns.`);
+      throw new FlowError('limit_reached', `The goal was not reached in the max_turns of ${request.max_turns}. Allow more turns.`);
     },
   });
 

@@ -1,6 +1,6 @@
 /** The request that repeats a call of an inspected API, from its description and the caller's values. */
 import type { ApiEndpoint, ApiParameter } from '@berth/contract';
-import { FlowFailed } from '../failure.ts';
+import { FlowError } from '../failure.ts';
 
 export interface ReplayValues {
   path: Readonly<Record<string, string>>;
@@ -19,12 +19,12 @@ export interface ReplayedRequest {
 /** Methods that change nothing at the site (RFC 9110). Others need the caller's word. */
 const safeMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** @throws FlowFailed not_allowed, invalid_value */
+/** @throws FlowError not_allowed, invalid_value */
 export function toReplayedRequest(endpoint: ApiEndpoint, values: ReplayValues, allowUnsafe: boolean): ReplayedRequest {
   const { id, method, replayable } = endpoint;
-  if (replayable === 'no') throw new FlowFailed('not_allowed', `The endpoint ${id} cannot be repeated: see its replayable.`);
+  if (replayable === 'no') throw new FlowError('not_allowed', `The endpoint ${id} cannot be repeated: see its replayable.`);
   if (!safeMethods.has(method) && !allowUnsafe)
-    throw new FlowFailed('not_allowed', `A ${method} request may change data of the site. Send allow_unsafe if you want that.`);
+    throw new FlowError('not_allowed', `A ${method} request may change data of the site. Send allow_unsafe if you want that.`);
   const body = toBody(endpoint, values.body);
   const type = endpoint.request?.content_type ?? '';
   const headers = {
@@ -43,7 +43,7 @@ function toUrl(endpoint: ApiEndpoint, { path, query }: ReplayValues): string {
   });
   const { protocol } = new URL(endpoint.example_url);
   const url = URL.parse(`${protocol}//${endpoint.host}${filled}`);
-  if (!url || !/^https?:$/.test(protocol)) throw new FlowFailed('invalid_value', 'The endpoint has no usable URL in this report.');
+  if (!url || !/^https?:$/.test(protocol)) throw new FlowError('invalid_value', 'The endpoint has no usable URL in this report.');
   for (const [name, value] of Object.entries(valuesOf('query', endpoint.params.query, query))) url.searchParams.set(name, value);
   return url.href;
 }
@@ -66,7 +66,7 @@ function valuesOf(
   const values = new Map(Object.entries(given).map(([name, value]) => [nameOf(name), value]));
   for (const name of values.keys())
     if (!known.has(name))
-      throw new FlowFailed('invalid_value', `The endpoint has no ${place} parameter ${name.slice(0, 100)}.`, {
+      throw new FlowError('invalid_value', `The endpoint has no ${place} parameter ${name.slice(0, 100)}.`, {
         details: { known: [...known] },
       });
   for (const { name, required, example } of params) {
@@ -83,9 +83,9 @@ function toBody({ request, method }: ApiEndpoint, body: unknown): string | null 
     if (request?.body_required) throw invalid('body', 'body');
     return null;
   }
-  if (method === 'GET' || method === 'HEAD') throw new FlowFailed('invalid_value', `A ${method} request has no body. Omit it.`);
+  if (method === 'GET' || method === 'HEAD') throw new FlowError('invalid_value', `A ${method} request has no body. Omit it.`);
   return typeof body === 'string' ? body : JSON.stringify(body);
 }
 
-const invalid = (place: string, name: string): FlowFailed =>
-  new FlowFailed('invalid_value', `The endpoint needs a value for the ${place} parameter ${name}. Send it in params.`);
+const invalid = (place: string, name: string): FlowError =>
+  new FlowError('invalid_value', `The endpoint needs a value for the ${place} parameter ${name}. Send it in params.`);
