@@ -69,7 +69,7 @@ export class Connections {
     try {
       return await this.#exchange(peer, request);
     } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
+      if (!(error instanceof WorkerUnreachableError)) throw error;
       const { isReused, isSent, cause } = error;
       if (isReused && request.isSafe && !request.signal.aborted) return this.#sendAgain(request, address);
       // A worker that has restarted may be at another address than a moment ago.
@@ -86,7 +86,7 @@ export class Connections {
     try {
       return await this.#exchange(this.#create(workerId, address), request);
     } catch (error) {
-      if (!(error instanceof Unreachable)) throw error;
+      if (!(error instanceof WorkerUnreachableError)) throw error;
       throw unreachable(workerId, { isSent: error.isSent && !request.isSafe, cause: error.cause });
     }
   }
@@ -154,7 +154,7 @@ function checkWorker(workerId: string, certificate: PeerCertificate): Error | un
 }
 
 /** No response came. */
-class Unreachable extends Error {
+class WorkerUnreachableError extends Error {
   /** Whether a connection was open before. */
   readonly isReused: boolean;
   /** Whether anything may have reached the other worker. */
@@ -187,7 +187,7 @@ function exchange(
       for (const event of ['secureConnect', 'close']) socket.once(event, () => clearTimeout(timer));
     });
     // An error after the response ends its body, whose reader sees it.
-    sent.on('error', (error) => reject(new Unreachable(error, { isReused: sent.reusedSocket, isSent: isConnected })));
+    sent.on('error', (error) => reject(new WorkerUnreachableError(error, { isReused: sent.reusedSocket, isSent: isConnected })));
     sent.on('response', (response) => resolve({ response, upgraded: null }));
     sent.on('upgrade', (response, socket, head) => {
       onOpen(socket);
