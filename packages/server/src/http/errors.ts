@@ -2,7 +2,7 @@ import { ServiceError, ValidationError, type ErrorBody, type ErrorCode } from '@
 import type { Log } from '@berth/lib/log.ts';
 import { escapeHtml } from '@berth/lib/text/html.ts';
 import { errorPageHeaders, type ErrorPage } from './error-page.ts';
-import { ClientDisconnected } from './server/exchange.ts';
+import { ClientDisconnectedError } from './server/exchange.ts';
 
 /** Status, body, and headers in addition to those of every response. */
 export interface HttpResponse {
@@ -32,7 +32,7 @@ const malformedLink = 'This link is not complete, or was changed. Open it exactl
 
 /** Logs what the response does not say. */
 export function logFailure(log: Log, thrown: unknown, fields: object): void {
-  if (thrown instanceof ValidationError || thrown instanceof ClientDisconnected) return;
+  if (thrown instanceof ValidationError || thrown instanceof ClientDisconnectedError) return;
   const error = toServiceError(thrown);
   if (error.code === 'internal_error') log.error({ ...fields, err: error.cause ?? error }, 'request failed unexpectedly');
   else if (error.status >= 500) log.warn({ ...fields, err: error }, 'request failed');
@@ -44,14 +44,14 @@ export const clientClosedRequestStatus = 499;
 /** Status and error code for logs and metrics. Validation errors have no code. */
 export function outcomeOf(thrown: unknown): { status: number; code: ErrorCode | null } {
   if (thrown instanceof ValidationError) return { status: 422, code: null };
-  if (thrown instanceof ClientDisconnected) return { status: clientClosedRequestStatus, code: null };
+  if (thrown instanceof ClientDisconnectedError) return { status: clientClosedRequestStatus, code: null };
   const { status, code } = toServiceError(thrown);
   return { status, code };
 }
 
 function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
-  if (thrown instanceof ClientDisconnected) return new ServiceError('request_timeout', 'The client closed the connection.');
+  if (thrown instanceof ClientDisconnectedError) return new ServiceError('request_timeout', 'The client closed the connection.');
   return (
     frameworkError(thrown) ??
     new ServiceError('internal_error', 'Internal error. Give the request id to the operator.', {

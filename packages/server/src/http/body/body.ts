@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ServiceError } from '@berth/contract';
-import { ClientDisconnected } from '../server/exchange.ts';
+import { ClientDisconnectedError } from '../server/exchange.ts';
 
 export interface BodyLimits {
   bytesMax: number;
@@ -50,7 +50,7 @@ const tooLarge = (bytesMax: number): ServiceError =>
  * Reads the whole body, whose length is checked where it is announced.
  *
  * @throws ServiceError body_too_large as soon as the received length exceeds the limit, request_timeout
- * @throws ClientDisconnected
+ * @throws ClientDisconnectedError
  */
 export function readBody(request: IncomingMessage, response: ServerResponse, limits: BodyLimits): Promise<Buffer> {
   // HTTP/1.0 knows no interim responses.
@@ -75,7 +75,7 @@ export function readBody(request: IncomingMessage, response: ServerResponse, lim
       else chunks.push(chunk);
     };
     const onEnd = (): void => complete(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    const onError = (): void => refuse(new ClientDisconnected());
+    const onError = (): void => refuse(new ClientDisconnectedError());
     const late = (): ServiceError => new ServiceError('request_timeout', 'The body took too long to arrive. Send the request again.');
     const timer = setTimeout(() => refuse(late()), limits.timeoutMs);
     request.on('data', onData).on('end', onEnd).on('error', onError).on('close', onError);

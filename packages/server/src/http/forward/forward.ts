@@ -48,11 +48,11 @@ export interface Forwarder {
 export const isHandedOn = (code: ErrorCode | null): boolean => code === 'no_capacity' || code === 'draining';
 
 /** Another worker has no room, and a further one may. */
-export class HandedOn extends Error {}
+export class RequestForwardedError extends Error {}
 
 /** Whether a further worker may take a request that failed so. */
 export const mayHandOn = (error: unknown): boolean =>
-  error instanceof HandedOn ||
+  error instanceof RequestForwardedError ||
   (error instanceof ServiceError && (isHandedOn(error.code) || (error.code === 'worker_unreachable' && error.retryable)));
 
 /** Which worker answered. */

@@ -3,7 +3,7 @@ import { ServiceError, type Endpoint } from '@berth/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasBody } from '../body/body.ts';
 import type { Exchange } from '../server/exchange.ts';
-import { forwardGraceMs, HandedOn, isHandedOn, mayHandOn, type ForwardTarget } from './forward.ts';
+import { forwardGraceMs, RequestForwardedError, isHandedOn, mayHandOn, type ForwardTarget } from './forward.ts';
 import type { HttpOptions } from '../options.ts';
 import { relayResponse } from './relay-response.ts';
 
@@ -85,7 +85,7 @@ export class OtherWorkers {
       const response = await forwarder.send(exchange, target, retry && (retry.body ?? noBody));
       if (retry && !retry.isLast && isHandedOn(response.code)) {
         response.body.resume();
-        throw new HandedOn();
+        throw new RequestForwardedError();
       }
       exchange.code = response.code;
       reply.hijack();

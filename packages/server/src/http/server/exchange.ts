@@ -6,10 +6,10 @@ import type { Caller } from '@berth/lib/turns/sections.ts';
 import { beginRequest, type RequestSpan } from '@berth/lib/tracing.ts';
 
 /** The client closed the connection before the response was written. */
-export class ClientDisconnected extends Error {
+export class ClientDisconnectedError extends Error {
   constructor() {
     super('the client closed the connection');
-    this.name = 'ClientDisconnected';
+    this.name = 'ClientDisconnectedError';
   }
 }
 

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { describe, test } from 'node:test';
 import { ErrorBody, Health, endpoint } from '@berth/contract';
 import { z } from 'zod';
-import { BoundPort, PortUnusable } from './port.ts';
+import { BoundPort, PortUnusableError } from './port.ts';
 import { testOptions } from '../../../testing/server.ts';
 import { createHttp, type Http } from './server.ts';
 
@@ -145,7 +145,7 @@ describe('a port that cannot be bound', () => {
     t.after(() => void other.close());
     const { port } = other.address() as { port: number };
     await assert.rejects(BoundPort.open({ host: '127.0.0.1', port }), (error) => {
-      assert.ok(error instanceof PortUnusable);
+      assert.ok(error instanceof PortUnusableError);
       assert.match(error.message, new RegExp(`^BERTH_PORT: port ${port} of 127\\.0\\.0\\.1 is in use\\.[^\\n]*$`));
       return true;
     });

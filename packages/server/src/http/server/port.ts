@@ -22,7 +22,7 @@ export interface PortOptions {
 }
 
 /** The message names the variable to change. */
-export class PortUnusable extends Error {}
+export class PortUnusableError extends Error {}
 
 const retrySeconds = 1;
 
@@ -39,7 +39,7 @@ export class BoundPort {
     this.#note = note;
   }
 
-  /** Binds the port and answers everything with 503 `starting`. @throws PortUnusable */
+  /** Binds the port and answers everything with 503 `starting`. @throws PortUnusableError */
   static async open(options: PortOptions): Promise<BoundPort> {
     const bound = new BoundPort(options);
     const [first = options.host, ...others] = await addressesOf(options.host);
@@ -156,5 +156,5 @@ function toPortUnusable(error: unknown, { host, port }: PortOptions): unknown {
   };
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = reasons[code];
-  return reason === undefined ? error : new PortUnusable(reason, { cause: error });
+  return reason === undefined ? error : new PortUnusableError(reason, { cause: error });
 }

@@ -14,7 +14,7 @@ import type { Call, EventsHandler, ForwardedCall, FileHandler, Handler, ServerEv
 import { Compressed } from '../body/compressed.ts';
 import { prefersHtml } from '../error-page.ts';
 import { clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage, toErrorResponse, type HttpResponse } from '../errors.ts';
-import { ClientDisconnected, Exchange } from './exchange.ts';
+import { ClientDisconnectedError, Exchange } from './exchange.ts';
 import { workerHeaders } from '../forward/forward.ts';
 import { Idempotency } from '../limits/idempotency.ts';
 import { KnownPaths, withHead } from './known-paths.ts';
@@ -333,7 +333,7 @@ class FastifyHttp implements Http {
     this.#active.delete(exchange);
     this.#onIdle?.();
     const delivered = response.writableFinished;
-    if (!delivered) exchange.abort(new ClientDisconnected());
+    if (!delivered) exchange.abort(new ClientDisconnectedError());
     const { endpointId, path, request, startedMs, code } = exchange;
     const status = delivered ? response.statusCode : clientClosedRequestStatus;
     const ms = Math.round((performance.now() - startedMs) * 10) / 10;

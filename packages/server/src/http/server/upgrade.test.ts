@@ -136,7 +136,7 @@ test('a WebSocket handler does not wait for a client that has left before the ha
   const handshake = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13', `Sec-WebSocket-Key: ${'A'.repeat(22)}==`];
   client.write(`GET /s/a/cdp HTTP/1.1\r\nHost: x\r\nAuthorization: ${auth.authorization}\r\n${handshake.join('\r\n')}\r\n\r\n`);
   setImmediate(() => client.end());
-  assert.equal(((await outcome.promise) as Error).name, 'ClientDisconnected');
+  assert.equal(((await outcome.promise) as Error).name, 'ClientDisconnectedError');
 });
 
 test('the query of a WebSocket may contain further question marks', async (t) => {

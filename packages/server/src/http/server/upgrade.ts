@@ -8,7 +8,7 @@ import type { Admission } from '../limits/admission.ts';
 import { BoundedSocket } from './bounded-socket.ts';
 import type { Call, Principal, Upgrade } from '../call.ts';
 import { logFailure, outcomeOf } from '../errors.ts';
-import { ClientDisconnected, type Exchange } from './exchange.ts';
+import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { HttpOptions } from '../options.ts';
 import { isHandedOn, mayHandOn, workerHeader, workerHeaders, type Forwarder, type ForwardTarget } from '../forward/forward.ts';
 import { refuse } from '../refusal.ts';
@@ -106,7 +106,7 @@ export class Upgrades {
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       this.#sockets.delete(socket);
-      exchange.abort(new ClientDisconnected());
+      exchange.abort(new ClientDisconnectedError());
       if (this.#sockets.size === 0) this.#options.onEmpty();
       const { logFields, endpointId, path, startedMs } = exchange;
       const fields = { ...logFields, endpoint: endpointId, path, ms: Math.round(performance.now() - startedMs) };
@@ -188,7 +188,7 @@ export class Upgrades {
     const { socket } = handshake;
     if (target.sessionId !== null) exchange.caller.sessionId = target.sessionId;
     // Nobody reads the connection before the handshake, so it would not close.
-    const onEnd = (): void => exchange.abort(new ClientDisconnected());
+    const onEnd = (): void => exchange.abort(new ClientDisconnectedError());
     socket.once('end', onEnd);
     const answer = await forwarder.open(exchange, target, socket);
     socket.off('end', onEnd);
@@ -214,9 +214,9 @@ export class Upgrades {
     const { session_id: sessionInPath = '' } = (exchange.params ?? {}) as Record<string, string>;
     const open = <T>(messageBytesMax: number | undefined, sessionId: string, use: (webSocket: WebSocket) => T): Promise<T> =>
       new Promise((resolve, reject) => {
-        if (socket.destroyed) return reject(new ClientDisconnected());
+        if (socket.destroyed) return reject(new ClientDisconnectedError());
         // The library only destroys the socket of a client that has disconnected.
-        socket.once('close', () => reject(new ClientDisconnected()));
+        socket.once('close', () => reject(new ClientDisconnectedError()));
         this.#accepting.set(socket, reject);
         this.#serverFor(messageBytesMax ?? defaultMessageBytesMax).handleUpgrade(request, socket, head, (webSocket) => {
           webSocket.begin(socket, { owner: exchange.principal.owner, sessionId }, this.#budgets);

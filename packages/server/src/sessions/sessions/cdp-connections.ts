@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
 import { BrowserClosedError, type DevtoolsClient } from '@berth/devtools';
 import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../../http/call.ts';
-import { ClientDisconnected } from '../../http/server/exchange.ts';
+import { ClientDisconnectedError } from '../../http/server/exchange.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId } from '@berth/lib/ids.ts';
 import type { Log } from '@berth/lib/log.ts';
@@ -142,7 +142,7 @@ export class CdpConnections {
     refusePlaywrightServerClients(upgrade);
     const left = new AbortController();
     // Nobody reads the connection before the handshake, so it would not close.
-    upgrade.socket.once('end', () => left.abort(new ClientDisconnected()));
+    upgrade.socket.once('end', () => left.abort(new ClientDisconnectedError()));
     this.#sessions.assertTakesWork();
     const client = AbortSignal.any([signal, left.signal]);
     const { record } = await this.#sessions.create(principal, query, { wait: true, signal: client });
