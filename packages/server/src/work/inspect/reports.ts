@@ -16,12 +16,12 @@ const waitingMax = 64;
 const waitingSizeMax = 512 * 1024 * 1024;
 
 /** The report cannot be made. The error is for the caller. */
-export class ReportFailed extends Error {
+export class ReportError extends Error {
   readonly error: WorkError;
 
   constructor(error: WorkError, options?: ErrorOptions) {
     super(error.message, options);
-    this.name = 'ReportFailed';
+    this.name = 'ReportError';
     this.error = error;
   }
 }
@@ -34,13 +34,13 @@ export class Reports {
     this.#threads = new ThreadPool({ file, threadsMax, runMsMax: runMs, heapMbMax, waitingMax, waitingSizeMax, log });
   }
 
-  /** @throws ReportFailed, or the signal's reason */
+  /** @throws ReportError, or the signal's reason */
   async create(
     { source, options }: Pick<ReportTask, 'options'> & { source: ReportSource },
     call: { owner: string; size: number; signal: AbortSignal },
   ): Promise<Report> {
     const result = await this.#run({ source: await toText(source), options }, call);
-    if ('problem' in result) throw new ReportFailed({ code: 'invalid_har', message: result.problem, retryable: false });
+    if ('problem' in result) throw new ReportError({ code: 'invalid_har', message: result.problem, retryable: false });
     return (await fromPieces(result.pieces)) as Report;
   }
 
@@ -52,7 +52,7 @@ export class Reports {
     try {
       return await this.#threads.run(task, call);
     } catch (error) {
-      if (error instanceof ThreadFailed) throw new ReportFailed(failures[error.reason], { cause: error });
+      if (error instanceof ThreadFailed) throw new ReportError(failures[error.reason], { cause: error });
       throw error;
     }
   }

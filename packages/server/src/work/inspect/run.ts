@@ -22,7 +22,7 @@ import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../../sessions/sessions/sessions.ts';
 import { SiteCapture, type SiteCaptureResult } from './capture/capture.ts';
 import { limits } from './limits.ts';
-import { ReportFailed, type Reports, type ReportSource } from './reports.ts';
+import { ReportError, type Reports, type ReportSource } from './reports.ts';
 import type { Report } from '@berth/site-report';
 
 export interface InspectRunDeps {
@@ -249,7 +249,7 @@ export class InspectRun {
   }
 
   #toError(error: unknown, isLate: boolean): WorkError & { reason?: string | null } {
-    if (error instanceof ReportFailed) return error.error;
+    if (error instanceof ReportError) return error.error;
     const { request } = this.#spec;
     if (isLate) {
       const message = `The inspection took longer than the timeout_ms of ${request.timeout_ms}. Allow more time.`;
