@@ -132,16 +132,16 @@ export interface JobContext {
   progress(step: number, total: number | null, note: string): void;
   /**
    * Called before the work changes a page, and before it is charged: from then on no other worker runs the job.
-   * @throws JobEnded when another worker has it, or this one in a later run; store_unavailable
+   * @throws JobEndedError when another worker has it, or this one in a later run; store_unavailable
    */
   touch(): Promise<void>;
 }
 
 /** The reason of `JobContext.signal`. */
-export class JobEnded extends Error {
+export class JobEndedError extends Error {
   constructor(jobId: string) {
     super(`the job ${jobId} has ended`);
-    this.name = 'JobEnded';
+    this.name = 'JobEndedError';
   }
 }
 

@@ -8,16 +8,16 @@ import { JsonReader } from '@berth/lib/json/reader.ts';
 import { Loop } from '@berth/lib/loop.ts';
 import { expireJobs, recoverJobs, type RecoverDeps } from './maintenance.ts';
 import { isJobId, newJobId, noProgress, type DescribedWork, type JobKind, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
-import { Moving } from './moving.ts';
+import { JobTransfer } from './job-transfer.ts';
 import type { Offers } from './offers.ts';
 import type { LargeResults } from './large-results.ts';
 import { cancelled, endedAt } from './outcome.ts';
-import { Runs, type RunsDeps } from './runs.ts';
+import { JobRunner, type JobRunnerDeps } from './job-runner.ts';
 import { countJobs, findJob, finishJob, type JobState } from './store.ts';
 
 export { resultBytesMax, type JobOutcome } from './outcome.ts';
 export {
-  JobEnded,
+  JobEndedError,
   newJobId,
   sessionIdOf,
   stageOf,
@@ -33,7 +33,7 @@ export {
 export { LargeResults } from './large-results.ts';
 export { JobOffers, type Offer, type Offers } from './offers.ts';
 
-export interface JobsDeps extends Omit<RunsDeps, 'moving' | 'largeResults'>, Pick<RecoverDeps, 'silentWorkers'> {
+export interface JobsDeps extends Omit<JobRunnerDeps, 'transfer' | 'largeResults'>, Pick<RecoverDeps, 'silentWorkers'> {
   /** Absent: no other worker shares the database. `secret` is common to the fleet. */
   fleet?: { offers: Offers; secret: Buffer } | null;
   /** Absent: all results are in the database. */
@@ -60,8 +60,8 @@ export class Jobs {
   readonly offering: Loop;
   readonly loops: readonly Loop[];
   readonly #deps: JobsDeps;
-  readonly #moving: Moving | null;
-  readonly #runs: Runs;
+  readonly #transfer: JobTransfer | null;
+  readonly #runner: JobRunner;
   readonly #polls = new Polls();
   readonly #results: JsonReader;
   #offersStart: Promise<void> | null = null;
@@ -70,43 +70,43 @@ export class Jobs {
   constructor(deps: JobsDeps) {
     this.#deps = deps;
     this.#results = new JsonReader(deps.log);
-    this.#moving = deps.fleet ? new Moving({ ...deps, ...deps.fleet }) : null;
-    this.#runs = new Runs({ ...deps, moving: this.#moving });
-    const has = (jobId: string): boolean => this.#runs.has(jobId);
-    this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runs.reconcile());
+    this.#transfer = deps.fleet ? new JobTransfer({ ...deps, ...deps.fleet }) : null;
+    this.#runner = new JobRunner({ ...deps, transfer: this.#transfer });
+    const has = (jobId: string): boolean => this.#runner.has(jobId);
+    this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runner.reconcile());
     this.recovery = new Loop('job-recovery', 5_000, async (signal) => {
       // Where the role may not create a schema, jobs end with their worker.
       await this.#startOffers().catch((err: unknown) => deps.log.warn({ err }, 'job offers not started'));
-      const moving = this.#moving?.offers.isStarted ? this.#moving : null;
-      await recoverJobs({ ...deps, has, moving }, signal);
+      const transfer = this.#transfer?.offers.isStarted ? this.#transfer : null;
+      await recoverJobs({ ...deps, has, transfer }, signal);
     });
     this.offering = new Loop('job-offers', offerMs, async () => {
       await this.#startOffers();
-      await this.#moving?.offerWaiting([...this.#runs.live.values()]);
+      await this.#transfer?.offerWaiting([...this.#runner.live.values()]);
     });
-    this.#runs.onWaiting = () => this.offering.nudge();
+    this.#runner.onWaiting = () => this.offering.nudge();
     this.expiry = new Loop('job-expiry', 60_000, (signal) => expireJobs(deps, signal));
     const { largeResults } = deps;
     this.loops = [
       ...[this.reconciliation, this.recovery, this.expiry],
-      ...(this.#moving ? [this.offering] : []),
+      ...(this.#transfer ? [this.offering] : []),
       ...(largeResults ? [largeResults.pruning] : []),
     ];
   }
 
   /** How jobs of a kind are run that another worker accepted. */
   describe(kind: JobKind, work: DescribedWork): void {
-    this.#runs.works.set(kind, work);
+    this.#runner.works.set(kind, work);
   }
 
   /** Jobs of this worker without a stored end, and the slots in use. */
   get load(): { pending: number; slots: number } {
-    return { pending: this.#runs.live.size, slots: this.#runs.slots };
+    return { pending: this.#runner.live.size, slots: this.#runner.slots };
   }
 
   /** Called for each job of this worker that starts, with how long it was queued. */
   onStarted(listener: (job: { kind: JobKind; queuedMs: number }) => void): void {
-    this.#runs.onStarted = listener;
+    this.#runner.onStarted = listener;
   }
 
   /** Jobs of all owners and workers that can still be read. @throws ServiceError store_unavailable */
@@ -126,7 +126,7 @@ export class Jobs {
       throw new ServiceError('draining', 'This worker is shutting down. Try again in a few seconds.', { retryAfterSeconds: 5 });
     const record = newRecord(request, this.#deps);
     if ((await beginEffect({ job_id: record.jobId })) === false) throw takenOver();
-    await this.#runs.submit(request, record);
+    await this.#runner.submit(request, record);
     return record;
   }
 
@@ -137,10 +137,10 @@ export class Jobs {
   async run(request: JobRequest, signal: AbortSignal): Promise<JobRecord> {
     const { owner } = request;
     const { jobId } = await this.submit(request);
-    const job = this.#runs.live.get(jobId);
+    const job = this.#runner.live.get(jobId);
     if (job) {
       await whenAborted(AbortSignal.any([job.ended.signal, signal]));
-      if (signal.aborted) await this.#runs.end(job, cancelled).catch(() => undefined);
+      if (signal.aborted) await this.#runner.end(job, cancelled).catch(() => undefined);
     }
     signal.throwIfAborted();
     return (await this.#read(owner, jobId)).record;
@@ -168,7 +168,7 @@ export class Jobs {
   async cancel(owner: string, jobId: string): Promise<JobRecord> {
     const { record, job } = await this.#read(owner, jobId);
     if (record.status !== 'pending') return record;
-    if (job) await this.#runs.end(job, cancelled);
+    if (job) await this.#runner.end(job, cancelled);
     // Another worker may have taken it since it was read.
     if (!job || job.isMovable) await this.#cancelElsewhere(jobId);
     return (await this.#read(owner, jobId)).record;
@@ -176,20 +176,20 @@ export class Jobs {
 
   start(): void {
     for (const loop of this.loops) loop.start();
-    this.#runs.takeOffers(true);
+    this.#runner.takeOffers(true);
   }
 
   /** Rejects new jobs, leaves those that wait to other workers, and waits up to `graceMs` for running ones. */
   async drain(graceMs: number): Promise<void> {
     this.#draining = true;
-    this.#runs.takeOffers(false);
+    this.#runner.takeOffers(false);
     await this.#handOver('waiting');
-    for (let leftMs = graceMs; leftMs > 0 && this.#runs.live.size > 0; leftMs -= drainPollMs) await sleep(drainPollMs);
+    for (let leftMs = graceMs; leftMs > 0 && this.#runner.live.size > 0; leftMs -= drainPollMs) await sleep(drainPollMs);
   }
 
   /** Stops the work of this worker without ending its jobs: it has lost its lease. */
   abandon(): void {
-    this.#runs.abandon();
+    this.#runner.abandon();
   }
 
   /**
@@ -198,22 +198,22 @@ export class Jobs {
    */
   async stop(): Promise<void> {
     this.#draining = true;
-    this.#runs.takeOffers(false);
+    this.#runner.takeOffers(false);
     await Promise.all(this.loops.map((loop) => loop.stop()));
     await this.#handOver('all');
-    await this.#runs.stop();
-    await Promise.all([this.#moving?.offers.stop(), this.#results.close()]);
+    await this.#runner.stop();
+    await Promise.all([this.#transfer?.offers.stop(), this.#results.close()]);
   }
 
   /** Hands jobs over to other workers. Those that cannot be handed over end with this worker. */
   async #handOver(which: 'waiting' | 'all'): Promise<void> {
-    if (!this.#moving?.offers.isStarted) return;
-    await this.#runs.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
+    if (!this.#transfer?.offers.isStarted) return;
+    await this.#runner.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
   }
 
   /** Starts the offers once, when the database can be reached. */
   async #startOffers(): Promise<void> {
-    this.#offersStart ??= this.#moving?.offers.start((jobId) => this.#runs.take(jobId)) ?? Promise.resolve();
+    this.#offersStart ??= this.#transfer?.offers.start((jobId) => this.#runner.take(jobId)) ?? Promise.resolve();
     await this.#offersStart.catch((error: unknown) => {
       this.#offersStart = null;
       throw error;
@@ -222,7 +222,7 @@ export class Jobs {
 
   /** The row, and the job if this worker runs it. The job is looked up first, so that an end in between is noticed. */
   async #read(owner: string, jobId: string): Promise<JobSnapshot> {
-    const job = this.#runs.live.get(jobId) ?? null;
+    const job = this.#runner.live.get(jobId) ?? null;
     const stored = isJobId(jobId) ? await findJob(this.#deps.store, owner, jobId) : undefined;
     if (!stored) throw jobNotFound();
     const { record, hasLargeResult } = stored;

@@ -1,7 +1,7 @@
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import type { Store } from '../../store/store.ts';
-import type { Moving } from './moving.ts';
+import type { JobTransfer } from './job-transfer.ts';
 import { endedAt, queueTimedOut, workerLost } from './outcome.ts';
 import { deleteDropped, dropResults, finishJob, listStrandedJobs, listUntakenJobs } from './store.ts';
 
@@ -28,7 +28,7 @@ export interface RecoverDeps {
   /** Whether this process has the job. */
   has(jobId: string): boolean;
   /** null: no other worker shares the database. */
-  moving: Moving | null;
+  transfer: JobTransfer | null;
   /** Workers without a recent heartbeat. */
   silentWorkers(): Promise<string[]>;
 }
@@ -40,14 +40,14 @@ export interface RecoverDeps {
  * What then waits for longer than it may has timed out, as on a worker.
  */
 export async function recoverJobs(deps: RecoverDeps, signal: AbortSignal): Promise<void> {
-  const { store, clock, log, workerId, has, moving, silentWorkers } = deps;
+  const { store, clock, log, workerId, has, transfer, silentWorkers } = deps;
   const workers = [...new Set([workerId, ...(await silentWorkers())])];
   const stranded = (await listStrandedJobs(store, workers, clock.now())).filter((jobId) => !has(jobId));
-  const released = await moving?.release(stranded, workers);
+  const released = await transfer?.release(stranded, workers);
   if (released?.size) log.warn({ jobs: released.size }, 'jobs of a lost worker released');
-  for (const jobId of moving ? await listUntakenJobs(store, clock.now()) : [])
+  for (const jobId of transfer ? await listUntakenJobs(store, clock.now()) : [])
     await finishJob(store, jobId, { ...queueTimedOut, ...endedAt(clock.now()), workerId: '' });
-  await moving?.renew();
+  await transfer?.renew();
   for (const jobId of stranded) {
     if (signal.aborted) return;
     if (released?.has(jobId)) continue;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Clock } from '@berth/lib/clock.ts';
 import { openBytes, sealBytes } from '@berth/lib/secrets/sealed-bytes.ts';
 import type { Store } from '../../store/store.ts';
-import { JobEnded, type JobDescription, type JobRecord, type LiveJob } from './job.ts';
+import { JobEndedError, type JobDescription, type JobRecord, type LiveJob } from './job.ts';
 import type { Offers } from './offers.ts';
 import { endedAt, workerLost } from './outcome.ts';
 import { claimJob, finishJob, markTouched, offerJobs, releaseJobs, renewOffers } from './store.ts';
@@ -13,7 +13,7 @@ export interface MovingDeps {
   clock: Clock;
   workerId: string;
   offers: Offers;
-  /** The same as in `RunsDeps`. */
+  /** The same as in `JobRunnerDeps`. */
   weightOf?: (owner: string) => number;
   /** Common to the fleet: seals the requests of jobs while they are stored. */
   secret: Buffer;
@@ -25,7 +25,7 @@ const purpose = 'job';
 /** A job that no worker has is offered again after this: its offer may have been lost. */
 const offerMsMax = 60_000;
 
-export class Moving {
+export class JobTransfer {
   readonly offers: Offers;
   readonly #deps: MovingDeps;
   readonly #withdrawn = new Set<string>();
@@ -52,7 +52,7 @@ export class Moving {
       const { store, workerId, clock } = this.#deps;
       if (await markTouched(store, { jobId: job.jobId, workerId, attempt: job.attempt, at: clock.now() })) return;
       onLost();
-      throw new JobEnded(job.jobId);
+      throw new JobEndedError(job.jobId);
     };
     return () =>
       (touching ??= touch().catch((error: unknown) => {

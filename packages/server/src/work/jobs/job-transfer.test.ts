@@ -265,7 +265,7 @@ describe('a lost worker', () => {
     const { lost, jobId, context, other } = await lose(() => Promise.resolve());
     const record = await other.jobs.get('anna', jobId, untilDone);
     assert.deepEqual([record.status, other.ran], ['ok', [jobId]]);
-    await assert.rejects(context.touch(), { name: 'JobEnded' });
+    await assert.rejects(context.touch(), { name: 'JobEndedError' });
     assert.equal(context.signal.aborted, true);
     await turn(lost.reconciliation);
     assert.deepEqual((await other.jobs.get('anna', jobId, noWait)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });
@@ -297,7 +297,7 @@ describe('a lost worker', () => {
       runs.push(contexts[count - 1] ?? assert.fail('it was not claimed again'));
     }
     const last = runs.pop() ?? assert.fail('no run');
-    for (const earlier of runs) await assert.rejects(earlier.touch(), { name: 'JobEnded' });
+    for (const earlier of runs) await assert.rejects(earlier.touch(), { name: 'JobEndedError' });
     await last.touch();
     gate.resolve();
     assert.deepEqual((await worker.jobs.get('anna', jobId, untilDone)).result, { body: { secret: 'hunter2 \u0000' }, by: 'another' });

@@ -6,13 +6,13 @@ import type { Clock } from '@berth/lib/clock.ts';
 import { FairQueue, queueLimit } from '@berth/lib/turns/fair-queue.ts';
 import type { Log } from '@berth/lib/log.ts';
 import type { Store } from '../../store/store.ts';
-import { JobEnded, LiveJob, type DescribedWork, type JobDescription, type JobKind, type JobRecord, type JobRequest } from './job.ts';
+import { JobEndedError, LiveJob, type DescribedWork, type JobDescription, type JobKind, type JobRecord, type JobRequest } from './job.ts';
 import type { LargeResults } from './large-results.ts';
-import type { Moving } from './moving.ts';
+import type { JobTransfer } from './job-transfer.ts';
 import { cancelled, drained, endedAt, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
 import { finishJob, insertJob, listPendingJobs, markStarted, trimResults, writeProgress } from './store.ts';
 
-export interface RunsDeps {
+export interface JobRunnerDeps {
   store: Store;
   disk: Disk;
   clock: Clock;
@@ -23,7 +23,7 @@ export interface RunsDeps {
   /** Queued jobs of this worker. */
   queuedMax: number;
   /** null: no other worker shares the database. */
-  moving?: Moving | null;
+  transfer?: JobTransfer | null;
   /** Absent: all results are in the database. */
   largeResults?: Pick<LargeResults, 'move' | 'delete'> | null;
   /** Whether the operator lets this worker take jobs of others. Absent: yes. */
@@ -49,12 +49,12 @@ const retryAfterSeconds = 2;
 const ownerResultBytesMax = 256 * 1024 ** 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
-export class Runs {
+export class JobRunner {
   readonly live = new Map<string, LiveJob>();
   /** How jobs of other workers are run here, by kind. */
   readonly works = new Map<JobKind, DescribedWork>();
-  readonly #deps: RunsDeps;
-  readonly #moving: Moving | null;
+  readonly #deps: JobRunnerDeps;
+  readonly #transfer: JobTransfer | null;
   /** Jobs of other workers that are about to be this one's. */
   readonly #claiming = new Set<string>();
   #isTaking = false;
@@ -68,9 +68,9 @@ export class Runs {
   /** Called when a job starts. */
   onStarted: (job: { kind: JobKind; queuedMs: number }) => void = () => undefined;
 
-  constructor(deps: RunsDeps) {
+  constructor(deps: JobRunnerDeps) {
     this.#deps = deps;
-    this.#moving = deps.moving ?? null;
+    this.#transfer = deps.transfer ?? null;
     const { store, disk, clock, largeResults } = deps;
     const trim = async (owner: string, bytes: number): Promise<void> => {
       const moved = await trimResults(store, owner, { bytes, now: clock.now() });
@@ -91,7 +91,7 @@ export class Runs {
   /** Whether jobs of other workers are run here. */
   takeOffers(isTaking: boolean): void {
     this.#isTaking = isTaking;
-    this.#moving?.offers.setOpen(this.#hasRoom);
+    this.#transfer?.offers.setOpen(this.#hasRoom);
   }
 
   get #hasRoom(): boolean {
@@ -126,10 +126,10 @@ export class Runs {
     this.#fill();
     const own = this.live.get(jobId);
     if (own) return own.started !== null || own.ending !== null;
-    if (!this.#moving || !this.#hasRoom) return false;
+    if (!this.#transfer || !this.#hasRoom) return false;
     this.#claiming.add(jobId);
     try {
-      const claimed = await this.#moving.claim(jobId);
+      const claimed = await this.#transfer.claim(jobId);
       if (claimed) this.#adopt(claimed.record, claimed);
     } finally {
       this.#claiming.delete(jobId);
@@ -143,7 +143,7 @@ export class Runs {
     const isLeft = ({ isMovable, isStored, ending, started }: LiveJob): boolean =>
       isMovable && isStored && !ending && (which === 'all' || started === null);
     const jobs = new Map([...this.live].filter(([, job]) => isLeft(job)));
-    const released = await this.#moving?.release([...jobs.keys()], [this.#deps.workerId]);
+    const released = await this.#transfer?.release([...jobs.keys()], [this.#deps.workerId]);
     for (const [jobId, job] of jobs) if (released?.has(jobId)) this.#forget(job);
   }
 
@@ -151,7 +151,7 @@ export class Runs {
   end(job: LiveJob, outcome: StoredOutcome): Promise<void> {
     const { clock } = this.#deps;
     job.ending ??= { outcome, at: clock.now(), ms: clock.monotonicMs() };
-    job.abort.abort(new JobEnded(job.jobId));
+    job.abort.abort(new JobEndedError(job.jobId));
     return this.#persistEnd(job);
   }
 
@@ -193,14 +193,14 @@ export class Runs {
 
   #createJob(jobId: string, request: JobRequest): LiveJob {
     const job = new LiveJob(jobId, request, this.#deps.clock);
-    if (this.#moving) job.touch = this.#moving.touchOf(job, () => this.#forget(job));
+    if (this.#transfer) job.touch = this.#transfer.touchOf(job, () => this.#forget(job));
     return job;
   }
 
   async #insert(job: LiveJob, record: JobRecord): Promise<void> {
     const { isPinned } = this.#deps;
     const { description, queuedMsMax, runMsMax, owner } = job.request;
-    const sealed = (this.#moving && !(await isPinned?.(owner)) && (await this.#moving.seal(description))) || null;
+    const sealed = (this.#transfer && !(await isPinned?.(owner)) && (await this.#transfer.seal(description))) || null;
     const overdueAt = new Date(record.createdAt.getTime() + queuedMsMax + runMsMax + runMarginMs + clockSkewMs);
     await insertJob(this.#deps.store, record, { overdueAt, queueMsMax: Math.ceil(queuedMsMax), request: sealed });
     job.isMovable = sealed !== null;
@@ -245,7 +245,7 @@ export class Runs {
         this.#writeStarted(job).then((isOurs) => (isOurs ? this.#run(job) : this.#requeue(job))),
       );
     }
-    this.#moving?.offers.setOpen(this.#hasRoom);
+    this.#transfer?.offers.setOpen(this.#hasRoom);
   }
 
   /** Queues a job whose start could not be written and that another worker may start. It waits for the next reconciliation. */
@@ -269,7 +269,7 @@ export class Runs {
     const { store, clock, log, workerId } = this.#deps;
     try {
       if (!(await markStarted(store, { jobId: job.jobId, workerId, startedAt: job.started?.at ?? clock.now() }))) this.#forget(job);
-      this.#moving?.withdraw(job);
+      this.#transfer?.withdraw(job);
       return true;
     } catch (error) {
       // The start is written again with the end.
@@ -337,9 +337,9 @@ export class Runs {
     const { clock } = this.#deps;
     this.live.delete(job.jobId);
     this.#queue.remove(job.request.owner, job);
-    this.#moving?.withdraw(job);
+    this.#transfer?.withdraw(job);
     job.ending ??= { outcome: null, at: clock.now(), ms: clock.monotonicMs() };
-    job.abort.abort(new JobEnded(job.jobId));
+    job.abort.abort(new JobEndedError(job.jobId));
     if (!job.hasStarted && !job.ended.signal.aborted) job.request.onNeverStarted?.();
     job.ended.abort();
   }
