@@ -2,18 +2,18 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import { Piscina } from 'piscina';
 import { FairLane } from './turns/fair-lane.ts';
-import { LaneFull, LaneTimeout } from './turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError } from './turns/lanes.ts';
 import type { Log } from './log.ts';
 
 /** `busy`: too much work waits, or this one waited too long. A retry may succeed. */
 export type ThreadFailure = 'too_large' | 'timeout' | 'busy' | 'failed';
 
-export class ThreadFailed extends Error {
+export class ThreadError extends Error {
   readonly reason: ThreadFailure;
 
   constructor(reason: ThreadFailure, options?: ErrorOptions) {
     super(`the work of a thread failed: ${reason}`, options);
-    this.name = 'ThreadFailed';
+    this.name = 'ThreadError';
     this.reason = reason;
   }
 }
@@ -86,7 +86,7 @@ export class ThreadPool<Task extends object, Result> {
     this.#threads.on('error', (error: unknown) => log.warn({ err: error }, 'thread failed'));
   }
 
-  /** @throws ThreadFailed, or the signal's reason */
+  /** @throws ThreadError, or the signal's reason */
   async run(task: Task, { owner, size, signal }: ThreadCall): Promise<Result> {
     signal.throwIfAborted();
     const aborted = AbortSignal.any([signal, this.#closed.signal]);
@@ -94,8 +94,8 @@ export class ThreadPool<Task extends object, Result> {
       return await this.#lane.run({ owner, size, signal: aborted }, () => this.#run(task, aborted));
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ThreadFailed) throw error;
-      throw new ThreadFailed(error instanceof LaneFull || error instanceof LaneTimeout ? 'busy' : 'failed', { cause: error });
+      if (error instanceof ThreadError) throw error;
+      throw new ThreadError(error instanceof LaneFullError || error instanceof LaneTimeoutError ? 'busy' : 'failed', { cause: error });
     }
   }
 
@@ -124,8 +124,8 @@ export class ThreadPool<Task extends object, Result> {
       const signal = AbortSignal.any([aborted, timeout.signal]);
       return await this.#threads.run({ ...task, started: port }, { signal, transferList: [port] });
     } catch (error) {
-      if (timeout.signal.aborted) throw new ThreadFailed(isStarted ? 'timeout' : 'busy', { cause: error });
-      throw new ThreadFailed(isOutOfMemory(error) ? 'too_large' : 'failed', { cause: error });
+      if (timeout.signal.aborted) throw new ThreadError(isStarted ? 'timeout' : 'busy', { cause: error });
+      throw new ThreadError(isOutOfMemory(error) ? 'too_large' : 'failed', { cause: error });
     } finally {
       clearTimeout(timer);
       started.close();

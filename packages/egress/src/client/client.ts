@@ -4,7 +4,7 @@
  */
 import { systemClock, type Clock } from '@berth/lib/clock.ts';
 import { withDeadline } from '@berth/lib/deadline.ts';
-import { LaneFull, Lanes } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { withoutFragment } from '@berth/lib/refresh.ts';
 import { withoutCredentials } from '@berth/lib/text/urls.ts';
 import { readBody } from './body.ts';
@@ -219,7 +219,7 @@ class RequestExchange {
 
   /** A failure with what had happened before it. */
   withProgress(error: unknown): unknown {
-    const failure = error instanceof LaneFull ? new HttpError('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
+    const failure = error instanceof LaneFullError ? new HttpError('aborted', 'net::ERR_INSUFFICIENT_RESOURCES') : error;
     if (!(failure instanceof HttpError)) return failure;
     const { reason, netError, refusal } = failure;
     return new HttpError(reason, netError, { refusal, progress: { redirects: [...this.#redirects], ...this.#bytes.count() } });

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import { withDeadline } from '@berth/lib/deadline.ts';
-import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
 import { EgressError } from '../policy.ts';
@@ -118,7 +118,7 @@ export class MachineNames implements Names {
     // A lookup whose caller has left keeps its place until it ends, because it goes on.
     const turn = this.#lane.run('', signal, async () => this.#shared.read(host) ?? this.#shared.query(host));
     return orAbort(turn, signal).catch((error: unknown) => {
-      if (!(error instanceof LaneFull) && !(error instanceof LaneTimeout)) throw error;
+      if (!(error instanceof LaneFullError) && !(error instanceof LaneTimeoutError)) throw error;
       const message = `${host}: too many names of this machine are being resolved`;
       throw new EgressError('dns_failed', message, { netError: netErrors.dns_unanswered });
     });

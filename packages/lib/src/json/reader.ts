@@ -21,7 +21,7 @@ export class JsonReader {
     this.#log = log;
   }
 
-  /** Owners take turns. @throws SyntaxError, ThreadFailed, or the signal's reason */
+  /** Owners take turns. @throws SyntaxError, ThreadError, or the signal's reason */
   async read(bytes: Buffer, { owner, signal }: { owner: string; signal: AbortSignal }): Promise<unknown> {
     if (bytes.length <= smallBytesMax) return JSON.parse(bytes.toString());
     return fromPieces(await this.#pool().run({ bytes }, { owner, size: bytes.length, signal }));

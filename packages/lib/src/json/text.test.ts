@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { JsonTooLong, toJsonText } from './text.ts';
+import { JsonTooLongError, toJsonText } from './text.ts';
 
 const long = (unit: string): string => unit.repeat(Math.ceil(2_500_000 / unit.length));
 
@@ -34,7 +34,8 @@ describe('the JSON of a response', () => {
   });
 
   it('the JSON of a response is refused where it is longer than its limit', async () => {
-    for (const value of ['x'.repeat(2000), Array<string>(100_000).fill('x')]) await assert.rejects(toJsonText(value, 1000), JsonTooLong);
+    for (const value of ['x'.repeat(2000), Array<string>(100_000).fill('x')])
+      await assert.rejects(toJsonText(value, 1000), JsonTooLongError);
     assert.equal(await toJsonText(['x'], 5), '["x"]\n');
   });
 });

@@ -10,18 +10,18 @@ const charsPerWeight = 64;
 const depthMax = 1000;
 
 /** The text would be longer than it may be. */
-export class JsonTooLong extends Error {}
+export class JsonTooLongError extends Error {}
 
 /**
  * `JSON.stringify` of a response and a newline, with pauses for other work where it is large:
  * a page of 9 MB takes a tenth of a second, and so do 300,000 values.
  *
- * @throws JsonTooLong before the whole of it was written
+ * @throws JsonTooLongError before the whole of it was written
  */
 export async function toJsonText(value: unknown, charsMax = Infinity): Promise<string> {
   if (weigh(value, weightMax, depthMax) <= weightMax) {
     const text = stringify(value);
-    if (text.length > charsMax) throw new JsonTooLong();
+    if (text.length > charsMax) throw new JsonTooLongError();
     return `${text}\n`;
   }
   const parts: string[] = [];
@@ -29,7 +29,7 @@ export async function toJsonText(value: unknown, charsMax = Infinity): Promise<s
   await inTurns(
     write(value, depthMax, (part) => {
       chars += part.length;
-      if (chars > charsMax) throw new JsonTooLong();
+      if (chars > charsMax) throw new JsonTooLongError();
       parts.push(part);
     }),
   );

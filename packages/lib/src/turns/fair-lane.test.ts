@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FairLane } from './fair-lane.ts';
-import { LaneFull, LaneTimeout } from './lanes.ts';
+import { LaneFullError, LaneTimeoutError } from './lanes.ts';
 
 const { signal } = new AbortController();
 const bounds = { width: 3, ownerWidth: 2, waitingMax: 8, waitingSizeMax: 100, waitMsMax: 5000 };
@@ -44,9 +44,9 @@ describe('FairLane', () => {
     const lane = new FairLane({ ...bounds, width: 1, ownerWidth: 1 });
     const started: string[] = [];
     const queued = Array.from({ length: 5 }, () => start(lane, 'a', started));
-    await assert.rejects(start(lane, 'a', started).done, LaneFull, 'one runs, and half of the places are taken');
+    await assert.rejects(start(lane, 'a', started).done, LaneFullError, 'one runs, and half of the places are taken');
     const other = start(lane, 'b', started);
-    await assert.rejects(start(lane, 'c', started, 101).done, LaneFull);
+    await assert.rejects(start(lane, 'c', started, 101).done, LaneFullError);
     for (const { finish } of [...queued, other]) finish();
     await Promise.all([...queued, other].map(({ done }) => done));
   });
@@ -55,7 +55,7 @@ describe('FairLane', () => {
     const lane = new FairLane({ ...bounds, width: 1, ownerWidth: 1, waitMsMax: 10 });
     const started: string[] = [];
     const first = start(lane, 'a', started);
-    await assert.rejects(start(lane, 'b', started).done, LaneTimeout);
+    await assert.rejects(start(lane, 'b', started).done, LaneTimeoutError);
     const leaving = new AbortController();
     const left = lane.run({ owner: 'b', size: 1, signal: leaving.signal }, async () => void started.push('b'));
     leaving.abort(new Error('left'));

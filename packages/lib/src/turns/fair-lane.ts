@@ -1,5 +1,5 @@
 import { FairQueue } from './fair-queue.ts';
-import { LaneFull, LaneTimeout } from './lanes.ts';
+import { LaneFullError, LaneTimeoutError } from './lanes.ts';
 
 interface FairLaneBounds {
   /** Maximum concurrent runs. */
@@ -38,7 +38,7 @@ export class FairLane {
     this.#bounds = bounds;
   }
 
-  /** @throws LaneFull, LaneTimeout, the signal's reason, or what `work` throws */
+  /** @throws LaneFullError, LaneTimeoutError, the signal's reason, or what `work` throws */
   async run<T>(call: FairLaneCall, work: () => Promise<T>): Promise<T> {
     const { owner, signal } = call;
     signal.throwIfAborted();
@@ -78,7 +78,7 @@ export class FairLane {
         },
       };
       const aborted = () => leave(signal.reason as Error);
-      const timer = setTimeout(() => leave(new LaneTimeout(owner)), this.#bounds.waitMsMax);
+      const timer = setTimeout(() => leave(new LaneTimeoutError(owner)), this.#bounds.waitMsMax);
       signal.addEventListener('abort', aborted, { once: true });
       this.#waiting.add(waiter);
       this.#queue.push(owner, waiter);
@@ -91,7 +91,7 @@ export class FairLane {
     const own = sumOf([...this.#waiting].filter((waiter) => waiter.owner === owner));
     const isFull = all.count >= waitingMax || all.size + size > waitingSizeMax;
     const hasShare = own.count === 0 || (own.count < waitingMax * ownerShareMax && own.size + size <= waitingSizeMax * ownerShareMax);
-    if (isFull || !hasShare) throw new LaneFull(owner);
+    if (isFull || !hasShare) throw new LaneFullError(owner);
   }
 
   #held(owner: string): number {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { LaneFull, LaneTimeout, Lanes } from './lanes.ts';
+import { LaneFullError, LaneTimeoutError, Lanes } from './lanes.ts';
 
 const never = new AbortController().signal;
 const deferred = () => Promise.withResolvers<void>();
@@ -57,7 +57,7 @@ describe('a lane', () => {
     const second = lanes.run('key', never, () => Promise.resolve());
     await assert.rejects(
       lanes.run('key', never, () => Promise.resolve()),
-      LaneFull,
+      LaneFullError,
     );
     gate.resolve();
     await Promise.all([first, second]);
@@ -69,7 +69,7 @@ describe('a lane', () => {
     const first = lanes.run('key', never, () => gate.promise);
     await assert.rejects(
       lanes.run('key', never, () => Promise.reject(new Error('must not run'))),
-      LaneTimeout,
+      LaneTimeoutError,
     );
     gate.resolve();
     await first;

@@ -1,7 +1,7 @@
 /** The queue of the lane is full. */
-export class LaneFull extends Error {}
+export class LaneFullError extends Error {}
 /** The caller waited longer than `waitMsMax`. */
-export class LaneTimeout extends Error {}
+export class LaneTimeoutError extends Error {}
 
 interface LaneBounds {
   /** Concurrent runs of one key. */
@@ -44,7 +44,7 @@ export class Lanes {
     return this.#lanes.size;
   }
 
-  /** @throws LaneFull, LaneTimeout, the signal's reason, or what `work` throws */
+  /** @throws LaneFullError, LaneTimeoutError, the signal's reason, or what `work` throws */
   async run<T>(key: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const lane = this.#lanes.get(key) ?? { running: 0, waiters: [] };
@@ -61,7 +61,7 @@ export class Lanes {
   }
 
   #wait(key: string, waiters: Waiter[], signal: AbortSignal): Promise<void> {
-    if (waiters.length >= this.bounds.waitingMax) throw new LaneFull(key);
+    if (waiters.length >= this.bounds.waitingMax) throw new LaneFullError(key);
     return new Promise((resolve, reject) => {
       const done = () => {
         clearTimeout(timer);
@@ -80,7 +80,7 @@ export class Lanes {
         },
       };
       const aborted = () => waiter.leave(signal.reason as Error);
-      const timer = setTimeout(() => waiter.leave(new LaneTimeout(key)), this.bounds.waitMsMax);
+      const timer = setTimeout(() => waiter.leave(new LaneTimeoutError(key)), this.bounds.waitMsMax);
       signal.addEventListener('abort', aborted, { once: true });
       waiters.push(waiter);
     });

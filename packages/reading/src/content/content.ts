@@ -4,7 +4,7 @@
  * that a hostile page costs this process neither time nor memory.
  */
 import type { Log } from '@berth/lib/log.ts';
-import { ThreadFailed, ThreadPool, type ThreadFailure } from '@berth/lib/thread-pool.ts';
+import { ThreadError, ThreadPool, type ThreadFailure } from '@berth/lib/thread-pool.ts';
 import type { ContentOptions, ContentResult } from './conversion.ts';
 import { load } from 'cheerio/slim';
 import { sourceOf } from '@berth/page-scripts/page-scripts.ts';
@@ -93,7 +93,7 @@ export class Content {
     try {
       return await this.#threads.run(pickOptions(options), { ...call, size });
     } catch (error) {
-      throw error instanceof ThreadFailed ? new ContentError(error.reason, { cause: error }) : error;
+      throw error instanceof ThreadError ? new ContentError(error.reason, { cause: error }) : error;
     }
   }
 

@@ -1,5 +1,5 @@
 /** The limits of a run. */
-import { JsonTooLong, toJsonText } from '@berth/lib/json/text.ts';
+import { JsonTooLongError, toJsonText } from '@berth/lib/json/text.ts';
 import { StepFailed } from '../context.ts';
 
 /** Maximum steps, including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
@@ -59,6 +59,6 @@ export class Limits {
 }
 
 function throwTooLarge(error: unknown): never {
-  if (!(error instanceof JsonTooLong)) throw error;
+  if (!(error instanceof JsonTooLongError)) throw error;
   throw new StepFailed('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
 }

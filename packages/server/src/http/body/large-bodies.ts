@@ -8,7 +8,7 @@ import { endpoints, ServiceError, type Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { Piscina } from 'piscina';
 import { FairLane } from '@berth/lib/turns/fair-lane.ts';
-import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { fromPieces } from '@berth/lib/turns/pieces.ts';
 import { threadNice } from '@berth/lib/thread-pool.ts';
@@ -113,7 +113,7 @@ async function inTurn<T>(lane: FairLane, { principal, signal }: Exchange, work: 
     return await lane.run({ owner: principal.scope, size: 0, signal }, work);
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof LaneFull || error instanceof LaneTimeout)) throw error;
+    if (!(error instanceof LaneFullError || error instanceof LaneTimeoutError)) throw error;
     throw new ServiceError('rate_limited', 'Too many large bodies at once. Wait for the replies to some, and try again.', {
       cause: error,
       retryAfterSeconds: retrySeconds,

@@ -6,7 +6,7 @@
 import type { CaptchaProviderName } from '@berth/contract';
 import { BrowserClosedError, PageError, TabNotFoundError, type Page } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
-import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { HttpProvider, CaptchaProviderError } from './http-provider.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
@@ -122,7 +122,7 @@ function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSi
   // The browser may answer before the tab reports its end.
   if (page.closed.aborted || error instanceof TabNotFoundError || error instanceof BrowserClosedError) return 'page_closed';
   if (limit.aborted) return 'timeout';
-  if (error instanceof LaneFull || error instanceof LaneTimeout) return 'busy';
+  if (error instanceof LaneFullError || error instanceof LaneTimeoutError) return 'busy';
   if (error instanceof CaptchaProviderError) return `provider_${error.reason}`;
   if (error instanceof PageError) return 'page_failed';
   return 'internal';

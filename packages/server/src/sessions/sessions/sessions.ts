@@ -13,7 +13,7 @@ import { BrowserClosedError, NavigationError } from '@berth/devtools';
 import type { Machine } from '../../fleet/pool/pool.ts';
 import { actorOf, ownerOf, type Principal } from '../../http/call.ts';
 import { isId } from '@berth/lib/ids.ts';
-import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { Loop } from '@berth/lib/loop.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import type { Ticket } from '../../accounts/metering/metering.ts';
@@ -455,7 +455,7 @@ export class Sessions {
   }
 
   async #driveError(session: LiveSession, error: unknown): Promise<unknown> {
-    if (error instanceof LaneFull || error instanceof LaneTimeout)
+    if (error instanceof LaneFullError || error instanceof LaneTimeoutError)
       return new ServiceError('session_busy', 'Too many other calls are waiting for this session. Try again when they have finished.', {
         cause: error,
         retryAfterSeconds: 1,

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { ServiceError, ValidationError } from '@berth/contract';
 import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
 import { HttpError } from '@berth/egress';
-import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError } from '@berth/lib/turns/lanes.ts';
 import { toFetchError } from './errors.ts';
 
 const request = { timeout_ms: 30_000, session_id: null };
@@ -25,8 +25,8 @@ describe('the error of an attempt', () => {
     [new ServiceError('session_ended', 'It has ended.'), 'session_lost', true, 'session_lost'],
     [new TabNotFoundError('ABC'), 'tab_not_found', true, null],
     [new PageError('page_crashed', 'The page crashed.'), 'page_failed', true, 'page_crashed'],
-    [new LaneFull('key'), 'no_capacity', true, null],
-    [new LaneTimeout('key'), 'no_capacity', true, null],
+    [new LaneFullError('key'), 'no_capacity', true, null],
+    [new LaneTimeoutError('key'), 'no_capacity', true, null],
   ];
   for (const [cause, code, retryable, reason] of issues)
     it(`the error of a fetch attempt is ${code} for ${cause.constructor.name} ${reason ?? ''}`, () => {

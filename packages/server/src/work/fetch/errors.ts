@@ -2,7 +2,7 @@
 import { ServiceError, isRetryableFailure, type WorkError } from '@berth/contract';
 import { BrowserClosedError, NavigationError, PageError, TabNotFoundError } from '@berth/devtools';
 import { HttpError } from '@berth/egress';
-import { LaneFull, LaneTimeout } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError } from '@berth/lib/turns/lanes.ts';
 
 /** Why an attempt failed. `reason` is for the choice of the next strategy and not in the response. */
 export type FetchError = WorkError & { reason: string | null };
@@ -31,7 +31,7 @@ export function toFetchError(error: unknown, request: FailedRequest): FetchError
   if (error instanceof TabNotFoundError) return createFetchError('tab_not_found', 'The tab was closed during the fetch.');
   if (error instanceof PageError)
     return { ...createFetchError('page_failed', error.message, error.reason), details: { reason: error.reason } };
-  if (error instanceof LaneFull || error instanceof LaneTimeout)
+  if (error instanceof LaneFullError || error instanceof LaneTimeoutError)
     return createFetchError('no_capacity', 'Too many fetches of this site are queued. Retry later.');
   throw error;
 }

@@ -7,7 +7,7 @@ import { ServiceError, CreateSessionRequest } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { BrowserClosedError, type PrivatePage } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
-import { LaneFull, LaneTimeout, Lanes } from '@berth/lib/turns/lanes.ts';
+import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { service, type LiveSession, type Machine, type Sessions } from '../../sessions/sessions/sessions.ts';
 import type { MachineSpec } from './spec.ts';
@@ -108,7 +108,7 @@ export class FetchMachines {
         }
       });
     } catch (error) {
-      if (error instanceof LaneFull || error instanceof LaneTimeout)
+      if (error instanceof LaneFullError || error instanceof LaneTimeoutError)
         throw new ServiceError('no_capacity', 'Too many of your fetches are waiting for a browser. Retry in a few seconds.', {
           cause: error,
           retryAfterSeconds: 2,

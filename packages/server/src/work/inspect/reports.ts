@@ -3,7 +3,7 @@ import type { WorkError } from '@berth/contract';
 import { toJsonText } from '@berth/lib/json/text.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { fromPieces } from '@berth/lib/turns/pieces.ts';
-import { ThreadFailed, ThreadPool } from '@berth/lib/thread-pool.ts';
+import { ThreadError, ThreadPool } from '@berth/lib/thread-pool.ts';
 import type { ReportResult, ReportSource, ReportTask } from './report-thread.ts';
 import type { Report } from '@berth/site-report';
 
@@ -52,7 +52,7 @@ export class Reports {
     try {
       return await this.#threads.run(task, call);
     } catch (error) {
-      if (error instanceof ThreadFailed) throw new ReportError(failures[error.reason], { cause: error });
+      if (error instanceof ThreadError) throw new ReportError(failures[error.reason], { cause: error });
       throw error;
     }
   }
@@ -63,7 +63,7 @@ async function toText(source: ReportSource): Promise<ReportTask['source']> {
   return { ...source, har: typeof source.har === 'string' ? source.har : await toJsonText(source.har) };
 }
 
-const failures: Record<ThreadFailed['reason'], WorkError> = {
+const failures: Record<ThreadError['reason'], WorkError> = {
   too_large: {
     code: 'report_failed',
     message: 'The report needs more memory than it may have. Inspect fewer pages, or upload a smaller HAR.',

@@ -1,5 +1,5 @@
 import { ServiceError, type JobStatus, type WorkError, type WorkUsage } from '@berth/contract';
-import { JsonTooLong, toJsonText } from '@berth/lib/json/text.ts';
+import { JsonTooLongError, toJsonText } from '@berth/lib/json/text.ts';
 
 /** The result of a job's work. */
 export interface JobOutcome {
@@ -55,7 +55,7 @@ async function bytesOf(result: Record<string, unknown>): Promise<Buffer | 'too l
     return bytes.length > resultBytesMax ? 'too large' : bytes;
   } catch (error) {
     // Longer than a string can be, or nested deeper than the stack.
-    if (error instanceof RangeError || error instanceof JsonTooLong) return 'too large';
+    if (error instanceof RangeError || error instanceof JsonTooLongError) return 'too large';
     throw error;
   }
 }

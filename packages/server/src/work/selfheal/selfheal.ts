@@ -160,7 +160,7 @@ export class SelfHeal {
   /**
    * Runs a throttled attempt: one at a time per owner and site on this worker,
    * with a second between two.
-   * @throws the signal's reason, LaneFull, LaneTimeout, or what `attempt` throws
+   * @throws the signal's reason, LaneFullError, LaneTimeoutError, or what `attempt` throws
    */
   pace<T>(owner: string, domain: string, signal: AbortSignal, attempt: () => Promise<T>): Promise<T> {
     const key = keyOf(owner, domain);
