@@ -15,15 +15,15 @@ export interface ByteRange {
 /** An error that is about an object, not a failure of the storage. */
 export class ObjectError extends Error {}
 /** There is no object of that key, or it ends before the range. */
-export class ObjectNotFound extends ObjectError {}
-export class ObjectTooLarge extends ObjectError {}
+export class ObjectNotFoundError extends ObjectError {}
+export class ObjectTooLargeError extends ObjectError {}
 
 export interface Backend {
   /** Stores the object whole, or not at all; replaces one of the same key. */
   put(key: string, body: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
-  /** The bytes of the range, all of which the object must have. @throws ObjectNotFound */
+  /** The bytes of the range, all of which the object must have. @throws ObjectNotFoundError */
   read(key: string, range: ByteRange, signal: AbortSignal): Promise<Buffer>;
-  /** The whole object. @throws ObjectNotFound, ObjectTooLarge */
+  /** The whole object. @throws ObjectNotFoundError, ObjectTooLargeError */
   readAll(key: string, bytesMax: number, signal: AbortSignal): Promise<Buffer>;
   /** null: no such object. */
   head(key: string, signal: AbortSignal): Promise<ObjectInfo | null>;

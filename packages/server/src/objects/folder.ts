@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ObjectNotFound, ObjectTooLarge, type Backend, type ByteRange, type ObjectInfo } from './backend.ts';
+import { ObjectNotFoundError, ObjectTooLargeError, type Backend, type ByteRange, type ObjectInfo } from './backend.ts';
 
 /** Uploads in progress; no key begins with a dot. */
 const draftsName = '.uploads';
@@ -34,12 +34,12 @@ export class FolderBackend implements Backend {
 
   async read(key: string, { start, end }: ByteRange): Promise<Buffer> {
     const file = await open(join(this.#root, key)).catch((cause: unknown) => {
-      throw isMissing(cause) ? new ObjectNotFound(key, { cause }) : cause;
+      throw isMissing(cause) ? new ObjectNotFoundError(key, { cause }) : cause;
     });
     try {
       const bytes = Buffer.alloc(end - start + 1);
       const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
-      if (bytesRead < bytes.length) throw new ObjectNotFound(`${key} ends before byte ${end}`);
+      if (bytesRead < bytes.length) throw new ObjectNotFoundError(`${key} ends before byte ${end}`);
       return bytes;
     } finally {
       await file.close();
@@ -48,8 +48,8 @@ export class FolderBackend implements Backend {
 
   async readAll(key: string, bytesMax: number): Promise<Buffer> {
     const info = await this.head(key);
-    if (!info) throw new ObjectNotFound(key);
-    if (info.bytes > bytesMax) throw new ObjectTooLarge(key);
+    if (!info) throw new ObjectNotFoundError(key);
+    if (info.bytes > bytesMax) throw new ObjectTooLargeError(key);
     return info.bytes === 0 ? Buffer.alloc(0) : this.read(key, { start: 0, end: info.bytes - 1 });
   }
 

@@ -8,7 +8,7 @@ import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { ManualClock, systemClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
-import { ObjectNotFound, ObjectTooLarge, Objects, openBackend, probe, type StorageOptions } from './objects.ts';
+import { ObjectNotFoundError, ObjectTooLargeError, Objects, openBackend, probe, type StorageOptions } from './objects.ts';
 import { partBytes } from './s3.ts';
 import { openTestBucket, slowDown, testCredentials, type TestBucket } from '../../testing/objects.ts';
 
@@ -76,7 +76,7 @@ for (const kind of ['folder', 'bucket'] as const)
       ] as const)
         assert.ok((await buffer(objects.stream('a/large', { start, end }))).equals(data.subarray(start, end + 1)), `${start} to ${end}`);
       assert.ok((await objects.readAll('a/large', data.length)).equals(data));
-      await assert.rejects(objects.readAll('a/large', data.length - 1), ObjectTooLarge);
+      await assert.rejects(objects.readAll('a/large', data.length - 1), ObjectTooLargeError);
     });
 
     it(`objects in a ${kind} are replaced, listed by prefix and deleted`, async () => {
@@ -95,10 +95,10 @@ for (const kind of ['folder', 'bucket'] as const)
     it(`objects in a ${kind} that do not exist are no failure of the storage`, async () => {
       const objects = await open(place());
       assert.equal(await objects.head('none'), null);
-      await assert.rejects(objects.read('none', { start: 0, end: 0 }), ObjectNotFound);
+      await assert.rejects(objects.read('none', { start: 0, end: 0 }), ObjectNotFoundError);
       await objects.put('short', inChunks(Buffer.from('short')));
-      await assert.rejects(objects.read('short', { start: 3, end: 9 }), ObjectNotFound);
-      await assert.rejects(objects.read('short', { start: 9, end: 12 }), ObjectNotFound);
+      await assert.rejects(objects.read('short', { start: 3, end: 9 }), ObjectNotFoundError);
+      await assert.rejects(objects.read('short', { start: 9, end: 12 }), ObjectNotFoundError);
       assert.equal(objects.stats.requests.get.error, 0);
     });
 

@@ -16,7 +16,7 @@ import { FolderBackend } from './folder.ts';
 import type { BucketOptions } from './s3.ts';
 import { installationOf } from './store.ts';
 
-export { ObjectNotFound, ObjectTooLarge, type ByteRange, type ObjectInfo } from './backend.ts';
+export { ObjectNotFoundError, ObjectTooLargeError, type ByteRange, type ObjectInfo } from './backend.ts';
 
 export type StorageOptions = { kind: 'folder'; path: string } | ({ kind: 'bucket'; prefix: string } & BucketOptions);
 
@@ -92,7 +92,7 @@ export class Objects {
     });
   }
 
-  /** The bytes of a range. @throws ObjectNotFound; ServiceError store_unavailable */
+  /** The bytes of a range. @throws ObjectNotFoundError; ServiceError store_unavailable */
   read(key: string, range: ByteRange, signal?: AbortSignal): Promise<Buffer> {
     return this.#get(key, (path, deadline) => this.#options.backend.read(path, range, deadline), signal);
   }
@@ -109,7 +109,7 @@ export class Objects {
     }
   }
 
-  /** A small object as a whole. @throws ObjectNotFound, ObjectTooLarge; ServiceError store_unavailable */
+  /** A small object as a whole. @throws ObjectNotFoundError, ObjectTooLargeError; ServiceError store_unavailable */
   readAll(key: string, bytesMax: number): Promise<Buffer> {
     return this.#get(key, (path, signal) => this.#options.backend.readAll(path, bytesMax, signal));
   }

@@ -15,7 +15,7 @@ import {
 import { fromIni } from '@aws-sdk/credential-provider-ini';
 import { Upload } from '@aws-sdk/lib-storage';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { ObjectNotFound, ObjectTooLarge, type Backend, type ByteRange, type ObjectInfo } from './backend.ts';
+import { ObjectNotFoundError, ObjectTooLargeError, type Backend, type ByteRange, type ObjectInfo } from './backend.ts';
 
 export interface BucketOptions {
   bucket: string;
@@ -88,7 +88,7 @@ export class S3Backend implements Backend {
   async read(key: string, { start, end }: ByteRange, signal: AbortSignal): Promise<Buffer> {
     const command = new GetObjectCommand({ Bucket: this.#bucket, Key: key, Range: `bytes=${start}-${end}` });
     const bytes = await buffer(await this.#open(command, key, signal));
-    if (bytes.length !== end - start + 1) throw new ObjectNotFound(`${key} ends before byte ${end}`);
+    if (bytes.length !== end - start + 1) throw new ObjectNotFoundError(`${key} ends before byte ${end}`);
     return bytes;
   }
 
@@ -99,7 +99,7 @@ export class S3Backend implements Backend {
     for await (const chunk of body as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       // Ends the response, too.
-      if (bytes > bytesMax) throw new ObjectTooLarge(key);
+      if (bytes > bytesMax) throw new ObjectTooLargeError(key);
       chunks.push(chunk);
     }
     return Buffer.concat(chunks);
@@ -107,7 +107,7 @@ export class S3Backend implements Backend {
 
   async #open(command: GetObjectCommand, key: string, signal: AbortSignal): Promise<Readable> {
     const { Body } = await this.#client.send(command, { abortSignal: signal }).catch((error: unknown) => {
-      throw isMissing(error) ? new ObjectNotFound(key, { cause: error }) : error;
+      throw isMissing(error) ? new ObjectNotFoundError(key, { cause: error }) : error;
     });
     // The signal of the call ends with the response's headers.
     return addAbortSignal(signal, Body as Readable);

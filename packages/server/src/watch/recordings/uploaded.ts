@@ -9,7 +9,7 @@ import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { FileReply } from '../../http/call.ts';
-import { ObjectNotFound, type Objects } from '../../objects/objects.ts';
+import { ObjectNotFoundError, type Objects } from '../../objects/objects.ts';
 import { assetNotFound, fileNames, filesAmong, findAsset, headersOf, isSegment, listAssets } from './assets.ts';
 import { listNames, listSizes, openPlain, videoFolder } from './folder.ts';
 import { movieHeaders, movieName, moviePartsOf } from './movie.ts';
@@ -101,7 +101,7 @@ export class UploadedRecordings {
       this.#indexes.set(recId, stored);
       return stored;
     } catch (error) {
-      if (error instanceof ObjectNotFound) return null;
+      if (error instanceof ObjectNotFoundError) return null;
       throw error;
     }
   }

@@ -4,7 +4,7 @@ import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { Loop } from '@berth/lib/loop.ts';
-import { ObjectNotFound, type Objects } from '../../objects/objects.ts';
+import { ObjectNotFoundError, type Objects } from '../../objects/objects.ts';
 import { resultBytesMax, resultRetentionMs, type StoredOutcome } from './outcome.ts';
 
 const prefix = 'job-results/';
@@ -52,7 +52,7 @@ export class LargeResults {
     try {
       return await this.#deps.objects.readAll(keyOf(jobId), resultBytesMax);
     } catch (error) {
-      if (error instanceof ObjectNotFound) return null;
+      if (error instanceof ObjectNotFoundError) return null;
       throw error;
     }
   }
