@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { profileBytesMax } from '@berth/contract';
 import type { OriginState, ReadBrowserState } from '@berth/devtools';
-import { mergeContent, openContent, profileOriginsMax, ProfileTooLarge, sealContent } from './content.ts';
+import { mergeContent, openContent, profileOriginsMax, ProfileTooLargeError, sealContent } from './content.ts';
 
 const cookieOf = (value: string) => ({ name: 'a', value, domain: 'a.test', path: '/', expires: -1, httpOnly: true, secure: true });
 const originOf = (name: string, value = 'v'): OriginState => ({
@@ -40,7 +40,7 @@ describe('the content of a profile', () => {
 
   it('the content of a profile is refused where cookies alone are too large', () => {
     const cookies = Array.from({ length: 1100 }, () => cookieOf('x'.repeat(4000)));
-    assert.throws(() => mergeContent(null, readOf([], cookies)), ProfileTooLarge);
+    assert.throws(() => mergeContent(null, readOf([], cookies)), ProfileTooLargeError);
   });
 
   it('the content of a profile opens for its owner and profile alone, and shows nothing', async () => {

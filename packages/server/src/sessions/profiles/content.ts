@@ -9,7 +9,7 @@ import { openBytes, sealBytes } from '@berth/lib/secrets/sealed-bytes.ts';
 export const profileOriginsMax = 100;
 
 /** Cookies alone are larger than a profile may be. */
-export class ProfileTooLarge extends Error {}
+export class ProfileTooLargeError extends Error {}
 
 /** Who it is of. What is sealed for one opens for no other. */
 export interface ProfileKey {
@@ -39,14 +39,14 @@ export interface MergedContent {
 
 /**
  * The cookies are those of the browser. Origins that it has visited are as it left them, latest first, and the others
- * as they were. Those that were not visited for longest give way to a limit. @throws ProfileTooLarge
+ * as they were. Those that were not visited for longest give way to a limit. @throws ProfileTooLargeError
  */
 export function mergeContent(before: BrowserState | null, read: ReadBrowserState): MergedContent {
   const visited = new Set(read.origins.map(({ origin }) => origin));
   const untouched = (before?.origins ?? []).filter(({ origin }) => !visited.has(origin));
   const all = [...read.origins, ...untouched].filter(hasContent);
   let sizeBytes = sizeOf({ cookies: read.cookies, origins: [] });
-  if (sizeBytes > profileBytesMax) throw new ProfileTooLarge();
+  if (sizeBytes > profileBytesMax) throw new ProfileTooLargeError();
   const origins: OriginState[] = [];
   for (const origin of all) {
     const bytes = sizeOf(origin) + 1;

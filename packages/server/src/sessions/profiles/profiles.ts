@@ -30,7 +30,7 @@ import {
   type ProfileWriter,
 } from './store.ts';
 
-export { profileOriginsMax, ProfileTooLarge } from './content.ts';
+export { profileOriginsMax, ProfileTooLargeError } from './content.ts';
 export { countSavedProfiles, type Profile, type ProfileFilter } from './store.ts';
 
 export interface ProfilesDeps {
@@ -180,7 +180,7 @@ export class Profiles {
    * Stores what a session has left. `unlock` gives its lock up in the same transaction; false: the session has lost it,
    * and nothing is stored. After `store_unavailable`, which leaves open whether it was stored, it may be called again
    * with the same `savedAt`. @returns null where the lock is lost
-   * @throws ProfileTooLarge, ServiceError profile_not_found, profile_unreadable, store_unavailable
+   * @throws ProfileTooLargeError, ServiceError profile_not_found, profile_unreadable, store_unavailable
    */
   async save(
     key: ProfileKey,

@@ -5,7 +5,7 @@ import type { Machine } from '../../fleet/pool/pool.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Log } from '@berth/lib/log.ts';
-import { ProfileTooLarge, type Profiles } from '../profiles/profiles.ts';
+import { ProfileTooLargeError, type Profiles } from '../profiles/profiles.ts';
 import { isStoreUnavailable, type Tables } from '../../store/store.ts';
 import type { LiveSession } from './live.ts';
 import type { SessionRecord } from './session.ts';
@@ -69,7 +69,7 @@ export async function saveProfile(
     emit('profile.saved', { size_bytes, cookies, origins, left_out });
   } catch (error) {
     log.error({ err: error, session_id: sessionId }, 'profile save failed');
-    emit('profile.save_failed', { reason: error instanceof ProfileTooLarge ? 'too_large' : 'not_saved' });
+    emit('profile.save_failed', { reason: error instanceof ProfileTooLargeError ? 'too_large' : 'not_saved' });
   }
 }
 
