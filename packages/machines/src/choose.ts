@@ -4,7 +4,7 @@ import { canRun } from '@berth/lib/can-run.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { createProcessRuntime } from './process/process.ts';
-import { findImage, ImageUnusable } from './qemu/image.ts';
+import { findImage, ImageUnusableError } from './qemu/image.ts';
 import { checkKvm } from './qemu/kvm/check.ts';
 import { createQemuRuntime } from './qemu/qemu.ts';
 import type { Runtime } from './runtime.ts';
@@ -88,7 +88,7 @@ async function whatIsMissing({ qemuPath, imagesDir }: Pick<RuntimeChoice, 'qemuP
     await findImage(imagesDir);
     return null;
   } catch (error) {
-    if (error instanceof ImageUnusable) return error.message;
+    if (error instanceof ImageUnusableError) return error.message;
     throw error;
   }
 }

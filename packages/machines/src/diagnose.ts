@@ -18,7 +18,7 @@ import type { Runtime, VmKind } from './runtime.ts';
 
 export { memoryHere, processorsHere } from './host/pressure.ts';
 export { kvmRefusal } from './qemu/kvm/check.ts';
-export { findImage, ImageUnusable } from './qemu/image.ts';
+export { findImage, ImageUnusableError } from './qemu/image.ts';
 
 const versionMsMax = 10_000;
 

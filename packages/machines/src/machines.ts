@@ -3,7 +3,7 @@ export * from './runtime.ts';
 export { chooseRuntime, decideRuntime, protectService, requireChromium, type RuntimeDecision } from './choose.ts';
 export {
   findImage,
-  ImageUnusable,
+  ImageUnusableError,
   kvmRefusal,
   memoryHere,
   probeCgroups,

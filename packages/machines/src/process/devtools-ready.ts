@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 
 /** The browser could not be started; nothing is left of it. Message and `cause` are for our log. */
-export class BootFailed extends Error {}
+export class BootError extends Error {}
 
 /**
  * Waits for the first DevTools answer and leaves the pipe to its next reader. It
@@ -16,7 +16,7 @@ export function waitForDevTools(cdp: Duplex): Promise<void> {
       cdp.off('readable', onReadable).off('close', onClose);
       resolve();
     };
-    const onClose = (): void => reject(new BootFailed('the DevTools pipe closed'));
+    const onClose = (): void => reject(new BootError('the DevTools pipe closed'));
     cdp.on('readable', onReadable).on('close', onClose);
     cdp.write('{"id":1,"method":"Browser.getVersion"}\0');
   });

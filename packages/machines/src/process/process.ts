@@ -9,7 +9,7 @@ import { type Clock, systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { MachineCgroups, type MachineCgroup, type MachineLimits } from '../host/cgroup.ts';
 import { memoryHere } from '../host/pressure.ts';
-import { BootFailed, waitForDevTools } from './devtools-ready.ts';
+import { BootError, waitForDevTools } from './devtools-ready.ts';
 import { readProcess } from '../host/processes.ts';
 import { jailCommand, jailDownloadsPath, jailUploadsPath, unjailedCommand, spawnCommand, type Command } from './jail.ts';
 import {
@@ -123,14 +123,14 @@ class ProcessRuntime implements Runtime {
 
   async boot(spec: VmSpec, { signal }: { signal: AbortSignal }): Promise<Vm> {
     signal.throwIfAborted();
-    if (this.#deps.capabilities.refusal) throw new BootFailed(this.#deps.capabilities.refusal);
+    if (this.#deps.capabilities.refusal) throw new BootError(this.#deps.capabilities.refusal);
     const startedMs = this.#deps.clock.monotonicMs();
     const marker = await this.#anchor(spec.id);
     const egressServer = this.#deps.capabilities.jail ? undefined : await listen().catch(() => undefined);
     let vm: ProcessVm | undefined;
     let cgroup: MachineCgroup | null = null;
     try {
-      if (!this.#deps.capabilities.jail && !egressServer) throw new BootFailed('no free port for the egress proxy');
+      if (!this.#deps.capabilities.jail && !egressServer) throw new BootError('no free port for the egress proxy');
       cgroup = (await this.#deps.cgroups?.create(spec.id, this.#limits)) ?? null;
       vm = await this.#start({ spec, marker, cgroup }, egressServer);
       await ready(vm, signal);
@@ -138,7 +138,7 @@ class ProcessRuntime implements Runtime {
       egressServer?.close();
       await (vm ? vm.destroy() : this.#forget(spec.id, cgroup));
       signal.throwIfAborted();
-      throw new BootFailed(`machine ${spec.id} did not start: ${vm?.logTail ?? ''}`, { cause });
+      throw new BootError(`machine ${spec.id} did not start: ${vm?.logTail ?? ''}`, { cause });
     }
     this.#deps.log.debug({ vm: spec.id, pid: vm.pid, ms: Math.round(this.#deps.clock.monotonicMs() - startedMs) }, 'machine booted');
     return vm;
@@ -303,7 +303,7 @@ async function ready(vm: ProcessVm, signal: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true, signal: settled.signal });
   });
   const ended = vm.exited.then(({ detail }) => {
-    throw new BootFailed(`the browser exited at start: ${detail}`);
+    throw new BootError(`the browser exited at start: ${detail}`);
   });
   try {
     await Promise.race([Promise.all([vm.egressReady, waitForDevTools(vm.cdp)]), ended, aborted]);

@@ -2,7 +2,7 @@
 import { Cleanup } from '@berth/lib/cleanup.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { killCounter, type MachineCgroup, type MachineCgroups } from '../host/cgroup.ts';
-import { BootFailed } from '../process/devtools-ready.ts';
+import { BootError } from '../process/devtools-ready.ts';
 import { niceness, readProcess, setSessionNice, type HostProcess } from '../host/processes.ts';
 import { createMachineFolder, removeMachineFolder, writeMarker, type MachineMarker, type MachinesFolder } from '../host/machine-folder.ts';
 import type { VmSpec } from '../runtime.ts';
@@ -40,7 +40,7 @@ const overheadMb = 192;
 /** QEMU uses up to 64 threads for disks; the jail takes some. */
 const processesMax = 128;
 
-/** @throws the signal's reason, or BootFailed */
+/** @throws the signal's reason, or BootError */
 export async function bootMachine(host: BootDeps, boot: BootOptions): Promise<QemuVm> {
   const { spec, signal } = boot;
   signal.throwIfAborted();
@@ -50,7 +50,7 @@ export async function bootMachine(host: BootDeps, boot: BootOptions): Promise<Qe
   } catch (cause) {
     for (const failure of await undo.run()) host.log.error({ vm: spec.id, err: failure }, 'cleanup of a failed boot incomplete');
     signal.throwIfAborted();
-    throw new BootFailed(`machine ${spec.id} did not start`, { cause });
+    throw new BootError(`machine ${spec.id} did not start`, { cause });
   }
 }
 

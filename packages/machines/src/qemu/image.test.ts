@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { guestProtocol } from '@berth/contract/guest';
-import { ImageUnusable, findImage } from './image.ts';
+import { ImageUnusableError, findImage } from './image.ts';
 
 const architecture = { x64: 'amd64', arm64: 'arm64' }[process.arch as string];
 const digest = 'a'.repeat(64);
@@ -41,7 +41,7 @@ function imagesWith(t: TestContext, content: object | string = manifest()): { im
 }
 
 const refusal = (says: RegExp) => (error: unknown) =>
-  error instanceof ImageUnusable && says.test(error.message) && error.message.endsWith('npm run image');
+  error instanceof ImageUnusableError && says.test(error.message) && error.message.endsWith('npm run image');
 
 test('the image that `current` leads to is found', async (t) => {
   const { imagesDir, folder } = imagesWith(t);

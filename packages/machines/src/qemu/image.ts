@@ -5,7 +5,7 @@ import { guestProtocol } from '@berth/contract/guest';
 import { z } from 'zod';
 
 /** There is no usable image. The message says what the operator has to do. */
-export class ImageUnusable extends Error {}
+export class ImageUnusableError extends Error {}
 
 const bytes = z.number().int().positive();
 const digest = z.string().regex(/^[0-9a-f]{64}$/);
@@ -35,10 +35,10 @@ const fileNames = { kernel: 'kernel', initramfs: 'initramfs', root: 'root.erofs'
 /** Debian's names of Node's architectures. */
 const architectures: Partial<Record<NodeJS.Architecture, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** Returns the image that `<imagesDir>/current` points to. @throws ImageUnusable */
+/** Returns the image that `<imagesDir>/current` points to. @throws ImageUnusableError */
 export async function findImage(imagesDir: string): Promise<Image> {
   const folder = await realpath(join(imagesDir, 'current')).catch((cause: unknown) => {
-    throw new ImageUnusable(`There is no image for virtual machines in ${imagesDir}. Build it: npm run image`, { cause });
+    throw new ImageUnusableError(`There is no image for virtual machines in ${imagesDir}. Build it: npm run image`, { cause });
   });
   const manifest = await readManifest(folder);
   const expected = architectures[process.arch];
@@ -73,8 +73,8 @@ async function checkFile(folder: string, path: string, size: number): Promise<vo
   if ((file.mode & 0o004) === 0) throw unusable(folder, `${basename(path)} can be read by its owner only, and machines run as other users`);
 }
 
-const unusable = (folder: string, why: string, cause?: unknown): ImageUnusable =>
-  new ImageUnusable(`The image in ${folder} cannot be used: ${why}. Build it again: npm run image`, { cause });
+const unusable = (folder: string, why: string, cause?: unknown): ImageUnusableError =>
+  new ImageUnusableError(`The image in ${folder} cannot be used: ${why}. Build it again: npm run image`, { cause });
 
 function parse(text: string): unknown {
   try {

@@ -30,7 +30,7 @@ import { Templates, type TemplateLease } from './templates/templates.ts';
 export { templateKinds };
 
 /** This host cannot run QEMU in a jail. The message says why. */
-class QemuUnusable extends Error {}
+class QemuUnusableError extends Error {}
 
 export interface QemuRuntimeOptions {
   /** Machines' folders are made in `<dataDir>/machines`. */
@@ -62,7 +62,7 @@ const emulationWarning = (why = 'selected by configuration'): string =>
   `Virtual machines are emulated (${why}): everything works, but pages take about thirty times as long. Use a host with KVM in production.`;
 const userWarning = 'Not started as root: all virtual machines share the user of this service.';
 
-/** Creates the runtime and prepares templates in the background. A boot waits for its template. @throws ImageUnusable, QemuUnusable */
+/** Creates the runtime and prepares templates in the background. A boot waits for its template. @throws ImageUnusableError, QemuUnusableError */
 export async function createQemuRuntime(options: QemuRuntimeOptions): Promise<Runtime> {
   const { accelerator, log } = options;
   const machinesFolder = await openMachinesFolder(options.dataDir);
@@ -144,7 +144,7 @@ async function openTemplates(
   });
 }
 
-/** Returns the version string including the distribution's, as a patch may change the state format. @throws QemuUnusable */
+/** Returns the version string including the distribution's, as a patch may change the state format. @throws QemuUnusableError */
 async function qemuVersion(shape: MachineShape): Promise<string> {
   const { program, args, env } = versionCommand({ shape, uid: newUid() });
   try {
@@ -153,7 +153,7 @@ async function qemuVersion(shape: MachineShape): Promise<string> {
   } catch (cause) {
     const { code, stderr, message } = cause as Error & { code?: unknown; stderr?: string };
     const why = code === 'ENOENT' ? `there is no ${program} (Debian has it in bubblewrap)` : stderr?.trim() || message;
-    throw new QemuUnusable(`QEMU cannot be started in a jail: ${why}`, { cause });
+    throw new QemuUnusableError(`QEMU cannot be started in a jail: ${why}`, { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { duplexPair, type Duplex } from 'node:stream';
 import { test } from 'node:test';
-import { Qmp, QmpFailed } from './qmp.ts';
+import { Qmp, QmpError } from './qmp.ts';
 
 interface Command {
   execute: string;
@@ -43,7 +43,7 @@ test('a QMP command is sent with its arguments, and returns its result', async (
 
 test('a refused QMP command has the error text of QEMU', async () => {
   const { qmp } = monitor(({ id }) => ({ error: { class: 'GenericError', desc: 'no such buffer' }, id }));
-  await assert.rejects(qmp.call('ringbuf-read'), (error) => error instanceof QmpFailed && error.message === 'ringbuf-read: no such buffer');
+  await assert.rejects(qmp.call('ringbuf-read'), (error) => error instanceof QmpError && error.message === 'ringbuf-read: no such buffer');
 });
 
 test('QMP events between responses are emitted once, also to a late listener', async () => {
@@ -72,14 +72,14 @@ test('pending and later QMP commands fail when QEMU has exited', async () => {
   const { qmp, qemu } = monitor(() => null);
   const waiting = qmp.call('query-status');
   qemu.destroy();
-  await assert.rejects(waiting, QmpFailed);
-  await assert.rejects(qmp.call('query-status'), QmpFailed);
+  await assert.rejects(waiting, QmpError);
+  await assert.rejects(qmp.call('query-status'), QmpError);
 });
 
 test('a QMP monitor that talks nonsense, or without end, is closed', async () => {
   for (const nonsense of ['this is no JSON\n', '[1]\n', '{"id": "one"}\n', 'x'.repeat(600_000), `${'y'.repeat(600_000)}\n`]) {
     const { qmp } = monitor(() => nonsense);
-    await assert.rejects(qmp.call('query-status'), QmpFailed);
+    await assert.rejects(qmp.call('query-status'), QmpError);
   }
 });
 

@@ -8,7 +8,7 @@ import type { Duplex } from 'node:stream';
 import { z } from 'zod';
 
 /** QEMU refused a command, broke the protocol, or has exited. */
-export class QmpFailed extends Error {}
+export class QmpError extends Error {}
 
 /** The longest response is the console's buffer, with up to six characters per byte. */
 const lineLengthMax = 512 * 1024;
@@ -39,7 +39,7 @@ export class Qmp {
   readonly #listeners = new Map<string, () => void>();
   #unread = '';
   #lastId = 0;
-  #failure: QmpFailed | undefined;
+  #failure: QmpError | undefined;
 
   /** QEMU sends a greeting, and accepts no other command before `qmp_capabilities`. */
   constructor(socket: Duplex) {
@@ -50,7 +50,7 @@ export class Qmp {
     this.call('qmp_capabilities').catch(() => {});
   }
 
-  /** Returns the result of a command. An abort does not cancel the command in QEMU. @throws QmpFailed, or the signal's reason */
+  /** Returns the result of a command. An abort does not cancel the command in QEMU. @throws QmpError, or the signal's reason */
   call(
     command: string,
     given: Record<string, unknown> = {},
@@ -96,7 +96,7 @@ export class Qmp {
     const { id, event, error } = message.data;
     if (event !== undefined) this.#emit(event);
     const waiting = id === undefined ? undefined : this.#waiting.get(id);
-    if (error) waiting?.reject(new QmpFailed(`${waiting.command}: ${error.desc.slice(0, 1000)}`));
+    if (error) waiting?.reject(new QmpError(`${waiting.command}: ${error.desc.slice(0, 1000)}`));
     else waiting?.resolve(message.data.return);
   }
 
@@ -109,7 +109,7 @@ export class Qmp {
 
   #fail(why: string): void {
     if (this.#failure) return;
-    this.#failure = new QmpFailed(`QEMU: ${why}`);
+    this.#failure = new QmpError(`QEMU: ${why}`);
     this.#socket.destroy();
     for (const { reject } of this.#waiting.values()) reject(this.#failure);
   }

@@ -10,7 +10,7 @@ import {
   decideRuntime,
   requireChromium,
   findImage,
-  ImageUnusable,
+  ImageUnusableError,
   kvmRefusal,
   memoryHere,
   probeCgroups,
@@ -112,7 +112,7 @@ async function checkVirtualMachines(config: Config): Promise<Finding[]> {
   const isolated = 'Sessions are isolated by a jail instead of a virtual machine.';
   const version = canRun(qemu) ? await programVersion(qemu) : null;
   const image = await findImage(machines.imagesDir).catch((error: unknown) => {
-    if (error instanceof ImageUnusable) return error;
+    if (error instanceof ImageUnusableError) return error;
     throw error;
   });
   const closed = await kvmRefusal();

@@ -25,7 +25,7 @@ const pathOf = (dataDir: string): string => join(dataDir, 'kvm-refusal.json');
 /** The device's permissions, and whether a guest boots. */
 const kvmChecks = { permissions: kvmRefusal, boot: probeKvm };
 
-/** Returns null when KVM works, otherwise why it does not. @throws ImageUnusable */
+/** Returns null when KVM works, otherwise why it does not. @throws ImageUnusableError */
 export async function checkKvm(
   options: KvmProbeOptions & { dataDir: string; clock: Clock },
   checks: typeof kvmChecks = kvmChecks,
@@ -64,7 +64,7 @@ interface KvmProbeOptions {
   qemuPath: string;
 }
 
-/** Returns null when a guest starts, otherwise what happened. The device must be accessible. @throws ImageUnusable */
+/** Returns null when a guest starts, otherwise what happened. The device must be accessible. @throws ImageUnusableError */
 async function probeKvm({ imagesDir, qemuPath }: KvmProbeOptions): Promise<string | null> {
   const image = await findImage(imagesDir);
   return bootOnce({ qemuPath, image, accelerator: 'kvm', memoryMb: 256, cpus: 1, kvmGroup: await kvmGroup() });

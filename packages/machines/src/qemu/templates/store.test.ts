@@ -18,7 +18,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test, type TestContext } from 'node:test';
 import { createMemory, sealBytes } from './sealed-memory.ts';
-import { TemplateStore, TemplateUnusable } from './store.ts';
+import { TemplateStore, TemplateUnusableError } from './store.ts';
 import { closeTemplate, templateKey, type Template, type TemplateInfo } from './template.ts';
 
 const bytes = 64 * 1024 ** 2;
@@ -105,7 +105,7 @@ test('a template that is damaged anywhere is not loaded', async (t) => {
   for (const [says, damage] of damages) {
     const { store, templateFolder } = await storeWithOne(t);
     damage(templateFolder);
-    await assert.rejects(store.load(info, bytes), (error) => error instanceof TemplateUnusable && says.test(error.message));
+    await assert.rejects(store.load(info, bytes), (error) => error instanceof TemplateUnusableError && says.test(error.message));
   }
 });
 
@@ -114,10 +114,10 @@ test('a template of another browser, or of another size, is not loaded', async (
   edit(templateFolder, (text) => text.replace('156.0', '155.0'));
   await assert.rejects(
     store.load(info, bytes),
-    (error) => error instanceof TemplateUnusable && /chromium 155[.]0 instead of 156[.]0/.test(error.message),
+    (error) => error instanceof TemplateUnusableError && /chromium 155[.]0 instead of 156[.]0/.test(error.message),
   );
   edit(templateFolder, (text) => text.replace('155.0', '156.0'));
-  await assert.rejects(store.load(info, bytes * 2), TemplateUnusable);
+  await assert.rejects(store.load(info, bytes * 2), TemplateUnusableError);
 });
 
 test('a template takes the place of a damaged one', async (t) => {

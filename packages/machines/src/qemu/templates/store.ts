@@ -13,7 +13,7 @@ import { createMemory, sealBytes, writeAll, type SealedMemory } from './sealed-m
 import { templateKey, type Template, type TemplateInfo } from './template.ts';
 
 /** The template on disk is damaged or of another machine. The message says what is wrong. */
-export class TemplateUnusable extends Error {}
+export class TemplateUnusableError extends Error {}
 
 /** Blocks of zeros are skipped. Smaller blocks make a longer extent list, larger ones larger files. */
 const pieceBytes = 64 * 1024;
@@ -51,14 +51,15 @@ export class TemplateStore {
     this.#folder = folder;
   }
 
-  /** Returns undefined where there is none. @throws TemplateUnusable */
+  /** Returns undefined where there is none. @throws TemplateUnusableError */
   async load(info: TemplateInfo, memoryBytes: number): Promise<Template | undefined> {
     const folder = this.#path(info);
     const text = await readFile(join(folder, 'template.json'), 'utf8').catch(() => undefined);
     if (text === undefined && !(await isThere(folder))) return undefined;
     const { info: stored, memory, state } = describe(text ?? '');
-    if (templateKey(stored) !== templateKey(info)) throw new TemplateUnusable(`it is of another machine: ${differences(stored, info)}`);
-    if (memory.bytes !== memoryBytes) throw new TemplateUnusable(`it has ${memory.bytes} bytes of memory instead of ${memoryBytes}`);
+    if (templateKey(stored) !== templateKey(info))
+      throw new TemplateUnusableError(`it is of another machine: ${differences(stored, info)}`);
+    if (memory.bytes !== memoryBytes) throw new TemplateUnusableError(`it has ${memory.bytes} bytes of memory instead of ${memoryBytes}`);
     const loadedState = await loadState(join(folder, 'state'), state);
     try {
       return { info, state: loadedState, memory: await loadMemory(join(folder, 'memory'), memory) };
@@ -130,7 +131,7 @@ function describe(text: string): Description {
   try {
     return Description.parse(JSON.parse(text));
   } catch (cause) {
-    throw new TemplateUnusable('its template.json is not one', { cause });
+    throw new TemplateUnusableError('its template.json is not one', { cause });
   }
 }
 
@@ -143,7 +144,7 @@ const differences = (stored: TemplateInfo, wanted: TemplateInfo): string =>
 
 async function loadState(path: string, { bytes, sha256 }: Description['state']): Promise<SealedMemory> {
   const content = await withFile(path, bytes, (file) => file.readFile());
-  if (createHash('sha256').update(content).digest('hex') !== sha256) throw new TemplateUnusable('its state is damaged');
+  if (createHash('sha256').update(content).digest('hex') !== sha256) throw new TemplateUnusableError('its state is damaged');
   return sealBytes(content);
 }
 
@@ -152,7 +153,7 @@ async function loadMemory(path: string, description: Description['memory']): Pro
   const memory = await createMemory(bytes);
   try {
     const digest = await withFile(path, bytes, (file) => copyMemory(file, memory.handle, description));
-    if (digest !== sha256) throw new TemplateUnusable('its memory is damaged');
+    if (digest !== sha256) throw new TemplateUnusableError('its memory is damaged');
     return await memory.seal();
   } catch (error) {
     await memory.close();
@@ -162,11 +163,11 @@ async function loadMemory(path: string, description: Description['memory']): Pro
 
 async function withFile<T>(path: string, bytes: number, work: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path).catch((cause: unknown) => {
-    throw new TemplateUnusable('a file of it is missing', { cause });
+    throw new TemplateUnusableError('a file of it is missing', { cause });
   });
   try {
     const { size } = await file.stat();
-    if (size !== bytes) throw new TemplateUnusable(`a file of it has ${size} bytes instead of ${bytes}`);
+    if (size !== bytes) throw new TemplateUnusableError(`a file of it has ${size} bytes instead of ${bytes}`);
     return await work(file);
   } finally {
     await file.close();
@@ -189,7 +190,7 @@ async function copyMemory(from: FileHandle, to: FileHandle, { bytes, extents }: 
 }
 
 function piecesOf([start, length]: Extent, bytes: number): Extent[] {
-  if (start + length > bytes) throw new TemplateUnusable('its template.json points beyond its memory');
+  if (start + length > bytes) throw new TemplateUnusableError('its template.json points beyond its memory');
   return Array.from({ length: Math.ceil(length / bufferBytes) }, (_, i) => [
     start + i * bufferBytes,
     Math.min(bufferBytes, length - i * bufferBytes),
@@ -199,7 +200,7 @@ function piecesOf([start, length]: Extent, bytes: number): Extent[] {
 async function readPiece(from: FileHandle, [position, length]: Extent, buffer: Buffer): Promise<Buffer> {
   for (let done = 0; done < length;) {
     const { bytesRead } = await from.read(buffer, done, length - done, position + done);
-    if (bytesRead === 0) throw new TemplateUnusable('its memory is cut off');
+    if (bytesRead === 0) throw new TemplateUnusableError('its memory is cut off');
     done += bytesRead;
   }
   return buffer.subarray(0, length);

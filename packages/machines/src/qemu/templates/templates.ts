@@ -5,7 +5,7 @@ import type { Log } from '@berth/lib/log.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import type { TemplateState, VmKind } from '../../runtime.ts';
 import { Breaker } from '../breaker.ts';
-import { TemplateUnusable, type TemplateStore } from './store.ts';
+import { TemplateUnusableError, type TemplateStore } from './store.ts';
 import {
   closeTemplate,
   templateKey,
@@ -190,7 +190,7 @@ class KindTemplate {
         return loaded;
       }
     } catch (error) {
-      if (!(error instanceof TemplateUnusable)) throw error;
+      if (!(error instanceof TemplateUnusableError)) throw error;
       this.#problem = `the template on disk cannot be used: ${error.message}`;
       log.warn({ kind: this.#kind, err: error }, 'stored template rejected, rebuilding');
     }
