@@ -19,7 +19,7 @@ export interface StepContext {
   setCookie(cookie: CookieParam, options: { signal: AbortSignal; tabId: string }): Promise<void>;
   /** Cookies of the context of a tab. */
   cookies(options: { signal: AbortSignal; tabId: string }): Promise<SiteCookie[]>;
-  /** Runs instead of the page's own navigation in a `navigate` step. @throws StepFailed, and what navigations throw */
+  /** Runs instead of the page's own navigation in a `navigate` step. @throws StepError, and what navigations throw */
   navigate?(page: Page, request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
   readonly content: Converter;
   readonly clock: Clock;
@@ -61,12 +61,12 @@ export interface StepMemory {
 }
 
 /** The failure of a step, with a message for the caller. */
-export class StepFailed extends Error {
+export class StepError extends Error {
   readonly code: StepErrorCode;
 
   constructor(code: StepErrorCode, message: string, options: { cause?: unknown } = {}) {
     super(message, options);
-    this.name = 'StepFailed';
+    this.name = 'StepError';
     this.code = code;
   }
 }

@@ -6,7 +6,7 @@ import type { StepContext } from './context.ts';
 export type { StepRunOptions } from './run/run.ts';
 export { toPrintOptions } from './acts/capture.ts';
 export { customStepName, importRecorder, type ImportedRecording } from './recorder.ts';
-export { StepFailed, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
+export { StepError, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 
 export interface StepRunResult {
   /** Results in the order of execution. Those of nested steps are in `output.steps`. */

@@ -3,7 +3,7 @@ import { formatSelectors, locate, locateAll } from '../locators/locate.ts';
 import { matchesPattern, stateOf, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Maximum characters of the actual value in messages. */
 const shownCharsMax = 200;
@@ -19,7 +19,7 @@ export const assert: Act<'assert'> = async (attempt, step) => {
     mismatch = current;
     return undefined;
   };
-  await attempt.poll(probe, () => new StepFailed('assertion_failed', `Assertion failed: ${mismatch}.`));
+  await attempt.poll(probe, () => new StepError('assertion_failed', `Assertion failed: ${mismatch}.`));
 };
 
 async function findMismatch(attempt: StepAttempt, step: AssertStep): Promise<string | null> {

@@ -4,7 +4,7 @@ import type { ContentFormat } from '@berth/reading';
 import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { htmlOf } from '../locators/read.ts';
 import { waitUntilReady } from '../locators/ready.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Maximum size of one image or document, before base64. */
 const binaryBytesMax = 16 * 1024 * 1024;
@@ -78,6 +78,6 @@ export const markdown: Act<'markdown'> = async (attempt, step) => (await convert
 export const links: Act<'links'> = async (attempt, step) => (await convert(attempt, step, 'links')).links ?? [];
 
 export const evaluate: Act<'evaluate'> = async (attempt, { expression }, { allowEvaluate }) => {
-  if (!allowEvaluate) throw new StepFailed('not_allowed', 'JavaScript is not allowed for these steps.');
+  if (!allowEvaluate) throw new StepError('not_allowed', 'JavaScript is not allowed for these steps.');
   return attempt.page.evaluate((await attempt.root()).frameId, expression, attempt.call(htmlBytesMax));
 };

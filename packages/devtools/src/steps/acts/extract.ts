@@ -6,7 +6,7 @@ import type { FieldOptions, Reading, ReadValue } from '@berth/page-scripts/read/
 import { htmlOf } from '../locators/read.ts';
 import { scripts } from '../scripts.ts';
 import { toDate, toNumber } from '@berth/reading';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Maximum result that one step may read from a page. */
 const readBytesMax = 4 * 1024 * 1024;
@@ -45,7 +45,7 @@ async function readTables(attempt: StepAttempt, step: StepOf<'extract'>) {
 }
 
 const failWith = (code: 'not_found', message: string): never => {
-  throw new StepFailed(code, message);
+  throw new StepError(code, message);
 };
 
 /** Reads one value, or with `list` one per match. */
@@ -110,7 +110,7 @@ async function readMatches(attempt: StepAttempt, options: RowsOptions): Promise<
     [root.element, (pageSelectors ?? null) as Json, fieldOptions as unknown as Json, options.limit],
     attempt.call(readBytesMax),
   );
-  if (answer.invalid !== undefined) throw new StepFailed('invalid_selector', `Invalid selector: ${answer.invalid}.`);
+  if (answer.invalid !== undefined) throw new StepError('invalid_selector', `Invalid selector: ${answer.invalid}.`);
   attempt.selectorUsed = selectors?.[answer.index] ?? attempt.selectorUsed;
   return answer;
 }

@@ -9,7 +9,7 @@ import { waitUntilReady } from '../locators/ready.ts';
 import { choiceOf } from './choice.ts';
 import { setBox } from './pointer.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** A page may move the focus while it loads. One that does so every time has another element in mind. */
 const focusRoundsMax = 3;
@@ -20,7 +20,7 @@ export const fill: Act<'fill'> = async (attempt, step) => {
     const typing = await fillField(attempt, await fieldOf(attempt, element), step);
     if (typing === null || typing.isReached || (typing.isFocused && typing.insertions > 0)) return;
     if (round === focusRoundsMax)
-      throw new StepFailed('not_actionable', `The text did not reach the field: the page moved the focus to ${focusOf(typing)}.`);
+      throw new StepError('not_actionable', `The text did not reach the field: the page moved the focus to ${focusOf(typing)}.`);
   }
 };
 
@@ -33,7 +33,7 @@ async function fillField(attempt: StepAttempt, field: ElementRef, { value, clear
     page.call<'insert' | 'done' | { problem: string }>(frameId, scripts.beginFill, [field, value, clear], attempt.call()),
     page.call(frameId, scripts.watchTyping, [field], attempt.call()),
   ]);
-  if (typeof fillResult === 'object') throw new StepFailed('not_actionable', `The field could not be filled: ${fillResult.problem}.`);
+  if (typeof fillResult === 'object') throw new StepError('not_actionable', `The field could not be filled: ${fillResult.problem}.`);
   if (fillResult === 'done' || (value === '' && !clear)) return null;
   if (value !== '') await page.keyboard.insertText(value, { signal });
   else await page.keyboard.press('Delete', { signal });
@@ -91,7 +91,7 @@ async function sendKeys(
     const received = typing as Typing | null;
     if (received === null || received.keydowns + received.insertions > 0) return received;
     if (round === focusRoundsMax)
-      throw new StepFailed('not_actionable', `The element received no key: the page moved the focus to ${focusOf(received)}.`);
+      throw new StepError('not_actionable', `The element received no key: the page moved the focus to ${focusOf(received)}.`);
   }
 }
 
@@ -105,7 +105,7 @@ export const type: Act<'type'> = async (attempt, { selectors, text, delay_ms: de
   // Tab and Enter may lead elsewhere, and then the rest is meant for that.
   if (typing && typing.keydowns < sent && !/[\t\r\n]/.test(text)) {
     const message = `The element received ${typing.keydowns} of ${sent} keys: the page moved the focus to ${focusOf(typing)}.`;
-    throw new StepFailed('not_actionable', message);
+    throw new StepError('not_actionable', message);
   }
   if (typing && !typing.isReached && !typing.isFocused)
     attempt.warn(`The page moved the focus to ${typing.instead}, which received the text.`);
@@ -138,7 +138,7 @@ export const select: Act<'select'> = async (attempt, step) => {
         [field, choice as never],
         attempt.call(),
       );
-      if ('problem' in answer) throw new StepFailed('not_actionable', `No option could be selected: ${answer.problem}.`);
+      if ('problem' in answer) throw new StepError('not_actionable', `No option could be selected: ${answer.problem}.`);
       if ('missing' in answer) missing = answer.missing;
       return 'chosen' in answer ? answer.chosen : undefined;
     },
@@ -154,10 +154,10 @@ async function chooseRadio(
   { choice, force }: { choice: Choice; force: boolean },
 ): Promise<string[]> {
   const { by, wanted } = choice;
-  if (wanted.length !== 1) throw new StepFailed('not_actionable', 'A group of radio buttons takes one choice.');
+  if (wanted.length !== 1) throw new StepError('not_actionable', 'A group of radio buttons takes one choice.');
   const find = async () =>
     attempt.hold(await attempt.page.find(group.frameId, scripts.radioOf, [group, choice as never], attempt.call()))[0];
-  const radio = await attempt.poll(find, () => new StepFailed('not_found', `The group has no radio button with the ${by} "${wanted[0]}".`));
+  const radio = await attempt.poll(find, () => new StepError('not_found', `The group has no radio button with the ${by} "${wanted[0]}".`));
   await setBox(attempt, radio, { state: true, force });
   return [String(wanted[0])];
 }
@@ -171,7 +171,7 @@ async function chooseWhenPresent(
 ): Promise<string[]> {
   let chosen: string[] = [];
   const choose = async (): Promise<void> => {
-    chosen = await attempt.poll(probe, () => new StepFailed('not_found', `The field has ${missing()}.`));
+    chosen = await attempt.poll(probe, () => new StepError('not_found', `The field has ${missing()}.`));
   };
   await followNavigation(attempt, field, choose);
   return chosen;
@@ -186,12 +186,12 @@ export const upload: Act<'upload'> = async (attempt, step) => {
     [field],
     attempt.call(),
   );
-  if (!takes) throw new StepFailed('not_actionable', 'The element is not a file input.');
-  if (!several && step.file_ids.length > 1) throw new StepFailed('not_actionable', 'The file input accepts only one file.');
+  if (!takes) throw new StepError('not_actionable', 'The element is not a file input.');
+  if (!several && step.file_ids.length > 1) throw new StepError('not_actionable', 'The file input accepts only one file.');
   const paths: string[] = [];
   for (const fileId of step.file_ids) {
     const path = await context.filePath(fileId, { signal });
-    if (path === null) throw new StepFailed('file_not_found', `File ${fileId} not found. Upload it first.`);
+    if (path === null) throw new StepError('file_not_found', `File ${fileId} not found. Upload it first.`);
     paths.push(path);
   }
   await page.setFiles(field, paths, attempt.call());

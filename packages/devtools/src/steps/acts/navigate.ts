@@ -1,7 +1,7 @@
 import { isBrowsable } from '@berth/contract';
 import type { NavigationResult } from '../../browser/browser.ts';
 import type { StepAttempt, Act } from '../run/attempt.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Lets the navigation time out before the step, because its error says more. */
 const marginMs = 50;
@@ -16,7 +16,7 @@ const outputOf = ({ finalUrl, title, statusCode }: NavigationResult) => ({ final
 export const navigate: Act<'navigate'> = async (attempt, { url, referer, wait_until }) => {
   for (const address of [url, referer])
     if (address !== undefined && !isBrowsable(address))
-      throw new StepFailed('not_allowed', `The URL ${address.slice(0, 200)} is not an http or https URL.`);
+      throw new StepError('not_allowed', `The URL ${address.slice(0, 200)} is not an http or https URL.`);
   const { context, page, signal } = attempt;
   const request = { ...navigationOptions(attempt, wait_until), url, referer };
   return outputOf(await (context.navigate ? context.navigate(page, request, { signal }) : page.navigate(request, { signal })));

@@ -7,7 +7,7 @@ import { isHovered, pressOn, untilReceived, type Missed } from './press.ts';
 import type { Choice } from '@berth/page-scripts/act/act.ts';
 import { choiceOf } from './choice.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 interface ClickOptions {
   button: MouseButton;
@@ -74,7 +74,7 @@ async function pointOfPressed(attempt: StepAttempt, element: ElementRef, lost: s
   });
   if (missing === null) return scrollToTarget(attempt, element, { force: false });
   const message = `The element ${lost}, and then left the page, or the page was replaced. With \`force\`, what is in its place is pressed.`;
-  throw new StepFailed('click_not_received', message);
+  throw new StepError('click_not_received', message);
 }
 
 export const click: Act<'click'> = (attempt, step) => {
@@ -114,7 +114,7 @@ export const check: Act<'check'> = async (attempt, step) => {
   const [box, another] = attempt.hold(await attempt.page.find(element.frameId, scripts.onlyBoxOf, [element], attempt.call()));
   if (another) {
     const message = 'The element is a group of several. Choose with `label`, `value` or `index` which of them is meant.';
-    throw new StepFailed('not_actionable', message);
+    throw new StepError('not_actionable', message);
   }
   return setBox(attempt, box ?? element, { state, force });
 };
@@ -124,7 +124,7 @@ function boxOf(attempt: StepAttempt, group: ElementRef, choice: Choice): Promise
   const find = async () => attempt.hold(await attempt.page.find(group.frameId, scripts.boxOf, [group, choice as never], attempt.call()))[0];
   const { by, wanted } = choice;
   const message = `The group has no checkbox, switch or radio button with the ${by} "${wanted[0]}".`;
-  return attempt.poll(find, () => new StepFailed('not_found', message));
+  return attempt.poll(find, () => new StepError('not_found', message));
 }
 
 /** Clicks a checkbox, switch or radio button, unless it has the state already. `find`: where to click, if not at its center. */
@@ -135,14 +135,14 @@ export async function setBox(
 ): Promise<{ checked: boolean }> {
   const { checked, radio } = await stateOf(attempt, box);
   if (checked === null)
-    throw new StepFailed('not_actionable', 'The element is not a checkbox, radio button or switch, nor a group of them.');
+    throw new StepError('not_actionable', 'The element is not a checkbox, radio button or switch, nor a group of them.');
   if (checked === state) return { checked };
-  if (radio && !state) throw new StepFailed('not_actionable', 'A radio button cannot be unchecked. Check another one of its group.');
+  if (radio && !state) throw new StepError('not_actionable', 'A radio button cannot be unchecked. Check another one of its group.');
   await clickOn(attempt, find, { ...plainClick, force });
   // The click navigated, and the checkbox went with its document.
   if ((await findMissingState(attempt, box, []).catch(() => 'attached')) === 'attached') return { checked: state };
   const changed = async () => ((await stateOf(attempt, box)).checked === state ? true : undefined);
-  await attempt.poll(changed, () => new StepFailed('not_actionable', 'The click did not change the state of the element.'));
+  await attempt.poll(changed, () => new StepError('not_actionable', 'The click did not change the state of the element.'));
   return { checked: state };
 }
 

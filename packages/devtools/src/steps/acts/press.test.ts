@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { PageError } from '../../browser/browser.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { systemClock } from '@berth/lib/clock.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 import { StepAttempt } from '../run/attempt.ts';
 import { openPages, run, createContext, type TestSite } from '../../../testing/steps.ts';
 import { untilReceived } from './press.ts';
@@ -221,7 +221,7 @@ describe('a click that cannot arrive', { timeout: 120_000 }, () => {
 });
 
 describe('a round that the time ends before the element is looked for', () => {
-  const refusalAfter = async (timeMs: number, second: StepFailed | null): Promise<string> => {
+  const refusalAfter = async (timeMs: number, second: StepError | null): Promise<string> => {
     const page = { closed: new AbortController().signal, call: () => Promise.resolve('<b>'), release: () => {} };
     let nowMs = 0;
     const clock = { ...systemClock, monotonicMs: () => nowMs };
@@ -233,16 +233,16 @@ describe('a round that the time ends before the element is looked for', () => {
     };
     const failed: unknown = await untilReceived(attempt, act).catch((error: unknown) => error);
     attempt.end();
-    return failed instanceof StepFailed ? failed.code : String(failed);
+    return failed instanceof StepError ? failed.code : String(failed);
   };
   it('an attempt that times out before the element is looked for keeps the refusal of the round before', async () => {
     for (const code of ['not_found', 'not_actionable'] as const)
-      assert.equal(await refusalAfter(60_000, new StepFailed(code, 'Nothing was found.')), 'click_not_received');
+      assert.equal(await refusalAfter(60_000, new StepError(code, 'Nothing was found.')), 'click_not_received');
   });
   it('an attempt that times out in its first round fails with timeout', async () =>
     assert.equal(await refusalAfter(60_000, null), 'timeout'));
   it('an attempt that finds no element in time, or fails for another reason, keeps that error', async () => {
-    assert.equal(await refusalAfter(100, new StepFailed('not_found', 'Nothing was found.')), 'not_found');
-    assert.equal(await refusalAfter(60_000, new StepFailed('tab_not_found', 'The tab is gone.')), 'tab_not_found');
+    assert.equal(await refusalAfter(100, new StepError('not_found', 'Nothing was found.')), 'not_found');
+    assert.equal(await refusalAfter(60_000, new StepError('tab_not_found', 'The tab is gone.')), 'tab_not_found');
   });
 });

@@ -1,7 +1,7 @@
 /** Makes sure that the mouse reaches the element it is meant for. */
 import { type ElementRef, type Modifier, PageError } from '../../browser/browser.ts';
 import type { Presses } from '@berth/page-scripts/act/hits.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 import type { Target } from '../locators/ready.ts';
 import { isTransient, type StepAttempt } from '../run/attempt.ts';
 import { scripts } from '../scripts.ts';
@@ -23,7 +23,7 @@ export interface Missed {
 
 /**
  * Repeats what missed the element because the page moved it meanwhile. What has received a press is never pressed again.
- * @throws StepFailed `click_not_received`
+ * @throws StepError `click_not_received`
  */
 export async function untilReceived(
   attempt: StepAttempt,
@@ -36,9 +36,9 @@ export async function untilReceived(
     async () => {
       if (message !== '' && attempt.remainingMs < roundMs) return undefined;
       const result = await act(round).catch((error: unknown) => {
-        if (message !== '' && error instanceof Unanswered) throw new StepFailed('click_not_received', `${message} ${error.message}`);
+        if (message !== '' && error instanceof NoAnswerError) throw new StepError('click_not_received', `${message} ${error.message}`);
         // A round that had no time to look for the element says nothing of it, and the one before does.
-        if (message !== '' && attempt.isOver && error instanceof StepFailed && isOfSearch(error)) return undefined;
+        if (message !== '' && attempt.isOver && error instanceof StepError && isOfSearch(error)) return undefined;
         throw error;
       });
       round += 1;
@@ -50,18 +50,18 @@ export async function untilReceived(
     // Without a message, no round has come to its press.
     () =>
       message === ''
-        ? new StepFailed('timeout', `The step did not finish within ${attempt.timeoutMs} ms: the element ${lost()}.`)
-        : new StepFailed('click_not_received', message),
+        ? new StepError('timeout', `The step did not finish within ${attempt.timeoutMs} ms: the element ${lost()}.`)
+        : new StepError('click_not_received', message),
   );
 }
 
-class Unanswered extends StepFailed {
+class NoAnswerError extends StepError {
   constructor() {
     super('click_not_received', 'The page did not answer in time after the press, so it is not known whether the element received it.');
   }
 }
 
-const isOfSearch = ({ code }: StepFailed): boolean => code === 'not_found' || code === 'not_actionable';
+const isOfSearch = ({ code }: StepError): boolean => code === 'not_found' || code === 'not_actionable';
 
 const nameOf = (attempt: StepAttempt, element: ElementRef): Promise<string> =>
   attempt.page.call<string>(element.frameId, scripts.describeElement, [element], attempt.call()).then(
@@ -106,12 +106,12 @@ export async function pressOn(attempt: StepAttempt, target: Target, options: Pre
   const others = await Promise.all(around.map((frameId) => endPress(attempt, frameId, { count, isLate })));
   if (!own) {
     if (await receipt) return target;
-    if (own === undefined) throw new Unanswered();
+    if (own === undefined) throw new NoAnswerError();
     const what = count > 1 ? 'all presses' : 'the mouse';
-    throw new StepFailed('click_not_received', `The page was replaced before the element received ${what}.`);
+    throw new StepError('click_not_received', `The page was replaced before the element received ${what}.`);
   }
   if (own.isClickElsewhere)
-    throw new StepFailed(
+    throw new StepError(
       'click_not_received',
       'The element received the press, but the page moved it before the release, so it had no click.',
     );

@@ -1,5 +1,5 @@
 import { NavigationError, PageError } from '../../browser/browser.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 import type { StepAttempt, Act } from '../run/attempt.ts';
 import { isBrowsable } from '@berth/contract';
 import { click } from './pointer.ts';
@@ -14,7 +14,7 @@ export const setCookie: Act<'set_cookie'> = async (attempt, step) => {
   const pageUrl = page.url();
   const url = step.url ?? (step.domain === undefined ? pageUrl : undefined);
   if (url !== undefined && (!isBrowsable(url) || url === 'about:blank'))
-    throw new StepFailed('invalid_value', 'A cookie needs a `url` or a `domain` when the page has no http or https URL.');
+    throw new StepError('invalid_value', 'A cookie needs a `url` or a `domain` when the page has no http or https URL.');
   const cookie = {
     name: step.name,
     value: step.value,
@@ -33,9 +33,9 @@ export const setCookie: Act<'set_cookie'> = async (attempt, step) => {
 export const setHeader: Act<'set_header'> = async (attempt, { name, value }, { headers }) => {
   const { page, signal } = attempt;
   if (value !== null && !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    throw new StepFailed('invalid_value', 'The header value contains line breaks or other invalid characters.');
+    throw new StepError('invalid_value', 'The header value contains line breaks or other invalid characters.');
   if (name.toLowerCase() === 'referer' && value !== null && value !== '' && (!isBrowsable(value) || value === 'about:blank'))
-    throw new StepFailed('invalid_value', 'The Referer must be an absolute http or https URL.');
+    throw new StepError('invalid_value', 'The Referer must be an absolute http or https URL.');
   const others = Object.entries(headers.get(page.tabId) ?? {}).filter(([other]) => other.toLowerCase() !== name.toLowerCase());
   const all = Object.fromEntries(value === null ? others : [...others, [name, value]]);
   await page.setExtraHeaders(all, { signal });
@@ -53,7 +53,7 @@ export const download: Act<'download'> = async (attempt, step, scope) => {
     timeoutMs: attempt.remainingMs,
   });
   if (result.status !== 'completed')
-    throw new StepFailed(
+    throw new StepError(
       result.status === 'too_large' ? 'too_large' : 'download_failed',
       `The download ended with status ${result.status}.`,
     );
@@ -74,7 +74,7 @@ const plainClick = {
 
 /** A navigation to a download fails as one, which is the expected result. */
 async function open(attempt: StepAttempt, url: string): Promise<void> {
-  if (!isBrowsable(url)) throw new StepFailed('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
+  if (!isBrowsable(url)) throw new StepError('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
   try {
     await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
   } catch (error) {
@@ -85,5 +85,5 @@ async function open(attempt: StepAttempt, url: string): Promise<void> {
       throw error;
     return;
   }
-  throw new StepFailed('download_failed', 'The URL is a page and not a download.');
+  throw new StepError('download_failed', 'The URL is a page and not a download.');
 }

@@ -3,7 +3,7 @@ import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
 import { formatSelectors, locate, notFound } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
   const { page, signal } = attempt;
@@ -15,7 +15,7 @@ export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
 };
 
 async function waitForExpression(attempt: StepAttempt, expression: string, isAllowed: boolean): Promise<void> {
-  if (!isAllowed) throw new StepFailed('not_allowed', 'JavaScript is not allowed for these steps.');
+  if (!isAllowed) throw new StepError('not_allowed', 'JavaScript is not allowed for these steps.');
   const { page } = attempt;
   const isTrue = async () =>
     (await page.evaluate<boolean>(
@@ -25,7 +25,7 @@ async function waitForExpression(attempt: StepAttempt, expression: string, isAll
     ))
       ? true
       : undefined;
-  await attempt.poll(isTrue, () => new StepFailed('timeout', 'The function did not return true in time.'));
+  await attempt.poll(isTrue, () => new StepError('timeout', 'The function did not return true in time.'));
 }
 
 type State = NonNullable<StepOf<'wait'>['state']>;
@@ -41,7 +41,7 @@ async function waitForState(attempt: StepAttempt, selectors: Selectors, state: S
   };
   await attempt.poll(probe, () => {
     if (!isThere) return notFound(selectors);
-    return new StepFailed('timeout', `The element ${formatSelectors(selectors)} did not become ${state} in time.`);
+    return new StepError('timeout', `The element ${formatSelectors(selectors)} did not become ${state} in time.`);
   });
 }
 
@@ -52,7 +52,7 @@ async function waitForText(attempt: StepAttempt, { text, url }: StepOf<'wait'>):
   };
   const failure = () =>
     url === undefined
-      ? new StepFailed('timeout', `The text ${text} did not appear in time.`)
-      : new StepFailed('timeout', `The page did not navigate to ${url} in time; its URL is ${attempt.page.url().slice(0, 500)}.`);
+      ? new StepError('timeout', `The text ${text} did not appear in time.`)
+      : new StepError('timeout', `The page did not navigate to ${url} in time; its URL is ${attempt.page.url().slice(0, 500)}.`);
   await attempt.poll(probe, failure);
 }

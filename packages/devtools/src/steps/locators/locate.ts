@@ -4,7 +4,7 @@ import type { ElementRef } from '../../browser/browser.ts';
 import type { StepAttempt, Root } from '../run/attempt.ts';
 import type { PageSelector, FindResult } from '@berth/page-scripts/locate/find.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 interface Located {
   elements: readonly ElementRef[];
@@ -16,7 +16,7 @@ interface Located {
 type Pick = 'one' | 'all';
 const one: Pick = 'one';
 
-/** The current element, or null. @throws StepFailed `invalid_selector`, `frame_not_found` */
+/** The current element, or null. @throws StepError `invalid_selector`, `frame_not_found` */
 export async function locate(attempt: StepAttempt, selectors: Selectors): Promise<(Located & { element: ElementRef }) | null> {
   const root = await attempt.root();
   const located = await locateFrom(attempt, root, { selectors, pick: one, max: 1 });
@@ -49,8 +49,8 @@ export async function waitForElement(attempt: StepAttempt, selectors: Selectors)
   );
 }
 
-export const notFound = (selectors: Selectors): StepFailed =>
-  new StepFailed('not_found', `No element matches any of: ${formatSelectors(selectors)}.`);
+export const notFound = (selectors: Selectors): StepError =>
+  new StepError('not_found', `No element matches any of: ${formatSelectors(selectors)}.`);
 
 export const formatSelectors = (selectors: Selectors): string =>
   selectors
@@ -100,7 +100,7 @@ function parse(selector: string): ParsedSelector {
 }
 
 const invalid = (selector: Selector, reason: string): never => {
-  throw new StepFailed('invalid_selector', `The selector ${formatSelectors([selector])} is invalid: ${reason}.`);
+  throw new StepError('invalid_selector', `The selector ${formatSelectors([selector])} is invalid: ${reason}.`);
 };
 
 /** The selectors for the page script; null when it cannot resolve one of them. */
@@ -179,14 +179,14 @@ async function enter(attempt: StepAttempt, element: ElementRef): Promise<Root> {
   return { frameId: element.frameId, element, closedRoot: closedRoot ?? undefined };
 }
 
-/** Follows a path of frame elements to a document. @throws StepFailed `frame_not_found` */
+/** Follows a path of frame elements to a document. @throws StepError `frame_not_found` */
 export async function enterFrames(attempt: StepAttempt, root: Root, frames: readonly string[]): Promise<Root> {
   let from = root;
   for (const selector of frames) {
     const located = await locateFrom(attempt, from, { selectors: [selector], pick: one, max: 1 });
     const [element] = located?.elements ?? [];
     const frame = element ? await attempt.page.contentFrame(element, attempt.call()) : null;
-    if (!frame) throw new StepFailed('frame_not_found', element ? `${selector} is not a frame.` : `No frame matches ${selector}.`);
+    if (!frame) throw new StepError('frame_not_found', element ? `${selector} is not a frame.` : `No frame matches ${selector}.`);
     from = { frameId: frame.id, element: null };
   }
   return from;

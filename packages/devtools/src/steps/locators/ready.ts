@@ -5,7 +5,7 @@ import type { StepAttempt } from '../run/attempt.ts';
 import { locate, notFound } from './locate.ts';
 import type { RequiredState } from '@berth/page-scripts/act/act.ts';
 import { scripts } from '../scripts.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Maximum time between two animation frames of a page that draws. */
 const frameMs = 100;
@@ -31,7 +31,7 @@ export async function waitUntilReady(attempt: StepAttempt, selectors: Selectors,
     lastProblem = await describeProblem(attempt, located.element, stateProblems[missingState]);
     return undefined;
   };
-  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
+  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepError('not_actionable', lastProblem)));
 }
 
 interface PointOptions {
@@ -60,7 +60,7 @@ export async function waitForPoint(attempt: StepAttempt, selectors: Selectors, o
     lastProblem = await describeProblem(attempt, element, reason);
     return undefined;
   };
-  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepFailed('not_actionable', lastProblem)));
+  return attempt.poll(probe, () => (lastProblem === null ? notFound(selectors) : new StepError('not_actionable', lastProblem)));
 }
 
 /** Waits, for an element that was located before, for a point where it receives the mouse. */
@@ -73,7 +73,7 @@ export async function scrollToTarget(attempt: StepAttempt, element: ElementRef, 
     lastProblem = point;
     return undefined;
   };
-  return attempt.poll(probe, () => new StepFailed('not_actionable', `The element was found, but ${lastProblem}.`));
+  return attempt.poll(probe, () => new StepError('not_actionable', `The element was found, but ${lastProblem}.`));
 }
 
 export const findMissingState = (

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selector, Selectors, PlainStep } from '@berth/contract';
 import { PageError, type CallOptions, type ElementRef, type Page } from '../../browser/browser.ts';
-import { StepFailed, type StepContext } from '../context.ts';
+import { StepError, type StepContext } from '../context.ts';
 import type { Dialogs } from './dialogs.ts';
 
 /** The start of a search for elements: a frame's document, or an element in it. */
@@ -34,7 +34,7 @@ export interface Healing {
 }
 
 /** The time of the attempt is over. The caller knows what it waited for. */
-export class AttemptTimeout extends Error {}
+export class AttemptTimeoutError extends Error {}
 
 interface AttemptOptions {
   context: StepContext;
@@ -70,7 +70,7 @@ export class StepAttempt {
     this.timeoutMs = timeoutMs;
     this.#endMs = context.clock.monotonicMs() + timeoutMs;
     const timeout = new AbortController();
-    this.#timer = setTimeout(() => timeout.abort(new AttemptTimeout('attempt timed out')), timeoutMs);
+    this.#timer = setTimeout(() => timeout.abort(new AttemptTimeoutError('attempt timed out')), timeoutMs);
     this.signal = AbortSignal.any([signal, page.closed, timeout.signal]);
     this.root = () => Promise.resolve({ frameId: page.mainFrame(), element: null });
   }
@@ -80,7 +80,7 @@ export class StepAttempt {
   }
 
   get isOver(): boolean {
-    return this.signal.reason instanceof AttemptTimeout || this.remainingMs === 0;
+    return this.signal.reason instanceof AttemptTimeoutError || this.remainingMs === 0;
   }
 
   /** Options for one call into the page. */
@@ -101,11 +101,11 @@ export class StepAttempt {
     await sleep(Math.min(ms, this.remainingMs), undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
 
-  /** @throws StepFailed `timeout` when the attempt ends before the given time */
+  /** @throws StepError `timeout` when the attempt ends before the given time */
   async sleepFully(ms: number): Promise<void> {
     const fits = ms < this.remainingMs;
     await this.sleep(ms);
-    if (!fits) throw new StepFailed('timeout', `A wait of ${ms} ms exceeds the timeout of ${this.timeoutMs} ms.`);
+    if (!fits) throw new StepError('timeout', `A wait of ${ms} ms exceeds the timeout of ${this.timeoutMs} ms.`);
   }
 
   /**
@@ -113,7 +113,7 @@ export class StepAttempt {
    * element is replaced meanwhile.
    * @throws the result of `failure` when the time is over
    */
-  async poll<T>(probe: () => Promise<T | undefined>, failure: () => StepFailed): Promise<T> {
+  async poll<T>(probe: () => Promise<T | undefined>, failure: () => StepError): Promise<T> {
     let currentFailure = failure;
     for (let round = 0; ; round += 1) {
       try {
@@ -121,7 +121,7 @@ export class StepAttempt {
         if (answer !== undefined) return answer;
         currentFailure = failure;
       } catch (error) {
-        if (error instanceof StepFailed && error.code === 'frame_not_found') currentFailure = () => error;
+        if (error instanceof StepError && error.code === 'frame_not_found') currentFailure = () => error;
         else if (!isTransient(error) && !this.#isTimeout(error)) throw error;
       }
       if (!this.isOver)
@@ -134,7 +134,7 @@ export class StepAttempt {
 
   /** Whether an error only reports that the time of the attempt is over. */
   #isTimeout(error: unknown): boolean {
-    return this.isOver && (error instanceof AttemptTimeout || (error instanceof PageError && error.reason === 'timeout'));
+    return this.isOver && (error instanceof AttemptTimeoutError || (error instanceof PageError && error.reason === 'timeout'));
   }
 
   #ignoreTimeout(error: unknown): void {

@@ -3,7 +3,7 @@ import type { Condition } from '@berth/contract';
 import { isTransient, type StepAttempt } from './attempt.ts';
 import { locateFrom } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 export async function isMet(attempt: StepAttempt, condition: Condition): Promise<boolean> {
   const { exists, not_exists: absent, text, url_matches: url } = condition;
@@ -20,7 +20,7 @@ async function hasMatch(attempt: StepAttempt, selectors: NonNullable<Condition['
   try {
     return (await locateFrom(attempt, await attempt.root(), { selectors, pick: 'one', max: 1 })) !== null;
   } catch (error) {
-    if (error instanceof StepFailed && error.code === 'frame_not_found') return false;
+    if (error instanceof StepError && error.code === 'frame_not_found') return false;
     throw error;
   }
 }

@@ -2,8 +2,8 @@
 import type { StepErrorCode, StepResult } from '@berth/contract';
 import { NavigationError, PageError, TabNotFoundError } from '../../browser/browser.ts';
 import { ContentError } from '@berth/reading';
-import { AttemptTimeout, type StepAttempt } from './attempt.ts';
-import { StepFailed } from '../context.ts';
+import { AttemptTimeoutError, type StepAttempt } from './attempt.ts';
+import { StepError } from '../context.ts';
 
 const byPage: Record<PageError['reason'], StepErrorCode> = {
   timeout: 'timeout',
@@ -33,32 +33,32 @@ const byContent: Record<ContentError['reason'], StepErrorCode> = {
 };
 
 /** Null for errors that are not the step's: the browser exited, the request was aborted, or a bug. */
-export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepFailed | null {
-  if (error instanceof StepFailed) return error;
-  if (error instanceof PageError) return new StepFailed(byPage[error.reason], sentence(error.message), { cause: error });
+export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepError | null {
+  if (error instanceof StepError) return error;
+  if (error instanceof PageError) return new StepError(byPage[error.reason], sentence(error.message), { cause: error });
   if (error instanceof NavigationError)
-    return new StepFailed(
+    return new StepError(
       byNavigation[error.reason] ?? 'navigation_failed',
       error.reason === 'download' ? notAPage : sentence(error.message),
       { cause: error },
     );
   if (error instanceof TabNotFoundError || attempt?.page.closed.aborted)
-    return new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
-  if (error instanceof ContentError) return new StepFailed(byContent[error.reason], sentence(error.message), { cause: error });
-  if (error instanceof AttemptTimeout)
-    return new StepFailed('timeout', `The step did not finish within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
+    return new StepError('tab_not_found', 'The tab is closed.', { cause: error });
+  if (error instanceof ContentError) return new StepError(byContent[error.reason], sentence(error.message), { cause: error });
+  if (error instanceof AttemptTimeoutError)
+    return new StepError('timeout', `The step did not finish within ${attempt?.timeoutMs ?? 0} ms.`, { cause: error });
   return null;
 }
 
 /** What callers read of it. A page that could not be loaded has its reason, which says whether to try again. */
-export function toStepError({ code, message, cause }: StepFailed): NonNullable<StepResult['error']> {
+export function toStepError({ code, message, cause }: StepError): NonNullable<StepResult['error']> {
   if (!(cause instanceof NavigationError)) return { code, message };
   return { code, message, details: { reason: cause.reason, net_error: cause.netError } };
 }
 
 /** Whether the step only ran out of time: its message names a part of the run's time. */
-export const isOutOfTime = ({ cause }: StepFailed): boolean =>
-  cause instanceof AttemptTimeout || (cause instanceof PageError && cause.reason === 'timeout');
+export const isOutOfTime = ({ cause }: StepError): boolean =>
+  cause instanceof AttemptTimeoutError || (cause instanceof PageError && cause.reason === 'timeout');
 
 const sentence = (text: string): string => `${text.slice(0, 1)?.toUpperCase()}${text.slice(1, 1000)}${/[.!?]$/.test(text) ? '' : '.'}`;
 
@@ -72,4 +72,4 @@ const final: ReadonlySet<StepErrorCode> = new Set([
   'too_large',
   'not_a_page',
 ]);
-export const isFinal = ({ code }: StepFailed): boolean => final.has(code);
+export const isFinal = ({ code }: StepError): boolean => final.has(code);

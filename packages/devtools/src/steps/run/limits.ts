@@ -1,6 +1,6 @@
 /** The limits of a run. */
 import { JsonTooLongError, toJsonText } from '@berth/lib/json/text.ts';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 /** Maximum steps, including all turns of all loops: otherwise a loop of steps that do nothing could fill the response. */
 const stepsMax = 10_000;
@@ -29,7 +29,7 @@ export class Limits {
   countStep(): void {
     this.#steps += 1;
     if (this.#steps > this.#stepsMax)
-      throw new StepFailed('limit_reached', `A run is limited to ${this.#stepsMax} steps, including all turns of its loops.`);
+      throw new StepError('limit_reached', `A run is limited to ${this.#stepsMax} steps, including all turns of its loops.`);
   }
 
   /** Counts a jump. Returns false when the limit is exceeded. */
@@ -44,21 +44,21 @@ export class Limits {
     return this.#innerResults <= innerResultsMax;
   }
 
-  /** @throws StepFailed `too_large` */
+  /** @throws StepError `too_large` */
   async countOutput(output: unknown): Promise<void> {
     if (output === undefined) return;
     const chars = (await toJsonText(output, outputCharsMax).catch(throwTooLarge)).length - 1;
     if (this.#outputChars + chars > allOutputsCharsMax)
-      throw new StepFailed('too_large', `The outputs of all steps together are limited to ${allOutputsCharsMax} characters.`);
+      throw new StepError('too_large', `The outputs of all steps together are limited to ${allOutputsCharsMax} characters.`);
     this.#outputChars += chars;
   }
 
   checkList(list: readonly unknown[]): void {
-    if (list.length >= listLengthMax) throw new StepFailed('limit_reached', `A variable is limited to a list of ${listLengthMax} items.`);
+    if (list.length >= listLengthMax) throw new StepError('limit_reached', `A variable is limited to a list of ${listLengthMax} items.`);
   }
 }
 
 function throwTooLarge(error: unknown): never {
   if (!(error instanceof JsonTooLongError)) throw error;
-  throw new StepFailed('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
+  throw new StepError('too_large', `The output of a step is limited to ${outputCharsMax} characters.`);
 }

@@ -13,7 +13,7 @@ import { enterFrames, formatSelectors, locateAll, locateFrom } from '../locators
 import { scripts } from '../scripts.ts';
 import { OpenedTabs } from './tabs.ts';
 import { fillDeep, fillStep, fillValue, type TemplateValues } from './template.ts';
-import { StepFailed, type StepContext, type StepKey } from '../context.ts';
+import { StepError, type StepContext, type StepKey } from '../context.ts';
 
 export interface StepRunOptions {
   steps: readonly Step[];
@@ -142,7 +142,7 @@ export class Run {
     };
   }
 
-  async #runAttempts(step: Step, warnings: string[]): Promise<{ result: AttemptResult | null; failure: StepFailed | null }> {
+  async #runAttempts(step: Step, warnings: string[]): Promise<{ result: AttemptResult | null; failure: StepError | null }> {
     let result: AttemptResult | null = null;
     for (let attempts = 0; ; attempts += 1) {
       try {
@@ -159,13 +159,13 @@ export class Run {
   }
 
   /** Rethrows what is not a failure of the step. */
-  #toFailure(error: unknown): StepFailed {
+  #toFailure(error: unknown): StepError {
     if (this.#signal.aborted) throw this.#signal.reason;
-    if (!(error instanceof StepFailed)) throw error;
+    if (!(error instanceof StepError)) throw error;
     if (!this.#isOver) return error;
     const { timeoutMs, statedTimeoutMs = timeoutMs } = this.#options;
     const message = `The run exceeded its timeout of ${statedTimeoutMs} ms.`;
-    return new StepFailed('timeout', isOutOfTime(error) ? message : `${message} ${error.message}`, { cause: error });
+    return new StepError('timeout', isOutOfTime(error) ? message : `${message} ${error.message}`, { cause: error });
   }
 
   async #delay(ms: number): Promise<void> {
@@ -206,7 +206,7 @@ export class Run {
       result.isHealed = healing?.isHealed === true;
       healing?.succeed();
     } catch (error) {
-      if (error instanceof StepFailed && error.code === 'not_found') healing?.fail();
+      if (error instanceof StepError && error.code === 'not_found') healing?.fail();
       throw error;
     } finally {
       result.selectorUsed = attempt.selectorUsed;
@@ -240,11 +240,11 @@ export class Run {
 
   async #turnElement(attempt: StepAttempt, name: string): Promise<Root> {
     const loop = this.#elements.get(name);
-    if (!loop) throw new StepFailed('invalid_value', `No enclosing loop defines ${name}.`);
+    if (!loop) throw new StepError('invalid_value', `No enclosing loop defines ${name}.`);
     const root = await this.#root(attempt, loop.step);
     const located = await locateFrom(attempt, root, { selectors: loop.selectors, pick: 'all', max: loop.index + 1 });
     const element = located?.elements[loop.index];
-    if (!element) throw new StepFailed('frame_not_found', `Element ${loop.index} of ${name} no longer exists.`);
+    if (!element) throw new StepError('frame_not_found', `Element ${loop.index} of ${name} no longer exists.`);
     return { frameId: element.frameId, element };
   }
 
@@ -327,8 +327,8 @@ export class Run {
     );
     if (stopped === 'done') return;
     const position = turn === undefined ? '' : ` of turn ${turn}`;
-    throw new StepFailed(
-      (last?.error?.code ?? 'timeout') as StepFailed['code'],
+    throw new StepError(
+      (last?.error?.code ?? 'timeout') as StepError['code'],
       `Step ${last?.index} (${last?.type})${position}: ${last?.error?.message}`,
     );
   }
@@ -355,6 +355,6 @@ const keyOf = (page: Page, step: Step): StepKey => ({
 });
 
 function eachItem(over: unknown, name: string): AsyncIterable<unknown> | Iterable<unknown> {
-  if (!Array.isArray(over)) throw new StepFailed('invalid_value', `${name} is not a list.`);
+  if (!Array.isArray(over)) throw new StepError('invalid_value', `${name} is not a list.`);
   return [...over];
 }

@@ -1,7 +1,7 @@
 /** Resolves the tabs that steps name: the main tab, the newest, and those that steps opened. */
 import { TabNotFoundError, type Page } from '../../browser/browser.ts';
 import type { StepAttempt } from './attempt.ts';
-import { StepFailed, type StepContext } from '../context.ts';
+import { StepError, type StepContext } from '../context.ts';
 
 export class OpenedTabs {
   readonly #context: StepContext;
@@ -24,10 +24,10 @@ export class OpenedTabs {
     this.#started.set(stepId, { before: new Set(this.#context.tabs().map((tab) => tab.tabId)), tabId });
   }
 
-  /** Waits for a tab that a step may have just opened. @throws StepFailed `tab_not_found` */
+  /** Waits for a tab that a step may have just opened. @throws StepError `tab_not_found` */
   async find(name: string, attempt: StepAttempt): Promise<Page> {
     if (name === 'main') return this.#page(this.#context.mainTabId);
-    const missing = () => new StepFailed('tab_not_found', `No tab matches ${name}.`);
+    const missing = () => new StepError('tab_not_found', `No tab matches ${name}.`);
     return attempt.poll(async () => {
       const tabId = this.#idOf(name);
       return tabId === undefined ? undefined : this.#page(tabId);
@@ -40,7 +40,7 @@ export class OpenedTabs {
     const [kind, id = ''] = name.split(':', 2);
     if (kind === 'tab_id') return tabs.find(({ tabId }) => tabId === id)?.tabId;
     const started = this.#started.get(id);
-    if (!started) throw new StepFailed('tab_not_found', `The step ${id} has not run.`);
+    if (!started) throw new StepError('tab_not_found', `The step ${id} has not run.`);
     return tabs.find(({ tabId, openerTabId }) => openerTabId === started.tabId && !started.before.has(tabId))?.tabId;
   }
 
@@ -56,7 +56,7 @@ export class OpenedTabs {
     try {
       return this.#context.page(tabId);
     } catch (error) {
-      if (error instanceof TabNotFoundError) throw new StepFailed('tab_not_found', 'The tab is closed.', { cause: error });
+      if (error instanceof TabNotFoundError) throw new StepError('tab_not_found', 'The tab is closed.', { cause: error });
       throw error;
     }
   }

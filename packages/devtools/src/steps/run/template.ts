@@ -1,7 +1,7 @@
 /** Replaces `{{inputs.x}}` and `{{vars.y | trim}}` in a step's texts. Templates never run code. */
 import { toDate, toNumber } from '@berth/reading';
 import { parseTemplate, type Step, type TemplateFilter, type TemplateValue } from '@berth/contract';
-import { StepFailed } from '../context.ts';
+import { StepError } from '../context.ts';
 
 export interface TemplateValues {
   inputs: Readonly<Record<string, unknown>>;
@@ -13,14 +13,14 @@ export interface TemplateValues {
 /** The limit of a step's longest field. Variables may be longer. */
 const filledCharsMax = 100_000;
 
-/** @throws StepFailed `invalid_value` */
+/** @throws StepError `invalid_value` */
 export function fillText(text: string, values: TemplateValues): string {
   if (!text.includes('{{')) return text;
   const filled = segmentsOf(text)
     .map((segment) => (typeof segment === 'string' ? segment : toText(valueOf(segment, values))))
     .join('');
   if (filled.length > filledCharsMax)
-    throw new StepFailed('invalid_value', `A text with its values is limited to ${filledCharsMax} characters.`);
+    throw new StepError('invalid_value', `A text with its values is limited to ${filledCharsMax} characters.`);
   return filled;
 }
 
@@ -62,7 +62,7 @@ export function fillDeep<T>(value: T, values: TemplateValues): T {
 
 function segmentsOf(text: string): ReturnType<typeof parseTemplate>['parts'] {
   const { parts: segments, problem } = parseTemplate(text);
-  if (problem !== undefined) throw new StepFailed('invalid_value', `${problem}.`);
+  if (problem !== undefined) throw new StepError('invalid_value', `${problem}.`);
   return segments;
 }
 
@@ -71,7 +71,7 @@ function valueOf({ from, path, filters }: TemplateValue, values: TemplateValues)
   let value: unknown = values[from] ?? {};
   for (const key of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key))
-      throw new StepFailed('invalid_value', `${name} is not defined.`);
+      throw new StepError('invalid_value', `${name} is not defined.`);
     value = (value as Record<string, unknown>)[key];
   }
   return filters.reduce((inner, filter) => applyFilter(filter, inner, name), value);
@@ -106,5 +106,5 @@ function applyFilter(filter: TemplateFilter, value: unknown, name: string): unkn
 }
 
 const fail = (problem: string): never => {
-  throw new StepFailed('invalid_value', `${problem}.`);
+  throw new StepError('invalid_value', `${problem}.`);
 };

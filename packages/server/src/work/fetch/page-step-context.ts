@@ -1,4 +1,4 @@
-import { type PrivatePage, StepFailed, type StepContext } from '@berth/devtools';
+import { type PrivatePage, StepError, type StepContext } from '@berth/devtools';
 
 /** A private page runs steps alone: no other tabs, no files, no downloads. */
 export function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<StepContext, 'content' | 'clock'>): StepContext {
@@ -9,7 +9,7 @@ export function createPageStepContext(privatePage: PrivatePage, { content, clock
     page: () => page,
     filePath: () => Promise.resolve(null),
     waitForDownload: () =>
-      Promise.reject(new StepFailed('not_allowed', 'A private page keeps no downloads. Use a session; a fetch also has the format `raw`.')),
+      Promise.reject(new StepError('not_allowed', 'A private page keeps no downloads. Use a session; a fetch also has the format `raw`.')),
     setCookie: (cookie, { signal }) => privatePage.setCookies([cookie], { signal }),
     cookies: ({ signal }) => privatePage.cookies({ signal }),
     content,

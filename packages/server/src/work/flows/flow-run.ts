@@ -11,7 +11,7 @@ import {
   canChangePage,
   countSteps,
   runSteps,
-  StepFailed,
+  StepError,
   type StepContext,
 } from '@berth/devtools';
 import type { Deadline } from '@berth/lib/deadline.ts';
@@ -128,7 +128,7 @@ export class FlowRun {
     await this.run([{ type: 'navigate', url: '{{inputs.url}}', wait_until: waitUntil }], { url });
   }
 
-  /** Opens a page without a step of its own. @throws StepFailed `blocked`, NavigationError, PageError */
+  /** Opens a page without a step of its own. @throws StepError `blocked`, NavigationError, PageError */
   navigate(request: NavigationRequest): Promise<NavigationResult> {
     return this.#deps.navigator.navigate(this.page(), request, { signal: this.signal });
   }
@@ -199,7 +199,7 @@ export class FlowRun {
         report('error', { code, message });
         throw error;
       }
-      if (!(error instanceof StepFailed)) {
+      if (!(error instanceof StepError)) {
         report('error', { code: 'script_failed', message: 'The step failed.' });
         throw error;
       }

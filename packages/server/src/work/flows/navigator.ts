@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, StrategyName } from '@berth/contract';
 import { classifyPage } from '@berth/reading';
-import { NavigationError, type NavigationRequest, type NavigationResult, type Page, StepFailed } from '@berth/devtools';
+import { NavigationError, type NavigationRequest, type NavigationResult, type Page, StepError } from '@berth/devtools';
 import { toProbedPage } from '../../sessions/drive/drive.ts';
 import { createCooldown } from '../fetch/fetch.ts';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -33,7 +33,7 @@ export class Navigator {
     this.#origin = origin;
   }
 
-  /** @throws StepFailed `blocked`, NavigationError, PageError */
+  /** @throws StepError `blocked`, NavigationError, PageError */
   async navigate(page: Page, request: NavigationRequest, { signal }: { signal: AbortSignal }): Promise<NavigationResult> {
     const { selfHeal, clock } = this.#deps;
     const startMs = clock.monotonicMs();
@@ -61,9 +61,9 @@ export class Navigator {
     if (block?.blocked === true) this.block = block;
   }
 
-  #blocked(block: Block): StepFailed {
+  #blocked(block: Block): StepError {
     this.block = block;
-    return new StepFailed('navigation_failed', `The page is blocked (${block.type}).`);
+    return new StepError('navigation_failed', `The page is blocked (${block.type}).`);
   }
 
   async #attempt(

@@ -2,7 +2,7 @@
 import { boundedList, boundedString } from '@berth/contract';
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { NavigationError, PageError, StepFailed } from '@berth/devtools';
+import { NavigationError, PageError, StepError } from '@berth/devtools';
 import { isUnsafeLink } from '@berth/reading';
 import type { TextReply, Vitals } from '@berth/page-scripts/read/documents.ts';
 import { defineFlow, type FlowStep } from '../flow.ts';
@@ -87,7 +87,7 @@ function openOther(run: FlowRun, url: string): Promise<number | null> {
       return (await run.navigate({ url, waitUntil: 'commit', timeoutMs })).statusCode;
     } catch (error) {
       if (error instanceof NavigationError) return error.reason === 'download' ? 200 : null;
-      if (error instanceof StepFailed || error instanceof PageError) return null;
+      if (error instanceof StepError || error instanceof PageError) return null;
       throw error;
     }
   });
