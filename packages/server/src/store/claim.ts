@@ -6,10 +6,10 @@ import { Client, type ClientConfig, DatabaseError } from 'pg';
 import type { Log } from '@berth/lib/log.ts';
 import { Loop } from '@berth/lib/loop.ts';
 
-export class DataFolderConflict extends Error {
+export class DataFolderConflictError extends Error {
   constructor(dataDir: string) {
     super(`another Berth process uses the data directory ${dataDir}. Stop it, or set BERTH_DATA_DIR to another directory.`);
-    this.name = 'DataFolderConflict';
+    this.name = 'DataFolderConflictError';
   }
 }
 
@@ -33,7 +33,7 @@ interface ClaimOptions {
  * on a dedicated connection: the lock ends with the process, even after SIGKILL.
  * It is acquired again after a restart of the server.
  *
- * @throws DataFolderConflict
+ * @throws DataFolderConflictError
  */
 export async function claimDataFolder(options: ClaimOptions): Promise<Claim> {
   let holder = await acquireLock(options);
@@ -63,7 +63,7 @@ async function acquireLock({ dataDir, connection }: ClaimOptions): Promise<LockH
     try {
       const holder = await tryAcquireLock(connection(), key);
       if (holder) return holder;
-      if (performance.now() > deadline) throw new DataFolderConflict(dataDir);
+      if (performance.now() > deadline) throw new DataFolderConflictError(dataDir);
     } catch (error) {
       if (performance.now() > deadline || isPermanent(error)) throw error;
     }

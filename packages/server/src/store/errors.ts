@@ -57,13 +57,13 @@ export const isUniqueViolation = (error: unknown, constraint?: string): boolean 
   error instanceof DatabaseError && error.code === '23505' && (constraint === undefined || error.constraint === constraint);
 
 /** The message names server and database, never the password. */
-export class DatabaseUnusable extends Error {
+export class DatabaseUnusableError extends Error {
   constructor(databaseUrl: string, cause: unknown) {
     const { host, pathname } = new URL(databaseUrl);
     super(
       `the database at ${host}${pathname} (BERTH_DATABASE_URL) is unusable: ${cause instanceof Error ? cause.message : String(cause)}`,
       { cause },
     );
-    this.name = 'DatabaseUnusable';
+    this.name = 'DatabaseUnusableError';
   }
 }

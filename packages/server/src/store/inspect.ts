@@ -1,6 +1,6 @@
 /** The state of a database, read without changing it. */
 import { Client, type ClientConfig } from 'pg';
-import { DatabaseUnusable } from './errors.ts';
+import { DatabaseUnusableError } from './errors.ts';
 import { assertUsable } from './migrate.ts';
 import { assertMajor, packageVersion } from './postgres-files.ts';
 import { connectionAt, findCluster, findRunning } from './running.ts';
@@ -23,11 +23,11 @@ const embeddedVersion = (): string => packageVersion().split('-', 1)[0] ?? '';
 
 const connectMs = 5_000;
 
-/** @throws DatabaseUnusable; NewerDatabase; Error for files of another version of PostgreSQL */
+/** @throws DatabaseUnusableError; NewerDatabaseError; Error for files of another version of PostgreSQL */
 export async function inspectDatabase({ databaseUrl, dataDir }: { databaseUrl: string | null; dataDir: string }): Promise<DatabaseState> {
   if (databaseUrl !== null) {
     return await read({ connectionString: databaseUrl }, 'external').catch((cause: unknown) => {
-      throw cause instanceof Error && cause.name === 'NewerDatabase' ? cause : new DatabaseUnusable(databaseUrl, cause);
+      throw cause instanceof Error && cause.name === 'NewerDatabaseError' ? cause : new DatabaseUnusableError(databaseUrl, cause);
     });
   }
   const cluster = findCluster(dataDir);

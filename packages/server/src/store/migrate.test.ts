@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
-import { migrate, NewerDatabase } from './migrate.ts';
+import { migrate, NewerDatabaseError } from './migrate.ts';
 import { type TestStore, testStore } from '../../testing/test-store.ts';
 
 describe('migrations', { timeout: 180_000 }, () => {
@@ -72,7 +72,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     rmSync(join(folder, '0002-second.sql'));
     await assert.rejects(
       migrateFolder(),
-      (error) => error instanceof NewerDatabase && error.message.includes('0003-contract-of-0002-mark'),
+      (error) => error instanceof NewerDatabaseError && error.message.includes('0003-contract-of-0002-mark'),
     );
   });
 
@@ -82,7 +82,7 @@ describe('migrations', { timeout: 180_000 }, () => {
     await migrateFolder();
     rmSync(join(folder, '0002-theirs.sql'));
     write('0002-ours.sql', `insert into marks values ('ours');`);
-    await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabase && error.message.includes('0002-theirs'));
+    await assert.rejects(migrateFolder(), (error) => error instanceof NewerDatabaseError && error.message.includes('0002-theirs'));
   });
 
   it('migrations leave nothing behind when one of them fails', async () => {

@@ -7,13 +7,13 @@ import { Connections } from './connections.ts';
 const ownMigrations = new URL('./migrations/', import.meta.url);
 
 /** A newer version has removed what this one uses: it must not write to the database. */
-export class NewerDatabase extends Error {
+export class NewerDatabaseError extends Error {
   constructor(unknown: readonly string[]) {
     super(
       `a newer version of Berth has migrated the database (unknown migration ${unknown.join(', ')}). ` +
         'Start that version, or use another database.',
     );
-    this.name = 'NewerDatabase';
+    this.name = 'NewerDatabaseError';
   }
 }
 
@@ -29,13 +29,13 @@ const nameOf = (file: string): string => file.replace(/\.sql$/, '');
  */
 const contractOf = /^\d{4}-contract-of-(\d{4})-/;
 
-/** The version before runs beside the next, whose migrations it does not know. @throws NewerDatabase where it cannot */
+/** The version before runs beside the next, whose migrations it does not know. @throws NewerDatabaseError where it cannot */
 export function assertUsable(applied: readonly string[], names: readonly string[] = migrationFiles(ownMigrations).map(nameOf)): void {
   const unusable = applied.filter((name) => {
     const [, replaced] = names.includes(name) ? [] : (contractOf.exec(name) ?? []);
     return replaced !== undefined && !names.some((known) => known.startsWith(`${replaced}-`));
   });
-  if (unusable.length > 0) throw new NewerDatabase(unusable);
+  if (unusable.length > 0) throw new NewerDatabaseError(unusable);
 }
 
 interface MigrationTables {
@@ -46,7 +46,7 @@ interface MigrationTables {
  * Applies all pending migrations in one transaction. Several workers may do so at
  * once: one applies them under a lock, the others wait.
  *
- * @throws NewerDatabase
+ * @throws NewerDatabaseError
  */
 export async function migrate(connection: PoolConfig, folder: URL = ownMigrations): Promise<void> {
   const files = migrationFiles(folder);
@@ -66,7 +66,7 @@ export async function migrate(connection: PoolConfig, folder: URL = ownMigration
     assertUsable(applied, names);
     if (names.every((name) => applied.includes(name))) return;
     const unknown = applied.filter((name) => !names.includes(name));
-    if (unknown.length > 0) throw new NewerDatabase(unknown);
+    if (unknown.length > 0) throw new NewerDatabaseError(unknown);
     const provider = {
       getMigrations: () => Promise.resolve(Object.fromEntries(files.map((file, index) => [names[index], toMigration(folder, file)]))),
     };

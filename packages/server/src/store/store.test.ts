@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { type ColumnType, type Generated, sql } from 'kysely';
 import { silentLog } from '@berth/lib/log.ts';
-import { DataFolderConflict } from './claim.ts';
+import { DataFolderConflictError } from './claim.ts';
 import { makeClusterFolder, makeFolder } from '../../testing/cluster.ts';
 import { startEmbedded } from './embedded.ts';
 import { isUniqueViolation, openStore } from './store.ts';
@@ -192,7 +192,7 @@ describe('a store on a data folder', { timeout: 180_000 }, () => {
     const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });
     try {
-      await assert.rejects(openStore({ databaseUrl: null, dataDir, log: silentLog }), DataFolderConflict);
+      await assert.rejects(openStore({ databaseUrl: null, dataDir, log: silentLog }), DataFolderConflictError);
       await store.ping({ signal: AbortSignal.timeout(20_000) });
     } finally {
       await store.close();

@@ -2,9 +2,9 @@ import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { PoolConfig } from 'pg';
 import { Cleanup } from '@berth/lib/cleanup.ts';
 import type { Log } from '@berth/lib/log.ts';
-import { claimDataFolder, DataFolderConflict } from './claim.ts';
+import { claimDataFolder, DataFolderConflictError } from './claim.ts';
 import { Connections, type StoreObserver } from './connections.ts';
-import { DatabaseUnusable, isStalePlan, storeUnavailable } from './errors.ts';
+import { DatabaseUnusableError, isStalePlan, storeUnavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { openEmbedded } from './open-embedded.ts';
 
@@ -65,8 +65,8 @@ export async function readDatabaseTime(tables: Tables): Promise<Date> {
 /**
  * Opens the database and applies pending migrations.
  *
- * @throws DataFolderConflict when another Berth process uses the data directory.
- * @throws NewerDatabase when a newer version has migrated it.
+ * @throws DataFolderConflictError when another Berth process uses the data directory.
+ * @throws NewerDatabaseError when a newer version has migrated it.
  */
 export async function openStore({ databaseUrl, directUrl = null, dataDir, log }: StoreOptions): Promise<Store> {
   const cleanup = new Cleanup();
@@ -94,7 +94,7 @@ async function openShared(
 ): Promise<PoolConfig> {
   const connection = { connectionString: databaseUrl };
   const claim = await claimDataFolder({ dataDir, log, connection: () => connection }).catch((cause: unknown) => {
-    throw cause instanceof DataFolderConflict ? cause : new DatabaseUnusable(databaseUrl, cause);
+    throw cause instanceof DataFolderConflictError ? cause : new DatabaseUnusableError(databaseUrl, cause);
   });
   cleanup.push('claim on the data folder', () => claim.release());
   return connection;
