@@ -49,7 +49,7 @@ export interface DevtoolsSocket {
 }
 
 /** The reply to a refused upgrade. */
-export class Refused extends Error {
+export class RefusedError extends Error {
   readonly reply: Reply;
   constructor(reply: Reply) {
     super(`refused with ${reply.status}: ${reply.text}`);
@@ -57,7 +57,7 @@ export class Refused extends Error {
   }
 }
 
-/** Opens the DevTools socket. @throws Refused when the upgrade is refused. */
+/** Opens the DevTools socket. @throws RefusedError when the upgrade is refused. */
 export async function openSocket(address: string, headers: Record<string, string> = {}): Promise<DevtoolsSocket> {
   const socket = new WebSocket(address, { headers, perMessageDeflate: false });
   const closed = new Promise<{ code: number; reason: string }>((resolve) =>
@@ -72,7 +72,7 @@ export async function openSocket(address: string, headers: Record<string, string
       incoming.on('end', () => {
         const isJson = incoming.headers['content-type']?.startsWith('application/json');
         reject(
-          new Refused({
+          new RefusedError({
             status: incoming.statusCode ?? 0,
             headers: new Headers(toPairs(incoming.rawHeaders)),
             text,
@@ -107,7 +107,7 @@ export async function refusedSocket(address: string, headers: Record<string, str
     const { socket } = await openSocket(address, headers);
     socket.terminate();
   } catch (error) {
-    if (error instanceof Refused) {
+    if (error instanceof RefusedError) {
       assertIfDeclared('GET', address, error.reply);
       return error.reply;
     }

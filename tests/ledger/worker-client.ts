@@ -5,7 +5,7 @@ import { Client, type Request } from '../harness.ts';
 import type { History } from './history.ts';
 import type { CreditsMethod, CallResult, CreditsMethods } from './protocol.ts';
 import type { ServiceRun, ServiceRuns } from './service-runs.ts';
-import { ConnectionLost, type WorkerProcess } from './worker-process.ts';
+import { ConnectionLostError, type WorkerProcess } from './worker-process.ts';
 
 export interface WorkerResponse {
   status: number;
@@ -157,7 +157,7 @@ function toResponse(answer: CallResult): WorkerResponse {
 
 /** A broken connection, an exited service or a timeout: the outcome is unknown. */
 const isLost = (error: unknown): boolean =>
-  error instanceof ConnectionLost ||
+  error instanceof ConnectionLostError ||
   (error instanceof TypeError && /fetch failed|terminated/.test(error.message)) ||
   (error instanceof DOMException && error.name === 'TimeoutError');
 
@@ -166,7 +166,7 @@ async function withTimeout<T>(work: Promise<T>, timeoutMs: number | null): Promi
   const timer = new AbortController();
   const timeout = sleep(timeoutMs, undefined, { signal: timer.signal }).then(
     () => {
-      throw new ConnectionLost('timed out while waiting for the response');
+      throw new ConnectionLostError('timed out while waiting for the response');
     },
     () => new Promise<never>(() => {}),
   );

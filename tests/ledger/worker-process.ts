@@ -10,7 +10,7 @@ import type { CreditsMethod, CallResult, CreditsMethods, WorkerCommand, WorkerMe
 export type Report = Extract<WorkerMessage, { type: 'act' | 'machine' | 'taken' }>;
 
 /** The connection was lost before the response: the outcome is unknown. */
-export class ConnectionLost extends Error {}
+export class ConnectionLostError extends Error {}
 
 const entry = join(import.meta.dirname, 'worker.ts');
 /** A start takes one second, and many on a busy machine. */
@@ -67,12 +67,12 @@ export class WorkerProcess {
     this.#send({ command: 'arm', faults });
   }
 
-  /** @throws ConnectionLost */
+  /** @throws ConnectionLostError */
   call<D extends CreditsMethod>(method: D, options: CreditsMethods[D]): Promise<CallResult> {
     return this.#request((id) => ({ command: 'call', id, method, options }) as WorkerCommand);
   }
 
-  /** @throws ConnectionLost */
+  /** @throws ConnectionLostError */
   runLoops(loops: string[]): Promise<CallResult> {
     return this.#request((id) => ({ command: 'run_loops', id, loops }));
   }
@@ -100,12 +100,12 @@ export class WorkerProcess {
   }
 
   #request(toCommand: (id: number) => WorkerCommand): Promise<CallResult> {
-    if (this.hasExited) return Promise.reject(new ConnectionLost('the service exited before the call'));
+    if (this.hasExited) return Promise.reject(new ConnectionLostError('the service exited before the call'));
     const id = (this.#lastId += 1);
     const { promise, resolve, reject } = Promise.withResolvers<CallResult>();
     this.#pending.set(id, resolve);
     this.#send(toCommand(id));
-    void this.exited.then(() => reject(new ConnectionLost('the service exited before it answered')));
+    void this.exited.then(() => reject(new ConnectionLostError('the service exited before it answered')));
     return promise;
   }
 
