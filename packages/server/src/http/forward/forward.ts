@@ -45,15 +45,15 @@ export interface Forwarder {
 }
 
 /** Refusals after which another worker may take the request: nothing was made. */
-export const isHandedOn = (code: ErrorCode | null): boolean => code === 'no_capacity' || code === 'draining';
+export const isForwardable = (code: ErrorCode | null): boolean => code === 'no_capacity' || code === 'draining';
 
-/** Another worker has no room, and a further one may. */
+/** The worker that was asked has no room: the request is forwarded to a further one. */
 export class RequestForwardedError extends Error {}
 
 /** Whether a further worker may take a request that failed so. */
-export const mayHandOn = (error: unknown): boolean =>
+export const mayForwardAgain = (error: unknown): boolean =>
   error instanceof RequestForwardedError ||
-  (error instanceof ServiceError && (isHandedOn(error.code) || (error.code === 'worker_unreachable' && error.retryable)));
+  (error instanceof ServiceError && (isForwardable(error.code) || (error.code === 'worker_unreachable' && error.retryable)));
 
 /** Which worker answered. */
 export const workerHeader = 'x-berth-worker';

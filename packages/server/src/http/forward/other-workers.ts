@@ -3,7 +3,7 @@ import { ServiceError, type Endpoint } from '@berth/contract';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { hasBody } from '../body/body.ts';
 import type { Exchange } from '../server/exchange.ts';
-import { forwardGraceMs, RequestForwardedError, isHandedOn, mayHandOn, type ForwardTarget } from './forward.ts';
+import { forwardGraceMs, RequestForwardedError, isForwardable, mayForwardAgain, type ForwardTarget } from './forward.ts';
 import type { HttpOptions } from '../options.ts';
 import { relayResponse } from './relay-response.ts';
 
@@ -83,7 +83,7 @@ export class OtherWorkers {
     exchange.isEndless = endpoint.replyKind === 'events';
     const work = async (): Promise<void> => {
       const response = await forwarder.send(exchange, target, retry && (retry.body ?? noBody));
-      if (retry && !retry.isLast && isHandedOn(response.code)) {
+      if (retry && !retry.isLast && isForwardable(response.code)) {
         response.body.resume();
         throw new RequestForwardedError();
       }
@@ -113,7 +113,7 @@ export class OtherWorkers {
         if (target.workerId === this.#options.forwarder?.workerId) return await here();
         return await this.#forward(endpoint, context, target, { body, isLast });
       } catch (error) {
-        if (isLast || !mayHandOn(error)) throw error;
+        if (isLast || !mayForwardAgain(error)) throw error;
       }
     }
     return here();

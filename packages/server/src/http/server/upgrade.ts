@@ -10,7 +10,7 @@ import type { Call, Principal, Upgrade } from '../call.ts';
 import { logFailure, outcomeOf } from '../errors.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { HttpOptions } from '../options.ts';
-import { isHandedOn, mayHandOn, workerHeader, workerHeaders, type Forwarder, type ForwardTarget } from '../forward/forward.ts';
+import { isForwardable, mayForwardAgain, workerHeader, workerHeaders, type Forwarder, type ForwardTarget } from '../forward/forward.ts';
 import { refuse } from '../refusal.ts';
 import { relayRefusal, relaySocket } from '../forward/relay-response.ts';
 import { resolveSessionNames } from '../forward/session-names.ts';
@@ -178,7 +178,7 @@ export class Upgrades {
         if (target.workerId === forwarder.workerId) return await here();
         if (await this.#forward(exchange, handshake, { target, isLast, forwarder })) return;
       } catch (error) {
-        if (isLast || !mayHandOn(error)) throw error;
+        if (isLast || !mayForwardAgain(error)) throw error;
       }
     }
   }
@@ -198,7 +198,7 @@ export class Upgrades {
       relaySocket(exchange, handshake, answer, target.workerId);
       return true;
     }
-    if (!isLast && isHandedOn(answer.code)) {
+    if (!isLast && isForwardable(answer.code)) {
       answer.body.resume();
       return false;
     }
