@@ -49,11 +49,14 @@ describe('an odd response', () => {
     return { status: status_code, text: text?.trim() || null, netError: error?.details?.['net_error'], warnings };
   };
 
-  for (const [index, { name, status, text, netError, warnings = [], warningsOfBrowser = warnings }] of table.entries())
+  for (const [
+    index,
+    { name, status, text, textOfBrowser = text, netError, warnings = [], warningsOfBrowser = warnings },
+  ] of table.entries())
     it(`an odd response with ${name} is the same in every mode`, async () => {
       const plain = { status, text, netError, warnings };
       for (const options of [{ mode: 'http' }, { mode: 'auto' }]) assert.deepEqual(await outcome(index, options), plain, options.mode);
-      const browser = { ...plain, warnings: warningsOfBrowser };
+      const browser = { ...plain, text: textOfBrowser, warnings: warningsOfBrowser };
       for (const options of [{ mode: 'browser' }, { session_id }])
         assert.deepEqual(await outcome(index, options), browser, JSON.stringify(options));
     });

@@ -10,6 +10,8 @@ export interface OddResponse {
   /** null: nothing is shown. */
   text: string | null;
   netError?: string;
+  /** Where a browser shows less or more than `http` returns, which warns of it. */
+  textOfBrowser?: string | null;
   warnings?: readonly string[];
   /** Where those of a browser are others. */
   warningsOfBrowser?: readonly string[];
@@ -141,6 +143,13 @@ const decodingFailed = 'net::ERR_CONTENT_DECODING_FAILED';
 const chunks = 'Transfer-Encoding: chunked';
 const encodings = ['gzip', 'br', 'deflate', 'zstd'] as const;
 
+/** Parts, each of which is to replace the one before it. */
+const multipart = (partType: string, ...parts: string[]): string =>
+  reply(
+    ['HTTP/1.1 200 OK', 'Content-Type: multipart/x-mixed-replace; boundary=b'],
+    `${parts.map((part) => `--b\r\nContent-Type: ${partType}\r\n\r\n${part}\r\n`).join('')}--b--\r\n`,
+  );
+
 export const oddBodies: readonly OddResponse[] = [
   cut('a length beyond the body', sent(body, 'Content-Length: 500')),
   cut('chunks without a last one', sent(`b\r\n${body}\r\n`, chunks)),
@@ -148,6 +157,44 @@ export const oddBodies: readonly OddResponse[] = [
   cut('a last chunk without an end', sent(`b\r\n${body}\r\n0\r\n`, chunks)),
   cut('a length beyond a packed body', sent(packed('gzip'), 'Content-Encoding: gzip', 'Content-Length: 5000')),
   cut('a length beyond half a packed body', sent(half(packed('br')), 'Content-Encoding: br', 'Content-Length: 5000')),
+  // Chromium drops what it has read when it meets the error.
+  { ...cut('a chunk of more than its size', sent(`5\r\n${body}\r\n0\r\n\r\n`, chunks)), text: 'bo', textOfBrowser: null },
+  cut('a second chunk without a size', sent(`b\r\n${body}\r\nwords\r\n0\r\n\r\n`, chunks)),
+  shown('a length before the end of the body', sent(`${body} and more`, length)),
+  shown('chunks with blanks behind their sizes', sent(`b  \r\n${body}\r\n0\r\n\r\n`, chunks)),
+  shown('chunks with sizes in capitals and zeros', sent(`000B\r\n${body}\r\n000\r\n\r\n`, chunks)),
+  refused('chunks with a sign', sent(`+b\r\n${body}\r\n0\r\n\r\n`, chunks), 'net::ERR_INCOMPLETE_CHUNKED_ENCODING'),
+  refused('chunks with a size in C', sent(`0xb\r\n${body}\r\n0\r\n\r\n`, chunks), 'net::ERR_INCOMPLETE_CHUNKED_ENCODING'),
+  {
+    ...shownUnaware(
+      'gzip of two members',
+      encoded('gzip', Buffer.concat([packed('gzip'), gzipSync('<p>body two')])),
+      'content_decoding_failed',
+    ),
+    text: 'body one\n\nbody two',
+    textOfBrowser: 'body one',
+  },
+  shown('raw deflate', encoded('deflate', deflateRawSync(packedPage))),
+  shown('deflate', encoded('deflate', packed('deflate'))),
+  {
+    ...shownUnaware(
+      'zstd of two frames',
+      encoded('zstd', Buffer.concat([packed('zstd'), zstdCompressSync('<p>body two')])),
+      'content_decoding_failed',
+    ),
+    textOfBrowser: 'body one\n\nbody two',
+  },
+  ...(['br', 'deflate'] as const).map((encoding) =>
+    shownUnaware(
+      `bytes after ${encoding}`,
+      encoded(encoding, Buffer.concat([packed(encoding), Buffer.from('more')])),
+      'content_decoding_failed',
+    ),
+  ),
+  blank('a page in parts that replace each other', multipart('text/html', body, '<p>body two')),
+  blank('words in parts that replace each other', multipart('text/plain', 'body one', 'body two')),
+  blank('one part that is never replaced', multipart('text/html', body)),
+  blank('parts without a boundary', reply(['HTTP/1.1 200 OK', 'Content-Type: multipart/x-mixed-replace'], body)),
   refused('a length and nothing else', sent('', 'Content-Length: 500'), mismatch),
   refused('chunks that never come', sent('', chunks), 'net::ERR_INCOMPLETE_CHUNKED_ENCODING'),
   ...(['gzip', 'br', 'deflate'] as const).map((encoding) =>

@@ -62,6 +62,10 @@ class Reading {
   #undecoded: Buffer[] = [];
   #hasDecoded = false;
   #isSecondTry = false;
+  /** The last four bytes that were sent, of gzip the length of its last member, and how many were sent and decoded. */
+  #lastBytes: Buffer = Buffer.alloc(0);
+  #sentBytes = 0;
+  #decodedBytes = 0;
   #undecodedRoom: number;
   #inputOver = false;
   #over = false;
@@ -126,11 +130,27 @@ class Reading {
       const next = this.#decoders[at + 1];
       decoder.on('error', (error) => (isEarlyEnd(error) ? this.#endEarly(next) : this.#decoderFailed()));
       if (next) decoder.pipe(next);
-      else decoder.on('data', (chunk: Buffer) => this.#decoded(chunk)).once('end', () => this.#finish());
+      else decoder.on('data', (chunk: Buffer) => this.#decoded(chunk)).once('end', () => this.#endDecoding());
     }
   }
 
+  /** Says what browsers would not show of a body that is decoded to its end. */
+  #endDecoding(): void {
+    const [first] = this.#decoders;
+    // What stands behind the compressed data is not decoded, such as the second of two zstd frames.
+    const hasRest = first !== undefined && 'bytesWritten' in first && Number(first.bytesWritten) < this.#sentBytes;
+    // Of several members all are decoded, and browsers show the first one. The last one says its own length alone.
+    const hasMembers = this.#isGzip && this.#lastBytes.length === 4 && this.#lastBytes.readUInt32LE() !== this.#decodedBytes % 2 ** 32;
+    if (!this.#truncated && (hasRest || hasMembers)) this.#warnings.add('content_decoding_failed');
+    this.#finish();
+  }
+
   #rememberUndecoded(piece: Buffer): void {
+    this.#sentBytes += piece.length;
+    this.#lastBytes = Buffer.concat([
+      this.#lastBytes.subarray(Math.max(0, this.#lastBytes.length + Math.min(piece.length, 4) - 4)),
+      piece.subarray(-4),
+    ]);
     if (this.#undecodedRoom < 0 || (this.#hasDecoded && !this.#isGzip)) return;
     this.#undecoded.push(piece);
     this.#undecodedRoom -= piece.length;
@@ -138,6 +158,7 @@ class Reading {
 
   #decoded(chunk: Buffer): void {
     this.#hasDecoded = true;
+    this.#decodedBytes += chunk.length;
     if (!this.#isGzip) this.#undecoded = [];
     this.#keep(chunk);
   }
