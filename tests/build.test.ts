@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..');
 const built = join(root, 'packages/server/dist');
 
 describe('the built service', () => {
-  it('names the file and the line of the source in the stack trace of an error', async () => {
+  it('the built service names the file and the line of the source in the stack trace of an error', async () => {
     const thrower = join(import.meta.dirname, 'built-error.fixture.ts');
     const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: `--import=${thrower}` };
     const { stdout } = await promisify(execFile)('sh', [join(root, 'scripts/serve.sh')], { env });
@@ -20,7 +20,7 @@ describe('the built service', () => {
     assert.match(lines[Number(line) - 1] ?? '', /new ConfigError\(/, stdout);
   });
 
-  it('sends pages the same code as the sources do', async () => {
+  it('the built service sends pages the same code as the sources do', async () => {
     const folder = join(root, 'packages/page-scripts/src');
     const files = globSync('**/*.ts', { cwd: folder }).filter((name) => !name.endsWith('.test.ts'));
     assert.ok(files.length > 20, files.join(' '));
@@ -30,7 +30,7 @@ describe('the built service', () => {
     }
   });
 
-  it('finds each thread, and each file that a module reads beside its source', () => {
+  it('the built service finds each thread, and each file that a module reads beside its source', () => {
     const kinds = { '.js': 0, other: 0 };
     for (const file of readdirSync(built).filter((name) => name.endsWith('.js'))) {
       const code = readFileSync(join(built, file), 'utf8');
@@ -47,7 +47,7 @@ describe('the built service', () => {
     assert.ok(kinds['.js'] >= 4 && kinds.other >= 5, JSON.stringify(kinds));
   });
 
-  it('has page code in no other file, where a bundler could rename what it calls', () => {
+  it('page code is in no file where a bundler could rename what it calls', () => {
     for (const map of globSync('*.map', { cwd: built })) {
       const { sources } = JSON.parse(readFileSync(join(built, map), 'utf8')) as { sources: string[] };
       assert.deepEqual(

