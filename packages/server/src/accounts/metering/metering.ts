@@ -9,7 +9,7 @@ import type { EffectivePlan, Owners, Tier } from '../owners/owners.ts';
 import { isStoreUnavailable, type Store } from '../../store/store.ts';
 import { Accounts, type Account, type RemoteUsage } from './account.ts';
 import { costTable, microOf, noCounts, prices, toTotals, type Totals } from './counts.ts';
-import { Flushes } from './flushes.ts';
+import { MeterFlusher } from './meter-flusher.ts';
 import { excessAt, isLimited, planLimitExceeded, type Need } from './limits.ts';
 import { LiveMeter, type Meter, type MeterOptions } from './meter.ts';
 import { readDays, readMeter, readMonth, readRemoteCounts, type UsageByEgress } from './store.ts';
@@ -75,13 +75,13 @@ export class Metering {
   readonly exchange: Loop;
   readonly #deps: MeteringDeps;
   readonly #accounts = new Accounts();
-  readonly #flushes: Flushes;
+  readonly #flushes: MeterFlusher;
   readonly #counted = noCounts();
   readonly #refused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
 
   constructor(deps: MeteringDeps) {
     this.#deps = deps;
-    this.#flushes = new Flushes({
+    this.#flushes = new MeterFlusher({
       ...deps,
       accounts: this.#accounts,
       getRemoteUsage: (account) => this.#getRemoteUsage(account),

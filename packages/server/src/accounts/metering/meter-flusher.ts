@@ -41,7 +41,7 @@ const pruneBatchSize = 5000;
  * plan or wallet is exhausted. Flushes run one at a time, so that no request or
  * row is created twice from an intermediate state.
  */
-export class Flushes {
+export class MeterFlusher {
   readonly #deps: FlushDeps;
   readonly #meters = new Map<string, LiveMeter>();
   #last: Promise<void> = Promise.resolve();
