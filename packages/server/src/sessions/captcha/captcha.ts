@@ -10,10 +10,10 @@ import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.t
 import type { Log } from '@berth/lib/log.ts';
 import { HttpProvider, CaptchaProviderError } from './http-provider.ts';
 import { detectCaptcha, detectOrNull, type CaptchaDetection } from './detect.ts';
-import { type CaptchaEvent, type CaptchaFailure, type SolveResult, Solving, type SolvingPace } from './solving.ts';
+import { type CaptchaEvent, type CaptchaFailure, type SolveResult, CaptchaSolve, type SolvingPace } from './captcha-solve.ts';
 import { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
-export type { CaptchaEvent, SolveResult } from './solving.ts';
+export type { CaptchaEvent, SolveResult } from './captcha-solve.ts';
 export { CaptchaWatch, type CaptchaTabState } from './watch.ts';
 
 export interface CaptchaConfig {
@@ -83,7 +83,7 @@ export class Captchas {
     const allowed = this.configured.filter((name) => provider === undefined || name === provider);
     const limitMs = Math.min(options.deadlineMs, config.timeoutMs);
     const providers = { names: allowed, http: this.#http };
-    const solving = new Solving({
+    const solving = new CaptchaSolve({
       page,
       watch,
       emit,
@@ -99,7 +99,7 @@ export class Captchas {
     return result;
   }
 
-  async #runInLane(solving: Solving, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolveResult> {
+  async #runInLane(solving: CaptchaSolve, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolveResult> {
     const { page, signal, limitMs } = bounds;
     const limit = new AbortController();
     const timer = setTimeout(() => limit.abort(), limitMs);

@@ -48,7 +48,7 @@ export interface SolvingPace {
   callbackMs: number;
 }
 
-interface SolvingDeps {
+interface CaptchaSolveDeps {
   page: Page;
   watch: CaptchaWatch;
   emit(event: CaptchaEvent): void;
@@ -60,14 +60,14 @@ interface SolvingDeps {
 /** Reporting runs after the solve has returned. */
 const reportTimeoutMs = 5000;
 
-export class Solving {
-  readonly #deps: SolvingDeps;
+export class CaptchaSolve {
+  readonly #deps: CaptchaSolveDeps;
   readonly #url: string;
   #detection: CaptchaDetection | null = null;
   #provider: CaptchaProviderName | null = null;
   #failure: CaptchaFailure | null = null;
 
-  constructor(deps: SolvingDeps) {
+  constructor(deps: CaptchaSolveDeps) {
     this.#deps = deps;
     this.#url = withoutFragment(deps.page.url());
   }
