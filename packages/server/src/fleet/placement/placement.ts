@@ -6,7 +6,7 @@ import { Loop } from '@berth/lib/loop.ts';
 import { silentSecondsMax, type Fleet } from '../pool/pool.ts';
 import type { Store } from '../../store/store.ts';
 import { hasPlenty, hasRoom, rankWorkers, type Room } from './rank.ts';
-import { Recent } from './recent.ts';
+import { CachedRead } from './cached-read.ts';
 import { addReserved, findWorker, listRooms, reserveRoom } from './store.ts';
 
 export { Workers } from './workers.ts';
@@ -65,9 +65,9 @@ interface View {
 export class Placement {
   readonly #deps: PlacementDeps;
   /** Room of the workers of each region. */
-  readonly #rooms: Recent<Room[]>;
+  readonly #rooms: CachedRead<Room[]>;
   /** Sessions by worker, for each owner. */
-  readonly #ownerSessions: Recent<Map<string, number>>;
+  readonly #ownerSessions: CachedRead<Map<string, number>>;
   /** Sessions by worker that no row counts yet. */
   readonly #unstored = new Map<string, number>();
   readonly reservations: Loop;
@@ -76,8 +76,8 @@ export class Placement {
     const { clock, sessionsByWorker } = deps;
     this.#deps = deps;
     const recently = { clock, forMs: rereadMs };
-    this.#rooms = new Recent({ ...recently, max: regionsMax, read: (region) => this.#readRooms(region) });
-    this.#ownerSessions = new Recent({ ...recently, max: ownersMax, read: async (owner) => new Map(await sessionsByWorker(owner)) });
+    this.#rooms = new CachedRead({ ...recently, max: regionsMax, read: (region) => this.#readRooms(region) });
+    this.#ownerSessions = new CachedRead({ ...recently, max: ownersMax, read: async (owner) => new Map(await sessionsByWorker(owner)) });
     this.reservations = new Loop('reservations', storeMs, () => this.#storeReservations());
   }
 

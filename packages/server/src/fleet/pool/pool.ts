@@ -16,7 +16,7 @@ import { MachineBytes, MemoryReadings } from './memory.ts';
 import { Pressure } from './pressure.ts';
 import { FleetHistory } from './history.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Refill } from './refill.ts';
+import { PoolRefill } from './refill.ts';
 import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './slots.ts';
 import { Lease, leaseTiming } from './lease.ts';
 import { Targets } from './targets.ts';
@@ -53,7 +53,7 @@ export class Fleet implements FleetContext {
   readonly #memory: MemoryReadings;
   readonly #machineBytes: MachineBytes;
   readonly #queue: BootQueue;
-  readonly #pool: Refill;
+  readonly #pool: PoolRefill;
   /** Machines whose browser has not answered its last ping yet. */
   readonly #pinging = new Set<string>();
   #lostListeners: ((sessionId: string, loss: MachineLoss) => void)[] = [];
@@ -81,7 +81,7 @@ export class Fleet implements FleetContext {
       pressure: this.pressure,
       clock,
     });
-    this.#pool = new Refill(this);
+    this.#pool = new PoolRefill(this);
     this.refill = this.#pool.loop;
     this.reaper = new Loop('reaper', 10_000, () => reapOrphans(deps, this.slots), { isEssential: true });
     this.pings = new Loop('browser-pings', 10_000, (signal) => this.#ping(signal));

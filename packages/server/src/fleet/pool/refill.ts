@@ -24,7 +24,7 @@ const retirementPriority = { outdated: 0, old: 1, surplus: 2 };
  * one machine at a time, is never empty meanwhile, and stays as it is when
  * boots fail.
  */
-export class Refill {
+export class PoolRefill {
   readonly loop: Loop;
   readonly #fleet: FleetContext;
   /** The boot in progress; the pool boots one machine at a time. */

@@ -16,7 +16,7 @@ interface RecentOptions<V> {
 }
 
 /** Values that are read again when they are too old. Callers at once share one read; one that fails is repeated by the next caller. */
-export class Recent<V> {
+export class CachedRead<V> {
   readonly #options: RecentOptions<V>;
   readonly #entries: LRUCache<string, Entry<V>>;
   readonly #reads = new Map<string, Promise<V>>();
