@@ -13,7 +13,7 @@ import type { Runtime } from '@berth/machines';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Sessions } from '../../sessions/sessions/sessions.ts';
 import { createPageStepContext } from './page-step-context.ts';
-import { Browse, type BrowseOptions } from './browse.ts';
+import { BrowserFetch, type BrowserFetchOptions } from './browse.ts';
 import { createTimeoutError, DeadlineExceededError, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
 import type { FetchMachines, PageLease } from './machines.ts';
@@ -175,7 +175,10 @@ export class FetchAttempt {
     this.#transport = { mode: 'browser', reason, egress: egressOf(machine.egress) };
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
     const solve = this.#createSolver(page, session);
-    const browse = new Browse({ ...this.#deps, content: this.#content, request, page, stepContext, budget, touch, cookies, solve }, signal);
+    const browse = new BrowserFetch(
+      { ...this.#deps, content: this.#content, request, page, stepContext, budget, touch, cookies, solve },
+      signal,
+    );
     const before = page.bytes();
     try {
       return await browse.run();
@@ -187,7 +190,7 @@ export class FetchAttempt {
     }
   }
 
-  #createSolver({ page }: PrivatePage, session: LiveSession): BrowseOptions['solve'] {
+  #createSolver({ page }: PrivatePage, session: LiveSession): BrowserFetchOptions['solve'] {
     const { strategy, budget, touch } = this.#options;
     if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
     const provider = strategy === 'human' ? 'human' : 'http';

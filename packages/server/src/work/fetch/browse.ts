@@ -12,7 +12,7 @@ import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
 import { addBody, addJsonBody, createPageResult, toBytes, warnOfNoJson, type Body, type PageResult } from './result.ts';
 
-export interface BrowseOptions {
+export interface BrowserFetchOptions {
   request: FetchRequest;
   page: PrivatePage;
   stepContext: StepContext;
@@ -30,13 +30,13 @@ export interface BrowseOptions {
 /** Time kept back from loading, for reading and converting the page. */
 const conversionMs = ({ timeoutScale }: Page, leftMs: number): number => Math.min(timeoutScale.ms(4000), leftMs * 0.25);
 
-export class Browse {
+export class BrowserFetch {
   /** Steps that ran and captchas that were solved so far, also after a failure. */
   readonly usage = { steps: 0, solves: 0 };
-  readonly #options: BrowseOptions;
+  readonly #options: BrowserFetchOptions;
   readonly #signal: AbortSignal;
 
-  constructor(options: BrowseOptions, signal: AbortSignal) {
+  constructor(options: BrowserFetchOptions, signal: AbortSignal) {
     this.#options = options;
     this.#signal = signal;
   }
