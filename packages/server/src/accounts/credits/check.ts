@@ -24,7 +24,7 @@ const readingsMax = 100_000;
  * The journal is append-only, and entries of one owner are appended under the
  * lock of its wallet. So entries that were summed once need not be read again.
  */
-export class Check {
+export class LedgerCheck {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #log: Log;

@@ -9,7 +9,7 @@ import { Loop } from '@berth/lib/loop.ts';
 import type { Owners } from '../owners/owners.ts';
 import type { Rates } from '../../rates/rates.ts';
 import type { Store } from '../../store/store.ts';
-import { Check, type CheckResult } from './check.ts';
+import { LedgerCheck, type CheckResult } from './check.ts';
 import { GroupCommit } from './group-commit.ts';
 import {
   availableIn,
@@ -70,15 +70,15 @@ export class Credits {
   readonly voiding: Loop;
   readonly #deps: CreditsDeps;
   readonly #operations: GroupCommit<LedgerOperation, Outcome>;
-  readonly #counts = new Counts();
+  readonly #counts = new CreditCounts();
   readonly #redeemRateLimiter: RedeemRateLimiter;
-  readonly #check: Check;
+  readonly #check: LedgerCheck;
 
   constructor(deps: CreditsDeps) {
     this.#deps = deps;
     this.#operations = new GroupCommit((operations) => this.#write(operations));
     this.#redeemRateLimiter = new RedeemRateLimiter(deps.rates, 'credit-codes');
-    this.#check = new Check(deps);
+    this.#check = new LedgerCheck(deps);
     const { store, clock, log, workerId } = deps;
     const voiding = {
       store,
@@ -234,7 +234,7 @@ interface CreditStats {
 }
 
 /** Credits moved by this process. Repeated operations do not count. */
-class Counts {
+class CreditCounts {
   #granted = 0;
   #redeemed = 0;
   readonly #charged: Record<ChargeAxis, number> = { action: 0, session: 0, captcha: 0, egress: 0 };
