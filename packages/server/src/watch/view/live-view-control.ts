@@ -38,7 +38,7 @@ const historyTimeoutMs = 30_000;
  * Executes the commands of one viewer. Mouse and keyboard input goes to the
  * active tab at once; tab and navigation commands queue like drive calls.
  */
-export class Control {
+export class LiveViewControl {
   readonly #deps: ControlDeps;
   #active: { tabId: string; input: RemoteInput } | null = null;
   #pendingInputs = 0;

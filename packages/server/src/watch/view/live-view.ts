@@ -4,7 +4,7 @@ import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import type { LiveSession, Machine, SessionEvent, Sessions } from '../../sessions/sessions/sessions.ts';
 import type { ControlCommand } from './live-view-commands.ts';
-import { Control } from './live-view-control.ts';
+import { LiveViewControl } from './live-view-control.ts';
 import { noPrompt, toLiveDownload, toLivePrompt, toLiveTab } from './live-view-messages.ts';
 import { Viewer, type ViewerScope } from './viewer.ts';
 import { countViewer, viewCloseReason, type Socket } from './viewer-socket.ts';
@@ -35,7 +35,7 @@ const downloadsMax = 20;
 export class LiveView {
   readonly #deps: LiveViewDeps;
   /** The viewers with their control, which is null for viewers that only watch. */
-  readonly #viewers = new Map<Viewer, Control | null>();
+  readonly #viewers = new Map<Viewer, LiveViewControl | null>();
   readonly #undo: (() => void)[] = [];
   #stateTimer: NodeJS.Timeout | null = null;
   #history: LiveState['history'] = { back: false, forward: false };
@@ -68,7 +68,7 @@ export class LiveView {
     if (this.#viewers.size >= viewersMax) return this.#reject(viewer, 'limit');
     this.#viewers.set(
       viewer,
-      scope === 'control' ? new Control({ ...this.#deps, sendMessage: (message) => viewer.sendMessage(message) }) : null,
+      scope === 'control' ? new LiveViewControl({ ...this.#deps, sendMessage: (message) => viewer.sendMessage(message) }) : null,
     );
     unregister = registerConnection((reason) => viewer.end(reason));
     if (this.#viewers.size === 1) this.#start();

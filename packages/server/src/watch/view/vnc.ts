@@ -44,7 +44,7 @@ export class Vnc {
       const display = await openDisplay(machine);
       const { socket, stream } = await acceptStream(display, upgrade);
       startHeartbeat(socket, this.#clock);
-      new Splice({ socket, stream, display, machine }, session, { isHeld, onEnd }).start(registerConnection);
+      new DisplayRelay({ socket, stream, display, machine }, session, { isHeld, onEnd }).start(registerConnection);
     } catch (error) {
       onEnd();
       throw error;
@@ -96,7 +96,7 @@ interface SpliceEvents {
 }
 
 /** Connects a socket with a display and closes both together. */
-class Splice {
+class DisplayRelay {
   readonly #streams: SpliceStreams;
   readonly #session: LiveSession;
   readonly #events: SpliceEvents;
