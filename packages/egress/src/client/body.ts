@@ -43,10 +43,10 @@ export function readBody(
   limits: BodyLimits,
   { signal, drop }: { signal: AbortSignal; drop: () => void },
 ): Promise<Body> {
-  return new Reading(response, limits, drop).run(signal);
+  return new BodyReader(response, limits, drop).run(signal);
 }
 
-class Reading {
+class BodyReader {
   readonly #response: IncomingMessage;
   readonly #drop: () => void;
   readonly #encodings: string[];

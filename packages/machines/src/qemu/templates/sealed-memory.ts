@@ -19,9 +19,9 @@ const allSeals = '15';
 export class OpenMemory {
   readonly handle: FileHandle;
   readonly bytes: number;
-  readonly #maker: Maker;
+  readonly #maker: SealingHelper;
 
-  constructor(maker: Maker, handle: FileHandle, bytes: number) {
+  constructor(maker: SealingHelper, handle: FileHandle, bytes: number) {
     this.#maker = maker;
     this.handle = handle;
     this.bytes = bytes;
@@ -63,7 +63,7 @@ export class SealedMemory {
 
 /** Allocates memory of zeros. Pages are allocated on the first write. */
 export async function createMemory(bytes: number): Promise<OpenMemory> {
-  const maker = new Maker(bytes);
+  const maker = new SealingHelper(bytes);
   try {
     const descriptor = Number(await maker.line());
     return new OpenMemory(maker, await open(`/proc/${maker.pid}/fd/${descriptor}`, 'r+'), bytes);
@@ -92,7 +92,7 @@ export async function writeAll(handle: FileHandle, content: Buffer, position: nu
 }
 
 /** The helper process that created the memory and seals it. */
-class Maker {
+class SealingHelper {
   readonly #child: ChildProcess;
   readonly #lines: AsyncIterator<string>;
   readonly #closed: Promise<unknown>;
