@@ -75,22 +75,22 @@ export class Metering {
   readonly exchange: Loop;
   readonly #deps: MeteringDeps;
   readonly #accounts = new Accounts();
-  readonly #flushes: MeterFlusher;
+  readonly #flusher: MeterFlusher;
   readonly #counted = noCounts();
   readonly #refused = { plan_limit_exceeded: 0, insufficient_credits: 0 };
 
   constructor(deps: MeteringDeps) {
     this.#deps = deps;
-    this.#flushes = new MeterFlusher({
+    this.#flusher = new MeterFlusher({
       ...deps,
       accounts: this.#accounts,
       getRemoteUsage: (account) => this.#getRemoteUsage(account),
       refresh: (accounts) => this.#refresh(accounts),
       isWalletEnforced: (owner) => this.#isWalletEnforced(owner),
     });
-    this.flushing = new Loop('metering', flushMs, () => this.#flushes.turn());
+    this.flushing = new Loop('metering', flushMs, () => this.#flusher.turn());
     this.exchange = new Loop('usage-exchange', exchangeMs, async () => {
-      if (deps.hasPeers()) await this.#flushes.exchange();
+      if (deps.hasPeers()) await this.#flusher.exchange();
     });
   }
 
@@ -98,10 +98,10 @@ export class Metering {
     const meter = new LiveMeter(options, {
       month: () => this.#month(),
       counted: this.#counted,
-      close: (closed) => this.#flushes.close(closed),
-      reopen: (closed) => this.#flushes.track(closed),
+      close: (closed) => this.#flusher.close(closed),
+      reopen: (closed) => this.#flusher.track(closed),
     });
-    this.#flushes.track(meter);
+    this.#flusher.track(meter);
     return meter;
   }
 
@@ -233,7 +233,7 @@ export class Metering {
   }
 
   stats(): MeteringStats {
-    return { totals: toTotals(this.#counted), refused: { ...this.#refused }, meters: this.#flushes.size };
+    return { totals: toTotals(this.#counted), refused: { ...this.#refused }, meters: this.#flusher.size };
   }
 
   start(): void {
@@ -245,7 +245,7 @@ export class Metering {
   async stop(): Promise<void> {
     await this.exchange.stop();
     await this.flushing.stop();
-    await this.#flushes.turn({ isLast: true });
+    await this.#flusher.turn({ isLast: true });
   }
 
   #month(): string {
