@@ -24,6 +24,7 @@ module.exports.ladder = [
   'store',
   'objects',
   'rates',
+  'accounts/principals',
   'http',
   // accounts: who may, and what it costs
   'accounts/audit',

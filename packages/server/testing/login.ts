@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { SignJWT, exportJWK, generateKeyPair, type CryptoKey, type JWK, type JWTPayload } from 'jose';
-import type { Credentials, Principal } from '../src/http/call.ts';
+import type { Credentials, Principal } from '../src/accounts/principals/principals.ts';
 import { ManualClock, type Clock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { loadTiers, type Tier } from '../src/accounts/owners/owners.ts';

@@ -7,7 +7,7 @@ import { createUnlimitedDisk } from './disk.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import type { Store } from '../src/store/store.ts';
-import type { Credentials, Guards, Principal } from '../src/http/call.ts';
+import type { Credentials, Guards, Principal } from '../src/accounts/principals/principals.ts';
 import { BoundPort } from '../src/http/server/port.ts';
 import { createHttp, defaultLimits, type Http, type HttpOptions } from '../src/http/server/server.ts';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test, type TestContext } from 'node:test';
 import { endpoint } from '@berth/contract';
 import { z } from 'zod';
-import type { Credentials, Principal } from './call.ts';
-import { actorOf } from './call.ts';
+import type { Credentials, Principal } from '../accounts/principals/principals.ts';
+import { actorOf } from '../accounts/principals/principals.ts';
 import { auth, goodAdminKey, guards, sendRaw, serve } from '../../testing/server.ts';
 import type { Http, HttpOptions } from './server/server.ts';
 

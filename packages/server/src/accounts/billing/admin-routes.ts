@@ -1,5 +1,6 @@
 import { createPromoCodes } from '@berth/contract';
-import { actorOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf } from '../principals/principals.ts';
 import type { Billing } from './billing.ts';
 
 export function mountBillingAdmin(routes: Routes, billing: Billing): void {

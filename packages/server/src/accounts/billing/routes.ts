@@ -1,5 +1,6 @@
 import { billingPortal, billingWebhook, checkout, redeemPromo } from '@berth/contract';
-import { ownerOf, callerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf, callerOf } from '../principals/principals.ts';
 import type { Billing } from './billing.ts';
 
 export function mountBilling(routes: Routes, billing: Billing): void {

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { grantCredits, createCreditCodes } from '@berth/contract';
-import { actorOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf } from '../principals/principals.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { InsufficientCreditsError, toCredits, toMicro, type Credits, type ReadBalance } from './credits.ts';
 

@@ -1,5 +1,6 @@
 import { listCreditEntries, redeemCredits } from '@berth/contract';
-import { callerOf, ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { callerOf, ownerOf } from '../principals/principals.ts';
 import { toCredits, type Credits, type ReadBalance } from './credits.ts';
 import { toLedgerFilter, toLedgerPage } from './ledger-pages.ts';
 

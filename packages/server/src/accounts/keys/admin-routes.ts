@@ -1,5 +1,6 @@
 import { createKey, listKeys, revokeKey } from '@berth/contract';
-import { actorOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { toKey } from './api-key.ts';
 import type { Keys } from './keys.ts';

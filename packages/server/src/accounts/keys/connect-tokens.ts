@@ -5,7 +5,7 @@
  */
 import { ServiceError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
-import { actorOf, ownerOf, type Principal } from '../../http/call.ts';
+import { actorOf, ownerOf, type Principal } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId, newId } from '@berth/lib/ids.ts';
 import type { Owners } from '../owners/owners.ts';

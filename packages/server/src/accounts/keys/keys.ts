@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError } from '@berth/contract';
 import type { Audit } from '../audit/audit.ts';
-import { bearerOf, type Credentials, type Principal } from '../../http/call.ts';
+import { bearerOf, type Credentials, type Principal } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId, newId } from '@berth/lib/ids.ts';
 import { Loop } from '@berth/lib/loop.ts';

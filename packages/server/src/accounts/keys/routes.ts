@@ -7,7 +7,8 @@ import {
   revokeOwnKey,
   rotateOwnKey,
 } from '@berth/contract';
-import { ownerOf, callerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf, callerOf } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { toKey } from './api-key.ts';
 import { toConnectToken, toConnectUrls } from './connect-token.ts';

@@ -1,7 +1,7 @@
 /** Sign-in by tokens of an identity provider, each for one organisation. */
 import { ServiceError } from '@berth/contract';
 import { createLocalJWKSet } from 'jose';
-import { bearerOf, type Credentials, type Principal } from '../../http/call.ts';
+import { bearerOf, type Credentials, type Principal } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import type { Owners } from '../owners/owners.ts';

@@ -12,7 +12,8 @@ import {
   type PlanResponse,
 } from '@berth/contract';
 import { z } from 'zod';
-import { actorOf, type Principal, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf, type Principal } from '../principals/principals.ts';
 import { decodeCursor, pageHeaders } from '../../http/cursor.ts';
 import type { Owners, Tier } from '../owners/owners.ts';
 import type { Metering } from './metering.ts';

@@ -1,5 +1,6 @@
 import { getCredits, getUsage } from '@berth/contract';
-import { ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf } from '../principals/principals.ts';
 import type { Metering } from './metering.ts';
 
 export function mountMetering(routes: Routes, metering: Metering): void {

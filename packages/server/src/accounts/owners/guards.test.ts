@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ServiceError, type ErrorCode } from '@berth/contract';
-import type { Credentials, Guard } from '../../http/call.ts';
+import type { Credentials, Guard } from '../principals/principals.ts';
 import { adminGuard, metricsGuard } from './owners.ts';
 
 const adminKey = 'admin-key-0123456789abcdef0123456789';

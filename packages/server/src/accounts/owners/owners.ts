@@ -3,7 +3,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { OwnerId, ServiceError, ValidationError } from '@berth/contract';
 import { LRUCache } from 'lru-cache';
 import type { Audit } from '../audit/audit.ts';
-import { bearerOf, type Guard, type Principal } from '../../http/call.ts';
+import { bearerOf, type Guard, type Principal } from '../principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isStoreUnavailable, lastKnownMsMax, type Store, type Tables } from '../../store/store.ts';
 import {

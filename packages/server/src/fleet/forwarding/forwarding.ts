@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
 import type { Endpoint } from '@berth/contract';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import type { Exchange } from '../../http/server/exchange.ts';
 import type { Forwarder, ForwardedResponse, ForwardedSocket, ForwardTarget } from '../../http/forward/forward.ts';
 import type { Clock } from '@berth/lib/clock.ts';

@@ -1,5 +1,6 @@
 import { cordonWorker, drainWorker, listWorkers, uncordonWorker, type WorkerResponse } from '@berth/contract';
-import { actorOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf } from '../../accounts/principals/principals.ts';
 import type { Workers, WorkerRow } from './workers.ts';
 
 export function mountWorkersAdmin(routes: Routes, workers: Workers): void {

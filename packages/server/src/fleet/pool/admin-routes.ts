@@ -1,5 +1,6 @@
 import { getPool, resizePool, type PoolResponse } from '@berth/contract';
-import { actorOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf } from '../../accounts/principals/principals.ts';
 import type { Fleet } from './pool.ts';
 import type { Inventory, InventoryVm } from './inventory.ts';
 import type { Target } from './targets.ts';

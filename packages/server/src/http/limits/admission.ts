@@ -2,7 +2,7 @@ import { acceptsLinks, acceptsLinksAndKeys, ServiceError } from '@berth/contract
 import type { Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import { RateLimiterRes, type RateLimiter, type Rates } from '../../rates/rates.ts';
-import type { Credentials, Guards, Principal } from '../call.ts';
+import type { Credentials, Guards, Principal } from '../../accounts/principals/principals.ts';
 import { credentialHint } from '../credential-hints.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { networkOf } from '../server/peer.ts';

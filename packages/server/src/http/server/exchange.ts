@@ -1,5 +1,6 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
-import type { Call, ForwardedCall, Principal, ReadableHeader } from '../call.ts';
+import type { Call, ForwardedCall, ReadableHeader } from '../call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { withoutPathSecrets } from '@berth/lib/log.ts';
 import type { Caller } from '@berth/lib/turns/sections.ts';

@@ -21,7 +21,8 @@ import {
   type TabResponse,
 } from '@berth/contract';
 import type { DownloadInfo, TabInfo } from '@berth/devtools';
-import { ownerOf, type Call, type Routes } from '../../http/call.ts';
+import type { Call, Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import type { Drive, Target } from './drive.ts';
 import { toFileReply } from './downloads.ts';
 

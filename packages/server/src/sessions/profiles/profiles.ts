@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type ProfileRequest } from '@berth/contract';
 import type { Audit } from '../../accounts/audit/audit.ts';
 import type { BrowserState, ReadBrowserState } from '@berth/devtools';
-import { actorOf, ownerOf, type Principal } from '../../http/call.ts';
+import { actorOf, ownerOf, type Principal } from '../../accounts/principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId, newId } from '@berth/lib/ids.ts';
 import type { Owners } from '../../accounts/owners/owners.ts';

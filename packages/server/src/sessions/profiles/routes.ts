@@ -1,6 +1,7 @@
 import { deleteProfile, getProfile, listProfiles, type ProfileResponse } from '@berth/contract';
 import { z } from 'zod';
-import { ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import { decodeCursor, pageHeaders } from '../../http/cursor.ts';
 import { isId } from '@berth/lib/ids.ts';
 import type { Profile, ProfileFilter, Profiles } from './profiles.ts';

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
 import { BrowserClosedError, type DevtoolsClient } from '@berth/devtools';
-import { bearerOf, ownerOf, type Call, type Credentials, type Principal, type Upgrade } from '../../http/call.ts';
+import type { Call, Upgrade } from '../../http/call.ts';
+import { bearerOf, ownerOf, type Credentials, type Principal } from '../../accounts/principals/principals.ts';
 import { ClientDisconnectedError } from '../../http/server/exchange.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId } from '@berth/lib/ids.ts';

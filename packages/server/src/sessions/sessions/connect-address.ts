@@ -2,7 +2,7 @@
 import { ValidationError, type CdpTargetResponse, type CdpVersionResponse } from '@berth/contract';
 import { listDocument, versionDocument, type BrowserVersion } from '@berth/devtools';
 import type { Fleet } from '../../fleet/pool/pool.ts';
-import { ownerOf, type Principal } from '../../http/call.ts';
+import { ownerOf, type Principal } from '../../accounts/principals/principals.ts';
 import { mayDrive, toCdpUrl } from './cdp-connections.ts';
 import type { LiveSession } from './live.ts';
 import type { Sessions } from './sessions.ts';

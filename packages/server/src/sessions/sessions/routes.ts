@@ -19,7 +19,8 @@ import {
   type ListSessionsQuery,
 } from '@berth/contract';
 import { listDocument, protocolDocument, versionDocument } from '@berth/devtools';
-import { actorOf, ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { actorOf, ownerOf } from '../../accounts/principals/principals.ts';
 import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
 import { toQueryError, tokenInUrl, withToken, type ConnectAddress } from './connect-address.ts';
 import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';

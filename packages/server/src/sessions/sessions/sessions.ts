@@ -11,7 +11,7 @@ import {
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { BrowserClosedError, NavigationError } from '@berth/devtools';
 import type { Machine } from '../../fleet/pool/pool.ts';
-import { actorOf, ownerOf, type Principal } from '../../http/call.ts';
+import { actorOf, ownerOf, type Principal } from '../../accounts/principals/principals.ts';
 import { isId } from '@berth/lib/ids.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { Loop } from '@berth/lib/loop.ts';

@@ -1,5 +1,6 @@
 import { listRecordings, readRecordingAsset, type RecordingResponse } from '@berth/contract';
-import { ownerOf, type Call, type Routes } from '../../http/call.ts';
+import type { Call, Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import type { View } from '../view/view.ts';
 import { toRecordingInfo } from './info.ts';
 import { playerName, type RecordingTarget, type RecordingView, type Recordings } from './recordings.ts';

@@ -1,7 +1,7 @@
 /** View cookies and the links they stand for, in memory: after the restart of a single worker, viewers open their link again. */
 import { createHash, randomBytes } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Viewer } from '../../http/call.ts';
+import type { Viewer } from '../../accounts/principals/principals.ts';
 import { expiringBy, type Clock } from '@berth/lib/clock.ts';
 
 /** The claims of a link's token, and of the cookie it is exchanged for. */

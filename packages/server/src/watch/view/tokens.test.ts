@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError, type ErrorCode, type SessionStatus, type ViewScope } from '@berth/contract';
-import type { Credentials, Principal } from '../../http/call.ts';
+import type { Credentials, Principal } from '../../accounts/principals/principals.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { silentLog } from '@berth/lib/log.ts';

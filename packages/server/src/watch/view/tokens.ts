@@ -7,7 +7,8 @@ import {
   type VncTokenResponse,
   type SessionStatus,
 } from '@berth/contract';
-import { ownerOf, type Call, type Credentials, type Guard, type Principal } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
+import { ownerOf, type Credentials, type Guard, type Principal } from '../../accounts/principals/principals.ts';
 import { viewCookieName } from '../../http/view-cookie.ts';
 import type { Keys } from '../../accounts/keys/keys.ts';
 import type { Clock } from '@berth/lib/clock.ts';

@@ -8,7 +8,8 @@ import {
   type watchLiveView,
   type watchVnc,
 } from '@berth/contract';
-import { ownerOf, type Call, type FileReply, type Upgrade } from '../../http/call.ts';
+import type { Call, FileReply, Upgrade } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import { toFileReply, type Drive } from '../../sessions/drive/drive.ts';
 import type { Loop } from '@berth/lib/loop.ts';
 import type { RunningSession, Sessions } from '../../sessions/sessions/sessions.ts';

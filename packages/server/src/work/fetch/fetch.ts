@@ -1,6 +1,6 @@
 /** Fetch: a page converted to the requested formats, synchronously or as a job. */
 import { ServiceError, ValidationError, type FetchRequest, type FetchResponse } from '@berth/contract';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import type { JobDescription, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '@berth/lib/ids.ts';
 import type { Log } from '@berth/lib/log.ts';

@@ -1,5 +1,6 @@
 import { fetchPage, getFetchJob, type FetchResponse } from '@berth/contract';
-import { ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import type { Fetches } from './fetch.ts';
 
 export function mountFetch(routes: Routes, fetches: Fetches): void {

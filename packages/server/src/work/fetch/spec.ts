@@ -2,7 +2,7 @@
 import { ValidationError, type EgressType, type ValidationIssue, type FetchRequest, type SessionKind } from '@berth/contract';
 import { invalidSelectors } from '@berth/reading';
 import { toEgressPolicy, type EgressPolicy, unknownRegionIssue, type RegionEntry, type Regions } from '@berth/egress';
-import { ownerOf, type Principal } from '../../http/call.ts';
+import { ownerOf, type Principal } from '../../accounts/principals/principals.ts';
 import type { Owners, Tier } from '../../accounts/owners/owners.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
 import type { Sessions } from '../../sessions/sessions/sessions.ts';

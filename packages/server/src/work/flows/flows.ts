@@ -10,7 +10,7 @@ import {
   type TemplateResponse,
 } from '@berth/contract';
 import { carriesSecrets, type FetchSpecDeps } from '../fetch/fetch.ts';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import type { JobDescription, JobOutcome, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { newAdmissionId } from '../../accounts/metering/metering.ts';

@@ -1,7 +1,7 @@
 /** A request for a flow or a template, checked: its name, its inputs, and where it may run. */
 import { ServiceError, ValidationError, dropNulls, type AgentRequest, type TemplateRequest } from '@berth/contract';
 import { createMachineSpec, type FetchSpecDeps, type MachineSpec } from '../fetch/fetch.ts';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import { parsePart } from '@berth/lib/validation/issues.ts';
 import { closestName } from '@berth/lib/text/closest-name.ts';
 import type { Flow } from './flow.ts';

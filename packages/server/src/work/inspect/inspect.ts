@@ -10,7 +10,7 @@ import {
   type WorkError,
 } from '@berth/contract';
 import { carriesSecrets, type FetchSpecDeps } from '../fetch/fetch.ts';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import type { JobContext, JobDescription, JobOutcome, JobRecord, JobRequest, Jobs, JobWork } from '../jobs/jobs.ts';
 import { newId } from '@berth/lib/ids.ts';
 import type { Log } from '@berth/lib/log.ts';

@@ -1,6 +1,7 @@
 /** Links that open the report of one inspection without a key, as long as the key that made it is active. */
 import { ServiceError, type InspectArtifact, type InspectResponse } from '@berth/contract';
-import { type Call, type Credentials, type Principal, ownerOf } from '../../http/call.ts';
+import type { Call } from '../../http/call.ts';
+import { type Credentials, type Principal, ownerOf } from '../../accounts/principals/principals.ts';
 import type { Keys } from '../../accounts/keys/keys.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { openToken, sealToken } from '@berth/lib/secrets/sealed-token.ts';

@@ -1,5 +1,6 @@
 import { getInspectArtifact, getInspectReport, inspect } from '@berth/contract';
-import { ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import { toArtifact } from './artifacts.ts';
 import type { Inspections, ReportLinks } from './inspect.ts';
 import { reportHeaders, toReportHtml } from '@berth/site-report/page';

@@ -1,7 +1,7 @@
 /** An inspect request, checked against plan, region and session. */
 import type { InspectRequest } from '@berth/contract';
 import { createMachineSpec, type FetchSpecDeps, type MachineSpec } from '../fetch/fetch.ts';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
 
 export interface InspectSpec {

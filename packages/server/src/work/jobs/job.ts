@@ -10,7 +10,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
 import type { JobResponse, JobStatus, WorkError, WorkUsage } from '@berth/contract';
-import type { Principal } from '../../http/call.ts';
+import type { Principal } from '../../accounts/principals/principals.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId } from '@berth/lib/ids.ts';
 import { traced } from '@berth/lib/tracing.ts';

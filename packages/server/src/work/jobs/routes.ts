@@ -1,5 +1,6 @@
 import { cancelJob, getJob, type JobResponse } from '@berth/contract';
-import { ownerOf, type Call, type Routes } from '../../http/call.ts';
+import type { Call, Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import { sessionIdOf, stageOf, type JobKind, type JobRecord, type Jobs } from './jobs.ts';
 
 type Result = Record<string, unknown>;

@@ -1,6 +1,7 @@
 import { deleteSkill, listSkills, type SkillResponse } from '@berth/contract';
 import { z } from 'zod';
-import { ownerOf, type Routes } from '../../http/call.ts';
+import type { Routes } from '../../http/call.ts';
+import { ownerOf } from '../../accounts/principals/principals.ts';
 import { decodeCursor, pageHeaders } from '../../http/cursor.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { isId } from '@berth/lib/ids.ts';
