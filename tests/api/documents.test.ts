@@ -131,7 +131,7 @@ function tableCells(text: string, column: number, section = ''): string[] {
   return Array.from(part.matchAll(/^\| (.*) \|$/gm), ([, row = '']) => row.split(' | ')[column] ?? '');
 }
 const namesIn = (cells: readonly string[]): string[] =>
-  cells.flatMap((cell) => Array.from(cell.matchAll(/`([\w.-]+)`/g), ([, name = '']) => name));
+  cells.flatMap((cell) => Array.from(cell.matchAll(/`([\w./-]+)`/g), ([, name = '']) => name));
 const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const inEach = (find: (text: string) => string[]): string[] =>
   [...documents].flatMap(([file, text]) => find(text).map((name) => `${file}: ${name}`));
