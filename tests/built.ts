@@ -1,7 +1,7 @@
 /**
  * Lets tests run with the built service: a module that the build contains is imported from there, wherever it is
  * imported, so that no process has two copies of one. Loading it takes a third of the time.
- * Run: `node --import ./tests/built.ts --test FILE`. Without it, everything is imported from the sources.
+ * Run: `node --import=./tests/built.ts --test FILE`. Without it, everything is imported from the sources.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';

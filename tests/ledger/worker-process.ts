@@ -42,7 +42,9 @@ export class WorkerProcess {
   constructor({ cache, within = [] }: { cache: string; within?: readonly string[] }) {
     const { PATH = '', NODE_COMPILE_CACHE = cache } = process.env;
     const environment = { PATH, NODE_COMPILE_CACHE };
-    const [execPath, ...execArgv] = [...within, process.execPath];
+    // It runs with the built service where this process does.
+    const hooks = process.execArgv.filter((argument) => argument.startsWith('--import='));
+    const [execPath, ...execArgv] = [...within, process.execPath, ...hooks];
     const child = fork(entry, { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: environment, execPath, execArgv });
     this.#child = child;
     this.exited = once(child, 'close').then(([code, signal]) => this.#exit(code as number | null, signal as string | null));
