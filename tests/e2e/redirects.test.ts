@@ -58,6 +58,11 @@ const pages: Record<string, Page> = {
   '/comment': '<!-- <meta http-equiv="refresh" content="0;url=/wrong"> --><p>Stays</p>',
   '/code': meta('0;url=javascript:location=1', '<p>Stays</p>'),
   '/nowhere': meta('0;url=http://nowhere.invalid/'),
+  '/dies': meta('0;url=/late-death'),
+  '/dies-by-header': header('0;url=/late-death'),
+  '/hangs': meta('0;url=/never'),
+  '/late-death': (request) => void setTimeout(() => request.socket.destroy(), 6000),
+  '/never': () => {},
   '/script': script('location.replace("/end")'),
   '/script-loaded': script('onload = () => { window.location.href = "/end" }'),
   '/script-late': script('setTimeout(() => { location.href = "/end" }, 700)'),
@@ -228,6 +233,20 @@ describe('pages that lead on by themselves', () => {
         JSON.stringify(options),
       );
     }
+  });
+
+  it('pages that redirect to a page that fails late fail with its reason, too', { timeout: 180_000 }, async () => {
+    // Chromium asks twice.
+    for (const path of ['/dies', '/dies-by-header'])
+      for (const options of [{ mode: 'browser' }, { mode: 'http' }]) {
+        const { status, error } = await get(path, { ...options, retry: { max_attempts: 1 } });
+        assert.deepEqual([status, error?.details?.['net_error']], ['error', 'net::ERR_EMPTY_RESPONSE'], `${path} ${options.mode}`);
+      }
+  });
+
+  it('pages that redirect to a page that never comes are returned with a warning that says where', { timeout: 120_000 }, async () => {
+    const { status, text, warnings } = await get('/hangs', { mode: 'browser', timeout_ms: 12_000, retry: { max_attempts: 1 } });
+    assert.deepEqual([status, text, warnings], ['ok', 'One moment', [`redirect_not_followed:${url}/never`]]);
   });
 
   it('a navigation follows a page that redirects by itself at once, or says where it leads', async () => {

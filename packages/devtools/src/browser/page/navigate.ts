@@ -23,6 +23,8 @@ const errorPageTimeoutMs = 1500;
 const downloadTimeoutMs = 1000;
 /** How long a page that is left may take to be replaced, beyond its delay. */
 const replaceMsMax = 5000;
+/** What is kept of the caller's time to return the page whose next one did not come. */
+const concludeMs = 2000;
 /** `frameStoppedLoading` follows the load at once, and what the page is about to do comes before it. */
 const stoppedMsMax = 100;
 /** A part of a page is parsed within milliseconds; the error of its body comes from another process and may be earlier. */
@@ -330,18 +332,27 @@ class NavigationWatch {
       const next = this.#next;
       if (this.#loaderId === shown) {
         if (!next) return;
-        if (this.#isLoop(next)) return this.#stopLoop();
+        if (this.#isLoop(next)) return this.#stopNext();
         if (!this.#isFollowed(next, refreshMsMax)) return;
-        await this.#within(this.#left.promise, next.delayMs + this.#scaledMs(replaceMsMax));
+        await this.#within(this.#left.promise, this.#patienceMs(next));
       }
       if (this.#loaderId === shown) {
-        if (this.#next === next) return;
-        continue;
+        if (this.#next !== next) continue;
+        // Until the request ends, the browser holds back what is sent to the page.
+        if (next?.isStarted === true && this.#readsPage) await this.#stopNext();
+        return;
       }
       this.#committed = Promise.withResolvers();
       this.#check();
       await Promise.race([this.#committed.promise, this.#ended.promise]);
     }
+  }
+
+  /** A request that has begun is awaited: it brings another page, or it fails, and what is shown until then is none to return. */
+  #patienceMs({ delayMs, isStarted }: NextDocument): number {
+    if (!isStarted) return delayMs + this.#scaledMs(replaceMsMax);
+    const { leftMs } = this.#deadline;
+    return Math.max(leftMs - this.#scaledMs(concludeMs), leftMs / 2);
   }
 
   /** Resolves when the document that is loaded has said where it leads by itself, if it does. */
@@ -369,8 +380,8 @@ class NavigationWatch {
     return this.#isFollowed(next, reloadMsMax) && [...this.#urls.values()].filter((each) => isSelf(each, next.url)).length >= 2;
   }
 
-  /** A page that loads itself again and again could not be read. */
-  async #stopLoop(): Promise<void> {
+  /** A page that loads itself again and again, or waits for the next one, could not be read. */
+  async #stopNext(): Promise<void> {
     const { sessionId } = this.#tab;
     const next = this.#next;
     await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: this.#scaledMs(stopTimeoutMs) }).catch(() => {});

@@ -32,7 +32,7 @@ function isSecret(schema: z.ZodType, name: string): boolean {
 /** A result is more than a caller could read; with names in place of short secrets it may be many times what the page had. */
 export class ResultTooLargeError extends Error {}
 
-/** Maximum size of a result, in characters: twice what a run may collect. A job may store 32 MiB. */
+/** Maximum characters of a result in memory: twice what a run may collect. Of it a job keeps at most 32 MiB, and ends with `result_too_large` otherwise. */
 export const resultCharsMax = 48_000_000;
 /** Maximum nesting, far below the stack limit of what writes the result as JSON. */
 const depthMax = 500;
