@@ -38,6 +38,7 @@ import { money } from './sections/money.ts';
 import { overview } from './sections/overview.ts';
 import { placement } from './sections/placement.ts';
 import { soak } from './sections/soak.ts';
+import { start } from './sections/start.ts';
 import { view } from './sections/view.ts';
 import { serveSite } from './site.ts';
 import { Stage } from './stage.ts';
@@ -57,6 +58,7 @@ const sections: Record<string, Measure | Record<string, Measure>> = {
   content,
   inspect: inspections,
   'hostile-text': hostileText,
+  start,
   memory,
   teardown,
   view,

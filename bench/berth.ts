@@ -7,8 +7,8 @@ import { type CreateSessionRequest, type FetchRequest, type FetchResponse, waitS
 import { type Proc, isAlive, pidsOf, treeOf } from './proc.ts';
 import type { Stage } from './stage.ts';
 
-const entry = join(import.meta.dirname, '../scripts/serve.sh');
-export const hasBerth = (): boolean => existsSync(entry);
+export const serviceScript = join(import.meta.dirname, '../scripts/serve.sh');
+export const hasBerth = (): boolean => existsSync(serviceScript);
 
 export interface BerthOptions {
   chromium: string;
@@ -58,7 +58,7 @@ export class Berth {
   static async start(stage: Stage, options: BerthOptions): Promise<Berth> {
     const dataFolder = join(stage.folder('data'), 'data');
     const tempFolder = stage.folder('temp');
-    const child = stage.start('sh', [entry], {
+    const child = stage.start('sh', [serviceScript], {
       env: {
         PATH: process.env.PATH,
         HOME: process.env.HOME,
@@ -157,7 +157,8 @@ export class Berth {
   }
 }
 
-async function waitForAddress(child: ChildProcess): Promise<string> {
+/** Returns the address when the service says that it is ready. */
+export async function waitForAddress(child: ChildProcess): Promise<string> {
   if (!child.stdout) throw new Error('the service was started without a pipe for its output');
   const timer = setTimeout(() => child.kill('SIGKILL'), readyTimeoutMs);
   try {
