@@ -40,17 +40,20 @@ export function toNumber(text: string, language: string | null = null): number |
 /** Matches a power of ten, but not `10¹`, which has a note. */
 const powerOfTen =
   /(?:(?<=\d)\s?[×·⋅x*]\s?|(?<![\p{N}.,'’]|\p{N}\s))10(?:\^(?<plain>[-−+]?\d{1,3})|(?!¹(?![⁰¹²³⁴-⁹]))(?<raised>[⁺⁻]?[⁰¹²³⁴-⁹]{1,3}))(?!\p{N})/gu;
+/** The exponent of a unit, or a note, as text writes what stands above the line: `m^2`. */
+const raisedNote = /\^[-−+]?\d{1,3}(?![\d.,])/g;
 const raisedSigns = '⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻';
 
 /** `3.2 × 10⁶` and `10^6` as `3.2e6` and `1e6`. Any other number that is raised beside one is a note. */
 const withPowersOfTen = (text: string): string =>
-  /10[\^⁺⁻⁰¹²³⁴-⁹]/.test(text)
+  (/10[\^⁺⁻⁰¹²³⁴-⁹]/.test(text)
     ? text.replace(powerOfTen, (power, plain: string | undefined, raised: string | undefined) => {
         const exponent =
           plain?.replace('−', '-') ?? [...(raised ?? '')].map((letter) => '0123456789+-'[raisedSigns.indexOf(letter)]).join('');
         return `${power.startsWith('10') ? '1' : ''}e${exponent}`;
       })
-    : text;
+    : text
+  ).replace(raisedNote, '');
 
 interface Convention {
   /** Decimal separator of the language; null when the language is unknown. */
