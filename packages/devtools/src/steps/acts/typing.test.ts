@@ -185,3 +185,23 @@ describe('text and keys are received', { timeout: 300_000 }, () => {
     }
   });
 });
+
+it('what is dragged from one frame to another of the same site is dropped there once', { timeout: 120_000 }, async () => {
+  const style = '<style>div { width: 90px; height: 50px; margin: 9px; background: #ccc }</style>';
+  const says = (word: string): string => `top.postMessage('${word}', '*')`;
+  const source = `${style}<div id=q draggable=true ondragstart="event.dataTransfer.setData('text/plain', 'x')" ondragend="${says('end')}">from</div>`;
+  const target = `${style}<div id=to ondragover="event.preventDefault()" ondrop="event.preventDefault(); ${says('drop')}">to</div>`;
+  site.pages.set('/source', source);
+  site.pages.set('/target', target);
+  const log = `<pre id=out></pre><script>onmessage = ({ data }) => { out.textContent += data + ' ' }</script>`;
+  const scaled = 'transform:scale(.7);transform-origin:0 0';
+  for (const style of ['', scaled]) {
+    const [dragged, out] = await inPage(
+      `${log}<iframe id=a style="${style}" src="${site.url}/source"></iframe><iframe id=b style="${style}" src="${site.url}/target"></iframe>`,
+      { type: 'drag', selectors: [['#a', '#q']], to: [['#b', '#to']] },
+      evaluate('new Promise((done) => setTimeout(() => done(out.textContent.trim()), 300))'),
+    );
+    const received = String(out?.output).split(' ').toSorted().join(' ');
+    assert.deepEqual([dragged && outcome(dragged), received, dragged?.warnings], ['ok', 'drop end', undefined], style);
+  }
+});
