@@ -36,11 +36,12 @@ interface Candidate {
   score: number;
 }
 
-export function fingerprint(element: Element): Fingerprint {
+/** `msMax`: time for the elements that are alike. */
+export function fingerprint(element: Element, msMax: number): Fingerprint {
   const page = natives();
   const texts = new Map<Node, string>();
   const own = fingerprintOf(page, element, texts);
-  const endMs = performance.now() + 100;
+  const endMs = performance.now() + msMax;
   for (const other of elementsIn(page, document)) {
     if (other === element || roleOf(page, other) !== own.role) continue;
     // In a huge page there may be others.
@@ -50,15 +51,15 @@ export function fingerprint(element: Element): Fingerprint {
   return own;
 }
 
-/** Finds the element that a fingerprint describes, and stores it for `takeMatches`. Null where no one element stands out, and in a page too large for the time. */
-export function findSimilar(root: Element | null, known: Fingerprint): Similar | null {
+/** Finds the element that a fingerprint describes, and stores it for `takeMatches`. Null where no one element stands out, and in a page too large for `msMax`. */
+export function findSimilar(root: Element | null, known: Fingerprint, msMax: number): Similar | null {
   const page = natives();
   const texts = new Map<Node, string>();
   const candidates: Candidate[] = [];
   // Elements that are no controls are many.
   const othersMax = 3000;
   let others = 0;
-  const endMs = performance.now() + 250;
+  const endMs = performance.now() + msMax;
   for (const element of elementsIn(page, root ?? document)) {
     if (kindOf(page, element) !== known.kind) continue;
     if (known.kind === 'other' && (page.name(element) !== known.tag || (others += 1) > othersMax)) continue;

@@ -23,6 +23,9 @@ const healedSteps: ReadonlySet<PlainStep['type']> = new Set([
 ]);
 /** Maximum time of one search, which the page itself ends sooner. */
 const searchMs = 1000;
+/** Time in the page for the elements that are like the one that is looked for, and for those of the same name. */
+const similarMs = 250;
+const alikeMs = 100;
 const clickedSteps: ReadonlySet<PlainStep['type']> = new Set(['click', 'press']);
 
 /** Words of what spends, ends or sends something, in the languages of most sites. It is done only where the flow says. */
@@ -152,7 +155,12 @@ export class StepHealing implements Healing {
     { root, from, locate }: { root: Root; from: Selector; locate: Locate },
   ): Promise<Healed | null> {
     const { page } = this.#attempt;
-    const similar = await page.call<Similar | null>(root.frameId, scripts.findSimilar, [root.element, known as never], this.#call());
+    const similar = await page.call<Similar | null>(
+      root.frameId,
+      scripts.findSimilar,
+      [root.element, known as never, page.timeoutScale.ms(similarMs)],
+      this.#call(),
+    );
     if (!similar || isFinalAct(this.#type, similar.fingerprint)) return null;
     const [element] = this.#attempt.hold(await page.find(root.frameId, scripts.takeMatches, [], this.#attempt.call()));
     if (!element) return null;
@@ -182,7 +190,9 @@ export class StepHealing implements Healing {
 
   async #fingerprint(element: ElementRef): Promise<Fingerprint> {
     const { page } = this.#attempt;
-    return this.#withoutData(await page.call<Fingerprint>(element.frameId, scripts.fingerprint, [element], this.#call()));
+    return this.#withoutData(
+      await page.call<Fingerprint>(element.frameId, scripts.fingerprint, [element, page.timeoutScale.ms(alikeMs)], this.#call()),
+    );
   }
 
   /** The text of an element that is read is the caller's data, not what the element is known by. */
