@@ -18,9 +18,9 @@ const programs = ['packages/server/src/main.ts', 'packages/server/src/boot/templ
 
 /**
  * Packages that are found in `node_modules` when the service runs: native ones, those that start a thread from a file
- * of their own, and optional ones that the service does not install.
+ * of their own, optional ones that the service does not install, and the database's driver, into which tests inject faults.
  */
-const outside = ['bufferutil', 'piscina', 'pino', 'pino-pretty', 'utf-8-validate', 'pg-native', 'cloudflare:sockets'];
+const outside = ['bufferutil', 'pg', 'piscina', 'pino', 'pino-pretty', 'utf-8-validate', 'pg-native', 'cloudflare:sockets'];
 
 /** What only tests import. */
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { devDependencies: Record<string, string> };
@@ -149,7 +149,8 @@ async function build(folder: string): Promise<void> {
     sourcemapExcludeSources: true,
     comments: false,
     entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
+    // What is loaded when it is needed is found by the name of its source.
+    chunkFileNames: ({ facadeModuleId: id }) => `${typeof id === 'string' && isOurs(id) ? nameOf(id) : '[name]'}-[hash].js`,
     sourcemapPathTransform: (path) => relative(join(server, 'dist'), resolve(join(root, 'dist'), path)),
   });
   await bundle.close();

@@ -6,12 +6,12 @@ import { createSession, endSession, fetchPage, getJob, getSession, navigate } fr
 import type { TestApp } from '../harness.ts';
 import { Collector, parentOfTraces, traceparentOf, valuesOf } from '../trace-collector.ts';
 
-/** What of OpenTelemetry this process has loaded, without its API: the metrics library needs that one for itself. */
+/** What of OpenTelemetry this process has loaded, or of the build the file that has it, without its API: the metrics library needs that one for itself. */
 const loaded = new Set<string>();
 registerHooks({
   resolve: (specifier, context, next) => {
     const resolved = next(specifier, context);
-    if (/@opentelemetry\/(?!api\/)/.test(resolved.url)) loaded.add(resolved.url);
+    if (/@opentelemetry\/(?!api\/)|\/dist\/server\.ops\.tracing-/.test(resolved.url)) loaded.add(resolved.url);
     return resolved;
   },
 });

@@ -10,6 +10,7 @@ export class FaultyDriver {
   readonly #report: (text: string) => void;
   /** Faults that have not been injected yet; `nth` counts down. */
   #pending: InjectedFault[] = [];
+  #isUsed = false;
   /** The tables named in the current transaction of a connection. */
   readonly #named = new WeakMap<Client, Set<Table>>();
 
@@ -17,6 +18,11 @@ export class FaultyDriver {
   constructor({ databaseUrl, report }: { databaseUrl: string; report: (text: string) => void }) {
     this.#databaseUrl = databaseUrl;
     this.#report = report;
+  }
+
+  /** @throws Error where the service sends its statements by another copy of the driver, and no fault would be injected */
+  assertUsed(): void {
+    if (!this.#isUsed) throw new Error('no statement of the service has passed the driver that faults are injected into');
   }
 
   /** Replaces the pending faults. */
@@ -37,6 +43,7 @@ export class FaultyDriver {
   }
 
   async #run(client: Client, text: string, send: () => Promise<unknown>): Promise<unknown> {
+    this.#isUsed = true;
     const due = this.#due(client, text);
     const before = due.filter(({ moment }) => moment === 'before');
     for (const fault of before) await this.#inject(fault, client, text);

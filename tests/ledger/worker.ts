@@ -10,7 +10,7 @@ import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { createFakeRuntime, type FakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import type { Vm } from '@berth/machines';
-import { openStore, type Store } from '../../packages/server/src/store/store.ts';
+import { openStore, readDatabaseTime, type Store } from '../../packages/server/src/store/store.ts';
 import { nowMs } from '../fleet/history.ts';
 import { FaultyDriver } from './faulty-driver.ts';
 import type { CallResult, WorkerCommand, WorkerMessage, StartOptions } from './protocol.ts';
@@ -60,6 +60,8 @@ class Worker {
     app.fleet.lease.onTaken((workers) => send({ type: 'taken', workers, atMs: nowMs() }));
     const driver = new FaultyDriver({ databaseUrl, report: (text) => send({ type: 'fault', text }) });
     driver.install();
+    await readDatabaseTime(store);
+    driver.assertUsed();
     driver.arm(faults);
     send({ type: 'serving', url: await app.listen() });
     return new Worker({ driver, store, app });
