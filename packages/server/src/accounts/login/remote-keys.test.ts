@@ -54,12 +54,12 @@ describe('the keys of the identity provider', () => {
     assert.equal(provider.keyRequests, 1);
   });
 
-  it('the keys of the identity provider are requested once in half a minute by ten thousand tokens with made-up key ids', async (t) => {
+  it('the keys of the identity provider are requested once in half a minute by a thousand tokens with made-up key ids', async (t) => {
     const { provider, authenticate, token, clock } = await set(t);
     await authenticate(await token(first));
     clock.advance(coolDownMs);
     const claims = goodClaims(provider.issuer, clock);
-    const forged = Array.from({ length: 10_000 }, () => compose({ alg: 'RS256', kid: randomUUID() }, claims));
+    const forged = Array.from({ length: 1000 }, () => compose({ alg: 'RS256', kid: randomUUID() }, claims));
     const codes = await Promise.all(forged.map((one) => codeOf(authenticate(one))));
     assert.deepEqual([...new Set(codes)], ['invalid_login_token']);
     assert.equal(provider.keyRequests, 2);
