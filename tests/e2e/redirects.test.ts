@@ -239,7 +239,7 @@ describe('pages that lead on by themselves', () => {
     // Chromium asks twice.
     for (const path of ['/dies', '/dies-by-header'])
       for (const options of [{ mode: 'browser' }, { mode: 'http' }]) {
-        const { status, error } = await get(path, { ...options, retry: { max_attempts: 1 } });
+        const { status, error } = await get(path, { ...options, timeout_ms: 60_000, retry: { max_attempts: 1 } });
         assert.deepEqual([status, error?.details?.['net_error']], ['error', 'net::ERR_EMPTY_RESPONSE'], `${path} ${options.mode}`);
       }
   });

@@ -4,7 +4,7 @@ import { PageError, type Browser } from '../src/browser/browser.ts';
 import type { CallOptions, ElementRef, Page } from '../src/browser/page/page.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-export const call = (): CallOptions => ({ signal: AbortSignal.timeout(30_000), timeoutMs: 20_000 });
+export const call = (): CallOptions => ({ signal: AbortSignal.timeout(100_000), timeoutMs: 20_000 });
 
 /** A validation for `assert.rejects` that the error has this reason; otherwise says which one it has. */
 export const fails =
