@@ -18,6 +18,8 @@ const lifecycleNames = { load: 'load', domcontentloaded: 'DOMContentLoaded', net
 const titleTimeoutMs = 500;
 /** The browser's error page follows a failure within milliseconds; without it the response is not delayed further. */
 const errorPageTimeoutMs = 1500;
+/** A page that takes longer to turn its events on hangs; the replies come at once otherwise. */
+const enabledMsMax = 1000;
 /** The browser's refusal while a document takes the place of the one before, as of a reload that was given up. It has done nothing. */
 const betweenDocuments = 'Not attached to an active page';
 const betweenDocumentsMs = 20;
@@ -98,7 +100,9 @@ class HistoryWatch {
     const { connection, frames } = this.#deps;
     this.#startTimers();
     try {
+      const enabled = this.#enableEvents();
       await Promise.race([endHungPage(connection, frames.tab, this.#deadline.leftMs), this.#committed.promise]);
+      if (frames.tab.status !== 'crashed') await Promise.race([enabled, this.#committed.promise]);
       this.#listen();
       this.#start(command).catch((error: unknown) => this.#committed.reject(error));
       await this.#committed.promise;
@@ -108,12 +112,21 @@ class HistoryWatch {
     return this.#result();
   }
 
+  /** A busy page turns its events on late: without the replies, those of a body that ends at once would be lost. */
+  async #enableEvents(): Promise<void> {
+    const { connection, frames } = this.#deps;
+    const { sessionId, networkBuffers } = frames.tab;
+    const to = { sessionId, timeoutMs: this.#scaledMs(enabledMsMax) };
+    await Promise.allSettled([
+      connection.send('Network.enable', networkBuffers, to),
+      connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to),
+    ]);
+  }
+
   async #start([method, params]: HistoryCommand): Promise<void> {
     const { connection, frames } = this.#deps;
     const { main, tab } = frames;
     const wasCrashed = tab.status === 'crashed';
-    main.sendNoReply('Network.enable', tab.networkBuffers);
-    main.sendNoReply('Page.setLifecycleEventsEnabled', { enabled: true });
     for (let isRefused = true; isRefused;) {
       const to = { sessionId: tab.sessionId, signal: this.#deadline.signal, timeoutMs: Math.max(1, this.#deadline.leftMs) };
       isRefused = await connection.send(method, params, to).then(

@@ -17,6 +17,8 @@ import { isRedirect, isSelf, reloadMsMax } from '@berth/lib/refresh.ts';
 const stopTimeoutMs = 1000;
 /** The head of a response follows within milliseconds, in a separate event. */
 const headTimeoutMs = 250;
+/** A page that takes longer to turn its events on hangs; the replies come at once otherwise. */
+const enabledMsMax = 1000;
 /** The browser's error page follows its reply within milliseconds; without it the response is not delayed further. */
 const errorPageTimeoutMs = 1500;
 /** A download is announced within milliseconds after the load was aborted, in a separate event. */
@@ -185,15 +187,10 @@ class NavigationWatch {
   }
 
   async #start(request: NavigationRequest): Promise<Protocol.Page.NavigateResponse> {
-    // A new tab cannot hang, and a browser that is busy with another tab may be slow to reply for it.
-    if (this.#tab.url !== 'about:blank' || this.#tab.openerId !== null)
-      await endHungPage(this.#connection, this.#tab, this.#deadline.leftMs);
-    this.#watchTab();
     const { sessionId } = this.#tab;
     const to = { sessionId, timeoutMs: request.timeoutMs + stopTimeoutMs };
-    // One round trip for all: the replies to the first two carry no information.
-    void this.#connection.send('Network.enable', this.#tab.networkBuffers, to).catch(() => {});
-    void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
+    await this.#enableEvents();
+    this.#watchTab();
     const wasCrashed = this.#tab.status === 'crashed';
     const answer = await this.#connection.send(
       'Page.navigate',
@@ -206,6 +203,19 @@ class NavigationWatch {
     // A process that replaces a crashed one missed the command; sending it again also replays the lifecycle events.
     if (wasCrashed) void this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to).catch(() => {});
     return answer;
+  }
+
+  /** A busy page turns its events on late: without the replies, those of a body that ends at once would be lost. */
+  async #enableEvents(): Promise<void> {
+    const { sessionId, url, openerId } = this.#tab;
+    const to = { sessionId, timeoutMs: this.#scaledMs(enabledMsMax) };
+    const enabled = Promise.allSettled([
+      this.#connection.send('Network.enable', this.#tab.networkBuffers, to),
+      this.#connection.send('Page.setLifecycleEventsEnabled', { enabled: true }, to),
+    ]);
+    // A new tab cannot hang, and a browser that is busy with another tab may be slow to reply for it.
+    if (url !== 'about:blank' || openerId !== null) await endHungPage(this.#connection, this.#tab, this.#deadline.leftMs);
+    if (this.#tab.status !== 'crashed') await Promise.race([enabled, this.#ended.promise]);
   }
 
   /** An aborted load may be a response without a document. */
@@ -272,7 +282,8 @@ class NavigationWatch {
       this.#connection.on(
         'Network.loadingFailed',
         ifOwnSession(({ requestId, type, errorText }: Protocol.Network.LoadingFailedEvent) => {
-          if (type === 'Document' && this.#failures.size < documentsMax) this.#failures.set(requestId, errorText);
+          const isDocument = type === 'Document' || this.#begun.has(requestId);
+          if (isDocument && this.#failures.size < documentsMax) this.#failures.set(requestId, errorText);
           if (this.#commits.includes(requestId)) this.#endCutBody(requestId);
         }),
       ),
