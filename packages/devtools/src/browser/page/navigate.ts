@@ -298,6 +298,10 @@ class NavigationWatch {
         ifOwnSession((event: Protocol.Page.FrameScheduledNavigationEvent) => event.frameId === id && this.#onScheduled(event)),
       ),
       this.#connection.on(
+        'Page.frameRequestedNavigation',
+        ifOwnSession((event: Protocol.Page.FrameRequestedNavigationEvent) => event.frameId === id && this.#onRequested(event)),
+      ),
+      this.#connection.on(
         'Page.frameClearedScheduledNavigation',
         ifOwnSession(({ frameId }: Protocol.Page.FrameClearedScheduledNavigationEvent) => {
           if (frameId === id && this.#next?.isStarted === false) this.#stay();
@@ -468,6 +472,11 @@ class NavigationWatch {
   #onScheduled({ reason, url, delay }: Protocol.Page.FrameScheduledNavigationEvent): void {
     const isRefresh = reason === 'metaTagRefresh' || reason === 'httpHeaderRefresh';
     if (isRefresh && this.#next?.isStarted !== true) this.#next = { url, delayMs: delay * 1000, isStarted: false };
+  }
+
+  /** The page's own word comes in the order of its other events; that of the browser, which begins to load, may be late. */
+  #onRequested({ url, disposition }: Protocol.Page.FrameRequestedNavigationEvent): void {
+    if (disposition === 'currentTab' && this.#isOwnShown()) this.#next = { url, delayMs: 0, isStarted: true };
   }
 
   /** The document is not left, or is another one now. */
