@@ -2,8 +2,7 @@ import { writeSync } from 'node:fs';
 import { Writable } from 'node:stream';
 import { ServiceError } from '@berth/contract';
 import { pino } from 'pino';
-import { decoded } from './secrets/hit.ts';
-import { kindOfName } from './secrets/names.ts';
+import { secretFields } from './secrets/names.ts';
 import { currentCaller } from './turns/sections.ts';
 
 export interface Log {
@@ -14,18 +13,7 @@ export interface Log {
   child(fields: object): Log;
 }
 
-/** Names of fields that hold secrets, redacted at every level. */
-const secretFields = [
-  'authorization',
-  'cookie',
-  'set-cookie',
-  'x-admin-key',
-  'password',
-  'token',
-  'key',
-  'proxy-authorization',
-  'username',
-];
+/** Redacted at every level that a line has. */
 const redactedPaths = secretFields
   .flatMap((name) => [name, `*.${name}`, `*.*.${name}`])
   .map((path) => path.split('.').map((part) => (part.includes('-') ? `["${part}"]` : part)))
@@ -79,28 +67,6 @@ export async function readableLines(write: (text: string) => void, { colorize = 
 
 /** Standard error as a terminal. Written at once, so that nothing is lost when the process exits. */
 export const openTerminal = (): Promise<Writable> => readableLines((text) => void writeSync(2, text), { colorize: true });
-
-/** Keys and tokens of this service, whose prefix is `brt_`. */
-const ownSecrets = /brt(?:_|%5f)[\w%]*/gi;
-
-function withoutSecretValue(pair: string): string {
-  const equals = pair.indexOf('=');
-  return equals > 0 && equals < nameCharsMax && isSecretName(pair.slice(1, equals)) ? `${pair.slice(0, equals)}=[secret]` : pair;
-}
-
-const nameCharsMax = 100;
-const isSecretName = (name: string): boolean => name.toLowerCase() === 'key' || kindOfName(decoded(name, true)) !== null;
-
-/** Redacts the credentials of a URL, and values of parameters whose names say that they are secrets. */
-export const withoutSecrets = (address: string): string =>
-  address
-    .replaceAll(/[?&][^?&#\s]*/g, withoutSecretValue)
-    .replace(/\b(\w+:\/\/)[^/\s@]*@/g, '$1[secret]@')
-    .replace(ownSecrets, '[secret]');
-
-/** Redacts the token in the path `/c/TOKEN`, whatever it is, and keys and tokens of this service anywhere. */
-export const withoutPathSecrets = (path: string): string =>
-  path.replace(/^(\/+(?:c|%63)\/+)[^/]+/i, '$1[secret]').replace(ownSecrets, '[secret]');
 
 /** A log without output, for tests and for tools that print their own. */
 export const silentLog: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {}, child: () => silentLog };

@@ -1,5 +1,6 @@
 /** The headers of a request: the caller's, less what frames a message or belongs to a connection, and the usual ones. */
 import type { IncomingMessage } from 'node:http';
+import { isCredentialHeader } from '@berth/lib/secrets/names.ts';
 import { decodeComponent, toBasicCredentials } from '../gate/dial.ts';
 import { isValidHeader, refusalHeader } from '../gate/forward.ts';
 
@@ -33,12 +34,9 @@ export function callerHeaders(headers: Readonly<Record<string, string>>): { forw
   return { forwarded, dropped };
 }
 
-/** Names that carry a credential, by the words that APIs use for them. */
-const isCredential = (name: string): boolean =>
-  /auth|cookie|token|secret|password|session|credential|signature|api-?key|access-?key/.test(name);
 const describesBody = (name: string): boolean => name.startsWith('content-');
 
-export const withoutCredentialHeaders = (headers: CallerHeaders): CallerHeaders => without(headers, isCredential);
+export const withoutCredentialHeaders = (headers: CallerHeaders): CallerHeaders => without(headers, isCredentialHeader);
 export const withoutBodyHeaders = (headers: CallerHeaders): CallerHeaders => without(headers, describesBody);
 
 const without = (headers: CallerHeaders, drops: (name: string) => boolean): CallerHeaders =>

@@ -8,7 +8,7 @@ const wordChars = charClass(/[\w.-]/);
 
 /** Prefixes that issuers give their tokens. */
 const prefix =
-  /(?<![A-Za-z\d])(?:[srp]k_(?:live|test)_|whsec_|gh[pousr]_|github_pat_|xox[abceoprs]-|xapp-|A[KS]IA(?=[A-Z\d]{16})|AIza|ya29[.]|GOCSPX-|glpat-|npm_|hf_|sk-|SG[.]|shp(?:at|ca|pa|ss)_|do[op]_v1_|sq0[a-z]{3}-|pypi-|EAA(?=[A-Z])|AGE-SECRET-KEY-1|PMAK-|dckr_pat_|lin_api_|nvapi-|gsk_|r8_|pat_)/;
+  /(?<![A-Za-z\d])(?:brt_(?:live|connect|admin)_|[srp]k_(?:live|test)_|whsec_|gh[pousr]_|github_pat_|xox[abceoprs]-|xapp-|A[KS]IA(?=[A-Z\d]{16})|AIza|ya29[.]|GOCSPX-|glpat-|npm_|hf_|sk-|SG[.]|shp(?:at|ca|pa|ss)_|do[op]_v1_|sq0[a-z]{3}-|pypi-|EAA(?=[A-Z])|AGE-SECRET-KEY-1|PMAK-|dckr_pat_|lin_api_|nvapi-|gsk_|r8_|pat_)/;
 /** Prefixes that words have, too. */
 const wordPrefix = /^(?:sk-|hf_|r8_|pat_|npm_)/;
 const afterPrefixMin = 12;

@@ -29,11 +29,12 @@ const policies = new Set(
     'expect-ct server-timing via alt-svc access-control-allow-origin link sourcemap x-sourcemap'
   ).split(' '),
 );
-const urlHeaders = new Set(['location', 'referer', 'content-location', 'origin', 'refresh', 'x-original-url']);
+const urlHeaders = new Set([':path', 'location', 'referer', 'content-location', 'origin', 'refresh', 'x-original-url']);
+export const isUrlHeader = (name: string): boolean => urlHeaders.has(name.toLowerCase());
 
 export function scanHeader(name: string, value: string, isRequest: boolean, report: ReportHit): void {
   const lower = name.toLowerCase();
-  if (ordinary.has(lower) || lower.startsWith(':') || value === '') return;
+  if (ordinary.has(lower) || (lower.startsWith(':') && lower !== ':path') || value === '') return;
   if (lower === 'cookie') return scanCookies(value, report);
   if (lower === 'set-cookie') return scanSetCookies(value, report);
   if (lower === 'authorization' || lower === 'proxy-authorization') return scanAuthorization(lower, value, report);

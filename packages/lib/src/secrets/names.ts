@@ -50,6 +50,27 @@ const byName: readonly (readonly [SecretKind, RegExp])[] = [
   ['secret', /secret|^seed$/],
 ];
 
+/** Fields of requests and of log lines that hold a secret, whatever their value. */
+export const secretFields = [
+  'authorization',
+  'cookie',
+  'set-cookie',
+  'x-admin-key',
+  'password',
+  'token',
+  'key',
+  'proxy-authorization',
+  'username',
+];
+const secretField = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|.*api[-_]?key|value)$/i;
+export const isSecretField = (name: string): boolean => secretFields.includes(name.toLowerCase()) || secretField.test(name);
+
+/** Words by which headers that carry a credential are named, and names that have one and carry none. */
+const credentialHeader = /auth|cookie|api-?key|access-?key|token|secret|passw|credential|signature|session/i;
+const openHeader = /^(?::authority|www-authenticate|proxy-authenticate|access-control-.*)$/i;
+/** Whether a header may carry a credential, whatever its value: nothing is lost where one is hidden, or not sent on, that carries none. */
+export const isCredentialHeader = (name: string): boolean => credentialHeader.test(name) && !openHeader.test(name);
+
 const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 const plainLetters: Readonly<Record<string, string>> = { ł: 'l', ø: 'o', ß: 'ss', ı: 'i', đ: 'd', æ: 'ae', œ: 'oe' };
 

@@ -1,6 +1,7 @@
 import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
-import { withoutSecrets } from '../log.ts';
+import { isSecretField } from '../secrets/names.ts';
+import { redactText } from '../secrets/redact.ts';
 import { isStorableText } from '../text/text.ts';
 import { literalHint, nameHint, typeHint, urlHint } from './hints.ts';
 
@@ -194,10 +195,9 @@ function describeCustom(issue: Extract<Issue, { code: 'custom' }>): IssueDescrip
   return { type: params?.type ?? 'value_error', msg: message, ctx: params?.ctx ?? {}, hint: params?.hint };
 }
 
-const secretName = /^(?:.*(?:password|passwd|secret|token|authorization|cookie)s?|key|.*api[-_]?key|x-admin-key|username|value)$/i;
 const inputLengthMax = 200;
 /** A name that is cut may end in anything. */
-const isSecretName = (name: string): boolean => name.length >= inputLengthMax || secretName.test(name);
+const isSecretName = (name: string): boolean => name.length >= inputLengthMax || isSecretField(name);
 /** Values of an input that are examined. No more than a few of them can be shown. */
 const inspectedValuesMax = 100;
 /** Longer than what is shown, so that a secret which begins there is recognised as a whole. */
@@ -220,7 +220,7 @@ const cut = (text: string): string => text.slice(0, inputLengthMax).toWellFormed
 /** `left`: how many more values may be examined, whatever their nesting. */
 function withoutSecretFields(value: unknown, depth: number, left: { values: number }): unknown {
   left.values -= 1;
-  if (typeof value === 'string') return withoutSecrets(value.slice(0, inspectedLengthMax));
+  if (typeof value === 'string') return redactText(value.slice(0, inspectedLengthMax), { placeholder: '[secret]', rule: 'names' });
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return String(value);
   if (typeof value === 'number') return Number.isFinite(value) ? value : String(value);
   if (typeof value !== 'object' || value === null) return value ?? null;

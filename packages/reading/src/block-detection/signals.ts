@@ -1,5 +1,5 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
-import { cutText } from '@berth/lib/text/text.ts';
+import { redactText } from '@berth/lib/secrets/redact.ts';
 import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './parsed-page.ts';
 import type { Rule, SignalSource } from './rule.ts';
 import { rules } from './rules.ts';
@@ -91,20 +91,9 @@ function matchCaptcha(vendor: BlockVendor, { displayed }: SignalSource & { kind:
 
 const evidenceCharsMax = 80;
 
-/** Makes evidence safe to store and show: no query, no token, one line, truncated. */
-function redact(text: string): string {
-  return cut(
-    text
-      .slice(0, 4 * evidenceCharsMax)
-      .replace(/\?[^\s"'<>]*/g, '')
-      .replace(/\/\/[^\s"'<>/@]*@/g, '//')
-      // A long run of letters and digits is likely an identifier.
-      .replace(/[\w-]{12,}/g, (run) => (/\d/.test(run) && /[a-z]/i.test(run) ? '…' : run))
-      // oxlint-disable-next-line no-control-regex -- Removes control characters.
-      .replace(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
-      .trim(),
-  );
-}
-
-const cut = (text: string): string =>
-  text.length > evidenceCharsMax ? `${cutText(text, evidenceCharsMax - 1)}…` : cutText(text, evidenceCharsMax);
+/** Makes evidence safe to store and show: neither a query nor what may be an id, in one line. */
+const redact = (text: string): string =>
+  redactText(text.replaceAll(/\s+/g, ' '), { placeholder: '…', rule: 'bare', charsMax: evidenceCharsMax })
+    // oxlint-disable-next-line no-control-regex -- Removes control characters.
+    .replaceAll(/[\s\u0000-\u001f\u007f-\u009f]+/g, ' ')
+    .trim();

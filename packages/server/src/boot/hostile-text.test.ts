@@ -20,11 +20,11 @@ import { RequestCookies } from '../../../egress/src/client/cookies.ts';
 import { addBody, createPageResult, parseFileName } from '../work/fetch/result.ts';
 import { parseJson } from '../http/body/json.ts';
 import { smallBodyBytesMax } from '../http/body/large-bodies.ts';
-import { withoutSecrets } from '@berth/lib/log.ts';
+import { redactText, redactUrl } from '@berth/lib/secrets/redact.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import { closePlaylist } from '../watch/recordings/playlist.ts';
-import { redactData, redactText, redactUrl } from '../watch/recordings/redact.ts';
-import { domainOf, redactUrl as redactBlockUrl } from '../work/selfheal/domains.ts';
+import { recorded, redactData } from '../watch/recordings/redact.ts';
+import { domainOf, pageOf as pageOfUrl } from '../work/selfheal/domains.ts';
 import { matchesPlain } from '../../../devtools/src/steps/locators/read.ts';
 
 type Parse = (text: string) => unknown;
@@ -137,9 +137,9 @@ describe('the event loop runs while the worker reads', () => {
   it('the event loop runs while the worker reads hostile addresses', (t) =>
     assertLoopRuns(t, words.hostileUrls, {
       'addresses of requests': (url) => [WebUrl.safeParse(url), isBrowsable(url.slice(0, 8192))],
-      hosts: (url) => [parseHost(url.slice(7, 16_000)), parseAuthority(`${url.slice(7, 16_000)}:80`), domainOf(url), redactBlockUrl(url)],
-      recordings: (url) => [redactUrl(url), redactText(url), redactData({ url, other: [url, url] })],
-      logs: (url) => withoutSecrets(url.slice(0, 16_000)),
+      hosts: (url) => [parseHost(url.slice(7, 16_000)), parseAuthority(`${url.slice(7, 16_000)}:80`), domainOf(url), pageOfUrl(url)],
+      recordings: (url) => [redactUrl(url, recorded), redactText(url, recorded), redactData({ url, other: [url, url] })],
+      logs: (url) => redactText(url.slice(0, 16_000), { placeholder: '[secret]', rule: 'names' }),
       HAR: (url) => harOf(url, 'a'),
     }));
 

@@ -12,7 +12,8 @@ import { SecretTable, type SearchedForm } from './secret-table.ts';
 import { scanInside, scanKey, scanText, within } from '@berth/lib/secrets/texts.ts';
 import { readEscapes } from '@berth/lib/secrets/percent.ts';
 import { scanPairs, scanUrl } from '@berth/lib/secrets/urls.ts';
-import { mapCapture, mapStrings, type Source, type TextVisitor } from './walk.ts';
+import { mapTexts } from '@berth/lib/text/map-texts.ts';
+import { mapCapture, type Source, type TextVisitor } from './walk.ts';
 
 export interface Redacted {
   /** The capture without secrets. */
@@ -33,7 +34,7 @@ export function redact(capture: Capture): Redacted {
   const replace = replacer(table, spans);
   const clean = mapCapture(capture, replace);
   const maskText = (text: string): string => replace(text, { reading: 'none', position: 'other', entryIndex: null, name: null });
-  return { capture: clean, secrets: table.list(maskText), redactions, mask: (value) => mapStrings(value, maskText) as typeof value };
+  return { capture: clean, secrets: table.list(maskText), redactions, mask: (value) => mapTexts(value, maskText) };
 }
 
 /** Places of secrets in texts that are read in the same manner, three numbers each: start, end, id. */

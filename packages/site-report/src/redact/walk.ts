@@ -3,6 +3,7 @@ import type { Cookie, Entry, Har, Header, PostData, Request, Response } from 'ha
 import type { Capture, PageSnapshot, StorageItem } from '../capture.ts';
 import type { SecretPosition } from '../secret.ts';
 import { formatOf, type TextFormat } from '@berth/lib/secrets/texts.ts';
+import { mapTexts } from '@berth/lib/text/map-texts.ts';
 
 /** How a text is read for secrets. `value`: of the parameter or field `name`. */
 export type Reading = TextFormat | 'url' | 'request_header' | 'response_header' | 'cookie' | 'value' | 'key' | 'none';
@@ -15,8 +16,6 @@ export interface Source {
 }
 
 export type TextVisitor = (text: string, source: Source) => string;
-
-const nestingMax = 100;
 
 export function mapCapture(capture: Capture, visit: TextVisitor): Capture {
   const source = { position: 'other', entryIndex: null, name: null } as const;
@@ -90,7 +89,7 @@ function mapEntry(entry: Entry, entryIndex: number, visit: TextVisitor): Entry {
     _eventSourceMessages?: unknown[];
   };
   const at = (position: SecretPosition, reading: Reading, name: string | null = null): Source => ({ reading, position, entryIndex, name });
-  const rest = mapStrings(others, (text) => visit(text, at('other', text.includes('://') ? 'url' : 'none'))) as typeof others;
+  const rest = mapTexts(others, (text) => visit(text, at('other', text.includes('://') ? 'url' : 'none')));
   const mapped: Entry & { _eventSourceMessages?: unknown[] } = {
     ...rest,
     request: mapRequest(request, at, visit),
@@ -102,9 +101,7 @@ function mapEntry(entry: Entry, entryIndex: number, visit: TextVisitor): Entry {
       data: visit(message.data, at(messagePositions[message.type] ?? 'websocket_received', readingOfMessage(message.data))),
     }));
   if (Array.isArray(events))
-    mapped._eventSourceMessages = events.map((event) =>
-      mapStrings(event, (text) => visit(text, at('event_stream', readingOfMessage(text)))),
-    );
+    mapped._eventSourceMessages = events.map((event) => mapTexts(event, (text) => visit(text, at('event_stream', readingOfMessage(text)))));
   return mapped;
 }
 
@@ -189,15 +186,4 @@ function bodyReading(mimeType: string, body: string): Reading {
   if (type.includes('x-www-form-urlencoded')) return 'form';
   if (type.startsWith('multipart/')) return 'multipart';
   return type.includes('xml') ? 'xml' : formatOf(body);
-}
-
-/** Each string of a value of any shape; what is nested deeper than anything of a HAR is dropped. */
-export function mapStrings(value: unknown, map: (text: string) => string, nesting = 0): unknown {
-  if (typeof value === 'string') return map(value);
-  if (typeof value !== 'object' || value === null) return value;
-  if (nesting >= nestingMax) return null;
-  if (Array.isArray(value)) return value.map((item) => mapStrings(item, map, nesting + 1));
-  const mapped: Record<string, unknown> = {};
-  for (const [key, item] of Object.entries(value)) if (key !== '__proto__') mapped[map(key)] = mapStrings(item, map, nesting + 1);
-  return mapped;
 }

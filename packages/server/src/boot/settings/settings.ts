@@ -1,5 +1,6 @@
 /** The settings as the service runs with them, without secrets. */
 import type { SettingsResponse } from '@berth/contract';
+import { redactUrl } from '@berth/lib/secrets/redact.ts';
 import { fieldName, variableGroups, type Config } from '../../config.ts';
 
 type Setting = SettingsResponse['settings'][number];
@@ -26,15 +27,5 @@ function toText(value: unknown): string | null {
   if (value === null) return null;
   if (Array.isArray(value)) return value.join(',');
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return /^[a-z][a-z0-9+.-]*:[/][/]/i.test(text) ? withoutSecretParts(text) : text;
-}
-
-/** A URL can carry a password or a token in any of these parts, such as that of the database. */
-function withoutSecretParts(text: string): string {
-  const url = new URL(text);
-  url.username = '';
-  url.password = '';
-  url.search = '';
-  url.hash = '';
-  return url.href;
+  return /^[a-z][a-z0-9+.-]*:[/][/]/i.test(text) ? redactUrl(new URL(text).href, { placeholder: '…', rule: 'bare' }) : text;
 }

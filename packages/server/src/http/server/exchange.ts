@@ -2,7 +2,7 @@ import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Call, ForwardedCall, ReadableHeader } from '../call.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
-import { withoutPathSecrets } from '@berth/lib/log.ts';
+import { redactUrl } from '@berth/lib/secrets/redact.ts';
 import type { Caller } from '@berth/lib/turns/sections.ts';
 import { beginRequest, type RequestSpan } from '@berth/lib/tracing.ts';
 
@@ -101,7 +101,7 @@ export class Exchange implements Call {
 
   /** The path without tokens and without the query, which may hold one. A `?` that was pasted percent-encoded ends it, too. */
   get path(): string {
-    return withoutPathSecrets(this.target.split(/\?|%3f/i, 1)[0] ?? '');
+    return redactUrl(this.target.split(/\?|%3f/i, 1)[0] ?? '', { placeholder: '[secret]', rule: 'own' });
   }
 
   /** The ids by which its log lines are found. */

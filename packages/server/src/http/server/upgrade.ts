@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
-import { withoutPathSecrets, type Log } from '@berth/lib/log.ts';
+import type { Log } from '@berth/lib/log.ts';
+import { redactUrl } from '@berth/lib/secrets/redact.ts';
 import { runFor } from '@berth/lib/turns/sections.ts';
 import type { Admission } from '../limits/admission.ts';
 import { BoundedSocket } from './bounded-socket.ts';
@@ -261,7 +262,7 @@ export class Upgrades {
       const match = route.pattern.exec(path);
       if (match) return { route, params: Object.fromEntries(route.names.map((name, index) => [name, decode(match[index + 1] ?? '')])) };
     }
-    const shown = withoutPathSecrets(path).slice(0, shownPathMax);
+    const shown = redactUrl(path, { placeholder: '[secret]', rule: 'own' }).slice(0, shownPathMax);
     throw new ServiceError('route_not_found', `Not found: no WebSocket endpoint matches ${shown}. See /docs.`);
   }
 

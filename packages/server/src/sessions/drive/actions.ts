@@ -1,6 +1,7 @@
 import type { RunActionsRequest, Step, StepResult } from '@berth/contract';
 import type { LiveSession } from '../sessions/sessions.ts';
 import { importRecorder, runSteps, type ImportedRecording } from '@berth/devtools';
+import { redactUrl } from '@berth/lib/secrets/redact.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
@@ -71,8 +72,7 @@ function emitStep(session: LiveSession, tabId: string, result: StepResult & { st
 function targetTextOf(step: Step): string | null {
   const [selector] = 'selectors' in step ? (step.selectors ?? []) : [];
   if (selector !== undefined) return cutText(typeof selector === 'string' ? selector : selector.join(' → '), targetCharsMax);
-  return 'url' in step && typeof step.url === 'string' ? cutText(redactQuery(step.url), targetCharsMax) : null;
+  return 'url' in step && typeof step.url === 'string'
+    ? redactUrl(step.url, { placeholder: '…', rule: 'bare', charsMax: targetCharsMax })
+    : null;
 }
-
-/** Values in a query may be secret. */
-const redactQuery = (url: string): string => url.replace(/[?#].*$/s, '');

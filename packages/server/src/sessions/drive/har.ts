@@ -2,7 +2,8 @@
 import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '@berth/devtools';
-import { maskHeader, maskText, maskUrl } from '@berth/lib/secrets/mask.ts';
+import { isCredentialHeader } from '@berth/lib/secrets/names.ts';
+import { redactHeader, redactText, redactUrl, type Redaction } from '@berth/lib/secrets/redact.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 import { toStorableText } from '@berth/lib/text/text.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
@@ -14,10 +15,6 @@ export interface HarPage {
 
 const pageId = 'page_1';
 const redacted = '[redacted]';
-/** Headers whose names suggest credentials. */
-const secretHeader = /cookie|auth|api-?key|access-?key|token|secret|passw|credential|signature|session/i;
-/** Exceptions that hold no secrets. */
-const openHeader = /^(:authority|www-authenticate|proxy-authenticate|access-control-.*|sec-.*)$/i;
 
 /** The share of a turn that one HAR may take. */
 const turnMs = 1;
@@ -25,10 +22,13 @@ const turnMs = 1;
 interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {
   /** Replaces what the session knows as secrets, before anything else does. */
   mask?: <T>(value: T) => T;
+  /** How values that may be credentials are shown; those of cookies and credential headers never are. */
+  redaction?: Redaction;
 }
 
 /** All entries belong to one page, because the requesting document of each is not known. */
-export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (value) => value }: Traffic, page: HarPage): Promise<Har> {
+export async function toHar(traffic: Traffic, page: HarPage): Promise<Har> {
+  const { entries, dropped, withoutHeaders = 0, mask = (value) => value, redaction = { placeholder: redacted } } = traffic;
   const comment = [
     ...(dropped > 0 ? [`${dropped} requests were dropped.`] : []),
     ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
@@ -36,7 +36,7 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
   const converted: Entry[] = [];
   const turn = new TurnBudget(turnMs);
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
-    const parts = inParts(mask(entry), redacting);
+    const parts = inParts(mask(entry), redacting(redaction));
     let part = section('har', () => parts.next());
     while (!part.done) {
       if (turn.isSpent()) await nextTurn();
@@ -51,7 +51,7 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
       pages: [
         {
           id: pageId,
-          title: maskText(redactCredentials(mask(page.title)), redacted),
+          title: redactText(mask(page.title), redaction),
           startedDateTime: page.startedAt.toISOString(),
           pageTimings: {},
         },
@@ -63,40 +63,40 @@ export async function toHar({ entries, dropped, withoutHeaders = 0, mask = (valu
 }
 
 /** How an entry shows values that may be credentials. */
-interface Redaction {
+interface Shown {
   url(text: string): string;
   header(name: string, value: string): string;
   cookie(value: string): string;
 }
 
-const redacting: Redaction = {
-  url: (text) => maskUrl(redactCredentials(text), redacted),
-  header: (name, value) => shown(name, value),
+const redacting = (redaction: Redaction): Shown => ({
+  url: (text) => redactUrl(text, redaction),
+  header: (name, value) => (isCredentialHeader(name) ? redacted : redactHeader(name, value, redaction)),
   cookie: () => redacted,
-};
-const keeping: Redaction = { url: (text) => text, header: (_, value) => value, cookie: (value) => value };
+});
+const keeping: Shown = { url: (text) => text, header: (_, value) => value, cookie: (value) => value };
 
-/** `redacts: false` keeps credentials: for a redaction that has to know their values. */
-export function toHarEntry(entry: NetworkEntry, { redacts }: { redacts: boolean } = { redacts: true }): Entry {
-  const parts = inParts(entry, redacts ? redacting : keeping);
+/** The entry with its credentials: for a redaction that has to know their values. */
+export function toHarEntry(entry: NetworkEntry): Entry {
+  const parts = inParts(entry, keeping);
   let part = parts.next();
   while (!part.done) part = parts.next();
   return part.value;
 }
 
 /** Pauses after each address and header: all of an entry's together take a tenth of a second to search. */
-function* inParts(entry: NetworkEntry, redaction: Redaction): Generator<void, Entry> {
+function* inParts(entry: NetworkEntry, shown: Shown): Generator<void, Entry> {
   const timings = timingsOf(entry);
-  const request = requestOf(entry, redaction);
+  const request = requestOf(entry, shown);
   yield;
-  const response = responseOf(entry, redaction);
+  const response = responseOf(entry, shown);
   yield;
   return {
     pageref: pageId,
     startedDateTime: entry.startedAt.toISOString(),
     time: sumOf(timings),
-    request: { ...request, headers: yield* headersOf(entry.requestHeaders, redaction) },
-    response: { ...response, headers: yield* headersOf(entry.responseHeaders, redaction) },
+    request: { ...request, headers: yield* headersOf(entry.requestHeaders, shown) },
+    response: { ...response, headers: yield* headersOf(entry.responseHeaders, shown) },
     cache: {},
     timings,
     ...(entry.remoteAddress === null ? {} : { serverIPAddress: entry.remoteAddress }),
@@ -128,26 +128,26 @@ function sumOf({ blocked = -1, dns = -1, connect = -1, send = 0, wait, receive }
   return Math.round(sum * 1000) / 1000;
 }
 
-function requestOf(entry: NetworkEntry, redaction: Redaction): Omit<Entry['request'], 'headers'> {
-  const url = redaction.url(entry.url);
+function requestOf(entry: NetworkEntry, shown: Shown): Omit<Entry['request'], 'headers'> {
+  const url = shown.url(entry.url);
   return {
     method: entry.method,
     url,
     httpVersion: httpVersion(entry.protocol),
-    cookies: cookiesOf(entry.requestHeaders, redaction),
+    cookies: cookiesOf(entry.requestHeaders, shown),
     queryString: queryOf(url),
     headersSize: entry.requestBytes > 0 ? entry.requestBytes : -1,
     bodySize: -1,
   };
 }
 
-const responseOf = (entry: NetworkEntry, redaction: Redaction): Omit<Entry['response'], 'headers'> => ({
+const responseOf = (entry: NetworkEntry, shown: Shown): Omit<Entry['response'], 'headers'> => ({
   status: entry.status,
   statusText: entry.statusText,
   httpVersion: httpVersion(entry.protocol),
-  cookies: setCookiesOf(entry.responseHeaders, redaction),
+  cookies: setCookiesOf(entry.responseHeaders, shown),
   content: { size: entry.bodyBytes, mimeType: entry.mimeType },
-  redirectURL: redaction.url(entry.redirectUrl),
+  redirectURL: shown.url(entry.redirectUrl),
   headersSize: -1,
   bodySize: entry.fromCache ? 0 : entry.wireBytes,
   _transferSize: entry.fromCache ? 0 : entry.wireBytes,
@@ -158,19 +158,14 @@ const responseOf = (entry: NetworkEntry, redaction: Redaction): Omit<Entry['resp
 const httpVersion = (protocol: string): string => (protocol === '' ? 'unknown' : protocol.toUpperCase().replace(/^H([23])$/, 'HTTP/$1.0'));
 
 /** The browser joins repeated headers with line feeds. */
-function* headersOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Generator<void, Header[]> {
+function* headersOf(headers: Readonly<Record<string, string>>, shown: Shown): Generator<void, Header[]> {
   const read: Header[] = [];
   for (const [name, value] of Object.entries(headers))
     for (const line of value.split('\n')) {
-      read.push({ name, value: redaction.header(name, line) });
+      read.push({ name, value: shown.header(name, line) });
       yield;
     }
   return read;
-}
-
-function shown(name: string, value: string): string {
-  if (secretHeader.test(name) && !openHeader.test(name)) return redacted;
-  return maskHeader(name, /^(referer|location|content-location|refresh|origin)$/i.test(name) ? redactCredentials(value) : value, redacted);
 }
 
 const valueOf = (headers: Readonly<Record<string, string>>, headerName: string): string =>
@@ -179,13 +174,13 @@ const valueOf = (headers: Readonly<Record<string, string>>, headerName: string):
 const nameOf = (pair: string): string => pair.split('=', 1)[0]?.trim() ?? '';
 const cookieValueOf = (pair: string): string => (pair.includes('=') ? pair.slice(pair.indexOf('=') + 1).trim() : '');
 
-const cookiesOf = (headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] =>
+const cookiesOf = (headers: Readonly<Record<string, string>>, shown: Shown): Cookie[] =>
   valueOf(headers, 'cookie')
     .split(';')
     .filter((pair) => nameOf(pair) !== '')
-    .map((pair) => ({ name: nameOf(pair), value: redaction.cookie(cookieValueOf(pair)) }));
+    .map((pair) => ({ name: nameOf(pair), value: shown.cookie(cookieValueOf(pair)) }));
 
-function setCookiesOf(headers: Readonly<Record<string, string>>, redaction: Redaction): Cookie[] {
+function setCookiesOf(headers: Readonly<Record<string, string>>, shown: Shown): Cookie[] {
   const lines = valueOf(headers, 'set-cookie').split('\n').filter(Boolean);
   return lines.map((line) => {
     const attributes = new Map(
@@ -197,7 +192,7 @@ function setCookiesOf(headers: Readonly<Record<string, string>>, redaction: Reda
     const [path, domain] = [attributes.get('path'), attributes.get('domain')];
     return {
       name: nameOf(line),
-      value: redaction.cookie(cookieValueOf(line.split(';', 1)[0] ?? '')),
+      value: shown.cookie(cookieValueOf(line.split(';', 1)[0] ?? '')),
       httpOnly: attributes.has('httponly'),
       secure: attributes.has('secure'),
       ...(path === undefined ? {} : { path }),
@@ -209,6 +204,3 @@ function setCookiesOf(headers: Readonly<Record<string, string>>, redaction: Reda
 const queryOf = (url: string): Entry['request']['queryString'] =>
   // The escape `%00` is a NUL here.
   [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name: toStorableText(name), value: toStorableText(value) }));
-
-/** Removes `user:password@` from the URLs in a text. */
-const redactCredentials = (text: string): string => text.replace(/\b(\w+:\/\/)[^/?#\s]*@/g, '$1');

@@ -1,14 +1,13 @@
 /** Secrets that somebody gave a session to type: what a page shows of them is masked in what the session says of the page. */
 import { formsOf } from '@berth/lib/secrets/secret-forms.ts';
 import { readEscapes } from '@berth/lib/secrets/percent.ts';
+import { mapTexts } from '@berth/lib/text/map-texts.ts';
 import { TextFinder } from '@berth/lib/text/text-finder.ts';
 
 /** Minimum length of a secret: shorter ones are parts of ordinary words and of ids. */
 const secretCharsMin = 4;
 /** Maximum characters of all forms together: some 100 bytes each. The newest secrets count. */
 const formCharsMax = 100_000;
-/** Events are flat; deeper values come from nowhere. */
-const depthMax = 20;
 
 interface KnownSecret {
   text: string;
@@ -36,19 +35,7 @@ export class KnownSecrets {
   /** The value with `{{secret.name}}` in place of each secret in its texts; ids are left as they are. Linear. */
   mask<T>(value: T): T {
     const finder = this.#finder;
-    return finder === null ? value : (this.#masked(finder, value, 0) as T);
-  }
-
-  #masked(finder: TextFinder, value: unknown, depth: number): unknown {
-    if (typeof value === 'string') return this.#text(finder, value);
-    if (typeof value !== 'object' || value === null || value instanceof Date || depth >= depthMax) return value;
-    if (Array.isArray(value)) return value.map((item) => this.#masked(finder, item, depth + 1));
-    return Object.fromEntries(
-      Object.entries(value).map(([name, item]) => [
-        this.#text(finder, name),
-        name.endsWith('_id') || name === 'id' ? item : this.#masked(finder, item, depth + 1),
-      ]),
-    );
+    return finder === null ? value : mapTexts(value, (text) => this.#text(finder, text), { keepsIds: true });
   }
 
   /** Where only some characters are written in escapes of URLs, the whole text is shown without its escapes. */

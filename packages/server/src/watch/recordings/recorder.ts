@@ -1,9 +1,9 @@
 /** Records one session by watching its browser and listening to its events. Failures never affect the session. */
 import type { EndedReason } from '@berth/contract';
 import { join } from 'node:path';
-import { setImmediate as pause, setTimeout as sleep } from 'node:timers/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { abortAfter } from '@berth/lib/deadline.ts';
-import type { Browser, ConsoleEntry, NetworkEntries, NetworkEntry, ScreencastAttachment } from '@berth/devtools';
+import type { Browser, ConsoleEntry, NetworkEntries, ScreencastAttachment } from '@berth/devtools';
 import { toHar } from '../../sessions/drive/drive.ts';
 import type { DiskAccount } from '../../disk/disk.ts';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -15,7 +15,7 @@ import { NetworkTally } from './network.ts';
 import { FrameTrack } from './frame-track.ts';
 import { writeInfo, writeInitialInfo } from './info.ts';
 import type { RecordingOutcome, RecordingRecord } from './recording.ts';
-import { redactRequest, redactText } from './redact.ts';
+import { recorded } from './redact.ts';
 import { Timeline, timelineName } from './timeline.ts';
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
@@ -202,8 +202,7 @@ export class Recorder {
     // On a full disk, the space is left to more important files.
     if (!network || this.#isDiskLow) return;
     const { secrets } = this.#deps.events;
-    const redacted = { ...network, entries: await redactRequests(network.entries, secrets) };
-    const har = await toHar(redacted, { title: redactText(secrets.mask(title)), startedAt: network.since });
+    const har = await toHar({ ...network, mask: (value) => secrets.mask(value), redaction: recorded }, { title, startedAt: network.since });
     await writeHar(this.#deps.folder, har, {
       bytesMax: harBytesMax,
       signal,
@@ -274,13 +273,4 @@ function* serializeHar({ log: { entries, comment, ...head } }: Har, bytesMax: nu
   const omitted = entries.length - written;
   const comments = [...(comment ? [comment] : []), ...(omitted > 0 ? [`${omitted} more were omitted to limit the size.`] : [])];
   yield `]${comments.length > 0 ? `,"comment":${JSON.stringify(comments.join(' '))}` : ''}}}`;
-}
-
-/** Requests between two pauses for other work: each may hold 800 KB of headers. */
-const pauseRequests = 10;
-
-async function redactRequests(entries: readonly NetworkEntry[], secrets: LiveSession['events']['secrets']): Promise<NetworkEntry[]> {
-  const redacted: NetworkEntry[] = [];
-  for (const entry of entries) if (redacted.push(redactRequest(secrets.mask(entry))) % pauseRequests === 0) await pause();
-  return redacted;
 }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { entryOf } from '../../../testing/recordings.ts';
-import { redactUrl, redactData, redactRequest, redactText } from './redact.ts';
+import { redactText, redactUrl } from '@berth/lib/secrets/redact.ts';
+import { toHar } from '../../sessions/drive/drive.ts';
+import { recorded, redactData } from './redact.ts';
 
 const addresses: [address: string, shown: string][] = [
   ['https://shop.test/cart', 'https://shop.test/cart'],
@@ -24,16 +26,16 @@ const addresses: [address: string, shown: string][] = [
 describe('an address on a timeline', () => {
   for (const [address, redacted] of addresses)
     test(`the address ${address || 'nothing'} on a timeline is shown as ${redacted || 'nothing'}`, () =>
-      assert.equal(redactUrl(address), redacted));
+      assert.equal(redactUrl(address, recorded), redacted));
 
   it('an address on a timeline is cut where it is very long', () =>
-    assert.ok(redactUrl(`https://shop.test/${'a'.repeat(10_000)}`).length <= 1024));
+    assert.ok(String(redactData({ url: `https://shop.test/${'a'.repeat(10_000)}` })['url']).length <= 1024));
 });
 
 describe('the data of a timeline event', () => {
   it('the data of a timeline event has no query values in the addresses of a text', () => {
     const text = 'GET "https://ada:hunter2@api.test/v1?key=hunter2#hunter2" failed, see wss://live.test/?t=hunter2.';
-    assert.equal(redactText(text), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
+    assert.equal(redactText(text, recorded), 'GET "https://api.test/v1?key=…#…" failed, see wss://live.test/?t=…');
   });
 
   it('the data of a timeline event is cut wherever it stands, and keeps what is no text', () => {
@@ -53,24 +55,29 @@ describe('the data of a timeline event', () => {
       list: ['http://a.test/?b=…'],
       in: { url: '?c=…' },
     });
-    assert.equal(redactText('a'.repeat(5000)).length, 2000);
+    assert.equal(redactText('a'.repeat(5000), recorded).length, 2000);
   });
 
   it('the data of a timeline event can be written as UTF-8 also where a page sent half a character', () => {
-    assert.equal(redactText('half \ud83d'), 'half \ufffd');
+    assert.equal(redactText('half \ud83d', recorded), 'half \ufffd');
   });
 });
 
 describe('a request in the HAR of a recording', () => {
-  it('a request in the HAR of a recording has no query values, neither in its address nor in its headers', () => {
+  it('a request in the HAR of a recording has no query values, neither in its address nor in its headers', async () => {
     const entry = entryOf({
       url: 'https://shop.test/?q=hunter2',
       redirectUrl: 'https://shop.test/?r=hunter2',
       requestHeaders: { referer: 'https://shop.test/?s=hunter2', ':path': '/?q=hunter2' },
       responseHeaders: { location: '/?r=hunter2', link: '<https://shop.test/?l=hunter2>; rel="next"' },
     });
-    const redacted = redactRequest(entry);
-    assert.doesNotMatch(JSON.stringify(redacted), /hunter2/);
-    assert.deepEqual([redacted.url, redacted.requestHeaders[':path']], ['https://shop.test/?q=…', '/?q=…']);
+    const { log } = await toHar(
+      { since: entry.startedAt, entries: [entry], dropped: 0, redaction: recorded },
+      { title: entry.url, startedAt: entry.startedAt },
+    );
+    assert.doesNotMatch(JSON.stringify(log), /hunter2/);
+    const { request } = log.entries[0] ?? assert.fail();
+    const path = request.headers.find(({ name }) => name === ':path')?.value;
+    assert.deepEqual([request.url, path], ['https://shop.test/?q=…', '/?q=…']);
   });
 });

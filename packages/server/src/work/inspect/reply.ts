@@ -1,7 +1,8 @@
 import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/contract';
 import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
 import type { InspectOutcome } from './run.ts';
-import { maskTexts } from '@berth/lib/secrets/mask.ts';
+import { redactText } from '@berth/lib/secrets/redact.ts';
+import { mapTexts } from '@berth/lib/text/map-texts.ts';
 
 /** The part of the request that the response repeats. */
 export interface InspectSubject extends Record<string, unknown> {
@@ -46,9 +47,10 @@ const nothing = {
 export function toResult({ jobId, subject }: { jobId: string; subject: InspectSubject }, outcome: InspectOutcome): InspectResponse {
   const { report, status, screenshot, sessionId, usage } = outcome;
   // What is said beside the report, which is redacted itself.
-  const { block, actions, warnings, error } = maskTexts(
+  const { block, actions, warnings, error } = mapTexts(
     { block: outcome.block, actions: outcome.actions, warnings: outcome.warnings, error: outcome.error },
-    '[redacted]',
+    (text, field) => (field === null ? text : redactText(text, { placeholder: '[redacted]' })),
+    { keepsIds: true },
   );
   const { startedAt, durationMs, ...sections } = report ?? { startedAt: null, durationMs: outcome.durationMs };
   const isOfHar = sessionId === null && report !== null;

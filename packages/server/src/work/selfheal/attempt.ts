@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Block, BlockEvidence, BlockType, BlockVendor, Confidence, StrategyName } from '@berth/contract';
 import { cutText } from '@berth/lib/text/text.ts';
 import { newId } from '@berth/lib/ids.ts';
-import { redactUrl } from './domains.ts';
+import { pageOf } from './domains.ts';
 
 export type Outcome = 'ok' | 'blocked' | 'error';
 
@@ -102,7 +102,7 @@ function toEvent(attempt: SiteAttempt, resolvedBy: StrategyName | null, secret: 
     at: endOf(attempt),
     owner: attempt.owner,
     domain: attempt.domain,
-    url: redactUrl(attempt.url),
+    url: pageOf(attempt.url),
     type: block?.type ?? 'unknown',
     vendor: block?.vendor ?? 'unknown',
     confidence: block?.confidence ?? 'low',

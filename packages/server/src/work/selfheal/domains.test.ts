@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { domainOfHost, domainOf, redactUrl } from './domains.ts';
+import { domainOfHost, domainOf, pageOf } from './domains.ts';
 
 describe('domainOf', () => {
   it('domainOf gives the registrable domain, and the host where there is none', () => {
@@ -32,13 +32,13 @@ describe('domainOfHost', () => {
   });
 });
 
-describe('redactUrl', () => {
-  it('redactUrl leaves out credentials, query and fragment', () => {
-    assert.equal(redactUrl('https://anna:secret@example.com/a/b?token=secret#secret'), 'https://example.com/a/b');
+describe('pageOf', () => {
+  it('pageOf leaves out credentials, query and fragment', () => {
+    assert.equal(pageOf('https://anna:secret@example.com/a/b?token=secret#secret'), 'https://example.com/a/b');
   });
 
-  it('redactUrl returns an empty text for an invalid URL, and cuts a long one', () => {
-    assert.equal(redactUrl('//secret'), '');
-    assert.equal(redactUrl(`https://example.com/${'a'.repeat(9000)}`).length, 2048);
+  it('pageOf returns an empty text for an invalid URL, and cuts a long one', () => {
+    assert.equal(pageOf('//secret'), '');
+    assert.equal(pageOf(`https://example.com/${'a'.repeat(9000)}`).length, 2048);
   });
 });

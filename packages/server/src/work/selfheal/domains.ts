@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
 import { cutText } from '@berth/lib/text/text.ts';
-import { withoutCredentials } from '@berth/lib/text/urls.ts';
+import { redactUrl } from '@berth/lib/secrets/redact.ts';
 
 const urlMax = 2048;
 /** Maximum characters that are inspected of an address that a browser reports. */
@@ -26,9 +26,6 @@ export function domainOf(reported: string): string {
 /** The site of a host name or IP address. */
 export const domainOfHost = (host: string): string => domainOf(`http://${host}/`) || domainOf(`http://[${host}]/`);
 
-/** Removes credentials, query and fragment, which may hold secrets. */
-export function redactUrl(address: string): string {
-  const [bare = ''] = address.slice(0, inspectedMax).split(/[?#]/, 1);
-  if (!URL.canParse(bare)) return '';
-  return cutText(withoutCredentials(new URL(bare)), urlMax);
-}
+/** The page of an address; empty where it is no absolute URL. */
+export const pageOf = (address: string): string =>
+  redactUrl(URL.parse(address.slice(0, inspectedMax))?.href ?? '', { placeholder: '…', rule: 'bare', charsMax: urlMax });

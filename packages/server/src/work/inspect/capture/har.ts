@@ -52,7 +52,7 @@ interface ExtendedEntry extends Entry {
 
 function toEntry(entry: NetworkEntry, pageref: string): ExtendedEntry {
   const { details } = entry;
-  const converted: ExtendedEntry = { ...toHarEntry(entry, { redacts: false }), pageref };
+  const converted: ExtendedEntry = { ...toHarEntry(entry), pageref };
   if (!details) return converted;
   const { requestBody, responseBody, initiator, priority, messages, events, security } = details;
   if (requestBody !== null) {
