@@ -17,6 +17,8 @@ export interface Step {
   timeoutMs?: number;
   /** The test files that the commands run. */
   files?: string[];
+  /** Whether there is still time for a command, so long after the first. Those that are left out are counted. */
+  fits?: (command: readonly string[], sinceMs: number) => boolean;
   /** The command that runs some of them once more, one after another. */
   rerun?: (files: string[]) => string[];
 }
@@ -98,18 +100,20 @@ export class TestRun {
   }
 
   async #step(step: Step): Promise<void> {
-    const { name, commands, lanes = 1 } = step;
+    const { name, commands, lanes = 1, fits = () => true } = step;
     if (commands.length === 0) return console.log(`--   ${name}: none`);
     // A log needs only the line of its end.
     if (process.stdout.isTTY) console.log(`...  ${name}`);
     const startedMs = performance.now();
     const outcomes: Outcome[] = [];
+    let left = 0;
     await inLanes(commands, lanes, async (command) => {
-      if (!this.#interrupted) outcomes.push(await this.#run(step, command));
+      if (!fits(command, performance.now() - startedMs)) left += 1;
+      else if (!this.#interrupted) outcomes.push(await this.#run(step, command));
     });
     const output = outcomes.map((outcome) => outcome.output).join('\n');
     const failed = outcomes.some(({ code }) => code !== 0);
-    const details = ` (${seconds(startedMs)})${this.#count(output)}`;
+    const details = ` (${seconds(startedMs)})${this.#count(output)}${left > 0 ? `; no time for ${left} of ${commands.length} files, left to npm test` : ''}`;
     this.#note(
       name,
       failed ? `${step.files ? describeFailures(outcomes) : cutOutput(output)}${await this.#rerun(step, outcomes)}` : undefined,
