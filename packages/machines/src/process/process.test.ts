@@ -179,7 +179,7 @@ describe('a machine of the process runtime', () => {
       assert.equal(String(await evaluate(cdp, page, `'x'.repeat(20_000_000)`)).length, 20_000_000);
     });
 
-    it('a machine of the process runtime has limits from its first instruction, and is ended before the service when memory runs out', async () => {
+    it('a machine of the process runtime is ended before the service when memory runs out', async () => {
       await cdp.openPage();
       // Without CAP_SYS_RESOURCE of the service, Chromium's main process may lower its own score again.
       const endedOf = (pids: number[]): number[] =>
@@ -193,13 +193,19 @@ describe('a machine of the process runtime', () => {
         const score = readOf(pid, 'oom_score_adj');
         assert.ok(score === '' || Number(score) >= 200, `${pid}: ${score}`);
       }
-      const tree = findCgroupTrees().get('memory');
-      if (!tree) return;
-      for (const pid of pids) {
-        const groups = readOf(pid, 'cgroup');
+    });
+
+    it('a machine of the process runtime has limits from its first instruction', async (t) => {
+      if (!findCgroupTrees().get('memory')) return t.skip('this host has no control groups for memory');
+      await cdp.openPage();
+      const groups = processesOf(vm.id).map((pid) => {
+        const group = readOf(pid, 'cgroup');
         // One that is ending leaves its group.
-        if (readProcess(pid)?.dead === false) assert.match(groups, new RegExp(`/berth-[0-9a-f]{16}/${vm.id}$`, 'm'));
-      }
+        return readProcess(pid)?.dead === false ? group : null;
+      });
+      const living = groups.filter((group) => group !== null);
+      assert.ok(living.length > 3);
+      for (const group of living) assert.match(group, new RegExp(`/berth-[0-9a-f]{16}/${vm.id}$`, 'm'));
     });
 
     it('a machine of the process runtime keeps its browser alive when a page has crashed', async () => {
