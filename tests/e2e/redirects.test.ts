@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, navigate, type FetchResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
-import { nightly } from '../nightly.ts';
+import { inTurn, nightly } from '../nightly.ts';
 import { Service } from './service.ts';
 
 type Page = string | ((request: IncomingMessage, response: ServerResponse) => string | void);
@@ -80,8 +80,12 @@ const site = createServer((request, response) => {
   if (typeof html === 'string') response.setHeader('content-type', 'text/html').end(html);
 });
 
-/** How a refresh is written is proven by the reader of refreshes as well. */
-const spellings = ['/quoted', '/comma', '/bare', '/based-later', '/header-quoted', '/script-loaded'];
+/** How a refresh is written is proven by `http`, which reads it by itself, and by the reader of refreshes; that browsers end rounds, by scripts. */
+const nightlyInBrowsers = ['/round', '/quoted', '/comma', '/bare', '/based-later', '/header-quoted', '/script-loaded'];
+/** Ways in which a browser is asked. They share the watch on navigations. */
+const browserWays = ['auto', 'browser', 'session'] as const;
+type Way = 'http' | (typeof browserWays)[number];
+const ways: readonly Way[] = ['http', ...browserWays];
 
 describe('pages that lead on by themselves', () => {
   let service: Service;
@@ -107,143 +111,138 @@ describe('pages that lead on by themselves', () => {
     const body = { url: url + path, formats: ['text'], retry: { max_attempts: 1 }, ...options };
     return (await client.call(fetchPage, { body })).body;
   };
-  const everywhere = (): Record<string, unknown>[] => [{ mode: 'http' }, { mode: 'auto' }, { mode: 'browser' }, { session_id }];
-  const inBrowsers = (): Record<string, unknown>[] => everywhere().slice(1);
   const toHops = ({ redirects }: FetchResponse): unknown[] => redirects.map((hop) => [hop.url.slice(url.length), hop.status_code]);
+  let row = 0;
+  /** One test for each row and way. Browsers take turns over the rows of all tables. */
+  const forRows = (
+    title: (path: string) => string,
+    rows: readonly string[],
+    of: readonly Way[],
+    test: (path: string, options: Record<string, unknown>) => Promise<void>,
+  ): void => {
+    for (const path of rows) {
+      row += 1;
+      for (const way of of) {
+        const turn = nightlyInBrowsers.includes(path) ? nightly : inTurn(row, ways.indexOf(way) - 1, browserWays.length);
+        it(`${title(path)}: ${way}`, way === 'http' ? {} : turn, () => test(path, way === 'session' ? { session_id } : { mode: way }));
+      }
+    }
+  };
 
-  for (const [path, end, hops = [[path, 200]]] of [
-    ['/upper', '/end'],
-    ['/quoted', '/end'],
-    ['/comma', '/end'],
-    ['/bare', '/end'],
-    ['/based', '/deep/end'],
-    ['/based-later', '/end'],
-    ['/shortest', '/end'],
-    ['/header', '/end'],
-    ['/header-quoted', '/end'],
-    [
-      '/chain',
-      '/end#part',
-      [
-        ['/chain', 200],
-        ['/chain-302', 302],
-        ['/chain-header', 200],
-        ['/chain-307', 307],
-      ],
+  const hops: Record<string, [string, number][]> = {
+    '/chain': [
+      ['/chain', 200],
+      ['/chain-302', 302],
+      ['/chain-header', 200],
+      ['/chain-307', 307],
     ],
-    ['/computes', '/end'],
-    ['/cookie', '/cookie'],
-  ] as const)
-    it(`pages that redirect by themselves are followed from ${path} in every mode`, spellings.includes(path) ? nightly : {}, async () => {
-      for (const options of everywhere()) {
-        // The session keeps its cookies.
-        if (path === '/cookie' && 'session_id' in options) continue;
-        const reply = await get(path, options);
-        const { status, status_code, final_url, warnings, text } = reply;
-        assert.deepEqual([status, status_code, final_url, warnings], ['ok', 200, url + end, []], JSON.stringify([options, reply]));
-        assert.match(text ?? '', /Arrived|Let in/);
-        assert.deepEqual(toHops(reply), hops, JSON.stringify(options));
-      }
-    });
+  };
+  const ends: Record<string, string> = { '/based': '/deep/end', '/chain': '/end#part', '/cookie': '/cookie' };
+  const follows = async (path: string, options: Record<string, unknown>): Promise<void> => {
+    const reply = await get(path, options);
+    const { status, status_code, final_url, warnings, text } = reply;
+    assert.deepEqual([status, status_code, final_url, warnings], ['ok', 200, url + (ends[path] ?? '/end'), []], JSON.stringify(reply));
+    assert.match(text ?? '', /Arrived|Let in/);
+    assert.deepEqual(toHops(reply), hops[path] ?? [[path, 200]]);
+  };
+  const followed = (path: string): string => `pages that redirect by themselves are followed from ${path}`;
+  // The session keeps its cookies.
+  forRows(followed, ['/cookie'], ['http', 'auto', 'browser'], follows);
+  const refreshes = ['/upper', '/based', '/header', '/chain', '/shortest', '/computes'];
+  forRows(followed, [...refreshes, '/quoted', '/comma', '/bare', '/based-later', '/header-quoted'], ways, follows);
 
-  for (const path of ['/script', '/script-loaded', '/script-late', '/script-computes', '/script-form'])
-    it(
-      `pages that redirect by themselves are followed from ${path} where scripts run`,
-      spellings.includes(path) ? nightly : {},
-      async () => {
-        for (const options of inBrowsers()) {
-          const reply = await get(path, options);
-          assert.deepEqual(
-            [reply.status, reply.final_url, reply.text?.trim(), reply.warnings],
-            ['ok', `${url}/end`, 'Arrived', []],
-            JSON.stringify(options),
-          );
-          assert.deepEqual(toHops(reply), [[path, 200]]);
-        }
-        const plain = await get(path, { mode: 'http' });
-        const target = path === '/script-form' ? [] : [`script_redirect:${url}/end`];
-        assert.deepEqual(
-          [plain.final_url, plain.warnings.filter((warning) => !warning.startsWith('possible_block'))],
-          [url + path, target],
-        );
-      },
+  const scripts = ['/script', '/script-late', '/script-computes', '/script-form', '/script-loaded'];
+  forRows(
+    (path) => `${followed(path)} where scripts run`,
+    scripts,
+    browserWays,
+    async (path, options) => {
+      const reply = await get(path, options);
+      assert.deepEqual(
+        [reply.status, reply.final_url, reply.text?.trim(), reply.warnings],
+        ['ok', `${url}/end`, 'Arrived', []],
+        JSON.stringify(reply),
+      );
+      assert.deepEqual(toHops(reply), [[path, 200]]);
+    },
+  );
+  it('pages that redirect by a script are returned by http with a warning that says where', async () => {
+    for (const path of scripts) {
+      const { final_url, warnings } = await get(path, { mode: 'http' });
+      const target = path === '/script-form' ? [] : [`script_redirect:${url}/end`];
+      assert.deepEqual([final_url, warnings.filter((warning) => !warning.startsWith('possible_block'))], [url + path, target]);
+    }
+  });
+
+  forRows(
+    (path) => `pages that redirect to themselves or back are returned from ${path} with a warning`,
+    ['/itself', '/there'],
+    ways,
+    async (path, options) => {
+      const { status, final_url, text, warnings } = await get(path, options);
+      const [end, to] = path === '/itself' ? ['/itself', '/itself'] : ['/back', '/there'];
+      assert.deepEqual([status, final_url, text?.trim()], ['ok', url + end, 'One moment']);
+      assert.deepEqual(warnings, [`redirect_not_followed:${url}${to}`]);
+    },
+  );
+
+  const endless = (path: string): string => `pages that redirect without end are an error from ${path}`;
+  const isRefused = async (path: string, options: Record<string, unknown>): Promise<void> => {
+    // On a busy machine twenty pages take longer than a fetch usually may.
+    const { status, error, warnings } = await get(path, { timeout_ms: 120_000, ...options });
+    assert.deepEqual(
+      [status, error?.details?.['reason'], error?.retryable],
+      ['error', 'too_many_redirects', false],
+      JSON.stringify(warnings),
     );
+  };
+  forRows(endless, ['/round'], ways, isRefused);
+  forRows(endless, ['/script-round'], browserWays, isRefused);
 
-  it('pages that redirect to themselves or back are returned with a warning', async () => {
-    for (const [path, end] of [
-      ['/itself', '/itself'],
-      ['/there', '/back'],
-    ] as const)
-      for (const options of everywhere()) {
-        const { status, final_url, text, warnings } = await get(path, options);
-        const to = path === '/itself' ? '/itself' : '/there';
-        assert.deepEqual([status, final_url, text?.trim()], ['ok', url + end, 'One moment'], JSON.stringify(options));
-        assert.deepEqual(warnings, [`redirect_not_followed:${url}${to}`]);
-      }
+  forRows(
+    (path) => `pages that redirect much later are returned from ${path}, with a warning that says where if it leads on`,
+    ['/later', '/fresh'],
+    ways,
+    async (path, options) => {
+      const { status, final_url, warnings } = await get(path, options);
+      const wanted = path === '/later' ? [`redirect_not_followed:${url}/end`] : [];
+      assert.deepEqual([status, final_url, warnings], ['ok', url + path, wanted]);
+    },
+  );
+
+  const unfollowed = (path: string): string => `pages whose redirect no browser would follow are not followed from ${path}`;
+  forRows(unfollowed, ['/noscript', '/comment', '/code'], ways, async (path, options) => {
+    const { status, final_url, text, redirects } = await get(path, options);
+    assert.deepEqual([status, final_url, redirects], ['ok', url + path, []]);
+    assert.match(text ?? '', /Stays/);
+  });
+  forRows(unfollowed, ['/script-mail', '/script-none'], browserWays, async (path, options) => {
+    const { status, final_url, text } = await get(path, options);
+    assert.deepEqual([status, final_url, text?.trim()], ['ok', url + path, 'One moment']);
   });
 
-  it('pages that redirect without end are an error', async () => {
-    for (const [path, modes] of [
-      ['/round', everywhere()],
-      ['/script-round', inBrowsers()],
-    ] as const)
-      for (const options of modes) {
-        // On a busy machine twenty pages take longer than a fetch usually may.
-        const { status, error, warnings } = await get(path, { timeout_ms: 120_000, ...options });
-        assert.deepEqual(
-          [status, error?.details?.['reason'], error?.retryable],
-          ['error', 'too_many_redirects', false],
-          JSON.stringify({ path, options, warnings }),
-        );
-      }
-  });
-
-  it('pages that redirect much later are returned with a warning that says where', async () => {
-    for (const options of everywhere()) {
-      const { status, final_url, warnings } = await get('/later', options);
-      assert.deepEqual(
-        [status, final_url, warnings],
-        ['ok', `${url}/later`, [`redirect_not_followed:${url}/end`]],
-        JSON.stringify(options),
-      );
-      assert.deepEqual((await get('/fresh', options)).warnings, [], 'a page that keeps itself fresh is complete');
-    }
-  });
-
-  it('pages whose redirect no browser would follow are not followed', async () => {
-    for (const path of ['/noscript', '/comment', '/code'])
-      for (const options of everywhere()) {
-        const { status, final_url, text, redirects } = await get(path, options);
-        assert.deepEqual([status, final_url, redirects], ['ok', url + path, []], JSON.stringify(options));
-        assert.match(text ?? '', /Stays/);
-      }
-    for (const path of ['/script-mail', '/script-none'])
-      for (const options of inBrowsers()) {
-        const { status, final_url, text } = await get(path, options);
-        assert.deepEqual([status, final_url, text?.trim()], ['ok', url + path, 'One moment'], JSON.stringify([path, options]));
-      }
-  });
-
-  it('pages that redirect to a page that fails fail with its reason', async () => {
-    for (const options of everywhere()) {
-      const { status, error } = await get('/nowhere', options);
+  forRows(
+    () => 'pages that redirect to a page that fails fail with its reason',
+    ['/nowhere'],
+    ways,
+    async (path, options) => {
+      const { status, error } = await get(path, options);
       const { reason, net_error: netError } = error?.details ?? {};
-      assert.deepEqual(
-        [status, reason, netError, error?.retryable],
-        ['error', 'dns_failed', 'net::ERR_NAME_NOT_RESOLVED', false],
-        JSON.stringify(options),
-      );
-    }
-  });
+      assert.deepEqual([status, reason, netError, error?.retryable], ['error', 'dns_failed', 'net::ERR_NAME_NOT_RESOLVED', false]);
+    },
+  );
 
-  it('pages that redirect to a page that fails late fail with its reason, too', { timeout: 180_000 }, async () => {
-    // Chromium asks twice.
-    for (const path of ['/dies', '/dies-by-header'])
-      for (const options of [{ mode: 'browser' }, { mode: 'http' }]) {
-        const { status, error } = await get(path, { ...options, timeout_ms: 60_000, retry: { max_attempts: 1 } });
-        assert.deepEqual([status, error?.details?.['net_error']], ['error', 'net::ERR_EMPTY_RESPONSE'], `${path} ${options.mode}`);
-      }
-  });
+  for (const [index, path] of ['/dies', '/dies-by-header'].entries())
+    for (const [way, mode] of ['browser', 'http'].entries())
+      it(
+        `pages that redirect to a page that fails late fail with its reason from ${path}, too: ${mode}`,
+        inTurn(index, way, 2),
+        async () => {
+          // Chromium asks twice.
+          const { status, error } = await get(path, { mode, timeout_ms: 60_000, retry: { max_attempts: 1 } });
+          assert.deepEqual([status, error?.details?.['net_error']], ['error', 'net::ERR_EMPTY_RESPONSE']);
+        },
+      );
 
   it('pages that redirect to a page that never comes are returned with a warning that says where', { timeout: 120_000 }, async () => {
     const { status, text, warnings } = await get('/hangs', { mode: 'browser', timeout_ms: 12_000, retry: { max_attempts: 1 } });

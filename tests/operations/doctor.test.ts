@@ -25,6 +25,10 @@ async function diagnose(environment: Record<string, string>): Promise<{ code: nu
   assert.equal(stderr, '');
   return { code, ...(JSON.parse(stdout) as { status: string; findings: Finding[] }) };
 }
+/** Without a Chromium the doctor starts no browsers: for findings that have nothing to do with them. */
+const withoutBrowsers = { BERTH_CHROMIUM: '/nonexistent/chromium' };
+const findingsOf = async (check: string, environment: Record<string, string>): Promise<Finding[]> =>
+  (await diagnose({ ...environment, ...withoutBrowsers })).findings.filter((finding) => finding.check === check);
 const notesOf = (findings: readonly Finding[], status: string): string[] =>
   findings.filter((finding) => finding.status === status).map(({ check, note }) => `${check}: ${note}`);
 
@@ -79,8 +83,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     const path = join(dataDir, 'profile-key');
     const environment = { BERTH_DATA_DIR: dataDir, BERTH_PORT: '0' };
     const service = await Service.start({ dataDir });
-    const keyFindings = async (): Promise<Finding[]> =>
-      (await diagnose(environment)).findings.filter(({ check }) => check === 'profile-key');
+    const keyFindings = (): Promise<Finding[]> => findingsOf('profile-key', environment);
     const key = readFileSync(path);
     rmSync(path);
     assert.deepEqual(await keyFindings(), [], 'without profiles the next start writes one');
@@ -186,7 +189,7 @@ describe('the doctor', { timeout: 400_000 }, () => {
     const bucket = await openTestBucket();
     const findingOf = async (over: Record<string, string>): Promise<Finding | undefined> => {
       const environment = { BERTH_DATA_DIR: join(folder, 'objects'), BERTH_PORT: '0', ...bucket.environment, ...over };
-      const { findings } = await diagnose(environment);
+      const { findings } = await diagnose({ ...environment, ...withoutBrowsers });
       assert.doesNotMatch(JSON.stringify(findings), /not-the-secret/);
       return findings.find(({ check }) => check === 'objects');
     };
