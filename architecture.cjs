@@ -68,7 +68,7 @@ module.exports.toolboxes = ['http'];
 // are named as they lie in node_modules and Node's own modules by bare name.
 // Tests and everything outside packages/*/src are free of these.
 module.exports.keepers = [
-  { what: 'the HTTP framework', modules: ['node_modules/(@fastify|fastify)/'], only: '^packages/server/src/http/' },
+  { what: 'the router', modules: ['node_modules/(@fastify|find-my-way)/'], only: '^packages/server/src/http/' },
   { what: 'the database driver', modules: ['node_modules/(pg|kysely)/'], only: '^packages/server/src/(store/|.+/store[.]ts$)' },
   {
     what: 'child processes',

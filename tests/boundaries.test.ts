@@ -63,7 +63,7 @@ function rightfulTree(): Record<string, string> {
     'packages/egress/src/gate.ts': valueOf('node:net'),
     'packages/devtools/src/browser/pipe.ts': valueOf('ws'),
     ...Object.fromEntries(doors),
-    [`${src}/http/server/call.ts`]: valueOf('fastify'),
+    [`${src}/http/server/call.ts`]: valueOf('find-my-way'),
     [`${src}/config.ts`]: `import { env } from 'node:process';\nexport const config = [env, process.env.HOME];\n`,
     [`${src}/boot/app.ts`]: `${all(ladder.map((folder) => `../${door(folder)}`))}import './mount.ts';\nimport '../config.ts';\nimport '../sessions/sessions/session.ts';\n`,
     [`${src}/boot/mount.ts`]: `import '../sessions/sessions/routes.ts';\n`,
@@ -72,7 +72,7 @@ function rightfulTree(): Record<string, string> {
     [`${src}/sessions/sessions/routes.ts`]: `import './sessions.ts';\nimport '../../http/server/call.ts';\nimport * as contract from '@berth/contract';\nexport const kept = contract;\n`,
     [`${src}/sessions/sessions/store.ts`]: `import * as kysely from 'kysely';\nimport '../../store/store.ts';\nexport const rows = [kysely, 'SELECT id FROM sessions'];\n`,
     [`${src}/sessions/sessions/session.ts`]: `// A comment may say process.env and SELECT id FROM sessions.\nimport type * as lib from '@berth/lib';\nexport type Kept = typeof lib;\n`,
-    [`${src}/sessions/sessions/sessions.test.ts`]: `import '../../boot/app.ts';\nimport './routes.ts';\nimport '../../../../egress/src/gate.ts';\nimport 'node:child_process';\nimport 'fastify';\nimport '../../../testing/sessions.ts';\n`,
+    [`${src}/sessions/sessions/sessions.test.ts`]: `import '../../boot/app.ts';\nimport './routes.ts';\nimport '../../../../egress/src/gate.ts';\nimport 'node:child_process';\nimport 'find-my-way';\nimport '../../../testing/sessions.ts';\n`,
     [`${src}/store/launch.ts`]: `import 'node:child_process';\nimport * as pg from 'pg';\nexport const kept = pg;\n`,
     'packages/server/testing/sessions.ts': `import '../src/sessions/sessions/session.ts';\nimport '@berth/machines/testing/fake.ts';\nexport const url = process.env.BERTH_TEST_DATABASE_URL;\n`,
     'packages/guest/src/agent.ts': `import 'node:child_process';\nimport 'node:net';\nimport * as contract from '@berth/contract';\nexport const kept = contract;\n`,
@@ -125,7 +125,7 @@ const seeds: Seed[] = [
   },
   { file: `${src}/accounts/keys/routes.ts`, text: typeOf('../../store/store.ts'), rules: ['routes-never-reach-the-store'] },
   { file: `${sessions}/admin-routes.ts`, text: valueOf('./store.ts'), rules: ['routes-never-reach-the-store'] },
-  { file: `${sessions}/takes-fastify.ts`, text: typeOf('fastify'), rules: [keeperRule('the HTTP framework')] },
+  { file: `${sessions}/takes-router.ts`, text: typeOf('find-my-way'), rules: [keeperRule('the router')] },
   { file: `${sessions}/takes-pg.ts`, text: valueOf('pg'), rules: [keeperRule('the database driver')] },
   { file: `${drive}/takes-kysely.ts`, text: typeOf('kysely'), rules: [keeperRule('the database driver')] },
   { file: 'packages/devtools/src/browser/takes-children.ts', text: valueOf('node:child_process'), rules: [keeperRule('child processes')] },
@@ -195,7 +195,7 @@ function write(root: string, files: Record<string, string>): void {
 function linkPackages(root: string): void {
   mkdirSync(join(root, 'node_modules/@berth'), { recursive: true });
   for (const name of packages) symlinkSync(join(root, 'packages', name), join(root, 'node_modules/@berth', name));
-  for (const name of ['@aws-sdk', 'fastify', 'kysely', 'pg', 'ws', 'zod']) {
+  for (const name of ['@aws-sdk', 'find-my-way', 'kysely', 'pg', 'ws', 'zod']) {
     symlinkSync(join(import.meta.dirname, '../node_modules', name), join(root, 'node_modules', name));
   }
 }

@@ -52,25 +52,7 @@ export function outcomeOf(thrown: unknown): { status: number; code: ErrorCode | 
 function toServiceError(thrown: unknown): ServiceError {
   if (thrown instanceof ServiceError) return thrown;
   if (thrown instanceof ClientDisconnectedError) return new ServiceError('request_timeout', 'The client closed the connection.');
-  return (
-    frameworkError(thrown) ??
-    new ServiceError('internal_error', 'Internal error. Give the request id to the operator.', {
-      cause: thrown,
-    })
-  );
-}
-
-/** Errors of the HTTP framework, all about the form of the request. */
-function frameworkError(thrown: unknown): ServiceError | null {
-  if (!(thrown instanceof Error) || !('code' in thrown) || typeof thrown.code !== 'string' || !thrown.code.startsWith('FST_ERR_'))
-    return null;
-  const status = 'statusCode' in thrown ? thrown.statusCode : undefined;
-  if (status === 415) return new ServiceError('unsupported_media_type', 'The Content-Type header is malformed.', { cause: thrown });
-  if (status === 413) return new ServiceError('body_too_large', 'The body is too large.', { cause: thrown });
-  if (status === 404)
-    return new ServiceError('route_not_found', 'Not found: no endpoint matches this request. See /docs.', { cause: thrown });
-  if (status === 400 || status === 414) return new ServiceError('bad_request', 'The URL of the request is malformed.', { cause: thrown });
-  return null;
+  return new ServiceError('internal_error', 'Internal error. Give the request id to the operator.', { cause: thrown });
 }
 
 function errorBody(error: ServiceError, requestId: string): ErrorBody {
@@ -104,5 +86,6 @@ function errorHeaders(error: ServiceError): Record<string, string> {
   const headers = retryHeaders(error);
   if (status === 401) headers['www-authenticate'] = challenges[code] ?? 'Bearer realm="berth"';
   if (code === 'range_not_satisfiable') headers['content-range'] = `bytes */${String(details['size_bytes'])}`;
+  if (Array.isArray(details['allow'])) headers['allow'] = details['allow'].join(', ');
   return headers;
 }

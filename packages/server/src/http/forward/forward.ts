@@ -1,5 +1,5 @@
 /** What this layer knows of other workers: who may answer a request, and how it is passed on. */
-import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
+import type { Endpoint, ErrorCode } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Exchange } from '../server/exchange.ts';
@@ -43,17 +43,6 @@ export interface Forwarder {
   /** @throws ServiceError worker_unreachable, rate_limited */
   open(exchange: Exchange, target: ForwardTarget, client: Duplex): Promise<ForwardedSocket | ForwardedResponse>;
 }
-
-/** Refusals after which another worker may take the request: nothing was made. */
-export const isForwardable = (code: ErrorCode | null): boolean => code === 'no_capacity' || code === 'draining';
-
-/** The worker that was asked has no room: the request is forwarded to a further one. */
-export class RequestForwardedError extends Error {}
-
-/** Whether a further worker may take a request that failed so. */
-export const mayForwardAgain = (error: unknown): boolean =>
-  error instanceof RequestForwardedError ||
-  (error instanceof ServiceError && (isForwardable(error.code) || (error.code === 'worker_unreachable' && error.retryable)));
 
 /** Which worker answered. */
 export const workerHeader = 'x-berth-worker';

@@ -1,34 +1,45 @@
 /** Requests that another worker of the fleet answers, or may. */
-import { ServiceError, type Endpoint } from '@berth/contract';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { hasBody } from '../body/body.ts';
 import type { Exchange } from '../server/exchange.ts';
-import { forwardGraceMs, RequestForwardedError, isForwardable, mayForwardAgain, type ForwardTarget } from './forward.ts';
+import { forwardGraceMs, type ForwardedResponse, type ForwardTarget } from './forward.ts';
 import type { HttpOptions } from '../options.ts';
 import { relayResponse } from './relay-response.ts';
-
-export type ParamsAndQuery = { Params: Record<string, string>; Querystring: Record<string, unknown> };
-export type Incoming = FastifyRequest<ParamsAndQuery> & { exchange: Exchange };
-export interface RequestContext {
-  exchange: Exchange;
-  request: Incoming;
-  reply: FastifyReply;
-}
-
-type Serve = (context: RequestContext) => Promise<FastifyReply>;
 
 interface OtherWorkersDeps extends Pick<HttpOptions, 'forwarder' | 'limits' | 'isDraining'> {
   originOf(exchange: Exchange): string;
 }
 
-interface NewWork {
-  /** What was read of the request. */
-  body: Buffer | undefined;
-  /** Answers at this worker. */
-  here: () => Promise<FastifyReply>;
+/** How a request is answered by one worker or another. */
+interface Answers {
+  here: () => Promise<void>;
+  /** Throws RequestForwardedError where the worker has no room and is not the last one. */
+  there: (target: ForwardTarget, isLast: boolean) => Promise<void>;
 }
 
-const noBody = Buffer.alloc(0);
+interface Forwarded {
+  /** What was read of the body already; absent: it is passed on as it comes. */
+  body?: Buffer | undefined;
+  isLast: boolean;
+}
+
+/** Refusals after which another worker may take the request: nothing was made. */
+const isForwardable = (code: ErrorCode | null): boolean => code === 'no_capacity' || code === 'draining';
+
+/** The worker that was asked has no room: the request is forwarded to a further one. */
+class RequestForwardedError extends Error {}
+
+/** Whether a further worker may take a request that failed so. */
+const mayForwardAgain = (error: unknown): boolean =>
+  error instanceof RequestForwardedError ||
+  (error instanceof ServiceError && (isForwardable(error.code) || (error.code === 'worker_unreachable' && error.retryable)));
+
+/** Drops the refusal of a worker after which the next one is asked. @throws RequestForwardedError */
+export function passRefusal({ code, body }: ForwardedResponse, isLast: boolean): void {
+  if (isLast || !isForwardable(code)) return;
+  body.resume();
+  throw new RequestForwardedError();
+}
 
 export class OtherWorkers {
   readonly #options: OtherWorkersDeps;
@@ -37,85 +48,66 @@ export class OtherWorkers {
     this.#options = options;
   }
 
-  /** Here, or by the worker of the session in the path, to which the body goes unread. */
-  answer(endpoint: Endpoint, context: RequestContext, serve: Serve): Promise<FastifyReply> {
-    const { forwarder } = this.#options;
-    const { exchange, request } = context;
-    const finding = forwarder && !exchange.forwarded ? forwarder.byPath(exchange, endpoint, request.params) : null;
-    if (!finding) return serve(context);
-    return finding.then((target) => {
-      if (!target) return serve(context);
-      return this.#forward(endpoint, context, target).catch(async (error: unknown) => {
-        // It ended with its worker, which is not there any more.
-        const isRepeatable = error instanceof ServiceError && error.code === 'worker_unreachable' && !hasBody(exchange.request);
-        if (isRepeatable && (await forwarder?.hasEnded(target))) return serve(context);
-        throw error;
-      });
-    });
-  }
-
-  /** Here, or by the worker that placement chooses for what the body asks. */
-  async place(endpoint: Endpoint, context: RequestContext, work: NewWork): Promise<FastifyReply> {
-    const { forwarder } = this.#options;
-    const { exchange } = context;
-    const targets = forwarder && !exchange.forwarded ? await forwarder.byContent(exchange, endpoint) : null;
-    return targets ? this.#tryWorkers(endpoint, context, { ...work, targets }) : work.here();
-  }
-
-  /** The reply with what other workers add to it. */
-  gather(endpoint: Endpoint, exchange: Exchange, reply: unknown): unknown {
-    const { forwarder } = this.#options;
-    return forwarder && !exchange.forwarded ? forwarder.gather(exchange, endpoint, reply) : reply;
-  }
-
-  /** @throws ServiceError worker_unreachable, deadline_exceeded */
-  async #forward(
-    endpoint: Endpoint,
-    context: RequestContext,
-    target: ForwardTarget,
-    retry?: { body: Buffer | undefined; isLast: boolean },
-  ): Promise<FastifyReply> {
-    const { forwarder, limits } = this.#options;
-    const { exchange, reply } = context;
-    if (!forwarder) throw new Error('this worker is alone');
-    exchange.origin = this.#options.originOf(exchange);
-    if (target.sessionId !== null) exchange.caller.sessionId = target.sessionId;
-    exchange.isEndless = endpoint.replyKind === 'events';
-    const work = async (): Promise<void> => {
-      const response = await forwarder.send(exchange, target, retry && (retry.body ?? noBody));
-      if (retry && !retry.isLast && isForwardable(response.code)) {
-        response.body.resume();
-        throw new RequestForwardedError();
-      }
-      exchange.code = response.code;
-      reply.hijack();
-      const isClosing = this.#options.isDraining();
-      await relayResponse(exchange, response, { workerId: target.workerId, isClosing });
-    };
+  /** The worker of the session in the path answers, or this one. */
+  async byPath(endpoint: Endpoint, exchange: Exchange, params: Readonly<Record<string, string>>, answers: Answers): Promise<void> {
+    const forwarder = this.#forwarderOf(exchange);
+    const target = await forwarder?.byPath(exchange, endpoint, params);
+    if (!target) return answers.here();
     try {
-      await exchange.withDeadline((endpoint.deadlineMs ?? limits.deadlineMs) + forwardGraceMs, work());
+      await answers.there(target, true);
     } catch (error) {
-      if (!reply.raw.headersSent) throw error;
-      if (!exchange.isEndless) reply.raw.destroy();
+      // It ended with its worker, which is not there any more.
+      const isRepeatable = error instanceof ServiceError && error.code === 'worker_unreachable' && !hasBody(exchange.request);
+      if (!isRepeatable || !(await forwarder?.hasEnded(target))) throw error;
+      await answers.here();
     }
-    return reply;
   }
 
-  /** A worker that has no room made nothing: the next one is asked. */
-  async #tryWorkers(
-    endpoint: Endpoint,
-    context: RequestContext,
-    { targets, body, here }: NewWork & { targets: readonly ForwardTarget[] },
-  ): Promise<FastifyReply> {
+  /** The worker that placement chooses for what the request asks answers, or this one. One that has no room made nothing: the next one is asked. */
+  async byContent(endpoint: Endpoint, exchange: Exchange, answers: Answers): Promise<void> {
+    const forwarder = this.#forwarderOf(exchange);
+    const targets = (await forwarder?.byContent(exchange, endpoint)) ?? [];
     for (const [index, target] of targets.entries()) {
       const isLast = index === targets.length - 1;
       try {
-        if (target.workerId === this.#options.forwarder?.workerId) return await here();
-        return await this.#forward(endpoint, context, target, { body, isLast });
+        if (target.workerId === forwarder?.workerId) return await answers.here();
+        return await answers.there(target, isLast);
       } catch (error) {
         if (isLast || !mayForwardAgain(error)) throw error;
       }
     }
-    return here();
+    return answers.here();
+  }
+
+  /** The reply with what other workers add to it. */
+  gather(endpoint: Endpoint, exchange: Exchange, reply: unknown): unknown {
+    return this.#forwarderOf(exchange)?.gather(exchange, endpoint, reply) ?? reply;
+  }
+
+  /** Sends the request to the worker and its response to the client. @throws ServiceError worker_unreachable, deadline_exceeded */
+  async forward(endpoint: Endpoint, exchange: Exchange, target: ForwardTarget, { body, isLast }: Forwarded): Promise<void> {
+    const { forwarder, limits } = this.#options;
+    const { response } = exchange;
+    if (!forwarder || !response) throw new Error('this worker is alone');
+    exchange.origin = this.#options.originOf(exchange);
+    if (target.sessionId !== null) exchange.caller.sessionId = target.sessionId;
+    exchange.isEndless = endpoint.replyKind === 'events';
+    const work = async (): Promise<void> => {
+      const answer = await forwarder.send(exchange, target, body);
+      passRefusal(answer, isLast);
+      exchange.code = answer.code;
+      await relayResponse(exchange, answer, { workerId: target.workerId, isClosing: this.#options.isDraining() });
+    };
+    try {
+      await exchange.withDeadline((endpoint.deadlineMs ?? limits.deadlineMs) + forwardGraceMs, work());
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      if (!exchange.isEndless) response.destroy();
+    }
+  }
+
+  /** Undefined where this worker is alone, and for what another has passed on: it goes no further. */
+  #forwarderOf({ forwarded }: Exchange): HttpOptions['forwarder'] {
+    return forwarded ? undefined : this.#options.forwarder;
   }
 }

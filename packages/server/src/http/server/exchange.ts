@@ -132,7 +132,7 @@ export class Exchange implements Call {
   }
 
   setHeader(name: string, value: string): void {
-    this.headers[name] = value;
+    this.headers[name.toLowerCase()] = value;
   }
 
   setStatus(status: number): void {

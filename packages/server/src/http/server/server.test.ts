@@ -242,6 +242,33 @@ describe('an error', () => {
     assert.equal(await ask('TRACE', '/things/late'), '404');
   });
 
+  test('404 names the address that was probably meant: with its version, or in the other number', async (t) => {
+    const { origin } = await serve(t, (http) => {
+      http.on(endpoint({ ...thing, path: '/v1/things/{id}' }), ({ params }) => ({ id: params.id, limit: 1, origin: '' }));
+      http.asset('/v1/files/*', { contentType: 'text/plain', headers: {}, load: () => 'a file' });
+    });
+    const hint = async (target: string, method = 'GET'): Promise<string> => {
+      const response = await fetch(origin + target, { method });
+      assert.equal(response.status, 404, target);
+      return String((await bodyOf(response)).detail).split('. ')[1] ?? '';
+    };
+    const meant = 'Did you mean GET /v1/things/{id}?';
+    for (const target of ['/things/a', '/v1/thing/a', '/thing/a?x=/', '/api/v1/things/a', '/v1//things/a', '/thing/%2F'])
+      assert.equal(await hint(target), meant, target);
+    for (const target of ['/file/a', '/other', `/thing${'/a'.repeat(20)}`]) assert.equal(await hint(target), 'See /docs.', target);
+    assert.equal(await hint('/things/a', 'DELETE'), 'See /docs.');
+  });
+
+  test('two handlers of one method and path are refused when they are mounted', async (t) => {
+    await assert.rejects(
+      serve(t, (http) => {
+        http.on(rule, () => ({ ok: true }));
+        http.on(endpoint({ ...rule, id: 'other' }), () => ({ ok: true }));
+      }),
+      /GET \/admin\/rule is mounted already/,
+    );
+  });
+
   test('a handler that passes its deadline is answered with an error', async (t) => {
     const { origin } = await serve(t, mountAll);
     const response = await fetch(`${origin}/slow`);

@@ -1,10 +1,8 @@
-import { METHODS, type IncomingMessage, type OutgoingHttpHeaders, type Server, type ServerOptions, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { acceptsIdempotencyKey, acceptsLinks, ServiceError, type Endpoint } from '@berth/contract';
 import { negotiate } from '@fastify/accept-negotiator';
-import Fastify from 'fastify';
-import type { FastifyInstance, FastifyReply, FastifyServerOptions } from 'fastify';
 import { newId } from '@berth/lib/ids.ts';
 import { toJsonText } from '@berth/lib/json/text.ts';
 import { runFor } from '@berth/lib/turns/sections.ts';
@@ -15,39 +13,56 @@ import { Compressed } from '../body/compressed.ts';
 import { prefersHtml } from '../error-page.ts';
 import { clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage, toErrorResponse, type HttpResponse } from '../errors.ts';
 import { ClientDisconnectedError, Exchange } from './exchange.ts';
-import { workerHeaders } from '../forward/forward.ts';
+import { workerHeaders, type ForwardTarget } from '../forward/forward.ts';
 import { Idempotency } from '../limits/idempotency.ts';
-import { KnownPaths, withHead } from './known-paths.ts';
 import { LargeBodies } from '../body/large-bodies.ts';
 import type { Asset, Http, HttpOptions } from '../options.ts';
-import { OtherWorkers, type Incoming, type ParamsAndQuery, type RequestContext } from '../forward/other-workers.ts';
+import { OtherWorkers } from '../forward/other-workers.ts';
 import { Peers } from './peer.ts';
 import type { BoundPort } from './port.ts';
 import { parserError, refuse, urlTooLong, type ParserError } from '../refusal.ts';
 import { resolveSessionNames } from '../forward/session-names.ts';
 import { eventStream, fileStream, readRangeHeader, type FileReply, type Stream } from './stream.ts';
-import { Upgrades } from './upgrade.ts';
-import { parseQuery, validate, type Bodies } from '../body/validate.ts';
+import { Router } from './router.ts';
+import { Upgrades, type SocketRoute } from './upgrade.ts';
+import { validate, type Bodies, type RawRequest } from '../body/validate.ts';
 
 export { defaultLimits } from '../options.ts';
 export type { CompletedRequest, Asset, Http, HttpLimits, HttpOptions } from '../options.ts';
 
-export const createHttp = (options: HttpOptions): Http => new FastifyHttp(options);
+export const createHttp = (options: HttpOptions): Http => new RoutedHttp(options);
 
 type LooseHandler = (call: Call) => unknown;
+const noBody = Buffer.alloc(0);
 /** A refused client may go on sending its body for this long before the connection is closed. */
 const unreadBodyGraceMs = 2000;
 /** Time for aborted requests to respond. */
 const abortGraceMs = 1000;
-/** Characters of a path in an error message. */
-const shownPathMax = 200;
+/** Longer than load balancers keep an idle connection: one that ended it first would send a request into a closed one. */
+const keepAliveMs = 72_000;
 
-class FastifyHttp implements Http {
+type Serve = (context: RequestContext) => Promise<void>;
+
+interface RequestContext {
+  exchange: Exchange;
+  request: IncomingMessage;
+  response: ServerResponse;
+  raw: RawRequest;
+}
+
+interface Route {
+  serve: Serve;
+  socket?: SocketRoute;
+}
+
+/** What is sent: a file as it is, a reply of the API with an end of line. */
+type Sent = Omit<HttpResponse, 'body'> & { body: Buffer | string };
+
+class RoutedHttp implements Http {
   readonly mounted = new Set<string>();
   readonly #options: HttpOptions;
-  readonly #app: FastifyInstance;
-  /** Methods that are rejected where a path has others. */
-  readonly #rejectable: readonly string[];
+  readonly #server: Server;
+  readonly #router: Router<Route>;
   readonly #peers: Peers;
   readonly #admission: Admission;
   readonly #idempotency: Idempotency;
@@ -59,9 +74,9 @@ class FastifyHttp implements Http {
   /** Requests that other workers have admitted. */
   readonly #forwarded = new WeakMap<IncomingMessage, ForwardedCall>();
   readonly #malformed = new WeakSet<Socket>();
-  readonly #paths = new KnownPaths();
   #onIdle: (() => void) | undefined;
   #port: BoundPort | undefined;
+  #isClosing = false;
 
   constructor(options: HttpOptions) {
     this.#options = options;
@@ -70,76 +85,51 @@ class FastifyHttp implements Http {
     this.#idempotency = new Idempotency(options);
     const { bodyBytesMax: bytesMax, requestTimeoutMs: timeoutMs } = options.limits;
     this.#bodies = { limits: { bytesMax, timeoutMs }, large: new LargeBodies(options.log) };
+    this.#others = new OtherWorkers({ ...options, originOf: (exchange) => this.#originOf(exchange) });
+    // The router would not find a path with a longer parameter.
+    this.#router = new Router(options.limits.headerBytesMax);
     this.#upgrades = new Upgrades({
-      admission: this.#admission,
       log: options.log,
       onCompleted: options.onCompleted,
       open: (request) => this.#openExchange(request, null),
+      find: (exchange) => this.#find(exchange),
+      admit: (endpoint, exchange, raw) => this.#admit(endpoint, exchange, raw),
+      others: this.#others,
       originOf: (exchange) => this.#originOf(exchange),
       forwarder: options.forwarder,
-      check: (exchange) => this.#check(exchange),
       sessionIdOf: options.sessionIdOf,
       defaultDeadlineMs: options.limits.deadlineMs,
       socketLimits: options.limits.sockets,
       onEmpty: () => this.#onIdle?.(),
     });
-    this.#others = new OtherWorkers({ ...options, originOf: (exchange) => this.#originOf(exchange) });
-    this.#app = this.#createApp();
-    this.#rejectable = this.#app.supportedMethods.filter((method) => METHODS.includes(method) && method !== 'TRACE');
+    this.#server = this.#createServer();
   }
 
-  #createApp(): FastifyInstance {
+  #createServer(): Server {
     const { limits } = this.#options;
-    const settings: FastifyServerOptions<Server> & { http: ServerOptions } = {
-      logger: false,
-      return503OnClosing: false,
-      // close() itself closes idle connections after the last response.
-      forceCloseConnections: 'idle',
+    const settings = {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.requestTimeoutMs,
       // Only for what precedes the body, which has its own timeout with a better error.
       requestTimeout: limits.requestTimeoutMs * 2,
-      http: {
-        maxHeaderSize: limits.headerBytesMax,
-        headersTimeout: limits.requestTimeoutMs,
-        connectionsCheckingInterval: 1000,
-        // A missing Host header is refused by #check, with an error body.
-        requireHostHeader: false,
-        // Clients that offer HTTP/2 on an ordinary request get an HTTP/1.1 response.
-        shouldUpgradeCallback: (request: IncomingMessage) => request.headers.upgrade?.toLowerCase() === 'websocket',
-      },
-      routerOptions: {
-        ignoreTrailingSlash: true,
-        // The router would report a longer one as malformed instead of too long.
-        maxParamLength: limits.headerBytesMax,
-        querystringParser: parseQuery,
-      },
-      clientErrorHandler: (error: ParserError, socket) => this.#rejectMalformed(error, socket),
-      frameworkErrors: (error, request, reply) => {
-        this.#answerFailure(error, request as unknown as Incoming, reply);
-      },
+      keepAliveTimeout: keepAliveMs,
+      connectionsCheckingInterval: 1000,
+      // A missing Host header is refused by #check, with an error body.
+      requireHostHeader: false,
+      // Clients that offer HTTP/2 on an ordinary request get an HTTP/1.1 response.
+      shouldUpgradeCallback: (request: IncomingMessage) => request.headers.upgrade?.toLowerCase() === 'websocket',
     };
-    const app: FastifyInstance = Fastify(settings);
-    app.decorateRequest('exchange', null);
-    // validate() reads bodies, after authentication. The framework must not parse them.
-    app.removeAllContentTypeParsers();
-    app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-    app.addHook('onRequest', (request, reply, done) => this.#open(request as unknown as Incoming, reply, done));
-    app.setErrorHandler((error, request, reply) => this.#answerFailure(error, request as unknown as Incoming, reply));
-    app.setNotFoundHandler((request) => {
-      throw routeNotFound((request as unknown as Incoming).exchange, undefined);
-    });
-    this.#listen(app.server);
-    return app;
-  }
-
-  #listen(server: Server): void {
+    const handle = (request: IncomingMessage, response: ServerResponse): void => void this.#handle(request, response);
+    const server = createServer(settings, handle);
     server.on('upgrade', (request, socket, head) => this.#afterReplies(socket, () => void this.#upgrades.handle(request, socket, head)));
-    for (const event of ['checkContinue', 'checkExpectation'] as const)
-      server.on(event, (request: IncomingMessage, response: ServerResponse) => server.emit('request', request, response));
+    server.on('checkContinue', handle).on('checkExpectation', handle);
+    server.on('clientError', (error: ParserError, socket) => this.#rejectMalformed(error, socket as Socket));
     server.on('connect', (request, socket) => {
       socket.on('error', () => socket.destroy());
       const error = new ServiceError('not_implemented', 'This service is not a proxy: CONNECT is not supported.');
       this.#afterReplies(socket, () => refuse(socket, error, requestIdOf(request)));
     });
+    return server;
   }
 
   on<E extends Endpoint>(endpoint: E, handler: Handler<E>): void {
@@ -150,9 +140,7 @@ class FastifyHttp implements Http {
   onFile<E extends Endpoint>(endpoint: E, handler: FileHandler<E>): void {
     const loose = handler as unknown as (call: Call) => Promise<FileReply> | FileReply;
     this.#mount(endpoint, (context) =>
-      this.#serveStream(endpoint, context, async () =>
-        fileStream(await loose(context.exchange), readRangeHeader(context.exchange.request)),
-      ),
+      this.#serveStream(endpoint, context, async () => fileStream(await loose(context.exchange), readRangeHeader(context.request))),
     );
   }
 
@@ -165,135 +153,121 @@ class FastifyHttp implements Http {
   }
 
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void {
-    this.#upgrades.add(endpoint, handler);
-    this.#mount(endpoint, () => {
+    const plain = (): never => {
       throw new ServiceError('bad_request', 'This endpoint is a WebSocket. Send `Connection: Upgrade` and `Upgrade: websocket`.');
-    });
+    };
+    this.#mount(endpoint, plain, { endpoint, handler: handler as unknown as SocketRoute['handler'] });
   }
 
-  asset(path: string, { contentType, headers, load, encodings, isCompressed }: Asset, endpoint?: Endpoint): void {
+  asset(path: string, asset: Asset, endpoint?: Endpoint): void {
     if (endpoint) this.mounted.add(endpoint.id);
-    this.#paths.add(path, 'GET');
-    this.#app.get(path, async (request, reply) => {
-      reply.headers({ 'content-type': contentType, ...headers });
-      if (isCompressed) {
-        const compressed = await this.#compressed.reply(await load(this.#peers.origin(request.raw)), request.headers);
-        return reply.code(compressed.status).headers(compressed.headers).send(compressed.body);
-      }
-      if (!encodings) return reply.send(await load(this.#peers.origin(request.raw)));
-      reply.header('vary', 'accept-encoding');
-      const encoding = negotiate(request.headers['accept-encoding'] ?? '', [...encodings.keys()]);
-      const encoded = encoding === null ? undefined : encodings.get(encoding);
-      if (encoded) reply.header('content-encoding', encoding);
-      return reply.send(encoded ?? (await load(this.#peers.origin(request.raw))));
-    });
+    this.#router.add('GET', path, { serve: ({ exchange, request }) => this.#serveAsset(asset, exchange, request) });
   }
 
-  #mount(endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
+  async #serveAsset(asset: Asset, exchange: Exchange, request: IncomingMessage): Promise<void> {
+    const headers = { 'content-type': asset.contentType, ...asset.headers };
+    const load = (): ReturnType<Asset['load']> => asset.load(this.#peers.origin(request));
+    if (asset.isCompressed) {
+      const compressed = await this.#compressed.reply(await load(), request.headers);
+      return this.#send(exchange, { ...compressed, headers: { ...headers, ...compressed.headers } });
+    }
+    const { encodings } = asset;
+    if (!encodings) return this.#send(exchange, { status: 200, headers, body: await load() });
+    const encoding = negotiate(request.headers['accept-encoding'] ?? '', [...encodings.keys()]) ?? '';
+    const encoded = encodings.get(encoding);
+    const varying = { ...headers, vary: 'accept-encoding', ...(encoded ? { 'content-encoding': encoding } : {}) };
+    return this.#send(exchange, { status: 200, headers: varying, body: encoded ?? (await load()) });
+  }
+
+  #mount(endpoint: Endpoint, serve: Serve, socket?: SocketRoute): void {
     this.mounted.add(endpoint.id);
+    const route = { serve: (context: RequestContext) => this.#answer(endpoint, context, serve), ...(socket ? { socket } : {}) };
     const [own = '', withoutRest] = routerPathsOf(endpoint);
-    this.#mountAt(own, endpoint, serve);
+    this.#router.add(endpoint.method, own, route);
     // It may have an endpoint of its own, which is mounted first.
-    if (withoutRest !== undefined && !this.#paths.has(withoutRest, endpoint.method)) this.#mountAt(withoutRest, endpoint, serve);
+    if (withoutRest !== undefined && !this.#router.has(endpoint.method, withoutRest)) this.#router.add(endpoint.method, withoutRest, route);
   }
 
-  #mountAt(path: string, endpoint: Endpoint, serve: (context: RequestContext) => Promise<FastifyReply>): void {
-    this.#paths.add(path, endpoint.method);
-    this.#app.route<ParamsAndQuery>({
-      method: endpoint.method,
-      url: path,
-      onRequest: async (request, reply) => {
-        if (endpoint.isPathOpen === true) nameOpenPath(endpoint, request.params);
-        const { exchange } = request as unknown as Incoming;
-        exchange.routeTo(endpoint);
-        exchange.acceptsLinks = acceptsLinks(endpoint.auth);
-        // The URL of the first load contains the token.
-        if (exchange.acceptsLinks) reply.header('referrer-policy', 'no-referrer');
-        if (exchange.forwarded) exchange.principal = exchange.forwarded.principal;
-        else await exchange.trace(() => this.#admission.admit(endpoint, exchange, request));
-      },
-      handler: (request, reply) => {
-        const incoming = request as unknown as Incoming;
-        const { exchange } = incoming;
-        exchange.caller.name = endpoint.id;
-        return exchange.trace(() =>
-          runFor(exchange.caller, () => this.#others.answer(endpoint, { exchange, request: incoming, reply }, serve)),
-        );
-      },
-    });
+  async #handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const exchange = this.#openExchange(request, response);
+    this.#active.add(exchange);
+    response.once('close', () => this.#finish(exchange, response));
+    try {
+      const { route, raw } = this.#find(exchange);
+      await route.serve({ exchange, request, response, raw });
+    } catch (error) {
+      this.#answerFailure(error, exchange);
+    }
   }
 
-  async #serve(endpoint: Endpoint, handler: LooseHandler, context: RequestContext): Promise<FastifyReply> {
-    const { exchange, request, reply } = context;
-    const raw = await validate(endpoint, exchange, request, this.#bodies);
+  /** @throws ServiceError where the request is refused whoever sent it, or no path matches */
+  #find(exchange: Exchange): { route: Route; raw: RawRequest } {
+    this.#check(exchange);
+    return this.#router.find(exchange);
+  }
+
+  async #admit(endpoint: Endpoint, exchange: Exchange, raw: RawRequest): Promise<void> {
+    exchange.routeTo(endpoint);
+    if (exchange.forwarded) exchange.principal = exchange.forwarded.principal;
+    else await exchange.trace(() => this.#admission.admit(endpoint, exchange, raw));
+    exchange.caller.name = endpoint.id;
+  }
+
+  async #answer(endpoint: Endpoint, context: RequestContext, serve: Serve): Promise<void> {
+    const { exchange, raw } = context;
+    const { params } = raw;
+    if (endpoint.isPathOpen === true) nameOpenPath(endpoint, params);
+    exchange.acceptsLinks = acceptsLinks(endpoint.auth);
+    await this.#admit(endpoint, exchange, raw);
+    const answers = {
+      here: async () => serve(context),
+      there: (target: ForwardTarget, isLast: boolean) => this.#others.forward(endpoint, exchange, target, { isLast }),
+    };
+    return exchange.trace(() => runFor(exchange.caller, () => this.#others.byPath(endpoint, exchange, params, answers)));
+  }
+
+  async #serve(endpoint: Endpoint, handler: LooseHandler, { exchange, raw }: RequestContext): Promise<void> {
+    const body = await validate(endpoint, exchange, raw, this.#bodies);
     await resolveSessionNames(exchange, this.#options.sessionIdOf);
     exchange.origin = this.#originOf(exchange);
-    const here = async (): Promise<FastifyReply> =>
-      this.#send(reply, exchange, await this.#run(endpoint, handler, { exchange, request, raw }));
-    return this.#others.place(endpoint, context, { body: raw, here });
+    return this.#others.byContent(endpoint, exchange, {
+      here: async () => this.#reply(exchange, await this.#run(endpoint, handler, exchange, body)),
+      there: (target, isLast) => this.#others.forward(endpoint, exchange, target, { body: body ?? noBody, isLast }),
+    });
   }
 
-  async #run(
-    endpoint: Endpoint,
-    handler: LooseHandler,
-    { exchange, request, raw }: { exchange: Exchange; request: Incoming; raw: Buffer | undefined },
-  ): Promise<HttpResponse> {
+  async #run(endpoint: Endpoint, handler: LooseHandler, exchange: Exchange, raw: Buffer | undefined): Promise<HttpResponse> {
     const { limits } = this.#options;
     // Not on public endpoints: without a caller, strangers would get each other's responses.
-    const key = acceptsIdempotencyKey(endpoint) ? request.headers['idempotency-key'] : undefined;
+    const key = acceptsIdempotencyKey(endpoint) ? exchange.header('idempotency-key') : undefined;
     const deadlineMs = endpoint.deadlineMs ?? limits.deadlineMs;
     const work = async (): Promise<HttpResponse> =>
       toResponse(endpoint, exchange, await this.#others.gather(endpoint, exchange, await handler(exchange)));
     return exchange.withDeadline(
       deadlineMs,
-      typeof key !== 'string' ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work),
+      key === undefined ? work() : this.#idempotency.once(endpoint, exchange, { key, raw, deadlineMs }, work),
     );
   }
 
   /** An error before the first byte becomes an ordinary error response; after it, the connection is closed. */
-  async #serveStream(endpoint: Endpoint, { exchange, request, reply }: RequestContext, open: () => Promise<Stream>): Promise<FastifyReply> {
-    await validate(endpoint, exchange, request, this.#bodies);
+  async #serveStream(endpoint: Endpoint, context: RequestContext, open: () => Promise<Stream>): Promise<void> {
+    const { exchange, request, response, raw } = context;
+    await validate(endpoint, exchange, raw, this.#bodies);
     await resolveSessionNames(exchange, this.#options.sessionIdOf);
     exchange.origin = this.#originOf(exchange);
     const work = async (): Promise<void> => {
       const stream = await open();
       if (exchange.aborted) return stream.drop();
-      this.#begin(reply, exchange, {
-        status: stream.status ?? exchange.status ?? endpoint.status,
-        headers: { ...exchange.headers, ...stream.headers },
-      });
-      reply.hijack();
-      reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders);
-      if (request.method !== 'HEAD') return stream.send(reply.raw, exchange.signal);
-      reply.raw.end();
+      this.#begin(exchange, stream.status ?? exchange.status ?? endpoint.status, { ...exchange.headers, ...stream.headers });
+      if (request.method !== 'HEAD') return stream.send(response, exchange.signal);
+      response.end();
       return stream.drop();
     };
     try {
       await exchange.withDeadline(endpoint.deadlineMs ?? this.#options.limits.deadlineMs, work());
     } catch (error) {
-      if (!reply.raw.headersSent) throw error;
+      if (!response.headersSent) throw error;
     }
-    return reply;
-  }
-
-  #open(request: Incoming, reply: FastifyReply, done: (error?: Error) => void): void {
-    const exchange = (request.exchange = this.#enter(request.raw, reply.raw));
-    reply.headers(commonHeaders(exchange));
-    try {
-      this.#check(exchange);
-      // Must precede the check of the content type.
-      if (request.is404) throw this.#notFound(exchange, reply);
-      done();
-    } catch (error) {
-      done(error as Error);
-    }
-  }
-
-  #enter(request: IncomingMessage, response: ServerResponse): Exchange {
-    const exchange = this.#openExchange(request, response);
-    this.#active.add(exchange);
-    response.once('close', () => this.#finish(exchange, response));
-    return exchange;
   }
 
   #openExchange(request: IncomingMessage, response: ServerResponse | null): Exchange {
@@ -308,12 +282,12 @@ class FastifyHttp implements Http {
 
   receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void {
     this.#forwarded.set(request, call);
-    this.#app.server.emit('request', request, response);
+    void this.#handle(request, response);
   }
 
   receiveUpgrade(request: IncomingMessage, { socket, head }: { socket: Duplex; head: Buffer }, call: ForwardedCall): void {
     this.#forwarded.set(request, call);
-    this.#app.server.emit('upgrade', request, socket, head);
+    this.#server.emit('upgrade', request, socket, head);
   }
 
   /** Checks that apply to every request. */
@@ -346,15 +320,11 @@ class FastifyHttp implements Http {
     else this.#options.log.info(fields, 'request');
   }
 
-  #answerFailure(thrown: unknown, request: Incoming, reply: FastifyReply): FastifyReply {
-    // A malformed URL fails before the first hook.
-    const exchange = (request.exchange as Exchange | null) ?? this.#enter(request.raw, reply.raw);
+  #answerFailure(thrown: unknown, exchange: Exchange): void {
     exchange.code = outcomeOf(thrown).code;
-    // Where the body ends is not certain, so nothing after it is read as a request.
-    if (exchange.code === 'not_implemented') reply.header('connection', 'close');
     logFailure(this.#options.log, thrown, { ...exchange.logFields, endpoint: exchange.endpointId });
-    reply.headers(commonHeaders(exchange));
-    return this.#send(reply, exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
+    if (exchange.response?.headersSent === true) return void exchange.response.destroy();
+    this.#reply(exchange, this.#toErrorPage(thrown, exchange) ?? toErrorResponse(thrown, exchange.requestId));
   }
 
   /** Returns an error page for a person who opens a link, or an address that does not exist; otherwise null. */
@@ -363,20 +333,33 @@ class FastifyHttp implements Http {
     return errorPage && (byLink || code === 'route_not_found') && prefersHtml(request) ? toErrorPage(thrown, errorPage) : null;
   }
 
-  #send(reply: FastifyReply, exchange: Exchange, { body, ...head }: HttpResponse): FastifyReply {
-    this.#begin(reply, exchange, head);
-    if (body === '') return reply.send();
-    if (!reply.hasHeader('content-type')) reply.header('content-type', 'application/json; charset=utf-8');
+  #reply(exchange: Exchange, { status, headers, body }: HttpResponse): void {
+    if (body === '') return this.#send(exchange, { status, headers, body });
     // A terminal shows its prompt on a line of its own.
-    return reply.send(body.endsWith('\n') ? body : `${body}\n`);
+    const line = body.endsWith('\n') ? body : `${body}\n`;
+    this.#send(exchange, { status, headers: { 'content-type': 'application/json; charset=utf-8', ...headers }, body: line });
   }
 
-  #begin(reply: FastifyReply, exchange: Exchange, { status, headers }: Omit<HttpResponse, 'body'>): void {
-    reply.code(status).headers(headers);
-    if (exchange.rateHeaders) reply.headers(exchange.rateHeaders);
-    reply.headers(workerHeaders(exchange, this.#options.forwarder));
-    if (this.#options.isDraining()) reply.header('connection', 'close');
-    if (!exchange.request.complete && hasBody(exchange.request)) cutUnreadBody(exchange.request);
+  #send(exchange: Exchange, { status, headers, body }: Sent): void {
+    const { response } = exchange;
+    if (!response || response.destroyed) return;
+    const length = status === 204 || status === 304 ? {} : { 'content-length': String(Buffer.byteLength(body)) };
+    this.#begin(exchange, status, { ...headers, ...length });
+    response.end(body);
+  }
+
+  #begin(exchange: Exchange, status: number, headers: Readonly<Record<string, string>>): void {
+    const { request, response, rateHeaders, code } = exchange;
+    // After a transfer encoding that is not known, nothing is read as a request: where the body ends is not certain.
+    const isLast = this.#isClosing || this.#options.isDraining() || code === 'not_implemented';
+    response?.writeHead(status, {
+      ...commonHeaders(exchange),
+      ...headers,
+      ...rateHeaders,
+      ...workerHeaders(exchange, this.#options.forwarder),
+      ...(isLast ? { connection: 'close' } : {}),
+    });
+    if (!request.complete && hasBody(request)) cutUnreadBody(request);
   }
 
   #rejectMalformed(error: ParserError, socket: Socket): void {
@@ -398,49 +381,20 @@ class FastifyHttp implements Http {
 
   async listen(port: BoundPort): Promise<void> {
     this.#port = port;
-    this.#rejectOtherMethods();
-    await this.#app.ready();
-    await port.handOver(this.#app.server);
-  }
-
-  /** Most are rejected where no route is found. */
-  #rejectOtherMethods(): void {
-    const reject = (path: string, method: string[]): unknown =>
-      this.#app.route({
-        method,
-        url: path,
-        onRequest: (request, reply) => Promise.reject(this.#notFound((request as unknown as Incoming).exchange, reply)),
-        handler: () => {},
-      });
-    for (const { path, methods } of this.#paths.exceptions()) reject(path, [...methods]);
-    // A malformed address is a bad request with each of them, but the router reads none where no path has the method.
-    const used = this.#paths.methods;
-    reject(
-      '*',
-      this.#rejectable.filter((method) => !used.has(method)),
-    );
-  }
-
-  /** Says which methods the path has, if any. */
-  #notFound(exchange: Exchange, reply: FastifyReply): ServiceError {
-    const { request, target } = exchange;
-    const methods = this.#rejectable.includes(request.method ?? '') ? this.#paths.methodsAt(target) : undefined;
-    if (!methods) return routeNotFound(exchange, this.#paths.similarTo(target, request.method ?? ''));
-    const allow = withHead(methods);
-    reply.header('allow', allow.join(', '));
-    return new ServiceError('method_not_allowed', `Method not allowed. Allowed: ${allow.join(', ')}.`, { details: { allow } });
+    await port.handOver(this.#server);
   }
 
   async close(graceMs: number): Promise<void> {
     const reason = new ServiceError('draining', 'This worker is shutting down. Try again.', { retryAfterSeconds: 1 });
-    const closed = this.#app.close();
+    this.#isClosing = true;
+    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
     this.#upgrades.abort(reason);
     for (const exchange of this.#active) if (exchange.isEndless) exchange.abort(reason);
     await this.#waitUntil(() => this.#active.size === 0, graceMs);
     for (const exchange of this.#active) exchange.abort(reason);
     await this.#waitUntil(() => this.#active.size + this.#upgrades.size === 0, abortGraceMs);
     this.#upgrades.destroyAll();
-    this.#app.server.closeAllConnections();
+    this.#server.closeAllConnections();
     await Promise.all([closed, this.#bodies.large.close()]);
     this.#port?.close();
   }
@@ -460,11 +414,13 @@ class FastifyHttp implements Http {
   }
 }
 
-const commonHeaders = ({ requestId, traceparent }: Exchange): Record<string, string> => ({
+const commonHeaders = ({ requestId, traceparent, acceptsLinks: byLink }: Exchange): Record<string, string> => ({
   'x-request-id': requestId,
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
   ...(traceparent === undefined ? {} : { traceparent }),
+  // The URL of the first load contains the token.
+  ...(byLink ? { 'referrer-policy': 'no-referrer' } : {}),
 });
 
 /** The endpoint's path as the router writes it. An open path has a second one, without the rest. */
@@ -478,11 +434,6 @@ function nameOpenPath({ path }: Endpoint, params: Record<string, string>): void 
   const { '*': rest = '' } = params;
   delete params['*'];
   params[/\{(\w+)\}$/.exec(path)?.[1] ?? ''] = rest;
-}
-
-function routeNotFound({ request: { method }, path }: Exchange, similar: string | undefined): ServiceError {
-  const meant = similar === undefined ? 'See /docs.' : `Did you mean ${method} ${similar.replace(/:(\w+)/g, '{$1}')}?`;
-  return new ServiceError('route_not_found', `Not found: no endpoint matches ${method} ${path.slice(0, shownPathMax)}. ${meant}`);
 }
 
 /** The client's own id is used where it is harmless in logs and headers. */

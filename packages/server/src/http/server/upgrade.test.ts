@@ -96,6 +96,30 @@ test('a WebSocket is refused before the handshake with an ordinary answer', asyn
   assert.equal(plain.status, 400);
 });
 
+test('a handshake finds its path as a request does: with a slash, percent-encoded or after a host, and 405 says what the path allows', async (t) => {
+  const { port } = await serve(t, mount);
+  const handshake = `Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nAuthorization: ${auth.authorization}\r\n\r\n`;
+  const ask = async (method: string, target: string): Promise<string> => {
+    const { status, headers, body } = await sendRaw(port, `${method} ${target} HTTP/1.1\r\n${handshake}`);
+    const { code } = JSON.parse(body) as { code: string };
+    return `${status} ${code} ${/^allow: (.*)$/m.exec(headers)?.[1] ?? ''}`.trim();
+  };
+  // Without a key the handshake is malformed, which is said where the path is found and the caller let in.
+  for (const target of ['/s/a/cdp', '/s/a/cdp/', '/s/a%2Fb/%63dp?x=/', 'http://x/s/a/cdp'])
+    assert.equal(await ask('GET', target), '400 bad_request');
+  for (const method of ['POST', 'PUT', 'OPTIONS'])
+    for (const target of ['/s/a/cdp', '/s/a/%63dp/']) assert.equal(await ask(method, target), '405 method_not_allowed get, head');
+  for (const target of ['/s/a/cdp/more', '/S/a/cdp', '/s/cdp']) assert.equal(await ask('POST', target), '404 route_not_found', target);
+});
+
+test('a handshake at an endpoint that is no WebSocket is 404, without a credential too', async (t) => {
+  const { origin } = await serve(t, (http) => {
+    http.asset('/s/plain/file', { contentType: 'text/plain', headers: {}, load: () => 'a file' });
+  });
+  const { status, code } = await refusal(`${origin.replace('http', 'ws')}/s/plain/file`);
+  assert.equal(`${status} ${code}`, '404 route_not_found');
+});
+
 test('an offer to upgrade to HTTP/2 is ignored and the request served', async (t) => {
   const { port } = await serve(t, mount);
   const reply = await sendRaw(port, `GET /nowhere HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, close\r\nUpgrade: h2c\r\n\r\n`);

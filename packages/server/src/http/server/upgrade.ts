@@ -3,21 +3,21 @@ import type { Duplex } from 'node:stream';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { createWebSocketStream, WebSocketServer, type RawData, type WebSocket } from 'ws';
 import type { Log } from '@berth/lib/log.ts';
-import { redactUrl } from '@berth/lib/secrets/redact.ts';
 import { runFor } from '@berth/lib/turns/sections.ts';
-import type { Admission } from '../limits/admission.ts';
 import { BoundedSocket } from './bounded-socket.ts';
 import type { Call, Upgrade } from '../call.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { logFailure, outcomeOf } from '../errors.ts';
 import { ClientDisconnectedError, type Exchange } from './exchange.ts';
 import type { HttpOptions } from '../options.ts';
-import { isForwardable, mayForwardAgain, workerHeader, workerHeaders, type Forwarder, type ForwardTarget } from '../forward/forward.ts';
+import { workerHeader, workerHeaders, type ForwardTarget } from '../forward/forward.ts';
+import { passRefusal, type OtherWorkers } from '../forward/other-workers.ts';
 import { refuse } from '../refusal.ts';
 import { relayRefusal, relaySocket } from '../forward/relay-response.ts';
 import { resolveSessionNames } from '../forward/session-names.ts';
 import { SocketBudgets, type SocketLimits } from '../limits/socket-budgets.ts';
-import { fill, parseQuery } from '../body/validate.ts';
+import { fill, type RawRequest } from '../body/validate.ts';
+import { routeNotFound } from './router.ts';
 
 type LooseSocketHandler = (call: Call, upgrade: Upgrade) => Promise<void> | void;
 
@@ -30,20 +30,21 @@ interface Handshake {
   isForwarded: boolean;
 }
 
-interface SocketRoute {
+export interface SocketRoute {
   endpoint: Endpoint;
-  pattern: RegExp;
-  names: string[];
   handler: LooseSocketHandler;
 }
 
 interface UpgradesDeps {
-  admission: Admission;
   log: Log;
   onCompleted: HttpOptions['onCompleted'];
   /** Creates the exchange with its request id. */
   open(request: IncomingMessage): Exchange;
-  check(exchange: Exchange): void;
+  /** `socket`: undefined where the path has no WebSocket. @throws ServiceError */
+  find(exchange: Exchange): { route: { socket?: SocketRoute }; raw: RawRequest };
+  /** Lets the caller in. @throws ServiceError */
+  admit(endpoint: Endpoint, exchange: Exchange, raw: RawRequest): Promise<void>;
+  others: OtherWorkers;
   sessionIdOf: HttpOptions['sessionIdOf'];
   originOf(exchange: Exchange): string;
   forwarder: HttpOptions['forwarder'];
@@ -53,19 +54,10 @@ interface UpgradesDeps {
   onEmpty(): void;
 }
 
-interface ForwardStep {
-  target: ForwardTarget;
-  /** Whether no other worker is left. */
-  isLast: boolean;
-  forwarder: Forwarder;
-}
-
 /** A page's whole content or a fulfilled response fits in one DevTools message of a client; more is an attack. */
 const defaultMessageBytesMax = 64 * 1024 * 1024;
 /** Time limit for the other side's close frame. */
 const closeTimeoutMs = 2000;
-/** Characters of a path in an error message. */
-const shownPathMax = 200;
 
 /**
  * WebSocket endpoints. Errors are reported before the handshake, as ordinary
@@ -73,7 +65,6 @@ const shownPathMax = 200;
  */
 export class Upgrades {
   #options: UpgradesDeps;
-  #routes: SocketRoute[] = [];
   #sockets = new Map<Duplex, Exchange>();
   /** One for each message size limit, which `ws` sets by server. */
   readonly #servers = new Map<number, SocketServer>();
@@ -89,15 +80,6 @@ export class Upgrades {
   /** Number of open and pending WebSockets. */
   get size(): number {
     return this.#sockets.size;
-  }
-
-  add(endpoint: Endpoint, handler: LooseSocketHandler): void {
-    const names: string[] = [];
-    const pattern = endpoint.path.replace(/[.*+?^$()|[\]\\]/g, '\\$&').replace(/\{(\w+)\}/g, (_, name: string) => {
-      names.push(name);
-      return '([^/]+)';
-    });
-    this.#routes.push({ endpoint, pattern: new RegExp(`^${pattern}/?$`), names, handler });
   }
 
   /** Handles the server's `upgrade` event. Never throws. */
@@ -137,22 +119,18 @@ export class Upgrades {
   }
 
   async #serve(exchange: Exchange, handshake: Handshake): Promise<void> {
-    this.#options.check(exchange);
-    const { target } = exchange;
-    const pathEnd = `${target}?`.indexOf('?');
-    const { route, params } = this.#find(target.slice(0, pathEnd));
-    const raw = { params, query: parseQuery(target.slice(pathEnd + 1)) };
-    exchange.routeTo(route.endpoint);
-    if (exchange.forwarded) exchange.principal = exchange.forwarded.principal;
-    else await exchange.trace(() => this.#options.admission.admit(route.endpoint, exchange, raw));
+    const { route, raw } = this.#options.find(exchange);
+    const { socket } = route;
+    if (!socket) throw routeNotFound('WebSocket endpoint matches', exchange);
+    const { endpoint } = socket;
+    await this.#options.admit(endpoint, exchange, raw);
     checkHandshake(exchange.request);
     exchange.origin = this.#options.originOf(exchange);
     checkOrigin(exchange.request, exchange.origin, exchange.principal);
-    fill(exchange, route.endpoint, raw);
+    fill(exchange, endpoint, raw);
     await resolveSessionNames(exchange, this.#options.sessionIdOf);
-    exchange.caller.name = route.endpoint.id;
-    const work = exchange.trace(() => runFor(exchange.caller, () => this.#answer(route, exchange, handshake)));
-    const deadlineMs = route.endpoint.deadlineMs ?? this.#options.defaultDeadlineMs;
+    const work = exchange.trace(() => runFor(exchange.caller, () => this.#answer(socket, exchange, handshake)));
+    const deadlineMs = endpoint.deadlineMs ?? this.#options.defaultDeadlineMs;
     // Only the handshake has a deadline, not the open socket.
     const timer = setTimeout(() => {
       if (!handshake.accepted && !handshake.isForwarded)
@@ -165,49 +143,30 @@ export class Upgrades {
     }
   }
 
-  /** Here, or by another worker: that of the session in the path, or one that has room for a new session. */
-  async #answer({ endpoint, handler }: SocketRoute, exchange: Exchange, handshake: Handshake): Promise<void> {
-    const { forwarder } = this.#options;
-    const here = async (): Promise<void> => handler(exchange, this.#upgradeOf(exchange, handshake));
-    if (!forwarder || exchange.forwarded) return here();
+  #answer({ endpoint, handler }: SocketRoute, exchange: Exchange, handshake: Handshake): Promise<void> {
+    const { others } = this.#options;
     const { params = {} } = exchange as { params?: Record<string, string> };
-    const session = await forwarder.byPath(exchange, endpoint, params);
-    const targets = session ? [session] : await forwarder.byContent(exchange, endpoint);
-    if (!targets) return here();
-    for (const [index, target] of targets.entries()) {
-      const isLast = index === targets.length - 1;
-      try {
-        if (target.workerId === forwarder.workerId) return await here();
-        if (await this.#forward(exchange, handshake, { target, isLast, forwarder })) return;
-      } catch (error) {
-        if (isLast || !mayForwardAgain(error)) throw error;
-      }
-    }
+    const answers = {
+      here: async () => handler(exchange, this.#upgradeOf(exchange, handshake)),
+      there: (target: ForwardTarget, isLast: boolean) => this.#forward(exchange, handshake, { target, isLast }),
+    };
+    return others.byPath(endpoint, exchange, params, { ...answers, here: () => others.byContent(endpoint, exchange, answers) });
   }
 
-  /** False when another worker has to be asked. */
-  async #forward(exchange: Exchange, handshake: Handshake, { target, isLast, forwarder }: ForwardStep): Promise<boolean> {
+  async #forward(exchange: Exchange, handshake: Handshake, { target, isLast }: { target: ForwardTarget; isLast: boolean }): Promise<void> {
+    const { forwarder } = this.#options;
     const { socket } = handshake;
+    if (!forwarder) throw new Error('this worker is alone');
     if (target.sessionId !== null) exchange.caller.sessionId = target.sessionId;
     // Nobody reads the connection before the handshake, so it would not close.
     const onEnd = (): void => exchange.abort(new ClientDisconnectedError());
     socket.once('end', onEnd);
-    const answer = await forwarder.open(exchange, target, socket);
-    socket.off('end', onEnd);
-    if ('socket' in answer) {
-      handshake.isForwarded = true;
-      this.#report(exchange, { status: 101, code: null });
-      relaySocket(exchange, handshake, answer, target.workerId);
-      return true;
-    }
-    if (!isLast && isForwardable(answer.code)) {
-      answer.body.resume();
-      return false;
-    }
+    const answer = await forwarder.open(exchange, target, socket).finally(() => socket.off('end', onEnd));
+    if (!('socket' in answer)) passRefusal(answer, isLast);
     handshake.isForwarded = true;
-    this.#report(exchange, { status: answer.status, code: answer.code });
-    await relayRefusal(exchange, socket, answer, target.workerId).catch(() => socket.destroy());
-    return true;
+    this.#report(exchange, 'socket' in answer ? { status: 101, code: null } : answer);
+    if ('socket' in answer) relaySocket(exchange, handshake, answer, target.workerId);
+    else await relayRefusal(exchange, socket, answer, target.workerId).catch(() => socket.destroy());
   }
 
   #upgradeOf(exchange: Exchange, handshake: Handshake): Upgrade {
@@ -257,15 +216,6 @@ export class Upgrades {
     return server;
   }
 
-  #find(path: string): { route: SocketRoute; params: Record<string, string> } {
-    for (const route of this.#routes) {
-      const match = route.pattern.exec(path);
-      if (match) return { route, params: Object.fromEntries(route.names.map((name, index) => [name, decode(match[index + 1] ?? '')])) };
-    }
-    const shown = redactUrl(path, { placeholder: '[secret]', rule: 'own' }).slice(0, shownPathMax);
-    throw new ServiceError('route_not_found', `Not found: no WebSocket endpoint matches ${shown}. See /docs.`);
-  }
-
   /** Aborts the handlers of all sockets. */
   abort(reason: Error): void {
     for (const exchange of this.#sockets.values()) exchange.abort(reason);
@@ -297,14 +247,6 @@ type SocketServer = ReturnType<typeof createSocketServer>;
 function closeAfter(webSocket: WebSocket, error: unknown): void {
   if (error instanceof ServiceError && error.code === 'draining') webSocket.close(1012, 'service_restart');
   else webSocket.close(1011, 'internal_error');
-}
-
-function decode(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new ServiceError('bad_request', 'The URL of the request is malformed.');
-  }
 }
 
 function checkHandshake({ method, headers }: IncomingMessage): void {
