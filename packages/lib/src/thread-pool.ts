@@ -5,7 +5,7 @@ import { FairLane } from './turns/fair-lane.ts';
 import { LaneFullError, LaneTimeoutError } from './turns/lanes.ts';
 import type { Log } from './log.ts';
 
-/** `busy`: too much work waits, or this one waited too long. A retry may succeed. */
+/** `busy`: too much work waits, or this one waited too long. A retry may succeed. `failed`: also where the thread could not be started. */
 export type ThreadFailure = 'too_large' | 'timeout' | 'busy' | 'failed';
 
 export class ThreadError extends Error {
@@ -36,6 +36,8 @@ export interface ThreadPoolOptions {
   waitingMax: number;
   /** Maximum size of all that waits, in the unit of `ThreadCall.size`. */
   waitingSizeMax: number;
+  /** The work is short: it runs to its end, also for a caller that has left, because a thread that is stopped has to be started again. */
+  isShort?: boolean;
   log: Log;
 }
 
@@ -53,7 +55,7 @@ const startMsMax = 30_000;
 /** Most of the heap is parsed input, which is short-lived. V8's default would come on top of `heapMbMax`. */
 const youngHeapMbMax = 48;
 /** Niceness of threads for foreign input: on a busy host they wait for the service. Linux schedules each thread by its own. */
-export const threadNice = 10;
+const threadNice = 10;
 
 export class ThreadPool<Task extends object, Result> {
   readonly #options: ThreadPoolOptions;
@@ -91,7 +93,9 @@ export class ThreadPool<Task extends object, Result> {
     signal.throwIfAborted();
     const aborted = AbortSignal.any([signal, this.#closed.signal]);
     try {
-      return await this.#lane.run({ owner, size, signal: aborted }, () => this.#run(task, aborted));
+      return await this.#lane.run({ owner, size, signal: aborted }, () =>
+        this.#run(task, this.#options.isShort ? this.#closed.signal : aborted),
+      );
     } catch (error) {
       signal.throwIfAborted();
       if (error instanceof ThreadError) throw error;
@@ -111,22 +115,26 @@ export class ThreadPool<Task extends object, Result> {
   }
 
   async #run(task: Task, aborted: AbortSignal): Promise<Result> {
-    const timeout = new AbortController();
+    const stop = new AbortController();
+    const fail = (reason: ThreadFailure, cause?: unknown): void => stop.abort(new ThreadError(reason, { cause }));
+    // A thread that cannot start, as its module cannot be loaded, fails without the work that waits for it.
+    const onError = (error: unknown): void => fail('failed', error);
     const { port1: started, port2: port } = new MessageChannel();
-    let isStarted = false;
-    let timer = setTimeout(() => timeout.abort(), startMsMax);
+    let timer = setTimeout(fail, startMsMax, 'busy');
+    this.#threads.on('error', onError);
     started.once('message', () => {
-      isStarted = true;
+      this.#threads.off('error', onError);
       clearTimeout(timer);
-      timer = setTimeout(() => timeout.abort(), this.#options.runMsMax);
+      timer = setTimeout(fail, this.#options.runMsMax, 'timeout');
     });
     try {
-      const signal = AbortSignal.any([aborted, timeout.signal]);
+      const signal = AbortSignal.any([aborted, stop.signal]);
       return await this.#threads.run({ ...task, started: port }, { signal, transferList: [port] });
     } catch (error) {
-      if (timeout.signal.aborted) throw new ThreadError(isStarted ? 'timeout' : 'busy', { cause: error });
+      stop.signal.throwIfAborted();
       throw new ThreadError(isOutOfMemory(error) ? 'too_large' : 'failed', { cause: error });
     } finally {
+      this.#threads.off('error', onError);
       clearTimeout(timer);
       started.close();
     }

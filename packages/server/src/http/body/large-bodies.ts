@@ -6,12 +6,11 @@
  */
 import { endpoints, ServiceError, type Endpoint } from '@berth/contract';
 import type { IncomingMessage } from 'node:http';
-import { Piscina } from 'piscina';
-import { FairLane } from '@berth/lib/turns/fair-lane.ts';
+import { FairLane, type FairLaneCall } from '@berth/lib/turns/fair-lane.ts';
 import { LaneFullError, LaneTimeoutError } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { fromPieces } from '@berth/lib/turns/pieces.ts';
-import { threadNice } from '@berth/lib/thread-pool.ts';
+import { ThreadError, ThreadPool } from '@berth/lib/thread-pool.ts';
 import type { BodyResult, BodyTask } from './body-thread.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { parseFileForm } from './file-form.ts';
@@ -23,12 +22,16 @@ export const smallBodyBytesMax = 64 * 1024;
 
 /** Bodies in memory, of one caller and of all. */
 const reading = { width: 32, ownerWidth: 4, waitingMax: 256, waitingSizeMax: Infinity, waitMsMax: 10_000 };
-/** Two, so that nobody waits for another caller's body. */
-const threadsMax = 2;
-const parsing = { width: threadsMax, ownerWidth: 1, waitingMax: reading.width, waitingSizeMax: Infinity, waitMsMax: 15_000 };
-/** A thread and its modules hold some 50 MB, and a new one starts in a third of a second. */
-const idleMsMax = 30_000;
-const heapMbMax = 512;
+const parsing = {
+  /** Two, so that nobody waits for another caller's body. */
+  threadsMax: 2,
+  /** A megabyte of JSON takes a tenth of a second of a free processor. */
+  runMsMax: 15_000,
+  heapMbMax: 512,
+  waitingMax: reading.width,
+  waitingSizeMax: Infinity,
+  isShort: true,
+};
 const retrySeconds = 1;
 
 function fileTooLarge({ multipart }: Endpoint): ServiceError {
@@ -46,9 +49,8 @@ const isLarge = ({ headers }: IncomingMessage): boolean =>
 export class LargeBodies {
   readonly #log: Log;
   readonly #reading = new FairLane(reading);
-  readonly #parsing = new FairLane(parsing);
   /** Created by the first large body. */
-  #threads: Piscina<BodyTask, BodyResult> | undefined;
+  #threads: ThreadPool<BodyTask, BodyResult> | undefined;
 
   constructor(log: Log) {
     this.#log = log;
@@ -57,15 +59,14 @@ export class LargeBodies {
   /** Runs `work`, which reads and parses the body, in the caller's turn if the body is large or of unknown length. @throws ServiceError rate_limited */
   async take<T>(exchange: Exchange, work: () => Promise<T>): Promise<T> {
     if (!isLarge(exchange.request)) return work();
-    return inTurn(this.#reading, exchange, work);
+    return orRateLimited(exchange, this.#reading.run(turnOf(exchange), work));
   }
 
   /** @throws ServiceError rate_limited */
   async parse(endpoint: Endpoint, exchange: Exchange, bytes: Buffer): Promise<Parsed> {
     // A thread has only the endpoints of the contract.
     if (bytes.length <= smallBodyBytesMax || !inContract.has(endpoint)) return parseJsonBody(endpoint, bytes);
-    // Also for a client that has left: a thread that is stopped has to be started again.
-    const result = await inTurn(this.#parsing, exchange, () => this.#pool().run({ bytes, endpointId: endpoint.id }));
+    const result = await this.#run(exchange, { bytes, endpointId: endpoint.id });
     return result.ok ? { ok: true, value: await fromPieces(result.pieces) } : result;
   }
 
@@ -77,43 +78,33 @@ export class LargeBodies {
       if (isTooLarge) throw fileTooLarge(endpoint);
       return { body, bytes: Buffer.from(digest) };
     }
-    const task = { bytes: form, endpointId: endpoint.id, formType };
-    const result = await inTurn(this.#parsing, exchange, () => this.#pool().run(task));
+    const result = await this.#run(exchange, { bytes: form, endpointId: endpoint.id, formType });
     if (result.ok && result.isTooLarge === true) throw fileTooLarge(endpoint);
     const body = result.ok ? { ok: true as const, value: await fromPieces(result.pieces) } : result;
     return { body, bytes: Buffer.from((result.ok && result.digest) || []) };
   }
 
   async close(): Promise<void> {
-    await this.#threads?.destroy();
+    await this.#threads?.close();
   }
 
-  #pool(): Piscina<BodyTask, BodyResult> {
-    if (this.#threads) return this.#threads;
-    const threads = new Piscina<BodyTask, BodyResult>({
-      filename: new URL('./body-thread.ts', import.meta.url).href,
-      minThreads: 0,
-      maxThreads: threadsMax,
-      idleTimeout: idleMsMax,
-      resourceLimits: { maxOldGenerationSizeMb: heapMbMax },
-      // Hostile input must not reach this process's environment.
-      env: {},
-      execArgv: [],
-      niceIncrement: threadNice,
-      recordTiming: false,
-    });
-    // A thread may die between two bodies. Without a listener the error would end the process.
-    threads.on('error', (error: unknown) => this.#log.warn({ err: error }, 'body thread failed'));
-    return (this.#threads = threads);
+  #run(exchange: Exchange, task: BodyTask): Promise<BodyResult> {
+    const file = new URL('./body-thread.ts', import.meta.url);
+    this.#threads ??= new ThreadPool({ ...parsing, file, log: this.#log });
+    return orRateLimited(exchange, this.#threads.run(task, turnOf(exchange)));
   }
 }
 
-async function inTurn<T>(lane: FairLane, { principal, signal }: Exchange, work: () => Promise<T>): Promise<T> {
+const turnOf = ({ principal, signal }: Exchange): FairLaneCall => ({ owner: principal.scope, size: 0, signal });
+
+/** @throws ServiceError rate_limited where too many of the caller's bodies wait, or one waited too long */
+async function orRateLimited<T>({ signal }: Exchange, work: Promise<T>): Promise<T> {
   try {
-    return await lane.run({ owner: principal.scope, size: 0, signal }, work);
+    return await work;
   } catch (error) {
     signal.throwIfAborted();
-    if (!(error instanceof LaneFullError || error instanceof LaneTimeoutError)) throw error;
+    const isBusy = error instanceof ThreadError && error.reason === 'busy';
+    if (!isBusy && !(error instanceof LaneFullError || error instanceof LaneTimeoutError)) throw error;
     throw new ServiceError('rate_limited', 'Too many large bodies at once. Wait for the replies to some, and try again.', {
       cause: error,
       retryAfterSeconds: retrySeconds,
