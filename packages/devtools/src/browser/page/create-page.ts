@@ -7,7 +7,7 @@ import { Capture } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
 import { Geometry } from './geometry.ts';
-import { moveInHistory, reload, type HistoryDeps } from './history.ts';
+import { moveInHistory, reload, type HistoryDeps } from './navigate.ts';
 import { Input } from '../input/page-input.ts';
 import { Network } from './network.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
@@ -55,7 +55,7 @@ export function createPage(deps: PageDeps): Page {
   const { connection, tab, navigate, shouldKeepNetwork } = deps;
   const { timeoutScale } = connection;
   const { frames, contexts, elements, input, capture, network } = pageStateOf(deps);
-  const moves: HistoryDeps = { connection, frames, shouldKeepNetwork };
+  const moves: HistoryDeps = { navigation: { connection, tab, shouldKeepNetwork }, frames };
   const deadlineOf = (signal: AbortSignal): Deadline => new Deadline({ signal, timeoutMs: timeoutScale.ms(settingTimeoutMs) });
   return {
     tabId: tab.id,

@@ -83,6 +83,27 @@ describe('history', { timeout: 180_000 }, () => {
 });
 
 describe('reload', { timeout: 180_000 }, () => {
+  it('a reload and going back lead on where the page does, as a navigation would', async () => {
+    const { '/one': one } = replies;
+    await go('/one');
+    pages.replies['/one'] = '<meta http-equiv="refresh" content="0;url=/two">';
+    const again = await page.reload(options, call());
+    assert.deepEqual([again.title, again.redirects.map(({ url }) => url)], ['two', [`${pages.url}/one`]]);
+    await go('/two');
+    pages.replies['/two'] = '<script>location.replace("/hang")</script>';
+    await page.navigate({ url: `${pages.otherSite}/one`, ...options }, call());
+    assert.equal((await page.history(-1, options, call()))?.title, 'hang');
+    Object.assign(pages.replies, { '/one': one, '/two': replies['/two'] });
+  });
+
+  it('a reload that is answered without content keeps the page and says so', async () => {
+    await go('/one');
+    pages.replies['/one'] = (_, response) => void response.writeHead(204).end();
+    const { statusCode, title, finalUrl } = await page.reload(options, call());
+    pages.replies['/one'] = replies['/one'];
+    assert.deepEqual([statusCode, title, finalUrl], [204, 'one', `${pages.url}/one`]);
+  });
+
   it('a reload returns the current response of the server', async () => {
     await go('/one');
     pages.replies['/one'] = document(503, 'broken');

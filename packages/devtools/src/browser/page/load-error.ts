@@ -38,7 +38,7 @@ function toNavigationFailure(netError: string): NavigationFailure {
 export function loadError(
   connection: Connection,
   errorText: string,
-  request: { requestId?: string | undefined; url?: string },
+  request: { requestId?: string | undefined; url?: string | undefined },
 ): NavigationError {
   const report = connection.netErrors.reportOf(errorText, request);
   const message = `The page could not be loaded: ${report?.message ?? errorText}.`;
