@@ -81,6 +81,13 @@ module.exports.keepers = [
     only: '^packages/((guest|egress|machines)/src/|devtools/src/browser/|server/src/(http|fleet/forwarding|store)/)',
   },
   { what: 'the client of object storage', modules: ['node_modules/(@aws-sdk|@smithy)/'], only: '^packages/server/src/objects/s3[.]ts$' },
+  { what: 'the tokenizer of HTML', modules: ['node_modules/htmlparser2/'], only: '^packages/lib/src/text/html-tokens[.]ts$' },
+  {
+    what: 'trees of HTML',
+    modules: ['node_modules/(cheerio|parse5|parse5-htmlparser2-tree-adapter)/'],
+    // The other file has the parser of selectors alone, in the worker's thread.
+    only: '^packages/reading/src/content/(dom|content)[.]ts$',
+  },
   { what: 'the environment', modules: ['^(node:)?process$'], only: '^packages/server/src/config[.]ts$' },
 ];
 

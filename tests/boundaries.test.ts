@@ -132,6 +132,9 @@ const seeds: Seed[] = [
   { file: 'packages/egress/src/takes-bare-children.ts', text: valueOf('child_process'), rules: [keeperRule('child processes')] },
   { file: `${sessions}/takes-ws.ts`, text: typeOf('ws'), rules: [keeperRule('raw sockets')] },
   { file: 'packages/reading/src/takes-net.ts', text: valueOf('node:net'), rules: [keeperRule('raw sockets')] },
+  { file: 'packages/site-report/src/takes-tokenizer.ts', text: typeOf('htmlparser2'), rules: [keeperRule('the tokenizer of HTML')] },
+  { file: 'packages/reading/src/takes-cheerio.ts', text: typeOf('cheerio/slim'), rules: [keeperRule('trees of HTML')] },
+  { file: 'packages/reading/src/takes-parse5.ts', text: typeOf('parse5'), rules: [keeperRule('trees of HTML')] },
   { file: `${src}/watch/recordings/takes-s3.ts`, text: typeOf('@aws-sdk/client-s3'), rules: [keeperRule('the client of object storage')] },
   { file: `${src}/fleet/pool/takes-process.ts`, text: valueOf('node:process'), rules: [keeperRule('the environment')] },
   {

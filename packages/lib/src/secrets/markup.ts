@@ -1,24 +1,17 @@
 /** Reads attributes and texts of HTML and XML with where they stand, and what around a text says what it is. */
-import { Tokenizer } from 'htmlparser2';
+import { readTokens, type SourceText, type StartTag, type TokenVisitor } from '../text/html-tokens.ts';
 import { kindOfName } from './names.ts';
-
-export interface MarkupText {
-  /** The decoded text, without the blanks around it. */
-  value: string;
-  /** Position of the encoded text in the markup. */
-  start: number;
-  end: number;
-}
 
 export interface MarkupElement {
   /** Name of the element without its prefix, in HTML in lower case. */
   tag: string;
-  attributes: Map<string, MarkupText>;
+  attributes: Map<string, SourceText>;
   /** The name that its attributes give its value; of an option, that of its list. */
   label: string | null;
 }
 
-export interface NamedText extends MarkupText {
+/** A text without the blanks around it. */
+export interface NamedText extends SourceText {
   /** The element it stands in. */
   element: MarkupElement | null;
   /** The name that the element, its attributes or those around it give the text. */
@@ -64,91 +57,32 @@ export const labelAttributes = [
 const depthMax = 256;
 const nameCharsMax = 200;
 const columnsMax = 64;
-/** Maximum characters of the texts between two tags, so that what is joined is bounded. */
-const textCharsMax = 200_000;
 
-export function readMarkup(text: string, isXml: boolean, visitor: MarkupVisitor): void {
-  const reading = new MarkupReading(text, isXml, visitor);
-  const tokenizer = new Tokenizer({ xmlMode: isXml, decodeEntities: true }, reading);
-  tokenizer.write(text);
-  tokenizer.end();
-  reading.finish();
-}
+export const readMarkup = (text: string, isXml: boolean, visitor: MarkupVisitor): void =>
+  readTokens(text, new MarkupReading(isXml, visitor), { isXml });
 
-/** Receives what the tokenizer finds. */
-class MarkupReading {
-  readonly #text: string;
+class MarkupReading implements TokenVisitor {
   readonly #isXml: boolean;
   readonly #visitor: MarkupVisitor;
   readonly #open: MarkupElement[] = [];
-  #tag = '';
-  #attributes = new Map<string, MarkupText>();
-  #attribute = '';
-  #piece: { parts: string[]; start: number; end: number; chars: number } | null = null;
   /** The text of the last element that names what follows. */
   #heading: string | null = null;
   /** State of the table around: heads of its columns, and the column of the current cell. */
   #columns: string[] = [];
   #column = -1;
 
-  constructor(text: string, isXml: boolean, visitor: MarkupVisitor) {
-    this.#text = text;
+  constructor(isXml: boolean, visitor: MarkupVisitor) {
     this.#isXml = isXml;
     this.#visitor = visitor;
   }
 
-  finish(): void {
-    this.#endText();
-  }
-
-  onopentagname(start: number, end: number): void {
-    this.#endText();
-    this.#tag = this.#text.slice(start, end);
-    this.#attributes = new Map();
-  }
-
-  onattribname(start: number, end: number): void {
-    this.#attribute = this.#text.slice(start, Math.min(end, start + nameCharsMax)).toLowerCase();
-    this.#piece = { parts: [], start: end, end, chars: 0 };
-  }
-
-  onattribdata(start: number, end: number): void {
-    const piece = this.#piece;
-    if (!piece) return;
-    if (piece.parts.length === 0) piece.start = start;
-    piece.parts.push(this.#text.slice(start, end));
-    piece.end = end;
-  }
-
-  onattribentity(codepoint: number): void {
-    const piece = this.#piece;
-    if (!piece) return;
-    if (piece.parts.length === 0) piece.start = this.#text.indexOf('&', piece.end);
-    piece.parts.push(String.fromCodePoint(codepoint));
-  }
-
-  onattribend(quote: number, end: number): void {
-    const piece = this.#piece;
-    this.#piece = null;
-    if (!piece || quote === 0 || this.#attributes.has(this.#attribute)) return;
-    this.#attributes.set(this.#attribute, { value: piece.parts.join(''), start: piece.start, end });
-  }
-
-  onopentagend(): void {
-    this.#begin(!this.#isXml && empty.has(this.#tag.toLowerCase()));
-  }
-
-  onselfclosingtag(): void {
-    this.#begin(this.#isXml || empty.has(this.#tag.toLowerCase()));
-  }
-
-  #begin(isEmpty: boolean): void {
-    const local = this.#tag.slice(this.#tag.indexOf(':') + 1);
+  start({ name, attributes, isClosed }: StartTag): void {
+    const local = name.slice(name.indexOf(':') + 1);
     const tag = this.#isXml ? local : local.toLowerCase();
     const inherited = tag === 'option' || tag === 'optgroup' ? (this.#open.at(-1)?.label ?? null) : null;
-    const element = { tag, attributes: this.#attributes, label: labelOf(this.#attributes) ?? inherited };
+    const element = { tag, attributes, label: labelOf(attributes) ?? inherited };
     this.#visitor.element(element);
-    if (isEmpty) return;
+    if (this.#isXml ? isClosed : empty.has(name.toLowerCase())) return;
     this.#enter(tag.toLowerCase());
     if (this.#open.length < depthMax) this.#open.push(element);
   }
@@ -159,9 +93,8 @@ class MarkupReading {
     if (cells.has(tag)) this.#column += 1;
   }
 
-  onclosetag(start: number, end: number): void {
-    this.#endText();
-    const tag = this.#text.slice(start, end).toLowerCase();
+  end(name: string): void {
+    const tag = name.toLowerCase();
     const local = tag.slice(tag.indexOf(':') + 1);
     // The nearest one of this name, if it is near: unclosed elements lie between.
     const at = this.#open.findLastIndex((open, i) => open.tag.toLowerCase() === local && this.#open.length - i <= unclosedMax);
@@ -169,51 +102,12 @@ class MarkupReading {
     if (namedByNeighbour.has(local) || local === 'tr' || local === 'p') this.#heading = null;
   }
 
-  ontext(start: number, end: number): void {
-    const piece = (this.#piece ??= { parts: [], start, end, chars: 0 });
-    if (piece.chars > textCharsMax) return;
-    piece.parts.push(this.#text.slice(start, end));
-    piece.chars += end - start;
-    piece.end = end;
-  }
-
-  ontextentity(codepoint: number, end: number): void {
-    const piece = (this.#piece ??= { parts: [], start: this.#text.lastIndexOf('&', end - 1), end, chars: 0 });
-    piece.parts.push(String.fromCodePoint(codepoint));
-    piece.end = end;
-  }
-
-  oncdata(start: number, end: number, offset: number): void {
-    this.ontext(start, end - offset);
-  }
-
-  oncomment(): void {
-    this.#endText();
-  }
-
-  ondeclaration(): void {
-    this.#endText();
-  }
-
-  onprocessinginstruction(): void {
-    this.#endText();
-  }
-
-  onend(): void {
-    this.#endText();
-  }
-
-  #endText(): void {
-    const piece = this.#piece;
-    this.#piece = null;
-    if (!piece) return;
-    const raw = piece.parts.join('');
+  text({ value: raw, start: from, end: to }: SourceText): void {
     const value = raw.trim();
     if (value === '') return;
-    const verbatim = raw.length === piece.end - piece.start;
-    const lead = verbatim ? raw.length - raw.trimStart().length : 0;
-    const start = piece.start + lead;
-    const end = verbatim ? start + value.length : piece.end;
+    const isVerbatim = raw.length === to - from;
+    const start = isVerbatim ? from + raw.length - raw.trimStart().length : from;
+    const end = isVerbatim ? start + value.length : to;
     const element = this.#open.at(-1) ?? null;
     this.#visitor.text({ value, start, end, element, name: this.#name(), nearName: this.#nearName() });
     this.#remember(value);
@@ -251,7 +145,7 @@ const neutralMax = 3;
 const unclosedMax = 16;
 
 /** The name that the attributes of an element give its value. */
-function labelOf(attributes: ReadonlyMap<string, MarkupText>): string | null {
+function labelOf(attributes: ReadonlyMap<string, SourceText>): string | null {
   for (const attribute of labelAttributes) {
     const value = attributes.get(attribute)?.value;
     if (value !== undefined && value.length <= nameCharsMax && kindOfName(value) !== null) return value;

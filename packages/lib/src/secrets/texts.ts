@@ -3,7 +3,8 @@ import type { SecretKind } from './kinds.ts';
 import { scanForms } from './forms.ts';
 import { decoded, shifted, type Hit, type ReportHit } from './hit.ts';
 import { readJson, unescaped, type JsonScalar } from './json.ts';
-import { labelAttributes, readMarkup, type MarkupElement, type MarkupText, type NamedText } from './markup.ts';
+import type { SourceText } from '../text/html-tokens.ts';
+import { labelAttributes, readMarkup, type MarkupElement, type NamedText } from './markup.ts';
 import { isPlausible, isStrong, kindOfName, normalized, schemeCharsOf } from './names.ts';
 import { isOpaque } from './opaque.ts';
 import { readScript, textOfLiteral, type Literal } from './script.ts';
@@ -461,7 +462,7 @@ function scanElementText(
 
 function scanScriptElement(
   element: MarkupElement | null,
-  { value, start, end }: MarkupText,
+  { value, start, end }: SourceText,
   text: string,
   report: ReportHit,
   nesting: number,
@@ -569,7 +570,7 @@ const publicName = /site-?key$/;
 const isName = (attribute: string): boolean => (labelAttributes as readonly string[]).includes(attribute);
 
 /** Reads the content of an attribute: styles, scripts, markup, addresses, JSON. */
-function scanAttribute(name: string, at: MarkupText, text: string, report: ReportHit, nesting: number): void {
+function scanAttribute(name: string, at: SourceText, text: string, report: ReportHit, nesting: number): void {
   const { value } = at;
   if (value.length < 6 || nesting >= nestingMax) return;
   const inner = within(text, at, report);
@@ -661,8 +662,8 @@ const tableHeadCharsMax = 4000;
 const tableRowsMax = 100_000;
 const tableRowCharsMax = 20_000;
 
-function cellsOf(line: string, offset: number, separator: string): MarkupText[] {
-  const cells: MarkupText[] = [];
+function cellsOf(line: string, offset: number, separator: string): SourceText[] {
+  const cells: SourceText[] = [];
   let from = 0;
   while (from <= line.length) {
     const quoteEnd = line[from] === '"' ? line.indexOf('"', from + 1) : -1;

@@ -21,6 +21,12 @@ describe('the elements of a page', () => {
     assert.equal(only(tree, 'p').parent, null);
   });
 
+  it('the elements of a page have the words of their texts whole, whatever letters are entities', () => {
+    const tree = new PageTree('<p>M&uuml;ller &amp; S&#246;hne<b>R&amp;D</b></p><h1>a<!-- b -->c</h1>');
+    assert.equal(textOf(only(tree, 'p')), 'Müller & Söhne R&D');
+    assert.equal(textOf(only(tree, 'h1')), 'a c');
+  });
+
   it('the elements of a page are read from raw HTML without end tags', () => {
     const tree = new PageTree('<ul><li>a<li>b<li>c</ul></div></div><p>d<p>e');
     assert.deepEqual(

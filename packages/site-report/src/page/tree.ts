@@ -4,7 +4,7 @@
  * raw response is read approximately. Linear in the document, whatever it is,
  * which the parsers of browsers' rules are not (see ADR 25).
  */
-import { Tokenizer } from 'htmlparser2';
+import { readTokens, type SourceText, type StartTag, type TokenVisitor } from '@berth/lib/text/html-tokens.ts';
 
 export interface PageElement {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface PageElement {
   readonly children: PageElement[];
   /** Position in document order. */
   readonly index: number;
-  /** The text directly inside, in pieces. */
+  /** The texts directly inside, between tags and comments. */
   readonly texts: string[];
 }
 
@@ -29,7 +29,9 @@ export class PageTree {
   #ids: Map<string, number> | undefined;
 
   constructor(html: string) {
-    this.elements = new TreeReader(html).read();
+    const reader = new TreeReader();
+    readTokens(html.slice(0, pageTreeLimits.htmlChars), reader, { attributesMax: pageTreeLimits.attributes });
+    this.elements = reader.elements;
     for (const element of this.elements) {
       const named = this.#byName.get(element.name);
       if (named) named.push(element);
@@ -60,78 +62,34 @@ function countIds(elements: readonly PageElement[]): Map<string, number> {
   return ids;
 }
 
-type OpenElement = PageElement & { attributes: Map<string, string> };
-
-class TreeReader {
-  readonly #html: string;
-  readonly #elements: PageElement[] = [];
+class TreeReader implements TokenVisitor {
+  readonly elements: PageElement[] = [];
   readonly #open: PageElement[] = [];
   /** Number of open elements of each name, so that an end tag without a start costs nothing. */
   readonly #openNames = new Map<string, number>();
-  #current: OpenElement | null = null;
-  #attributeName = '';
-  #attributeValue = '';
 
-  constructor(html: string) {
-    this.#html = html.slice(0, pageTreeLimits.htmlChars);
-  }
-
-  read(): PageElement[] {
-    const text = (from: number, to: number): string => this.#html.slice(from, to);
-    const tokenizer = new Tokenizer(
-      { decodeEntities: true },
-      {
-        onopentagname: (from, to) => this.#start(text(from, to).toLowerCase()),
-        onattribname: (from, to) => {
-          this.#attributeName = text(from, to).toLowerCase();
-          this.#attributeValue = '';
-        },
-        onattribdata: (from, to) => this.#addValue(text(from, to)),
-        onattribentity: (code) => this.#addValue(String.fromCodePoint(code)),
-        onattribend: () => this.#endAttribute(),
-        onopentagend: () => this.#endStartTag(),
-        onselfclosingtag: () => this.#endStartTag(),
-        onclosetag: (from, to) => this.#close(text(from, to).toLowerCase()),
-        ontext: (from, to) => this.#addText(text(from, to)),
-        ontextentity: (code) => this.#addText(String.fromCodePoint(code)),
-        oncdata: () => {},
-        oncomment: () => {},
-        ondeclaration: () => {},
-        onprocessinginstruction: () => {},
-        onend: () => {},
-      },
-    );
-    tokenizer.write(this.#html);
-    tokenizer.end();
-    return this.#elements;
-  }
-
-  #start(name: string): void {
+  start({ name: written, attributes: values }: StartTag): void {
+    const name = written.toLowerCase();
     if (selfClosing.has(name) && this.#open.at(-1)?.name === name) this.#close(name);
+    if (this.elements.length >= pageTreeLimits.elements) return;
     const parent = this.#open.at(-1) ?? null;
-    this.#current = { name, attributes: new Map(), parent, children: [], index: this.#elements.length, texts: [] };
-  }
-
-  #addValue(part: string): void {
-    if (this.#attributeValue.length < pageTreeLimits.attributeChars) this.#attributeValue += part.slice(0, pageTreeLimits.attributeChars);
-  }
-
-  #endAttribute(): void {
-    const attributes = this.#current?.attributes;
-    if (!attributes || attributes.size >= pageTreeLimits.attributes || attributes.has(this.#attributeName)) return;
-    attributes.set(this.#attributeName, this.#attributeValue);
-  }
-
-  #endStartTag(): void {
-    const element = this.#current;
-    this.#current = null;
-    if (!element || this.#elements.length >= pageTreeLimits.elements) return;
-    this.#elements.push(element);
-    element.parent?.children.push(element);
+    const attributes = new Map<string, string>();
+    for (const [key, { value }] of values) attributes.set(key, value.slice(0, pageTreeLimits.attributeChars));
+    const element: PageElement = { name, attributes, parent, children: [], index: this.elements.length, texts: [] };
+    this.elements.push(element);
+    parent?.children.push(element);
     // Deeper elements become siblings, so that every walk to the root is short.
-    if (voidElements.has(element.name) || this.#open.length >= pageTreeLimits.depth) return;
+    if (voidElements.has(name) || this.#open.length >= pageTreeLimits.depth) return;
     this.#open.push(element);
-    this.#openNames.set(element.name, (this.#openNames.get(element.name) ?? 0) + 1);
+    this.#openNames.set(name, (this.#openNames.get(name) ?? 0) + 1);
+  }
+
+  end(name: string): void {
+    this.#close(name.toLowerCase());
+  }
+
+  text({ value }: SourceText): void {
+    this.#open.at(-1)?.texts.push(value);
   }
 
   #close(name: string): void {
@@ -140,10 +98,6 @@ class TreeReader {
       this.#openNames.set(element.name, (this.#openNames.get(element.name) ?? 1) - 1);
       if (element.name === name) return;
     }
-  }
-
-  #addText(text: string): void {
-    this.#open.at(-1)?.texts.push(text);
   }
 }
 

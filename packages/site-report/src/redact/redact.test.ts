@@ -26,6 +26,22 @@ function leaksOf(output: string, planted: readonly Planted[]): string[] {
 }
 
 describe('redact', () => {
+  it('redact leaves the markup around a value as it is, in any quotes', () => {
+    const value = 'c3f81d5b0a9e4476b2d7c1f7';
+    for (const quote of ['"', "'", '']) {
+      const field = (text: string): string => `<input name=csrf_token value=${quote}${text}${quote} id=a><a href=${quote}/b${quote}>c</a>`;
+      const [{ html } = assert.fail()] = redact(capture({ pages: [page({ html: field(value) })] })).capture.pages;
+      assert.equal(html, field('{{csrf_token_1}}'));
+    }
+    for (const html of [
+      '<textarea name=api_key>' + value + '</textarea><b>c</b>',
+      `<meta name="csrf-token" content='${value}'/><b id="c">`,
+    ]) {
+      const [shown = assert.fail()] = redact(capture({ pages: [page({ html })] })).capture.pages;
+      assert.equal(shown.html.replace(/\{\{\w+\}\}/, value), html);
+    }
+  });
+
   for (const seed of [1, 2, 3])
     it(`redact leaves no secret of 200 that stand once, with seed ${seed}`, () => {
       const { capture: dirty, planted } = plantSecrets(seed, 200);

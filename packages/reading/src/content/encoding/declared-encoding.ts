@@ -1,5 +1,5 @@
 /** The encoding that a body declares, as browsers read it: byte order mark, Content-Type, then what the document says. */
-import { Parser } from 'htmlparser2';
+import { readTokens } from '@berth/lib/text/html-tokens.ts';
 import sniffEncoding from 'html-encoding-sniffer';
 import { kindOf } from './kind-of.ts';
 
@@ -32,11 +32,9 @@ const headNames = new Set(['html', 'head', 'base', 'link', 'meta', 'noscript', '
 /** Finds the end of the head, because a `<meta>` counts anywhere in it, and none after it does. */
 function headBytes(bytes: Buffer): number {
   let end: number | null = null;
-  const stop = (): void => void (end ??= parser.startIndex);
-  const parser = new Parser({
-    onopentagname: (name) => headNames.has(name) || stop(),
-    onclosetag: (name) => name !== 'head' || stop(),
+  readTokens(bytes.toString('latin1', 0, headBytesMax), {
+    start: ({ name, start }) => void (headNames.has(name.toLowerCase()) || (end ??= start)),
+    end: (name, start) => void (name.toLowerCase() === 'head' && (end ??= start)),
   });
-  parser.write(bytes.toString('latin1', 0, headBytesMax));
   return end ?? Math.min(bytes.length, headBytesMax);
 }
