@@ -134,8 +134,27 @@ class RuleList {
   }
 }
 
-/** A longer line holds no rule that counts. */
-const lineCharsMax = robotsLimits.patternCharsMax + 'disallow: '.length;
+/** A longer line holds neither a rule nor an address that counts. */
+const lineCharsMax = 8192 + 'sitemap: '.length;
+
+/**
+ * Calls `visit` for each line that says something, with its key in lower case, of those that begin in the range.
+ * @returns the index behind them
+ */
+export function readRobotsLines(text: string, visit: (key: string, value: string) => void, from = 0, to = text.length): number {
+  let start = from;
+  while (start < text.length && start < to) {
+    let end = start;
+    while (end < text.length && !isLineEnd(text.charCodeAt(end))) end += 1;
+    if (end > start && end - start <= lineCharsMax) {
+      const [content = ''] = text.slice(start, end).split('#', 1);
+      const colon = content.indexOf(':');
+      if (colon >= 0) visit(content.slice(0, colon).trim().toLowerCase(), content.slice(colon + 1).trim());
+    }
+    start = end + 1;
+  }
+  return start;
+}
 
 class Reader {
   readonly #product: string;
@@ -153,24 +172,12 @@ class Reader {
     return (this.#isNamed ? this.#own : this.#general).rules;
   }
 
-  /** Reads the lines that begin before `to`. Returns the index behind them. */
+  /** Reads the lines that begin in the range. Returns the index behind them. */
   read(text: string, from: number, to: number): number {
-    let start = from;
-    while (start < text.length && start < to) {
-      let end = start;
-      while (end < text.length && !isLineEnd(text.charCodeAt(end))) end += 1;
-      if (end > start && end - start <= lineCharsMax) this.#readLine(text.slice(start, end));
-      start = end + 1;
-    }
-    return start;
+    return readRobotsLines(text, (key, value) => this.#readLine(key, value), from, to);
   }
 
-  #readLine(line: string): void {
-    const [content = ''] = line.split('#', 1);
-    const colon = content.indexOf(':');
-    if (colon === -1) return;
-    const key = content.slice(0, colon).trim().toLowerCase();
-    const value = content.slice(colon + 1).trim();
+  #readLine(key: string, value: string): void {
     if (key === 'user-agent') this.#addAgent(value);
     else if (key === 'allow' || key === 'disallow') this.#addRule(value, key === 'allow');
   }
@@ -183,7 +190,7 @@ class Reader {
 
   #addRule(value: string, isAllowed: boolean): void {
     this.#group.hasRules = true;
-    if (value === '') return;
+    if (value === '' || value.length > robotsLimits.patternCharsMax) return;
     if (this.#group.isOwn) this.#own.add(value, isAllowed);
     else if (this.#group.isGeneral) this.#general.add(value, isAllowed);
   }

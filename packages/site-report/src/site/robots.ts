@@ -1,6 +1,6 @@
 /** What the site says to programs: `robots.txt`, `security.txt`, `llms.txt`. */
 import type { InspectSite } from '@berth/contract';
-import { parseRobotsAtOnce, robotsAgent } from '@berth/reading';
+import { parseRobotsAtOnce, readRobotsLines, robotsAgent } from '@berth/reading';
 import type { ProbedFile } from '../capture.ts';
 import type { ReportInput } from '../exchange.ts';
 
@@ -12,7 +12,6 @@ const aiAgents: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 const linesMax = 20_000;
-const lineCharsMax = 2048;
 const sitemapsMax = 50;
 
 /** A probe, or a page that the browser itself requested. */
@@ -52,12 +51,9 @@ function readOthers(text: string): Pick<NonNullable<InspectSite['robots']>, 'cra
   const sitemaps = new Set<string>();
   const disallowed = new Set<string>();
   let group: Group = { agents: [], hasRules: false };
-  for (const line of text.split(/\r\n?|\n/, linesMax)) {
-    if (line.length > lineCharsMax) continue;
-    const [content = ''] = line.split('#', 1);
-    const colon = content.indexOf(':');
-    const key = content.slice(0, Math.max(0, colon)).trim().toLowerCase();
-    const value = content.slice(colon + 1).trim();
+  let lines = 0;
+  readRobotsLines(text, (key, value) => {
+    if ((lines += 1) > linesMax) return;
     if (key === 'sitemap' && sitemaps.size < sitemapsMax && URL.canParse(value)) sitemaps.add(value);
     if (key === 'user-agent') {
       if (group.hasRules) group = { agents: [], hasRules: false };
@@ -71,7 +67,7 @@ function readOthers(text: string): Pick<NonNullable<InspectSite['robots']>, 'cra
       if (key === 'disallow' && (value === '/' || value === '/*'))
         for (const agent of group.agents) if (aiAgents.has(agent)) disallowed.add(agent);
     }
-  }
+  });
   return {
     crawl_delay: delays.get(robotsAgent.toLowerCase()) ?? delays.get('*') ?? null,
     sitemaps: [...sitemaps],

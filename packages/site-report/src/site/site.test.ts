@@ -106,6 +106,13 @@ describe('the site', () => {
     ]);
     assert.deepEqual(site.data_blobs, [{ name: '__NEXT_DATA__', keys: ['props'], bytes: 900 }]);
   });
+
+  it('the site section has the types of JSON-LD with comments, CDATA and commas too many', () => {
+    const html = [`<!-- {"@type":"Product",} -->`, `//<![CDATA[\n{"@type":"Offer"}\n//]]>`, `/* a */{"@type":"Event"};`]
+      .map((text) => `<script type="application/ld+json; charset=utf-8">${text}</script>`)
+      .join('');
+    assert.deepEqual(siteOf({ pages: [page({ html })] }).structured_data.map(({ type }) => type).sort(), ['Event', 'Offer', 'Product']);
+  });
 });
 
 describe('technologies', () => {

@@ -1,9 +1,10 @@
 /** Structured data of the pages, by type. */
 import type { InspectSite } from '@berth/contract';
+import { isJsonLd, parseJsonLd } from '@berth/reading';
 import { isObject } from '../auth/credentials.ts';
 import type { JsonValue, ReportInput } from '../exchange.ts';
 import { readPages } from '../page/pages.ts';
-import { sourceOf, type PageElement } from '../page/tree.ts';
+import { sourceOf } from '../page/tree.ts';
 
 type StructuredData = InspectSite['structured_data'][number];
 
@@ -23,7 +24,8 @@ export function readStructuredData(input: ReportInput): StructuredData[] {
     else if (counts.size < typesMax) counts.set(key, { type, format, count: 1 });
   };
   for (const { tree } of readPages(input)) {
-    for (const script of tree.named('script')) if (isJsonLd(script)) for (const type of jsonLdTypes(sourceOf(script))) add('json_ld', type);
+    for (const script of tree.named('script'))
+      if (isJsonLd(script.attributes.get('type'))) for (const type of jsonLdTypes(sourceOf(script))) add('json_ld', type);
     for (const { name, attributes } of tree.elements) {
       for (const type of wordsOf(attributes.get('itemtype'))) add('microdata', lastSegment(type));
       for (const type of wordsOf(attributes.get('typeof'))) add('rdfa', lastSegment(type));
@@ -38,19 +40,12 @@ export function readStructuredData(input: ReportInput): StructuredData[] {
 
 const wordsOf = (value: string | undefined): string[] => (value === undefined ? [] : value.trim().split(/\s+/, 5));
 const lastSegment = (type: string): string => type.slice(Math.max(type.lastIndexOf('/'), type.lastIndexOf('#'), type.lastIndexOf(':')) + 1);
-const isJsonLd = ({ attributes }: PageElement): boolean => /^application\/ld\+json\b/i.test(attributes.get('type') ?? '');
 
 /** Types of all nested nodes, since a page describes its product within its breadcrumb as often as beside it. */
 function jsonLdTypes(text: string): string[] {
   if (text.length > jsonCharsMax) return [];
-  let root: JsonValue;
-  try {
-    root = JSON.parse(text) as JsonValue;
-  } catch {
-    return [];
-  }
   const types: string[] = [];
-  const stack: JsonValue[] = [root];
+  const stack = [parseJsonLd(text) as JsonValue | undefined];
   for (let nodes = 0; stack.length > 0 && nodes < nodesMax; nodes += 1) {
     const value = stack.pop();
     if (Array.isArray(value)) for (const item of value) stack.push(item);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { TextReply } from '@berth/page-scripts/read/documents.ts';
 import type { SitemapEntry, SitemapReply } from '@berth/page-scripts/read/sitemaps.ts';
+import { readRobotsLines } from '@berth/reading';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url } from '../inputs.ts';
@@ -75,11 +76,13 @@ async function namesInRobots(run: FlowRun, origin: string): Promise<string[]> {
   const { status, text } = await run.act('read_file', () => run.call<TextReply>(flowScripts.fetchText, [robotsUrl, robotsCharsMax, 'GET']));
   // The pages of sites without the file may have such lines, too.
   if (status !== 200) return [];
-  return text.split(/[\r\n]/).flatMap((line) => {
-    const [name = '', ...value] = line.split(':');
-    const [address = ''] = value.join(':').trim().split(/\s/, 1);
-    return name.trim().toLowerCase() === 'sitemap' && address !== '' ? (URL.parse(address, robotsUrl)?.href ?? []) : [];
+  const names: string[] = [];
+  readRobotsLines(text, (key, value) => {
+    const [address = ''] = value.split(/\s/, 1);
+    const url = key === 'sitemap' && address !== '' ? URL.parse(address, robotsUrl) : null;
+    if (url) names.push(url.href);
   });
+  return names;
 }
 
 class SitemapRead {
