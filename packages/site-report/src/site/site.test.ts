@@ -111,7 +111,12 @@ describe('the site', () => {
     const html = [`<!-- {"@type":"Product",} -->`, `//<![CDATA[\n{"@type":"Offer"}\n//]]>`, `/* a */{"@type":"Event"};`]
       .map((text) => `<script type="application/ld+json; charset=utf-8">${text}</script>`)
       .join('');
-    assert.deepEqual(siteOf({ pages: [page({ html })] }).structured_data.map(({ type }) => type).sort(), ['Event', 'Offer', 'Product']);
+    assert.deepEqual(
+      siteOf({ pages: [page({ html })] })
+        .structured_data.map(({ type }) => type)
+        .sort(),
+      ['Event', 'Offer', 'Product'],
+    );
   });
 });
 
