@@ -5,6 +5,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ManualClock } from './clock.ts';
 import { Deadline, abortAfter } from './deadline.ts';
+import { orAbort } from './or-abort.ts';
 
 const { signal } = new AbortController();
 
@@ -31,6 +32,45 @@ it('a deadline gives a part of the call no more than what is left', () => {
   const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
   clock.advance(600);
   assert.deepEqual([deadline.within(300).leftMs, deadline.within(5000).leftMs], [300, 400]);
+});
+
+it('what is left of a deadline is never less than a millisecond for a call, nor more than the call may take', () => {
+  const clock = new ManualClock();
+  const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
+  assert.deepEqual(deadline.rest(), { signal, timeoutMs: 1000 });
+  assert.equal(deadline.rest(300).timeoutMs, 300);
+  clock.advance(1000);
+  assert.equal(deadline.rest().timeoutMs, 1);
+});
+
+it('a deadline without a reason is over, and aborts nothing', () => {
+  const clock = new ManualClock();
+  const deadline = new Deadline({ signal, timeoutMs: 1000, clock });
+  assert.equal(deadline.isOver, false);
+  clock.advance(1000);
+  assert.deepEqual([deadline.isOver, deadline.signal.aborted], [true, false]);
+});
+
+it('work under a deadline is aborted with its reason when the time is over, and not after its end', async () => {
+  const reason = (): Error => new Error('too late');
+  const late = Deadline.run({ signal, timeoutMs: 5, reason }, (deadline) => orAbort(new Promise(() => {}), deadline.signal));
+  await assert.rejects(late, /too late/);
+  const early = await Deadline.run({ signal, timeoutMs: 5, reason }, (deadline) => Promise.resolve(deadline));
+  await sleep(20);
+  assert.equal(early.signal.aborted, false);
+});
+
+it('work under a deadline ends with its caller, and its time is not over', async () => {
+  const caller = new AbortController();
+  const begun = Promise.withResolvers<Deadline>();
+  const work = Deadline.run({ signal: caller.signal, timeoutMs: 60_000, reason: () => new Error('too late') }, (deadline) => {
+    begun.resolve(deadline);
+    return orAbort(new Promise(() => {}), deadline.signal);
+  });
+  const deadline = await begun.promise;
+  caller.abort(new Error('left'));
+  await assert.rejects(work, /left/);
+  assert.equal(deadline.isOver, false);
 });
 
 it('abortAfter aborts with a TimeoutError after the time, also the signals that it is a part of', { timeout: 10_000 }, async () => {

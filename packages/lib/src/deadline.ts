@@ -1,17 +1,44 @@
 import { systemClock, type Clock } from './clock.ts';
 
-/** The time left for one call, across all its parts. */
+interface DeadlineOptions {
+  /** Of the caller, who may leave sooner. */
+  signal: AbortSignal;
+  timeoutMs: number;
+  clock?: Clock;
+  /** What the signal aborts with when the time is over; absent: the deadline only counts, and whoever waits ends. */
+  reason?: () => Error;
+}
+
+/** The time of one call, across all its parts: the signal that ends it, and what is left of it. */
 export class Deadline {
   readonly signal: AbortSignal;
   readonly timeoutMs: number;
   readonly #clock: Clock;
   readonly #startMs: number;
+  /** Aborts when the time is over, where this ends the call. */
+  readonly #over: AbortSignal | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
 
-  constructor({ signal, timeoutMs, clock = systemClock }: { signal: AbortSignal; timeoutMs: number; clock?: Clock }) {
-    this.signal = signal;
+  constructor({ signal, timeoutMs, clock = systemClock, reason }: DeadlineOptions) {
     this.timeoutMs = timeoutMs;
     this.#clock = clock;
     this.#startMs = clock.monotonicMs();
+    this.signal = signal;
+    if (!reason) return;
+    const over = new AbortController();
+    this.#over = over.signal;
+    this.#timer = setTimeout(() => over.abort(reason()), timeoutMs);
+    this.signal = AbortSignal.any([signal, over.signal]);
+  }
+
+  /** Runs work whose signal aborts with `reason` when the time is over. */
+  static async run<T>(options: DeadlineOptions & { reason: () => Error }, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const deadline = new Deadline(options);
+    try {
+      return await work(deadline);
+    } finally {
+      deadline.end();
+    }
   }
 
   get spentMs(): number {
@@ -22,9 +49,24 @@ export class Deadline {
     return Math.max(0, Math.ceil(this.#startMs + this.timeoutMs - this.#clock.monotonicMs()));
   }
 
+  /** Whether the time is over, not whether the caller has left. */
+  get isOver(): boolean {
+    return this.#over?.aborted === true || this.leftMs === 0;
+  }
+
   /** A shorter deadline for a part of the call. */
   within(timeoutMs: number): Deadline {
     return new Deadline({ signal: this.signal, timeoutMs: Math.min(timeoutMs, this.leftMs), clock: this.#clock });
+  }
+
+  /** What is left, as options of one call: at least a millisecond, because none would be no limit to some. */
+  rest(msMax = Infinity): { signal: AbortSignal; timeoutMs: number } {
+    return { signal: this.signal, timeoutMs: Math.max(1, Math.min(this.leftMs, msMax)) };
+  }
+
+  /** Belongs to a deadline with a reason: its signal does not abort for the time any more. */
+  end(): void {
+    clearTimeout(this.#timer);
   }
 }
 
@@ -38,19 +80,4 @@ export function abortAfter(ms: number): AbortSignal {
   const late = (): void => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
   setTimeout(late, ms).unref();
   return controller.signal;
-}
-
-/** Runs work under a signal that aborts with the given one, or with `reason` when the time has passed. */
-export async function withDeadline<T>(
-  signal: AbortSignal,
-  { ms, reason }: { ms: number; reason: () => Error },
-  work: (either: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const deadline = new AbortController();
-  const timer = setTimeout(() => deadline.abort(reason()), ms);
-  try {
-    return await work(AbortSignal.any([signal, deadline.signal]));
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -3,7 +3,7 @@
  * is checked, pinned, proxied and counted by the route, as a browser's is.
  */
 import { systemClock, type Clock } from '@berth/lib/clock.ts';
-import { withDeadline } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { LaneFullError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { withoutFragment } from '@berth/lib/refresh.ts';
 import { withoutCredentials } from '@berth/lib/text/urls.ts';
@@ -128,8 +128,9 @@ export function createHttpClient(route: EgressRoute, options: HttpClientOptions)
 
   const request = async (requestOptions: HttpRequestOptions, { signal }: { signal: AbortSignal }): Promise<HttpResult> => {
     signal.throwIfAborted();
-    const deadline = { ms: requestOptions.timeoutMs, reason: () => new HttpError('timeout', 'net::ERR_TIMED_OUT') };
-    return withDeadline(AbortSignal.any([signal, closed.signal]), deadline, async (either) => {
+    const { timeoutMs } = requestOptions;
+    const reason = (): Error => new HttpError('timeout', 'net::ERR_TIMED_OUT');
+    return Deadline.run({ signal: AbortSignal.any([signal, closed.signal]), timeoutMs, reason }, async ({ signal: either }) => {
       const exchange = new RequestExchange({ route, connections, defaultHeaders, clock, signal: either }, requestOptions);
       try {
         return await lanes.run('requests', either, () => exchange.run());

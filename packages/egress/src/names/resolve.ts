@@ -1,7 +1,7 @@
 /** DNS resolution with a short cache, one lookup at a time for each name, and a share of lookups for each machine. */
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
-import { withDeadline } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
@@ -74,11 +74,13 @@ export class NameResolver implements Names {
   }
 
   async #query(host: string): Promise<readonly string[]> {
-    const ms = this.limits.resolveTimeoutMs;
+    const { resolveTimeoutMs: timeoutMs } = this.limits;
     const reason = (): Error =>
-      new EgressError('dns_failed', `${host} was not resolved within ${ms} ms`, { netError: netErrors.dns_unanswered });
+      new EgressError('dns_failed', `${host} was not resolved within ${timeoutMs} ms`, { netError: netErrors.dns_unanswered });
     try {
-      const answers = await withDeadline(neverAborted, { ms, reason }, (deadline) => orAbort(this.#resolver(host), deadline));
+      const answers = await Deadline.run({ signal: neverAborted, timeoutMs, reason }, ({ signal }) =>
+        orAbort(this.#resolver(host), signal),
+      );
       if (answers.length === 0) throw new EgressError('dns_failed', `${host} has no address`);
       this.#cache.set(host, answers);
       return answers;

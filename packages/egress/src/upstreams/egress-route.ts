@@ -4,7 +4,7 @@ import type { Duplex } from 'node:stream';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
-import { withDeadline } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { authorityText, domainMatcher, inDomains, parseHost } from '../names/addresses.ts';
 import { Connections, type RoutePlan } from '../gate/connections.ts';
 import { dialTcp, dialUpstream, parseUpstream, tunnelThrough, type UpstreamAddress, type UpstreamDialOptions } from '../gate/dial.ts';
@@ -309,9 +309,10 @@ export class MachineEgress implements EgressRoute {
     addBytes(this.#totals, socket, opened);
   }
 
-  #withConnectTimeout<T>(signal: AbortSignal, work: (deadline: AbortSignal) => Promise<T>): Promise<T> {
-    const ms = this.limits.connectTimeoutMs;
-    return withDeadline(signal, { ms, reason: () => new EgressError('timeout', `no connection within ${ms} ms`) }, work);
+  #withConnectTimeout<T>(signal: AbortSignal, work: (either: AbortSignal) => Promise<T>): Promise<T> {
+    const { connectTimeoutMs: timeoutMs } = this.limits;
+    const reason = (): Error => new EgressError('timeout', `no connection within ${timeoutMs} ms`);
+    return Deadline.run({ signal, timeoutMs, reason }, (deadline) => work(deadline.signal));
   }
 
   /** Aborts what is being opened in the current generation, and drops the open sockets that `shouldDrop` names. */

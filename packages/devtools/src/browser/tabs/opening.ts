@@ -5,6 +5,7 @@
  * covers the whole opening, and a tab that comes after it is discarded.
  */
 import type { Protocol } from 'devtools-protocol';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { CommandTimeoutError, type Connection } from '../cdp/connection.ts';
 import type { TabLimitReachedError } from '../interface.ts';
@@ -24,6 +25,8 @@ interface Waiter {
   reject(error: Error): void;
 }
 
+const neverAborted = new AbortController().signal;
+
 export class TabOpener {
   readonly #connection: Connection;
   readonly #deps: TabOpenerDeps;
@@ -41,27 +44,25 @@ export class TabOpener {
   /** Resolves when the tab has its settings. @throws CommandTimeoutError, TabLimitReachedError, BrowserClosedError, or the signal's reason */
   async open(
     params: Protocol.Target.CreateTargetRequest,
-    { timeoutMs, signal }: { timeoutMs: number; signal?: AbortSignal | undefined },
+    { timeoutMs, signal = neverAborted }: { timeoutMs: number; signal?: AbortSignal | undefined },
   ): Promise<Tab> {
-    signal?.throwIfAborted();
-    const deadline = new AbortController();
+    signal.throwIfAborted();
     const message = `The browser did not open a tab within ${timeoutMs} ms: its other pages keep it busy. Try again, or close one of them.`;
-    const timer = setTimeout(() => deadline.abort(new CommandTimeoutError('Target.createTarget', message)), timeoutMs);
-    const either = AbortSignal.any([deadline.signal, ...(signal ? [signal] : [])]);
+    const reason = (): Error => new CommandTimeoutError('Target.createTarget', message);
     const created = this.#connection.send('Target.createTarget', params, { timeoutMs: lateMsMax });
     try {
-      const arrival = orAbort(this.#arrive(created), either);
-      const tab = await (params.browserContextId === undefined ? this.#count(arrival) : arrival);
-      await orAbort(tab.ready, either);
-      return tab;
+      return await Deadline.run({ signal, timeoutMs, reason }, async ({ signal: either }) => {
+        const arrival = orAbort(this.#arrive(created), either);
+        const tab = await (params.browserContextId === undefined ? this.#count(arrival) : arrival);
+        await orAbort(tab.ready, either);
+        return tab;
+      });
     } catch (error) {
       created.then(
         ({ targetId }) => this.#discard(targetId),
         () => undefined,
       );
       throw error;
-    } finally {
-      clearTimeout(timer);
     }
   }
 

@@ -6,6 +6,7 @@
 import type { CaptchaProviderName } from '@berth/contract';
 import { BrowserClosedError, PageError, TabNotFoundError, type Page } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { HttpProvider, CaptchaProviderError } from './http-provider.ts';
@@ -101,27 +102,27 @@ export class Captchas {
 
   async #runInLane(solving: CaptchaSolve, bounds: { page: Page; signal: AbortSignal; limitMs: number }): Promise<SolveResult> {
     const { page, signal, limitMs } = bounds;
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), limitMs);
-    const whole = AbortSignal.any([signal, page.closed, limit.signal]);
+    const reason = (): Error => new Error('the captcha was not solved in time');
+    const deadline = new Deadline({ signal: AbortSignal.any([signal, page.closed]), timeoutMs: limitMs, reason });
+    const { signal: whole } = deadline;
     try {
       return await this.#lanes.run('captcha', whole, () => solving.run(whole));
     } catch (error) {
-      const failure = signal.aborted ? 'cancelled' : toFailure(error, { page, limit: limit.signal });
+      const failure = signal.aborted ? 'cancelled' : toFailure(error, { page, deadline });
       solving.abort(failure);
       signal.throwIfAborted();
       if (failure === 'internal') throw error;
       return { result: failure === 'timeout' ? 'timeout' : 'failed', units: 0 };
     } finally {
-      clearTimeout(timer);
+      deadline.end();
     }
   }
 }
 
-function toFailure(error: unknown, { page, limit }: { page: Page; limit: AbortSignal }): CaptchaFailure {
+function toFailure(error: unknown, { page, deadline }: { page: Page; deadline: Deadline }): CaptchaFailure {
   // The browser may answer before the tab reports its end.
   if (page.closed.aborted || error instanceof TabNotFoundError || error instanceof BrowserClosedError) return 'page_closed';
-  if (limit.aborted) return 'timeout';
+  if (deadline.isOver) return 'timeout';
   if (error instanceof LaneFullError || error instanceof LaneTimeoutError) return 'busy';
   if (error instanceof CaptchaProviderError) return `provider_${error.reason}`;
   if (error instanceof PageError) return 'page_failed';
