@@ -339,8 +339,15 @@ const permanentFailures: readonly string[] = [
   'too_many_redirects',
 ] satisfies NavigationFailure[];
 
-/** A name that does not exist, unlike a resolver that does not answer, and a proxy that refuses its credentials. */
-const permanentNetErrors: readonly string[] = ['net::ERR_NAME_NOT_RESOLVED', 'net::ERR_PROXY_AUTH_UNSUPPORTED'];
+/**
+ * A name that does not exist, unlike a resolver that does not answer; a proxy that refuses its credentials; a body that is not
+ * compressed as its head says.
+ */
+const permanentNetErrors: readonly string[] = [
+  'net::ERR_NAME_NOT_RESOLVED',
+  'net::ERR_PROXY_AUTH_UNSUPPORTED',
+  'net::ERR_CONTENT_DECODING_FAILED',
+];
 
 /** Whether a navigation that failed for this reason, with this error of the network, may succeed later without a change. */
 export const isRetryableFailure = (reason: string, netError: string | null): boolean =>

@@ -334,6 +334,14 @@ describe('a PDF file', { timeout: 180_000 }, () => {
     assert.equal(await page.call(page.mainFrame(), loaded, [], call()), 100);
   });
 
+  it('a PDF file that the tab shows is not printed as a blank sheet', async () => {
+    await go('/colours');
+    const file = await page.pdf({}, limits());
+    pages.replies['/file'] = (_, response) => void response.writeHead(200, { 'content-type': 'application/pdf' }).end(file);
+    await go('/file');
+    await assert.rejects(page.pdf({}, limits()), (error) => error instanceof PageError && error.reason === 'not_possible');
+  });
+
   it('a PDF file that is too large or cannot be printed is refused', async () => {
     await go('/colours');
     await assert.rejects(page.pdf({}, limits(100)), { reason: 'too_large' });

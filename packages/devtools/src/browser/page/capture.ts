@@ -55,6 +55,7 @@ const readScreen = `() => {
   return { innerWidth, innerHeight, scale: devicePixelRatio, hidesContent: points.some(scrollerAt) };
 }`;
 
+const readContentType = '() => document.contentType';
 const { waitUntilShown } = scriptsOf(hiding);
 /** Snippets against flicker show a page after four or five seconds, whatever has not loaded. */
 const shownMsMax = 5000;
@@ -109,6 +110,10 @@ export class Capture {
   async pdf(options: PdfOptions, limits: CaptureLimits): Promise<Buffer> {
     const by = new Deadline(limits);
     await this.#untilShown(by);
+    const type = await this.#contexts.call<string>(this.#frames.tab.id, readContentType, [], { signal: by.signal, timeoutMs: by.leftMs });
+    // The browser prints its viewer, as a blank sheet.
+    if (type === 'application/pdf')
+      throw new PageError('not_possible', 'The tab shows a PDF file, which cannot be printed. Fetch its URL for the file itself.');
     if (options.scrollFirst === true) await scrollThrough(this.#contexts, this.#frames.tab.id, by);
     return printPdf(this.#frames.main, options, { by, maxBytes: limits.maxBytes });
   }

@@ -4,6 +4,7 @@ import type { DragState } from '@berth/page-scripts/act/drag.ts';
 import { waitForPoint, type Target } from '../locators/ready.ts';
 import { pressOn, untilReceived, type Missed } from './press.ts';
 import { scripts } from '../scripts.ts';
+import { StepError } from '../context.ts';
 
 /** The browser delays drag events. A button released before them drops nothing. */
 const dragEventMs = 1500;
@@ -18,7 +19,7 @@ const followsMax = 20;
 
 export const drag: Act<'drag'> = async (attempt, step) => {
   for (let attempts = 0; attempts < attemptsMax; attempts += 1) if (await runDrag(attempt, step)) return;
-  attempt.warn('The page received no drag event over the target.');
+  throw new StepError('click_not_received', `The page received no drag event over the target, ${attemptsMax} times.`);
 };
 
 /** False when the browser lost the drag. */

@@ -27,6 +27,12 @@ function assertMapped(error: unknown, [code, reason, retryable]: [ErrorCode, str
 describe('an error of the browser becomes an error of the API', () => {
   for (const [error, ...expected] of [
     [new NavigationError('dns_failed', 'net::ERR_NAME_NOT_RESOLVED', 'Failed.'), 'navigation_failed', 'dns_failed', false],
+    [
+      new NavigationError('connection_reset', 'net::ERR_CONTENT_DECODING_FAILED', 'Failed.'),
+      'navigation_failed',
+      'connection_reset',
+      false,
+    ],
     [new NavigationError('dns_failed', 'net::ERR_NAME_RESOLUTION_FAILED', 'Failed.'), 'navigation_failed', 'dns_failed', true],
     [new NavigationError('proxy_error', 'net::ERR_PROXY_AUTH_UNSUPPORTED', 'Failed.'), 'navigation_failed', 'proxy_error', false],
     [new NavigationError('tls_error', 'net::ERR_CERT_INVALID', 'Failed.'), 'navigation_failed', 'tls_error', false],
