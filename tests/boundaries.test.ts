@@ -198,7 +198,7 @@ function write(root: string, files: Record<string, string>): void {
 function linkPackages(root: string): void {
   mkdirSync(join(root, 'node_modules/@berth'), { recursive: true });
   for (const name of packages) symlinkSync(join(root, 'packages', name), join(root, 'node_modules/@berth', name));
-  for (const name of ['@aws-sdk', 'find-my-way', 'kysely', 'pg', 'ws', 'zod']) {
+  for (const name of ['@aws-sdk', 'cheerio', 'find-my-way', 'htmlparser2', 'kysely', 'parse5', 'pg', 'ws', 'zod']) {
     symlinkSync(join(import.meta.dirname, '../node_modules', name), join(root, 'node_modules', name));
   }
 }
