@@ -55,17 +55,21 @@ interface LockHolder {
   lost: boolean;
 }
 
-/** Retries failed connections until the timeout: the server may be stopping or starting. */
+/**
+ * Retries failed connections until the timeout: the server may be stopping or starting. The last attempt begins after it: while
+ * a process loads its modules, no answer is read, and on a busy machine that takes longer than the timeout.
+ */
 async function acquireLock({ dataDir, connection }: ClaimOptions): Promise<LockHolder> {
   const key = dataFolderKey(dataDir);
   const deadline = performance.now() + claimTimeoutMs;
   for (;;) {
+    const isLast = performance.now() > deadline;
     try {
       const holder = await tryAcquireLock(connection(), key);
       if (holder) return holder;
-      if (performance.now() > deadline) throw new DataFolderConflictError(dataDir);
+      if (isLast) throw new DataFolderConflictError(dataDir);
     } catch (error) {
-      if (performance.now() > deadline || isPermanent(error)) throw error;
+      if (isLast || isPermanent(error)) throw error;
     }
     await sleep(retryMs);
   }
