@@ -180,7 +180,8 @@ describe('steps in a real shop', () => {
     assert.deepEqual([outputs[2], outputs[4]], ['57, 112, 3, 164', '164, 3, 57, 112']);
   });
 
-  it('steps in a real shop scroll to the end of a growing page and extract all items', async () => {
+  // The flow `scroll_to_end` does it in each run, in the same page.
+  it('steps in a real shop scroll to the end of a growing page and extract all items', nightly, async () => {
     const params = shared;
     const outputs = await done(params, [
       open('/discover'),

@@ -95,9 +95,9 @@ describe('hostile pages, sites and clients', () => {
       { what: 'exhausts memory', path: '/memory', ends: ['page_crashed', 'timeout'], withinMs: 2000 },
       { what: 'loops while it loads', path: '/spin', ends: ['timeout'], rare: true },
       { what: 'loops when it has loaded', path: '/spin-later', rare: true },
-      { what: 'loops on a timer and whenever it is left', path: '/spin-again' },
+      { what: 'loops on a timer and whenever it is left', path: '/spin-again', rare: true },
       { what: 'makes history without end', path: '/history', rare: true },
-      { what: 'moves on without end', path: '/reloads' },
+      { what: 'moves on without end', path: '/reloads', rare: true },
       { what: 'has a title of ten megabytes', path: '/title', ends: ['ok'], withinMs: ordinaryMs, rare: true },
       { what: 'changes a title of a megabyte without end', path: '/titles' },
       { what: 'logs without end', path: '/log', ends: ['ok', 'timeout', 'page_crashed'], rare: true },
@@ -193,14 +193,14 @@ describe('hostile pages, sites and clients', () => {
 
     const trafficOf = async (): Promise<number> => (await client.call(getSession, { params })).body.usage.egress_bytes;
 
-    for (const { what, path, reason, withinMs = 1500 } of [
+    for (const { what, path, reason, withinMs = 1500, rare = false } of [
       { what: 'sends a letter now and then', path: '/drip', reason: 'timeout' },
-      { what: 'sends headers without end', path: '/drip-header', reason: 'timeout' },
+      { what: 'sends headers without end', path: '/drip-header', reason: 'timeout', rare: true },
       { what: 'redirects without end', path: '/loop', reason: 'too_many_redirects', withinMs: ordinaryMs },
       { what: 'sends a page without end', path: '/endless', reason: 'timeout' },
-      { what: 'holds back an image for ever', path: '/never-loads', reason: 'timeout' },
+      { what: 'holds back an image for ever', path: '/never-loads', reason: 'timeout', rare: true },
     ])
-      it(`a hostile site that ${what} costs at most the given time, and its traffic is counted`, async () => {
+      it(`a hostile site that ${what} costs at most the given time, and its traffic is counted`, rare ? nightly : {}, async () => {
         const before = await trafficOf();
         assert.equal(failure(await goBounded(params, path, withinMs)), reason);
         assert.ok((await trafficOf()) > before);

@@ -8,6 +8,7 @@ import { openBridge, type Bridge } from '../../../testing/bridge.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { freshPage, until } from '../../../testing/on-page.ts';
 import { openSite, type Site } from '../../../testing/site.ts';
+import { nightly } from '../../../../../tests/nightly.ts';
 
 let site: Site;
 let shared: Launched;
@@ -303,22 +304,26 @@ describe('Puppeteer over connect', { timeout: 180_000 }, () => {
     { width: 1000, height: 700 },
     { width: 1920, height: 1080 },
   ])
-    it(`pages stay at ${viewport.width} × ${viewport.height} after a full-page screenshot of Puppeteer`, async () => {
-      await launched.browser.prepare(settings({ viewport: { ...viewport, device_scale_factor: 1 }, tabLimit: 6 }));
-      const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
-      const context = await browser.createBrowserContext();
-      for (const page of [(await browser.pages())[0]!, await browser.newPage(), await context.newPage()]) {
-        await page.goto(`${site.url}/long`);
-        const size = [viewport.width, viewport.height];
-        await measure(page, size);
-        for (const _ of [1, 2]) {
-          await page.screenshot({ fullPage: true });
+    it(
+      `pages stay at ${viewport.width} × ${viewport.height} after a full-page screenshot of Puppeteer`,
+      viewport.width === 1000 ? {} : nightly,
+      async () => {
+        await launched.browser.prepare(settings({ viewport: { ...viewport, device_scale_factor: 1 }, tabLimit: 6 }));
+        const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
+        const context = await browser.createBrowserContext();
+        for (const page of [(await browser.pages())[0]!, await browser.newPage(), await context.newPage()]) {
+          await page.goto(`${site.url}/long`);
+          const size = [viewport.width, viewport.height];
           await measure(page, size);
+          for (const _ of [1, 2]) {
+            await page.screenshot({ fullPage: true });
+            await measure(page, size);
+          }
         }
-      }
-      await context.close();
-      await browser.disconnect();
-    });
+        await context.close();
+        await browser.disconnect();
+      },
+    );
 
   it('Puppeteer drives pages, popups and contexts', async () => {
     const browser = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });

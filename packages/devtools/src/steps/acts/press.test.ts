@@ -7,6 +7,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import { StepError } from '../context.ts';
 import { StepAttempt } from '../run/attempt.ts';
 import { openPages, run, createContext, type TestSite } from '../../../testing/steps.ts';
+import { nightly } from '../../../../../tests/nightly.ts';
 import { untilReceived } from './press.ts';
 
 let launched: Launched;
@@ -42,9 +43,12 @@ const below = (target: string): string => `${seen}${log}${tall}<div id=ad></div>
 const read = { type: 'evaluate', expression: `(await new Promise((done) => setTimeout(done, 300)), out.textContent.trim())` };
 const inFrame = { frame: ['iframe'] };
 
-/** Does the step in the page, three times over, since what moves is a matter of chance. */
+/** Since what moves is a matter of chance, the night and who runs the file by hand try it three times over; every run has many pages. */
+const turns = nightly.skip === undefined ? 3 : 1;
+
+/** Does the step in the page. */
 async function assertArrives(html: string, step: object, wanted: string): Promise<void> {
-  for (let turn = 0; turn < 3; turn += 1) {
+  for (let turn = 0; turn < turns; turn += 1) {
     const [result, output] = await inPage(html, step, read);
     assert.deepEqual([result?.status, result?.error, output?.output], ['ok', undefined, wanted]);
   }
@@ -204,9 +208,12 @@ describe('in a frame of another site, scaled and below the fold,', { timeout: 30
       'true',
     ],
   ];
+  // All of these find the place by the same way, and hover, check and fill nothing else; the acts themselves are proven above.
+  const rare = ['a hover arrives', 'a check arrives', 'a fill arrives', 'a double click arrives'];
   for (const [what, inner, step, wanted] of acts)
-    it(`in a scaled frame of another site below the fold, ${what}`, () =>
-      assertArrives(framed(inner), { selectors: ['button, input'], ...inFrame, ...step }, wanted));
+    it(`in a scaled frame of another site below the fold, ${what}`, rare.includes(what) ? nightly : {}, () =>
+      assertArrives(framed(inner), { selectors: ['button, input'], ...inFrame, ...step }, wanted),
+    );
 });
 
 describe('a click that cannot arrive', { timeout: 120_000 }, () => {
