@@ -21,7 +21,7 @@ export const screenshot: Act<'screenshot'> = async (attempt, step) => {
     element,
     omitBackground: step.omit_background,
   };
-  const picture = await page.screenshot(options, { signal, timeoutMs: attempt.remainingMs, maxBytes: binaryBytesMax });
+  const picture = await page.screenshot(options, { signal, timeoutMs: attempt.leftMs, maxBytes: binaryBytesMax });
   for (const warning of picture.warnings) attempt.warn(warning);
   const [first, ...more] = picture.tiles.map(({ data, width, height, y }) => ({ data_base64: data.toString('base64'), width, height, y }));
   const output = { content_type: picture.contentType, width: picture.width, height: picture.height };
@@ -48,7 +48,7 @@ export const toPrintOptions = (request: PrintRequest): PrintOptions => ({
 export const pdf: Act<'pdf'> = async (attempt, step) => {
   const data = await attempt.page.pdf(toPrintOptions(step), {
     signal: attempt.signal,
-    timeoutMs: attempt.remainingMs,
+    timeoutMs: attempt.leftMs,
     maxBytes: binaryBytesMax,
   });
   return { content_type: 'application/pdf', bytes: data.length, data_base64: data.toString('base64') };

@@ -30,7 +30,7 @@ async function runDrag(attempt: StepAttempt, step: StepOf<'drag'>): Promise<bool
   try {
     // A small first move starts the drag: the page may create the drop target only then.
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
-    const withinMs = page.timeoutScale.ms(dragEventMs, attempt.remainingMs / 4);
+    const withinMs = page.timeoutScale.ms(dragEventMs, attempt.leftMs / 4);
     const hasStarted = isDraggable && (await waitForState(attempt, element.frameId, { is: ({ started }) => started, withinMs }));
     const target = await moveToTarget(attempt, step, { element, point });
     // The document under the mouse receives what is dragged.
@@ -103,7 +103,7 @@ async function moveUntilOver(
   { end, hasStarted }: { end: Point; hasStarted: boolean },
 ): Promise<boolean> {
   const { page, context } = attempt;
-  const untilMs = context.clock.monotonicMs() + page.timeoutScale.ms(dragEventMs, attempt.remainingMs / 4);
+  const untilMs = context.clock.monotonicMs() + page.timeoutScale.ms(dragEventMs, attempt.leftMs / 4);
   const is = async ({ over }: DragState): Promise<boolean> => {
     if (!over) return false;
     const [at = over] = frameId === page.mainFrame() ? [] : await page.toMain(frameId, [over], attempt.call());

@@ -44,7 +44,7 @@ async function fillField(attempt: StepAttempt, field: ElementRef, { value, clear
 
 /** Null in a document that was replaced, or that does not answer, as while it is being replaced. */
 async function readTyping(attempt: StepAttempt, { frameId }: ElementRef): Promise<Typing | null> {
-  const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
+  const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.leftMs - 50) };
   try {
     return await attempt.page.call<Typing | null>(frameId, scripts.readTyping, [], options);
   } catch (error) {

@@ -8,7 +8,7 @@ const marginMs = 50;
 
 const navigationOptions = <W>(attempt: StepAttempt, waitUntil: W) => ({
   waitUntil,
-  timeoutMs: Math.max(1, Math.round(attempt.remainingMs - marginMs)),
+  timeoutMs: Math.max(1, Math.round(attempt.leftMs - marginMs)),
 });
 
 const outputOf = ({ finalUrl, title, statusCode }: NavigationResult) => ({ final_url: finalUrl, title, status_code: statusCode });

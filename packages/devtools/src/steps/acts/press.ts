@@ -34,7 +34,7 @@ export async function untilReceived(
   let round = 0;
   return attempt.poll(
     async () => {
-      if (message !== '' && attempt.remainingMs < roundMs) return undefined;
+      if (message !== '' && attempt.leftMs < roundMs) return undefined;
       const result = await act(round).catch((error: unknown) => {
         if (message !== '' && error instanceof NoAnswerError) throw new StepError('click_not_received', `${message} ${error.message}`);
         // A round that had no time to look for the element says nothing of it, and the one before does.
@@ -128,7 +128,7 @@ async function endPress(
   { count, isLate }: { count: number; isLate: boolean },
 ): Promise<Presses | null | undefined> {
   const { page, signal } = attempt;
-  const options = { signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
+  const options = { signal, timeoutMs: Math.max(1, attempt.leftMs - 50) };
   const graceMs = isLate ? page.timeoutScale.ms(lateMs) : 0;
   try {
     return await page.call<Presses | null>(frameId, scripts.endPress, [count, graceMs], options);

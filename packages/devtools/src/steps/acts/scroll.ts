@@ -46,7 +46,7 @@ async function scrollUntil(attempt: StepAttempt, step: StepOf<'scroll'>, contain
     const target = until?.selectors ? (until.count ?? 1) : Infinity;
     if (progress.count >= target) return toOutput(scrolls, until?.count === undefined ? 'selectors' : 'count');
     if (scrolls >= max) return toOutput(scrolls, 'max');
-    if (attempt.remainingMs <= marginMs) return toOutput(scrolls, 'time');
+    if (attempt.leftMs <= marginMs) return toOutput(scrolls, 'time');
     await scrollOnce(attempt, step, container);
     const current = await waitForGrowth(attempt, step, { container, before: progress });
     if (current === null && until?.stable !== false) return toOutput(scrolls + 1, 'stable');
@@ -65,7 +65,7 @@ async function waitForGrowth(
     const current = await progressOf(attempt, step, container);
     // At the bottom only growth counts; before that each move does.
     if (current.height !== before.height || current.count !== before.count || (step.by && current.top !== before.top)) return current;
-    if (attempt.remainingMs <= marginMs) return current;
+    if (attempt.leftMs <= marginMs) return current;
     await attempt.sleep(pollIntervalMs);
   }
   return null;

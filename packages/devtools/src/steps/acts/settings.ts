@@ -50,7 +50,7 @@ export const download: Act<'download'> = async (attempt, step, scope) => {
   const trigger = (): Promise<unknown> => (step.url === undefined ? clickTarget(attempt, step, scope) : open(attempt, step.url));
   const result = await attempt.context.waitForDownload(async () => void (await trigger()), {
     signal: attempt.signal,
-    timeoutMs: attempt.remainingMs,
+    timeoutMs: attempt.leftMs,
   });
   if (result.status !== 'completed')
     throw new StepError(
@@ -76,7 +76,7 @@ const plainClick = {
 async function open(attempt: StepAttempt, url: string): Promise<void> {
   if (!isBrowsable(url)) throw new StepError('not_allowed', `The URL ${url.slice(0, 200)} is not an http or https URL.`);
   try {
-    await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.remainingMs }, { signal: attempt.signal });
+    await attempt.page.navigate({ url, waitUntil: 'commit', timeoutMs: attempt.leftMs }, { signal: attempt.signal });
   } catch (error) {
     if (
       !(error instanceof NavigationError && (error.reason === 'download' || error.reason === 'aborted')) &&

@@ -8,7 +8,7 @@ import { StepError } from '../context.ts';
 export const wait: Act<'wait'> = async (attempt, step, { allowEvaluate }) => {
   const { page, signal } = attempt;
   if (step.ms !== undefined) return attempt.sleepFully(step.ms);
-  if (step.network_idle) return page.networkIdle({ signal, timeoutMs: attempt.remainingMs });
+  if (step.network_idle) return page.networkIdle({ signal, timeoutMs: attempt.leftMs });
   if (step.function !== undefined) return waitForExpression(attempt, step.function, allowEvaluate);
   if (step.selectors) return waitForState(attempt, step.selectors, step.state ?? 'visible');
   return waitForText(attempt, step);

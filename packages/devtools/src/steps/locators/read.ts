@@ -33,7 +33,7 @@ export async function htmlOf(
   const frameId = element?.frameId ?? root.frameId;
   const options = { visibleOnly: part === 'visible', withFrames: part === 'visible' || part === 'all', maxBytes: bytesMax };
   const read = await page.call<Snapshot>(frameId, snapshotScript, [options, element], attempt.call(3 * bytesMax));
-  const snapshot = await withFrames(page, read, { ...options, frameId, signal, leftMs: attempt.remainingMs });
+  const snapshot = await withFrames(page, read, { ...options, frameId, signal, leftMs: attempt.leftMs });
   if (snapshot.truncated) attempt.warn('The page is too large and was truncated.');
   if (part === 'metadata') return snapshot.html;
   for (const warning of (part === 'document' ? documentWarnings : snapshotWarnings)(snapshot)) attempt.warn(warning);

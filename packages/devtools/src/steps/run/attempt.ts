@@ -1,6 +1,7 @@
 /** One attempt of one step: its page, its time limit and its warnings. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Selector, Selectors, PlainStep } from '@berth/contract';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { PageError, type CallOptions, type ElementRef, type Page } from '../../browser/browser.ts';
 import { StepError, type StepContext } from '../context.ts';
 import type { Dialogs } from './dialogs.ts';
@@ -60,32 +61,30 @@ export class StepAttempt {
   healing: Healing | null = null;
   /** Resolves the step's `frame` and `within`. Called for each probe, because frames come and go. */
   root: () => Promise<Root>;
-  readonly #endMs: number;
-  readonly #timer: NodeJS.Timeout;
+  readonly #deadline: Deadline;
   readonly #held: ElementRef[] = [];
 
   constructor({ context, page, signal, timeoutMs }: AttemptOptions) {
     this.context = context;
     this.page = page;
     this.timeoutMs = timeoutMs;
-    this.#endMs = context.clock.monotonicMs() + timeoutMs;
-    const timeout = new AbortController();
-    this.#timer = setTimeout(() => timeout.abort(new AttemptTimeoutError('attempt timed out')), timeoutMs);
-    this.signal = AbortSignal.any([signal, page.closed, timeout.signal]);
+    const reason = (): Error => new AttemptTimeoutError('attempt timed out');
+    this.#deadline = new Deadline({ signal: AbortSignal.any([signal, page.closed]), timeoutMs, clock: context.clock, reason });
+    this.signal = this.#deadline.signal;
     this.root = () => Promise.resolve({ frameId: page.mainFrame(), element: null });
   }
 
-  get remainingMs(): number {
-    return Math.max(0, this.#endMs - this.context.clock.monotonicMs());
+  get leftMs(): number {
+    return this.#deadline.leftMs;
   }
 
   get isOver(): boolean {
-    return this.signal.reason instanceof AttemptTimeoutError || this.remainingMs === 0;
+    return this.#deadline.isOver;
   }
 
   /** Options for one call into the page. */
   call(maxBytes?: number): CallOptions {
-    return { signal: this.signal, timeoutMs: Math.max(1, this.remainingMs), ...(maxBytes === undefined ? {} : { maxBytes }) };
+    return { ...this.#deadline.rest(), ...(maxBytes === undefined ? {} : { maxBytes }) };
   }
 
   hold<T extends readonly ElementRef[]>(elements: T): T {
@@ -98,12 +97,12 @@ export class StepAttempt {
   }
 
   async sleep(ms: number): Promise<void> {
-    await sleep(Math.min(ms, this.remainingMs), undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
+    await sleep(Math.min(ms, this.leftMs), undefined, { signal: this.signal }).catch(() => this.signal.throwIfAborted());
   }
 
   /** @throws StepError `timeout` when the attempt ends before the given time */
   async sleepFully(ms: number): Promise<void> {
-    const fits = ms < this.remainingMs;
+    const fits = ms < this.leftMs;
     await this.sleep(ms);
     if (!fits) throw new StepError('timeout', `A wait of ${ms} ms exceeds the timeout of ${this.timeoutMs} ms.`);
   }
@@ -142,7 +141,7 @@ export class StepAttempt {
   }
 
   end(): void {
-    clearTimeout(this.#timer);
+    this.#deadline.end();
     if (!this.page.closed.aborted && this.#held.length > 0) this.page.release(this.#held);
   }
 }

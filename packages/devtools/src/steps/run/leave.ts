@@ -24,7 +24,7 @@ const framesOf = ({ page }: StepAttempt, from: ElementRef | null): string[] => [
 
 async function waitForNavigation(attempt: StepAttempt, frameId: string): Promise<void> {
   const { page, context } = attempt;
-  const idleMs = page.timeoutScale.ms(idleLimitMs, attempt.remainingMs / 2);
+  const idleMs = page.timeoutScale.ms(idleLimitMs, attempt.leftMs / 2);
   let idleSinceMs: number | null = null;
   for (;;) {
     const state = await leavingState(attempt, frameId);
@@ -33,7 +33,7 @@ async function waitForNavigation(attempt: StepAttempt, frameId: string): Promise
     const nowMs = context.clock.monotonicMs();
     idleSinceMs = isLoading ? null : (idleSinceMs ?? nowMs);
     if (idleSinceMs !== null && nowMs - idleSinceMs >= idleMs) return;
-    if (attempt.remainingMs < 100) {
+    if (attempt.leftMs < 100) {
       attempt.warn('A navigation started and is not committed yet.');
       return;
     }
@@ -43,7 +43,7 @@ async function waitForNavigation(attempt: StepAttempt, frameId: string): Promise
 
 async function leavingState(attempt: StepAttempt, frameId: string): Promise<'staying' | 'leaving' | 'gone'> {
   try {
-    const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.remainingMs - 50) };
+    const options = { signal: attempt.signal, timeoutMs: Math.max(1, attempt.leftMs - 50) };
     return await attempt.page.call(frameId, scripts.leavingState, [], options);
   } catch (error) {
     if (isTransient(error)) return 'gone';

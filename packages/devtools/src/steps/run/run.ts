@@ -1,5 +1,6 @@
 /** Runs steps in order: conditions, retries, jumps, loops, and the time limit of the run. */
 import type { ForEachStep, IfStep, PlainStep, RepeatStep, Selector, Selectors, Step, StepResult } from '@berth/contract';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import type { Page } from '../../browser/browser.ts';
 import { perform } from '../acts/acts.ts';
@@ -57,8 +58,7 @@ const earlyMs = 5;
 export class Run {
   readonly #context: StepContext;
   readonly #options: StepRunOptions;
-  readonly #signal: AbortSignal;
-  readonly #endMs: number;
+  readonly #deadline: Deadline;
   readonly #limits: Limits;
   readonly #tabs: OpenedTabs;
   readonly #elements = new Map<string, LoopElement>();
@@ -70,8 +70,7 @@ export class Run {
   constructor(context: StepContext, options: StepRunOptions, signal: AbortSignal) {
     this.#context = context;
     this.#options = options;
-    this.#signal = signal;
-    this.#endMs = context.clock.monotonicMs() + options.timeoutMs;
+    this.#deadline = new Deadline({ signal, timeoutMs: options.timeoutMs, clock: context.clock });
     this.#limits = new Limits(options.stepsMax);
     this.#tabs = new OpenedTabs(context);
     Object.assign(this.vars, options.vars);
@@ -82,12 +81,8 @@ export class Run {
     this.#scope.dialogs.end();
   }
 
-  get #remainingMs(): number {
-    return this.#endMs - this.#context.clock.monotonicMs();
-  }
-
   get #isOver(): boolean {
-    return this.#remainingMs <= earlyMs;
+    return this.#deadline.leftMs <= earlyMs;
   }
 
   get #values(): TemplateValues {
@@ -151,7 +146,7 @@ export class Run {
         return { result, failure: null };
       } catch (error) {
         const failure = this.#toFailure(error);
-        if (attempts >= step.retries || isFinal(failure) || this.#remainingMs <= retryDelayMs) return { result, failure };
+        if (attempts >= step.retries || isFinal(failure) || this.#deadline.leftMs <= retryDelayMs) return { result, failure };
         warnings.push(`attempt ${attempts + 1} failed: ${failure.code}`);
         await this.#delay(retryDelayMs);
       }
@@ -160,7 +155,7 @@ export class Run {
 
   /** Rethrows what is not a failure of the step. */
   #toFailure(error: unknown): StepError {
-    if (this.#signal.aborted) throw this.#signal.reason;
+    if (this.#deadline.signal.aborted) throw this.#deadline.signal.reason;
     if (!(error instanceof StepError)) throw error;
     if (!this.#isOver) return error;
     const { timeoutMs, statedTimeoutMs = timeoutMs } = this.#options;
@@ -219,14 +214,14 @@ export class Run {
     options: Partial<Step> & { timeoutMs?: number; page?: Page },
     work: (attempt: StepAttempt) => Promise<T>,
   ): Promise<T> {
-    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? options.timeout_ms ?? Infinity, this.#remainingMs));
+    const timeoutMs = Math.max(1, Math.min(options.timeoutMs ?? options.timeout_ms ?? Infinity, this.#deadline.leftMs));
     const page = options.page ?? this.#tabs.any();
-    const attempt = new StepAttempt({ context: this.#context, page, signal: this.#signal, timeoutMs });
+    const attempt = new StepAttempt({ context: this.#context, page, signal: this.#deadline.signal, timeoutMs });
     attempt.root = () => this.#root(attempt, options);
     try {
       return await work(attempt);
     } catch (error) {
-      this.#signal.throwIfAborted();
+      this.#deadline.signal.throwIfAborted();
       throw toStepFailed(error, attempt) ?? error;
     } finally {
       attempt.end();
