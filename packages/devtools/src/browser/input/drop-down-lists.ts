@@ -42,7 +42,7 @@ export const findFocusedControl = (state: PageState, by: Deadline): Promise<Cont
 async function findControl(state: PageState, by: Deadline, { script, at }: { script: string; at: Point }): Promise<ControlMatch | null> {
   const { frames, contexts, elements } = state;
   const callMsMax = frames.timeoutScale.ms(searchMsMax);
-  const within = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, Math.min(by.leftMs, callMsMax)) });
+  const within = (): CallOptions => by.rest(callMsMax);
   let point = at;
   let frameId = frames.tab.id;
   for (let depth = 0; depth < frameDepthMax; depth += 1) {

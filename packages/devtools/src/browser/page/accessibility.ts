@@ -73,7 +73,7 @@ export async function readAccessibilityTree(
 
 async function readTree(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<Pick<FrameTree, 'nodes' | 'clickables'>> {
   const { session } = await contexts.context(frameId, by);
-  const [top] = await contexts.find(frameId, searchRoot, [], { signal: by.signal, timeoutMs: by.leftMs });
+  const [top] = await contexts.find(frameId, searchRoot, [], by.rest());
   if (!top) throw new PageError('too_large', 'The page is too large for its accessibility tree.');
   session.sendNoReply('Runtime.releaseObject', { objectId: top.objectId });
   try {
@@ -88,7 +88,7 @@ async function readTree(contexts: ExecutionContexts, frameId: string, by: Deadli
 /** The clickable elements of a frame, by the ids of their nodes. @throws PageError, ProtocolError */
 async function readClickables(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<ReadonlyMap<number, Clickable>> {
   const { session } = await contexts.context(frameId, by);
-  const options = (): CallOptions => ({ signal: by.signal, timeoutMs: Math.max(1, by.leftMs) });
+  const options = (): CallOptions => by.rest();
   const elements = await contexts.find(frameId, clickablesIn, [clickablesMax], options());
   if (elements.length === 0) return new Map();
   const names = await contexts.call<string[]>(frameId, clickableNames, elements, options());

@@ -110,7 +110,7 @@ export class Capture {
   async pdf(options: PdfOptions, limits: CaptureLimits): Promise<Buffer> {
     const by = new Deadline(limits);
     await this.#untilShown(by);
-    const type = await this.#contexts.call<string>(this.#frames.tab.id, readContentType, [], { signal: by.signal, timeoutMs: by.leftMs });
+    const type = await this.#contexts.call<string>(this.#frames.tab.id, readContentType, [], by.rest());
     // The browser prints its viewer, as a blank sheet.
     if (type === 'application/pdf')
       throw new PageError('not_possible', 'The tab shows a PDF file, which cannot be printed. Fetch its URL for the file itself.');
@@ -121,14 +121,14 @@ export class Capture {
   async #area(options: ScreenshotOptions, by: Deadline, warnings: string[]): Promise<Area> {
     const { element, fullPage } = options;
     if (element) {
-      await this.#elements.scrollIntoView(element, { signal: by.signal, timeoutMs: by.leftMs });
+      await this.#elements.scrollIntoView(element, by.rest());
       // Scrolling may have started lazy loading.
       await waitForImagesInView(this.#contexts, element.frameId, by);
     }
     // The commands are sent together: a page that is still scrolling moves between two commands.
     const [{ cssLayoutViewport: shown, cssContentSize: content }, box, screen] = await Promise.all([
       this.#send('Page.getLayoutMetrics', undefined, by),
-      element ? this.#elements.box(element, { signal: by.signal, timeoutMs: by.leftMs }) : null,
+      element ? this.#elements.box(element, by.rest()) : null,
       this.#screen(by),
     ]);
     const { innerWidth, innerHeight, scale } = screen;
@@ -148,7 +148,7 @@ export class Capture {
   /** A page that hides itself while it loads is given time to show itself. Returns false for one that still does not. */
   async #untilShown(by: Deadline): Promise<boolean> {
     const withinMs = this.#contexts.timeoutScale.ms(shownMsMax, by.leftMs / 4);
-    const options = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs / 2) };
+    const options = by.rest(by.leftMs / 2);
     try {
       return (await this.#contexts.call<boolean | null>(this.#frames.tab.id, waitUntilShown, [withinMs], options)) ?? true;
     } catch (error) {
@@ -161,11 +161,11 @@ export class Capture {
   /** Waits for animations and transitions that end soon, so that what they bring is shown as it stays. @throws PageError */
   async #waitForAnimations(by: Deadline): Promise<void> {
     const limitMs = this.#contexts.timeoutScale.ms(animationsMsMax, by.leftMs / 10);
-    await this.#contexts.call(this.#frames.tab.id, waitForAnimations, [limitMs], { signal: by.signal, timeoutMs: by.leftMs });
+    await this.#contexts.call(this.#frames.tab.id, waitForAnimations, [limitMs], by.rest());
   }
 
   async #screen(by: Deadline): Promise<Screen> {
-    const screen = await this.#contexts.call<Screen>(this.#frames.tab.id, readScreen, [], { signal: by.signal, timeoutMs: by.leftMs });
+    const screen = await this.#contexts.call<Screen>(this.#frames.tab.id, readScreen, [], by.rest());
     const { innerWidth, innerHeight, scale, hidesContent } = screen;
     return {
       innerWidth: Math.max(1, innerWidth),
@@ -287,10 +287,7 @@ const waitForImages = `async (limitMs) => {
 
 /** Waits for the images that are in view. @throws PageError */
 const waitForImagesInView = (contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<unknown> =>
-  contexts.call(frameId, waitForImages, [contexts.timeoutScale.ms(screenTimeoutMs, by.leftMs / 10)], {
-    signal: by.signal,
-    timeoutMs: by.leftMs,
-  });
+  contexts.call(frameId, waitForImages, [contexts.timeoutScale.ms(screenTimeoutMs, by.leftMs / 10)], by.rest());
 
 const scrollToScreen = `async (screen, limitMs) => {
   scrollTo({ left: scrollX, top: screen * innerHeight, behavior: 'instant' });
@@ -348,8 +345,7 @@ const changesKey = 'berthScrollChanges';
  * warning `page_keeps_growing` if the end was not reached. @throws PageError
  */
 async function scrollThrough(contexts: ExecutionContexts, frameId: string, by: Deadline): Promise<string[]> {
-  const call = <T>(source: string, args: (number | string)[]): Promise<T> =>
-    contexts.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
+  const call = <T>(source: string, args: (number | string)[]): Promise<T> => contexts.call<T>(frameId, source, args, by.rest());
   const [x = 0, y = 0] = await call<number[]>('() => [scrollX, scrollY]', []);
   const { timeoutScale } = contexts;
   const endsAt = systemClock.monotonicMs() + Math.min(timeoutScale.ms(scrollMsMax), by.leftMs / 2);

@@ -223,7 +223,7 @@ export class Elements {
   /** The given root, or the document element. */
   async #treeTop(frameId: string, root: ElementRef | undefined, by: Deadline): Promise<ElementRef> {
     if (root && root.frameId !== frameId) throw new PageError('not_possible', 'The element belongs to another frame.');
-    const [top] = await this.#contexts.find(frameId, searchRoot, root ? [root] : [], { signal: by.signal, timeoutMs: by.leftMs });
+    const [top] = await this.#contexts.find(frameId, searchRoot, root ? [root] : [], by.rest());
     if (!top) throw new PageError('too_large', 'The page is too large for a search by role. Use a CSS or text selector.');
     return top;
   }
@@ -259,7 +259,7 @@ export class Elements {
   }
 
   #call<T>(frameId: string, source: string, args: Parameters<ExecutionContexts['call']>[2], by: Deadline): Promise<T> {
-    return this.#contexts.call<T>(frameId, source, args, { signal: by.signal, timeoutMs: by.leftMs });
+    return this.#contexts.call<T>(frameId, source, args, by.rest());
   }
 
   async #sendForElement(

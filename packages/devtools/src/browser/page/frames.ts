@@ -164,7 +164,7 @@ export class Frames {
     const [, { frameTree }, { targetInfos }] = await Promise.all([
       this.#autoAttach(this.main, by),
       this.main.send('Page.getFrameTree', undefined, by),
-      this.#connection.send('Target.getTargets', { filter: framesOnly }, { signal: by.signal, timeoutMs: Math.max(1, by.leftMs) }),
+      this.#connection.send('Target.getTargets', { filter: framesOnly }, by.rest()),
     ]);
     const inner = new Set(this.#register(this.main, frameTree).map(({ id }) => id));
     const hasUnseen = targetInfos.some(({ targetId, parentFrameId }) => inner.has(parentFrameId ?? '') && !this.#children.has(targetId));
@@ -195,7 +195,7 @@ export class Frames {
     } catch (error) {
       if (!(error instanceof PageError || error instanceof ProtocolError)) throw error;
       // A frame that hangs is listed as the browser process knows it; a removed one is not listed.
-      const to = { signal: by.signal, timeoutMs: Math.max(1, by.leftMs) };
+      const to = by.rest();
       const info = await this.#connection.send('Target.getTargetInfo', { targetId: id }, to).catch(() => null);
       const parentId = info?.targetInfo.parentFrameId;
       return info && parentId !== undefined ? [{ id, parentId, url: cutText(info.targetInfo.url, urlCharsMax), name: '' }] : [];

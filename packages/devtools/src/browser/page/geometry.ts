@@ -90,7 +90,7 @@ export class Geometry {
 
   async #step(frameId: string, parent: FrameStep, { steps, by }: { steps: readonly FrameStep[]; by: Deadline }): Promise<FrameStep> {
     const session = await this.#frames.sessionOf(parent.frameId, by);
-    const size = this.#contexts.call<unknown>(frameId, '() => [innerWidth, innerHeight]', [], { signal: by.signal, timeoutMs: by.leftMs });
+    const size = this.#contexts.call<unknown>(frameId, '() => [innerWidth, innerHeight]', [], by.rest());
     const [width, height] = await readSize(size);
     try {
       const { backendNodeId } = await session.send('DOM.getFrameOwner', { frameId }, by);

@@ -42,7 +42,7 @@ const frameWithFocus = `() => {
 
 /** Returns at most 1 MiB of the selected text. @throws PageError */
 export async function readSelection({ frames, contexts, elements }: PageState, by: Deadline): Promise<string> {
-  const within = (): { signal: AbortSignal; timeoutMs: number } => ({ signal: by.signal, timeoutMs: Math.max(1, by.leftMs) });
+  const within = (): { signal: AbortSignal; timeoutMs: number } => by.rest();
   let frameId = frames.tab.id;
   for (let depth = 0; depth < frameDepthMax; depth += 1) {
     const { inFrame, text } = await contexts.call<{ inFrame: boolean; text: string }>(frameId, read, [], {

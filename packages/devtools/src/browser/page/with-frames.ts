@@ -150,7 +150,7 @@ class FrameReading {
   }
 
   #call(): CallOptions {
-    return { signal: this.#by.signal, timeoutMs: Math.max(1, this.#by.leftMs) };
+    return this.#by.rest();
   }
 
   async #orNothing<T>(nothing: T, work: () => Promise<T>): Promise<T> {
