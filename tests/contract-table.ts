@@ -187,3 +187,10 @@ function wrongByType(variants: readonly JsonSchema[]): WrongValue[] {
   if (schema.minItems) add([], ['too_short'], 'an empty list');
   return wrong;
 }
+
+/** Whether an endpoint is one of a session and takes an API key. Operators and links are refused in other words. */
+export const isOfSession = ({ path, auth }: Endpoint): boolean =>
+  path.includes('{session_id}') && !['admin', 'view', 'vnc', 'recording'].includes(auth);
+
+/** What these answer alike when the session is unknown, not ready or over: `session-errors.test.ts` asks all of them. */
+export const sessionErrors: readonly ErrorCode[] = ['session_not_found', 'session_not_ready', 'session_ended'];

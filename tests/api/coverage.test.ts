@@ -4,7 +4,7 @@ import { readFileSync, readdirSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { endpoints, errors, errorsOf, type ErrorCode } from '@berth/contract';
 import { readTestTitles, type TestTitles } from '../../scripts/test-titles.ts';
-import { fileOf, nameOf, suitesOf } from '../contract-table.ts';
+import { fileOf, isOfSession, nameOf, sessionErrors, suitesOf } from '../contract-table.ts';
 
 /** The table that credentials.test.ts sends to every endpoint. */
 const credentials = '../wrong-credentials.ts';
@@ -70,6 +70,7 @@ const tables = [
   'next-steps',
   'store-down',
   'foreign-resources',
+  'session-errors',
   'concurrency',
   'leaks',
   'timers',
@@ -100,7 +101,8 @@ describe('the tests of the API', () => {
       const file = fileOf(endpoint);
       assert.ok(files.includes(file), `there is no ${file}`);
       const { suites } = titlesOf(file);
-      const expected = suitesOf(endpoint, new Set(Object.keys(coveredOnce) as ErrorCode[]), (code) => errors[code].status);
+      const once = [...(Object.keys(coveredOnce) as ErrorCode[]), ...(isOfSession(endpoint) ? sessionErrors : [])];
+      const expected = suitesOf(endpoint, new Set(once), (code) => errors[code].status);
       const missing = expected.filter((title) => !suites.includes(title));
       assert.deepEqual(missing, [], `${file} has no describe for these`);
     });

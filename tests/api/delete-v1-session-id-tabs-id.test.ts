@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeTab, listTabs, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, machineOf, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, jammedSession, machineOf } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -55,12 +55,6 @@ describe('204', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(closeTab, 'session_not_found', { params: { session_id: 'ses_none', tab_id: 'A' } });
-  });
-});
-
 describe('404 tab_not_found', () => {
   it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 404 tab_not_found for an unknown tab and a closed one', async () => {
     await served.refuse(closeTab, 'tab_not_found', { params: { session_id: sessionId, tab_id: 'A' } });
@@ -86,20 +80,6 @@ describe('409 last_tab', () => {
     const [last] = await tabsOf(session_id);
     await served.refuse(closeTab, 'last_tab', { params: { session_id, tab_id: last?.tab_id ?? '' } });
     assert.equal((await tabsOf(session_id)).length, 1);
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 409 session_not_ready before the session has tabs', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(closeTab, 'session_not_ready', { params: { session_id: starting, tab_id: 'A' } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('DELETE /v1/session/{session_id}/tabs/{tab_id} answers 409 session_ended when the session has ended', async () => {
-    await served.refuse(closeTab, 'session_ended', { params: { session_id: await endedSession(served), tab_id: 'A' } });
   });
 });
 

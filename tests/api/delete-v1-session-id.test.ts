@@ -80,9 +80,3 @@ describe('204', () => {
     assert.deepEqual(await machinesLeft(served), nothingLeft);
   });
 });
-
-describe('404 session_not_found', () => {
-  it('DELETE /v1/session/{session_id} answers 404 session_not_found for an unknown session id', async () => {
-    await served.refuse(endSession, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});

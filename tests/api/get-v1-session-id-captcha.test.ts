@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { closeTab, createSession, getCaptcha, listTabs, navigate, openTab } from '@berth/contract';
 import { eventually, startApp, type Reply, type TestApp } from '../harness.ts';
-import { assertError, endedSession, machineOf, muteSession, startingSession } from '../session-states.ts';
+import { assertError, machineOf, muteSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -21,12 +21,6 @@ describe('200', () => {
   it('GET /v1/session/{session_id}/captcha refuses captcha solving when no solver is configured', async () => {
     const [issue] = await served.issues(createSession, { body: { captcha: { mode: 'solve' } } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'captcha', 'mode'], 'value_error']);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/captcha answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getCaptcha, 'session_not_found', { params: { session_id: 'ses_none' } });
   });
 });
 
@@ -54,20 +48,5 @@ describe('502 session_lost', () => {
   it('GET /v1/session/{session_id}/captcha answers 502 session_lost when the browser crashes during the call', async () => {
     const session_id = await muteSession(served);
     assertError(await askWhile(session_id, () => machineOf(served, session_id).crash()), 502, 'session_lost');
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/captcha answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId, release } = await startingSession(served);
-    await served.refuse(getCaptcha, 'session_not_ready', { params: { session_id: sessionId } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/captcha answers 409 session_ended with the end reason', async () => {
-    const sessionId = await endedSession(served);
-    await served.refuse(getCaptcha, 'session_ended', { params: { session_id: sessionId } });
   });
 });

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { cdpProtocol, connectSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { endedSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -33,26 +32,6 @@ describe('200', () => {
     });
     assert.equal(response.status, 200);
     await response.body?.cancel();
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/cdp/json/protocol answers 404 session_not_found when there is no such session', async () => {
-    await served.refuse(cdpProtocol, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/cdp/json/protocol answers 409 session_not_ready before the browser has started', async () => {
-    const { sessionId, release } = await startingSession(served);
-    await served.refuse(cdpProtocol, 'session_not_ready', { params: { session_id: sessionId } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/cdp/json/protocol answers 409 session_ended after the browser has exited', async () => {
-    await served.refuse(cdpProtocol, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 

@@ -205,12 +205,6 @@ describe('403 origin_not_allowed', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/cdp answers 404 session_not_found before the handshake', async () => {
-    await refuse('ses_none', 404, 'session_not_found');
-  });
-});
-
 describe('409 session_not_ready', () => {
   it('GET /v1/session/{session_id}/cdp answers 409 session_not_ready before the handshake while the browser starts', async () => {
     const { sessionId, release } = await startingSession(served);

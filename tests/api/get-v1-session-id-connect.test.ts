@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { connectSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
-import { endedSession, startingSession } from '../session-states.ts';
+import { startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -49,23 +49,11 @@ describe('200', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/connect answers 404 session_not_found when there is no session to connect to', async () => {
-    await served.refuse(connectSession, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
 describe('409 session_not_ready', () => {
   it('GET /v1/session/{session_id}/connect answers 409 session_not_ready while the browser is starting', async () => {
     const { sessionId, release } = await startingSession(served);
     const { reply } = await served.refuse(connectSession, 'session_not_ready', { params: { session_id: sessionId } });
     assert.ok(Number(reply.headers.get('retry-after')) >= 1);
     await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/connect answers 409 session_ended after the browser has exited', async () => {
-    await served.refuse(connectSession, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

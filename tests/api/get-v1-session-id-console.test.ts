@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { consoleLinesMax, getConsole, navigate } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { endedSession, machineOf, startingSession } from '../session-states.ts';
+import { machineOf } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -45,27 +45,6 @@ describe('200', () => {
       [`line ${2 * consoleLinesMax}`],
     );
     assert.equal(lines.at(-1)?.id, last + 2 * consoleLinesMax);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/console answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getConsole, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/console answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(getConsole, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/console answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(getConsole, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

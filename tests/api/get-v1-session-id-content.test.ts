@@ -2,16 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getContent, listTabs, navigate } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import {
-  assertError,
-  callWhileBrowserDies,
-  drivingOf,
-  endedSession,
-  jammedSession,
-  machineOf,
-  muteSession,
-  startingSession,
-} from '../session-states.ts';
+import { assertError, callWhileBrowserDies, drivingOf, jammedSession, machineOf, muteSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -55,30 +46,9 @@ describe('200', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/content answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getContent, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
 describe('404 tab_not_found', () => {
   it('GET /v1/session/{session_id}/content answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(getContent, 'tab_not_found', { params: { session_id: sessionId }, query: { tab_id: 'ABCDEF' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/content answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(getContent, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/content answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(getContent, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { after, before, describe, it } from 'node:test';
 import { endSession, getDownload, listDownloads } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { endedSession, hang, machineOf, plantDownload, startingSession } from '../session-states.ts';
+import { hang, machineOf, plantDownload } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -88,12 +88,6 @@ describe('200', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getDownload, 'session_not_found', { params: { session_id: 'ses_none', download_id: 'none' } });
-  });
-});
-
 describe('404 download_not_found', () => {
   it('GET /v1/session/{session_id}/downloads/{download_id} answers 404 download_not_found for a cancelled download and says so', async () => {
     const download_id = await planted({ data, state: 'canceled' });
@@ -125,22 +119,5 @@ describe('409 download_not_ready', () => {
     const { reply, details } = await served.refuse(getDownload, 'download_not_ready', { params: { session_id: sessionId, download_id } });
     assert.deepEqual(details, { received_bytes: 1, total_bytes: data.length });
     assert.equal(reply.headers.get('retry-after'), '1');
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/downloads/{download_id} answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(getDownload, 'session_not_ready', { params: { session_id: starting, download_id: 'none' } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/downloads/{download_id} answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(getDownload, 'session_ended', {
-      params: { session_id: await endedSession(served), download_id: 'none' },
-    });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { listDownloads } from '@berth/contract';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { endedSession, plantDownload, startingSession } from '../session-states.ts';
+import { plantDownload } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -42,26 +42,5 @@ describe('200', () => {
         [whole, 'completed', 'passwd', 5, true],
       ],
     );
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/downloads answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(listDownloads, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/downloads answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(listDownloads, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/downloads answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(listDownloads, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });

@@ -3,7 +3,6 @@ import { after, before, describe, it } from 'node:test';
 import { endSession, navigate, openTab, streamEvents } from '@berth/contract';
 import { openEvents } from '../event-stream.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { endedSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -107,27 +106,6 @@ describe('200', () => {
     assert.ok(Math.abs((served.app.sessions.live.get(session_id)?.lastActivityAt().getTime() ?? 0) - before) < 20);
     assert.equal(served.app.sessions.live.get(session_id)?.driving, 0);
     stream.close();
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/events answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(streamEvents, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/events answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(streamEvents, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/events answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(streamEvents, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

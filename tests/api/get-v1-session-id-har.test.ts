@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getHar, navigate } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { endedSession, startingSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -41,26 +40,5 @@ describe('200', () => {
       (await harOf(sessionId)).entries.map(({ request }) => request.url),
       ['http://after.test/'],
     );
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/har answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getHar, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/har answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(getHar, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/har answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(getHar, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getStorageState, navigate } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, machineOf, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, jammedSession, machineOf } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -22,27 +22,6 @@ describe('200', () => {
   it('GET /v1/session/{session_id}/storage-state is accepted by a new session', async () => {
     const { body: storage_state } = await served.call(getStorageState, { params: { session_id: sessionId } });
     assert.equal((await served.create({ storage_state })).status, 'ready');
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/storage-state answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(getStorageState, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/storage-state answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(getStorageState, 'session_not_ready', { params: { session_id: starting } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/storage-state answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(getStorageState, 'session_ended', { params: { session_id: await endedSession(served) } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

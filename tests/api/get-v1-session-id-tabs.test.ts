@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endSession, listTabs, navigate, openTab } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { endedSession, hang, startingSession } from '../session-states.ts';
+import { hang } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -49,25 +49,5 @@ describe('200', () => {
     await served.call(navigate, { params: { session_id }, body: { url: 'http://a.test/' } });
     await served.call(listTabs, { params: { session_id } });
     assert.equal(served.app.sessions.live.get(session_id)?.meter.totals().actions, 1);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('GET /v1/session/{session_id}/tabs answers 404 session_not_found when the session is unknown', async () => {
-    await served.refuse(listTabs, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('GET /v1/session/{session_id}/tabs answers 409 session_not_ready while the browser starts', async () => {
-    const { sessionId, release } = await startingSession(served);
-    await served.refuse(listTabs, 'session_not_ready', { params: { session_id: sessionId } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('GET /v1/session/{session_id}/tabs answers 409 session_ended after the browser has closed', async () => {
-    await served.refuse(listTabs, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });

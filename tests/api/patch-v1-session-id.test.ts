@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, updateSession } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { endedSession } from '../session-states.ts';
 
 let served: TestApp;
 before(async () => {
@@ -41,20 +40,6 @@ describe('200', () => {
     const session = await served.create({ name: 'same' });
     const { body } = await served.call(updateSession, { params: { session_id: session.session_id }, body: {} });
     assert.deepEqual([body.name, body.expires_at], ['same', session.expires_at]);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('PATCH /v1/session/{session_id} answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(updateSession, 'session_not_found', { params: { session_id: 'ses_none' }, body: { name: 'x' } });
-  });
-});
-
-describe('409 session_ended', () => {
-  it('PATCH /v1/session/{session_id} answers 409 session_ended with the reason of the end', async () => {
-    const session_id = await endedSession(served);
-    const { details } = await served.refuse(updateSession, 'session_ended', { params: { session_id }, body: { name: 'late' } });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

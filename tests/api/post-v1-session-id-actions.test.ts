@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, runActions } from '@berth/contract';
 import { assertSoon, startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, jammedSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -150,30 +150,9 @@ describe('200', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('POST /v1/session/{session_id}/actions answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(runActions, 'session_not_found', { params: { session_id: 'ses_none' }, body });
-  });
-});
-
 describe('404 tab_not_found', () => {
   it('POST /v1/session/{session_id}/actions answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(runActions, 'tab_not_found', { params: { session_id: sessionId }, body: { ...body, tab_id: 'ABCDEF' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('POST /v1/session/{session_id}/actions answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(runActions, 'session_not_ready', { params: { session_id: starting }, body });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('POST /v1/session/{session_id}/actions answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(runActions, 'session_ended', { params: { session_id: await endedSession(served) }, body });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

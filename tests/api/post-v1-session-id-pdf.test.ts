@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { pdf } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, muteSession, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, jammedSession, muteSession } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -22,30 +22,9 @@ describe('200', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('POST /v1/session/{session_id}/pdf answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(pdf, 'session_not_found', { params: { session_id: 'ses_none' }, body });
-  });
-});
-
 describe('404 tab_not_found', () => {
   it('POST /v1/session/{session_id}/pdf answers 404 tab_not_found for an unknown tab', async () => {
     await served.refuse(pdf, 'tab_not_found', { params: { session_id: sessionId }, body: { tab_id: 'ABCDEF' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('POST /v1/session/{session_id}/pdf answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(pdf, 'session_not_ready', { params: { session_id: starting }, body });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('POST /v1/session/{session_id}/pdf answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(pdf, 'session_ended', { params: { session_id: await endedSession(served) }, body });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

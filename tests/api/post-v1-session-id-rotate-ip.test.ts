@@ -4,7 +4,7 @@ import { createServer, type AddressInfo, type Server } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { getSession, rotateIp } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { assertError, callWhileBrowserDies, endedSession, jammedSession, startingSession } from '../session-states.ts';
+import { assertError, callWhileBrowserDies, jammedSession } from '../session-states.ts';
 
 let served: TestApp;
 /** Proxies that accept connections; traffic is tested with real browsers. */
@@ -49,26 +49,6 @@ describe('200', () => {
     assert.equal(body.rotated, false);
     const read = (await served.call(getSession, { params: { session_id } })).body;
     assert.deepEqual([read.status, read.egress.rotations], ['ready', 0]);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('POST /v1/session/{session_id}/rotate-ip answers 404 session_not_found if the session does not exist', async () => {
-    await served.refuse(rotateIp, 'session_not_found', { params: { session_id: 'ses_none' } });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('POST /v1/session/{session_id}/rotate-ip answers 409 session_not_ready before the machine has started', async () => {
-    const { sessionId, release } = await startingSession(served);
-    await served.refuse(rotateIp, 'session_not_ready', { params: { session_id: sessionId } });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('POST /v1/session/{session_id}/rotate-ip answers 409 session_ended after the end of the session', async () => {
-    await served.refuse(rotateIp, 'session_ended', { params: { session_id: await endedSession(served) } });
   });
 });
 

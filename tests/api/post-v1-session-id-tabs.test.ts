@@ -2,15 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { listTabs, openTab } from '@berth/contract';
 import { assertSoon, eventually, startApp, type TestApp } from '../harness.ts';
-import {
-  assertError,
-  callWhileBrowserDies,
-  endedSession,
-  hangingUrl,
-  jammedSession,
-  machineOf,
-  startingSession,
-} from '../session-states.ts';
+import { assertError, callWhileBrowserDies, hangingUrl, jammedSession, machineOf } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -42,26 +34,6 @@ describe('201', () => {
     const { session_id } = await served.create();
     const { body } = await served.call(openTab, { params: { session_id }, body: { url: 'http://status-404.test/x', active: false } });
     assert.deepEqual([body.url, body.active, body.status], ['http://status-404.test/x', false, 'complete']);
-  });
-});
-
-describe('404 session_not_found', () => {
-  it('POST /v1/session/{session_id}/tabs answers 404 session_not_found if there is no such session', async () => {
-    await served.refuse(openTab, 'session_not_found', { params: { session_id: 'ses_none' }, body: {} });
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('POST /v1/session/{session_id}/tabs answers 409 session_not_ready before the browser has started', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(openTab, 'session_not_ready', { params: { session_id: starting }, body: {} });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('POST /v1/session/{session_id}/tabs answers 409 session_ended after the session’s end', async () => {
-    await served.refuse(openTab, 'session_ended', { params: { session_id: await endedSession(served) }, body: {} });
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession, uploadFile } from '@berth/contract';
 import { Client, eventually, startApp, type TestApp } from '../harness.ts';
-import { endedSession, machineOf, startingSession } from '../session-states.ts';
+import { machineOf } from '../session-states.ts';
 
 let served: TestApp;
 let sessionId = '';
@@ -98,12 +98,6 @@ describe('201', () => {
   });
 });
 
-describe('404 session_not_found', () => {
-  it('POST /v1/session/{session_id}/uploads answers 404 session_not_found for an unknown session', async () => {
-    await served.refuse(uploadFile, 'session_not_found', { params: { session_id: 'ses_none' }, body });
-  });
-});
-
 describe('409 upload_limit_reached', () => {
   it('POST /v1/session/{session_id}/uploads refuses the fifty-first file with 409 upload_limit_reached', async () => {
     const { session_id } = await served.create();
@@ -151,21 +145,6 @@ describe('503 no_capacity', () => {
     } finally {
       await small.close();
     }
-  });
-});
-
-describe('409 session_not_ready', () => {
-  it('POST /v1/session/{session_id}/uploads answers 409 session_not_ready and asks to retry while the session starts', async () => {
-    const { sessionId: starting, release } = await startingSession(served);
-    await served.refuse(uploadFile, 'session_not_ready', { params: { session_id: starting }, body });
-    await release();
-  });
-});
-
-describe('409 session_ended', () => {
-  it('POST /v1/session/{session_id}/uploads answers 409 session_ended with the end reason after the session has ended', async () => {
-    const { details } = await served.refuse(uploadFile, 'session_ended', { params: { session_id: await endedSession(served) }, body });
-    assert.equal(details['ended_reason'], 'requested');
   });
 });
 

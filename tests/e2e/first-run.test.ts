@@ -226,8 +226,7 @@ describe('a newcomer', () => {
     await focused.waitFor();
     // It gets the focus a moment after it is there.
     await eventually('the API key has the focus', () => focused.evaluate((field) => field === document.activeElement));
-    // As a paste: Swagger UI renders the whole reference anew for each letter.
-    await page.keyboard.insertText(service.key);
+    await page.keyboard.type(service.key);
     await page.keyboard.press('Enter');
     await page.locator('.btn-done').first().click();
     const operation = page.locator('#operations-Sessions-createSession');
