@@ -50,6 +50,7 @@ module.exports.ladder = [
   // work: what a caller hands over
   'work/jobs',
   'work/selfheal',
+  'work/engine',
   'work/fetch',
   'work/inspect',
   'work/skills',

@@ -9,6 +9,7 @@ import { assertIsolated, isLoopbackOnly } from './settings/exposure.ts';
 import type { Disk } from '../disk/disk.ts';
 import { Drive } from '../sessions/drive/drive.ts';
 import { Captchas } from '../sessions/captcha/captcha.ts';
+import { SharedMachines } from '../work/engine/engine.ts';
 import { Fetches } from '../work/fetch/fetch.ts';
 import { Flows } from '../work/flows/flows.ts';
 import { Inspections, ReportLinks } from '../work/inspect/inspect.ts';
@@ -183,12 +184,12 @@ export async function buildServices(
   const jobDeps = { store, disk, clock, log, workerId, silentWorkers, takesWork, weightOf, isPinned };
   const jobs = new Jobs({ ...jobDeps, runningMax, queuedMax, fleet: jobFleet, largeResults });
   const selfHeal = new SelfHeal({ store, clock, log, secret, enabled: strategiesFor(captchaProviders) });
-  const work = { owners, metering, regions, sessions, gate, jobs, selfHeal, content, captchas, clock, log };
-  const fetches = new Fetches({ ...work, runtime, allowEvaluate, pagesMax, machinesMax, userAgent });
+  const machines = new SharedMachines({ sessions, clock, log, pagesMax, machinesMax });
+  const work = { owners, metering, regions, sessions, machines, gate, jobs, selfHeal, content, captchas, clock, log };
+  const fetches = new Fetches({ ...work, runtime, allowEvaluate, userAgent });
   const skills = new Skills({ store, clock, log });
-  const inspections = new Inspections({ ...work, machines: fetches.machines, allowEvaluate, userAgent });
-  const { machines, robots } = fetches;
-  const flows = new Flows({ ...work, skills, inspections, llm: llmConfig(config), allowEvaluate, machines, robots, userAgent });
+  const inspections = new Inspections({ ...work, allowEvaluate, userAgent });
+  const flows = new Flows({ ...work, skills, inspections, llm: llmConfig(config), allowEvaluate, robots: fetches.robots, userAgent });
   return {
     ...accounts,
     rates,

@@ -1,22 +1,20 @@
 /** One attempt: over plain HTTP, in a browser of its own, or in the caller's session. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { StrategyName } from '@berth/contract';
-import type { CookieParam, PrivatePage, StepContext } from '@berth/devtools';
+import type { CookieParam, PrivatePage } from '@berth/devtools';
 import type { Captchas } from '../../sessions/captcha/captcha.ts';
 import type { Content, Converter } from '@berth/reading';
-import { createStepContext, solveCaptcha } from '../../sessions/drive/drive.ts';
+import { solveCaptcha } from '../../sessions/drive/drive.ts';
 import { HttpError, type EgressRoute, type EgressStats } from '@berth/egress';
-import type { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
-import type { Metering, Ticket } from '../../accounts/metering/metering.ts';
+import type { Metering } from '../../accounts/metering/metering.ts';
 import type { Runtime } from '@berth/machines';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { LiveSession, Sessions } from '../../sessions/sessions/sessions.ts';
-import { createPageStepContext } from './page-step-context.ts';
+import { DeadlineExceededError, withPageOf, type Place, type WorkRun } from '../engine/engine.ts';
 import { BrowserFetch, type BrowserFetchOptions } from './browse.ts';
-import { createTimeoutError, DeadlineExceededError, toFetchError, type FetchError } from './errors.ts';
+import { createTimeoutError, toFetchError, type FetchError } from './errors.ts';
 import type { HttpRoute, HttpRoutes } from './http-routes.ts';
-import type { FetchMachines, PageLease } from './machines.ts';
 import { PlainReader, toHttpRequest, type PlainResult } from './plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { Robots } from './robots.ts';
@@ -24,7 +22,6 @@ import { withKind, type FetchSpec } from './spec.ts';
 
 export interface RunDeps {
   sessions: Sessions;
-  machines: FetchMachines;
   httpRoutes: HttpRoutes;
   robots: Robots;
   selfHeal: SelfHeal;
@@ -41,10 +38,8 @@ export interface RunDeps {
 
 export interface AttemptOptions {
   strategy: StrategyName;
-  /** Deadline of the whole fetch: an attempt may use all that is left of it. */
-  budget: Deadline;
-  /** Called before the page is changed, and before a captcha is solved. */
-  touch: () => Promise<void>;
+  /** That of the whole fetch: an attempt may use all that is left of its time. */
+  run: WorkRun;
 }
 
 export interface Transport {
@@ -54,9 +49,6 @@ export interface Transport {
   /** The egress that was used. */
   egress: Pick<EgressStats, 'type' | 'country' | 'ip'>;
 }
-
-/** Charges a fetch to the meter of its last attempt. */
-export type Charge = (ticket: Ticket, actions: number) => Promise<void>;
 
 export const noUsage = { steps: 0, solves: 0, bytesIn: 0, bytesOut: 0, queueMs: 0, sessionMs: 0 };
 export type AttemptUsage = typeof noUsage;
@@ -73,8 +65,6 @@ export interface AttemptResult {
   error: FetchError | null;
   sessionId: string | null;
   transport: Transport | null;
-  /** null when the attempt opened no route and no machine. */
-  charge: Charge | null;
   usage: AttemptUsage;
 }
 
@@ -86,7 +76,6 @@ export class FetchAttempt {
   readonly #usage = { ...noUsage };
   #sessionId: string | null = null;
   #transport: Transport | null = null;
-  #charge: Charge | null = null;
 
   constructor(deps: RunDeps, spec: FetchSpec, options: AttemptOptions) {
     this.#deps = deps;
@@ -113,7 +102,7 @@ export class FetchAttempt {
   }
 
   #toResult(outcome: Pick<AttemptResult, 'status' | 'page' | 'error'>): AttemptResult {
-    return { ...outcome, sessionId: this.#sessionId, transport: this.#transport, charge: this.#charge, usage: this.#usage };
+    return { ...outcome, sessionId: this.#sessionId, transport: this.#transport, usage: this.#usage };
   }
 
   async #fetch(signal: AbortSignal): Promise<PageResult> {
@@ -128,8 +117,9 @@ export class FetchAttempt {
 
   async #fetchPlain({ route, client, meter }: HttpRoute, signal: AbortSignal): Promise<PlainResult> {
     const { request } = this.#spec;
-    const { budget, strategy } = this.#options;
-    this.#charge = (ticket, actions) => ticket.charge(meter, actions);
+    const { run, strategy } = this.#options;
+    const { budget } = run;
+    run.chargeBy((ticket, actions) => ticket.charge(meter, actions));
     if (strategy === 'rotate_egress') await route.rotate(signal);
     this.#transport = { mode: 'http', reason: request.mode === 'auto' ? 'no_browser_needed' : null, egress: egressOf(route) };
     const reader = new PlainReader({ request, content: this.#content, budget });
@@ -143,34 +133,29 @@ export class FetchAttempt {
   }
 
   #fetchInMachine(reason: string | null, signal: AbortSignal): Promise<PageResult> {
-    return this.#deps.machines.withPage(this.#spec, signal, (lease) => {
-      this.#usage.sessionMs += lease.waitedMs;
-      return this.#browse(lease, createPageStepContext(lease.page, { clock: this.#deps.clock, content: this.#content }), reason);
+    return this.#options.run.inSharedMachine(this.#spec, signal, (place) => {
+      this.#usage.sessionMs += place.waitedMs;
+      return withPageOf(place, (page) => this.#browse(place, page, reason));
     });
   }
 
-  #fetchInSession(sessionId: string, callerSignal: AbortSignal): Promise<PageResult> {
-    const { clock, sessions } = this.#deps;
-    const startMs = clock.monotonicMs();
-    return sessions.withBrowser(this.#spec.owner, sessionId, { signal: callerSignal }, async (machine, signal, session) => {
-      this.#usage.queueMs += Math.round(clock.monotonicMs() - startMs);
-      const { tabId } = machine.browser.activeTab();
-      const page = machine.browser.borrow(tabId);
-      const stepContext = createStepContext({ ...this.#deps, machine, session }, tabId);
-      try {
-        return await this.#browse({ sessionId, page, machine, session, signal }, stepContext, null);
-      } finally {
-        await page.close();
-      }
+  #fetchInSession(sessionId: string, signal: AbortSignal): Promise<PageResult> {
+    return this.#options.run.inSession(sessionId, signal, (place) => {
+      this.#usage.queueMs += place.waitedMs;
+      return withPageOf(place, (page) => this.#browse(place, page, null));
     });
   }
 
-  async #browse(lease: Omit<PageLease, 'waitedMs'>, stepContext: StepContext, reason: string | null): Promise<PageResult> {
-    const { sessionId, page, machine, session, signal } = lease;
+  async #browse(
+    { sessionId, machine, session, signal, stepContext }: Place,
+    page: PrivatePage,
+    reason: string | null,
+  ): Promise<PageResult> {
     const { request } = this.#spec;
-    const { budget, strategy, touch } = this.#options;
+    const { strategy, run } = this.#options;
+    const { budget } = run;
+    const touch = (): Promise<void> => run.touch();
     this.#sessionId = sessionId;
-    this.#charge = (ticket, actions) => this.#deps.sessions.charge(session, ticket, actions);
     if (strategy === 'rotate_egress') await machine.egress.rotate(signal);
     this.#transport = { mode: 'browser', reason, egress: egressOf(machine.egress) };
     const cookies = strategy === 'fresh_context' ? [] : toCookies(request);
@@ -191,12 +176,12 @@ export class FetchAttempt {
   }
 
   #createSolver({ page }: PrivatePage, session: LiveSession): BrowserFetchOptions['solve'] {
-    const { strategy, budget, touch } = this.#options;
+    const { strategy, run } = this.#options;
     if (strategy !== 'captcha_provider' && strategy !== 'human') return null;
     const provider = strategy === 'human' ? 'human' : 'http';
     return async (signal) => {
-      await touch();
-      return solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: budget.leftMs, signal });
+      await run.touch();
+      return solveCaptcha({ ...this.#deps, session }, { page, provider, leftMs: run.budget.leftMs, signal });
     };
   }
 }

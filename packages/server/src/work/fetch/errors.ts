@@ -7,9 +7,6 @@ import { LaneFullError, LaneTimeoutError } from '@berth/lib/turns/lanes.ts';
 /** Why an attempt failed. `reason` is for the choice of the next strategy and not in the response. */
 export type FetchError = WorkError & { reason: string | null };
 
-/** The request's `timeout_ms` has passed. */
-export class DeadlineExceededError extends Error {}
-
 const lostCodes: readonly string[] = ['session_lost', 'session_ended', 'session_not_ready'];
 
 /** What an error says of the request: the caller's limit, and whether the session is the caller's own. */

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { FetchResult, type FetchResponse } from '@berth/contract';
 import type { JobRecord } from '../jobs/jobs.ts';
 import { createPageResult } from './result.ts';
-import { toFetchResult, toFinished, toJobOutcome, toUnfinished } from './reply.ts';
+import { toFetchResult, toFinished, toUnfinished } from './reply.ts';
 import type { FetchRunResult } from './run.ts';
 
 const at = new Date('2026-01-01T00:00:00.000Z');
@@ -23,7 +23,6 @@ const outcome: FetchRunResult = {
   resolvedBy: { mode: 'http', strategy: 'direct', reason: null },
   bytes: { in: 100, out: 20 },
   usage: { actions: 2, egress_bytes: 120, captcha_solves: 0, credits: 0.020024 },
-  charge: null,
   timings: { queueMs: 1, sessionMs: 2, totalMs: 1500 },
 };
 
@@ -94,9 +93,4 @@ it('a fetch result that was stored before credits existed cost none', () => {
   const { credits: _, ...usage } = outcome.usage;
   const stored = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
   assert.deepEqual(FetchResult.parse(toFinished(stored)).usage, { ...usage, credits: 0 });
-});
-
-it('a fetch job has the outcome of its fetch', () => {
-  const result = toFetchResult(frame, { ...outcome, status: 'blocked' });
-  assert.deepEqual(toJobOutcome(result), { status: 'blocked', result, error: null, usage: result.usage });
 });

@@ -1,5 +1,5 @@
 import type { FetchRequest, FetchResponse, WorkError } from '@berth/contract';
-import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
+import { sessionIdOf, type JobRecord } from '../jobs/jobs.ts';
 import type { FetchError } from './errors.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { FetchRunResult } from './run.ts';
@@ -59,13 +59,6 @@ export function toUnfinished(record: JobRecord): FetchResponse {
 export const toFinished = (result: FetchResponse): FetchResponse => ({ ...result, usage: { ...noUsage, ...result.usage } });
 
 const noUsage: FetchResponse['usage'] = { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 };
-
-export const toJobOutcome = (result: FetchResponse): JobOutcome => ({
-  status: result.status === 'pending' ? 'error' : result.status,
-  result,
-  error: result.error,
-  usage: result.usage,
-});
 
 const toFrameFields = ({ jobId, subject, createdAt, finishedAt }: Frame) => ({
   job_id: jobId,

@@ -1,24 +1,16 @@
-import { fetchPage, getFetchJob, type FetchResponse } from '@berth/contract';
-import type { Routes } from '../../http/call.ts';
+import { fetchPage, getFetchJob } from '@berth/contract';
 import { ownerOf } from '../../accounts/principals/principals.ts';
+import type { Routes } from '../../http/call.ts';
+import { withPollUrl } from '../../http/poll-url.ts';
 import type { Fetches } from './fetch.ts';
 
 export function mountFetch(routes: Routes, fetches: Fetches): void {
   routes.on(fetchPage, async (call) => {
-    const { principal, body, signal, origin } = call;
-    if (!body.async) return fetches.fetch(principal, body, signal);
-    const pending = withPollUrl(await fetches.submit(principal, body, signal), origin);
-    if (pending.poll_url !== null) call.setHeader('location', pending.poll_url);
-    call.setHeader('retry-after', '1');
-    return pending;
+    const { principal, body, signal } = call;
+    return body.async ? withPollUrl(call, await fetches.submit(principal, body, signal)) : fetches.fetch(principal, body, signal);
   });
-  routes.on(getFetchJob, async ({ principal, params, query, signal, origin }) =>
-    withPollUrl(await fetches.poll(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal }), origin),
-  );
+  routes.on(getFetchJob, async ({ principal, params, query, signal, origin }) => {
+    const response = await fetches.poll(ownerOf(principal), params.job_id, { waitSeconds: query.wait_seconds, signal });
+    return { ...response, poll_url: response.poll_url && origin + response.poll_url };
+  });
 }
-
-/** The same URL as in `Location`, as the caller reaches the service. */
-const withPollUrl = (response: FetchResponse, origin: string): FetchResponse => ({
-  ...response,
-  poll_url: response.poll_url && origin + response.poll_url,
-});

@@ -3,13 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type Block, type FetchResponse, type StrategyName, type WorkUsage } from '@berth/contract';
 import type { SiteAttempt, RetryPlan } from '../selfheal/selfheal.ts';
 import { createHttpClient, type HttpClient } from '@berth/egress';
-import { Deadline } from '@berth/lib/deadline.ts';
-import { newId } from '@berth/lib/ids.ts';
-import { addUsage, FetchAttempt, noUsage, type AttemptResult, type AttemptUsage, type Charge, type RunDeps } from './attempt.ts';
-import { createTimeoutError, DeadlineExceededError } from './errors.ts';
+import type { StartedWork, WorkRun } from '../engine/engine.ts';
+import { addUsage, FetchAttempt, noUsage, type AttemptResult, type AttemptUsage, type RunDeps } from './attempt.ts';
+import { createTimeoutError } from './errors.ts';
 import { createCooldown, createOwnBlock } from './own-block.ts';
 import { createPageResult } from './result.ts';
-import { withOwnSession } from './own-session.ts';
 import { inSession, type FetchSpec } from './spec.ts';
 
 export interface FetchRunResult extends Omit<AttemptResult, 'transport' | 'usage'> {
@@ -20,77 +18,55 @@ export interface FetchRunResult extends Omit<AttemptResult, 'transport' | 'usage
   timings: { queueMs: number; sessionMs: number; totalMs: number };
 }
 
-export interface RunContext {
-  jobId: string | null;
-  signal: AbortSignal;
-  progress(step: number, total: number | null, note: string): void;
-  /** Called before what cannot be repeated. */
-  touch(): Promise<void>;
-}
-
 /** Time kept back from the attempts, for building the response. */
-const reserveMs = (totalMs: number): number => Math.min(300, totalMs * 0.1);
+export const reserveMs = (totalMs: number): number => Math.min(300, totalMs * 0.1);
 
-export class FetchRun {
+export class FetchRun implements StartedWork<FetchRunResult> {
   readonly #deps: RunDeps;
   #spec: FetchSpec;
-  readonly #context: RunContext;
-  readonly #budget: Deadline;
+  readonly #run: WorkRun;
   readonly #attempts: SiteAttempt[] = [];
   readonly #responseAttempts: FetchResponse['attempts'] = [];
   /** Usage of all attempts that have ended, the failed ones too. */
   readonly #usage = { ...noUsage };
   #attemptCount = 0;
-  #charge: Charge | null = null;
 
-  constructor(deps: RunDeps, spec: FetchSpec, context: RunContext) {
+  constructor(deps: RunDeps, spec: FetchSpec, run: WorkRun) {
     this.#deps = deps;
     this.#spec = spec;
-    this.#context = context;
-    this.#budget = new Deadline({
-      signal: context.signal,
-      timeoutMs: spec.request.timeout_ms - reserveMs(spec.request.timeout_ms),
-      clock: deps.clock,
-    });
+    this.#run = run;
   }
 
   /** @throws ServiceError and ValidationError for what the caller or the operator has to fix, and the signal's reason. */
-  async run(): Promise<FetchRunResult> {
+  async run(signal: AbortSignal): Promise<FetchRunResult> {
     const { request, owner, domain } = this.#spec;
-    if (request.method !== 'GET' && request.method !== 'HEAD') await this.#context.touch();
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new DeadlineExceededError()), request.timeout_ms);
-    const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
-    try {
-      const disallowed = await this.#checkRobots(signal);
-      if (disallowed) return this.#toRunResult(createOutcome(request.url, { block: disallowed }));
-      const options = { enabled: this.#listStrategies(), ignoreCooldown: request.retry.ignore_cooldown, signal };
-      const retryPlan = await this.#deps.selfHeal.begin(owner, domain, options);
-      const { cooldown } = retryPlan;
-      if (cooldown) return this.#toRunResult(createOutcome(request.url, { block: createCooldown(cooldown, this.#deps.clock.now()) }));
-      return this.#toRunResult(await this.#inSession(signal, () => this.#runAttempts(retryPlan, signal)));
-    } catch (error) {
-      this.#context.signal.throwIfAborted();
-      if (!deadline.signal.aborted) throw error;
-      return this.#toRunResult(createOutcome(request.url, { error: createTimeoutError(request.timeout_ms) }));
-    } finally {
-      clearTimeout(timer);
-      this.#deps.selfHeal.record({ attempts: this.#attempts });
-    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') await this.#run.touch();
+    const disallowed = await this.#checkRobots(signal);
+    if (disallowed) return this.#toRunResult(createOutcome(request.url, { block: disallowed }));
+    const options = { enabled: this.#listStrategies(), ignoreCooldown: request.retry.ignore_cooldown, signal };
+    const retryPlan = await this.#deps.selfHeal.begin(owner, domain, options);
+    const { cooldown } = retryPlan;
+    if (cooldown) return this.#toRunResult(createOutcome(request.url, { block: createCooldown(cooldown, this.#deps.clock.now()) }));
+    return this.#toRunResult(await this.#inSession(signal, () => this.#runAttempts(retryPlan, signal)));
+  }
+
+  fail(error: unknown, isLate: boolean): FetchRunResult {
+    if (!isLate) throw error;
+    const { url, timeout_ms: timeoutMs } = this.#spec.request;
+    return this.#toRunResult(createOutcome(url, { error: createTimeoutError(timeoutMs) }));
+  }
+
+  ended(): void {
+    this.#deps.selfHeal.record({ attempts: this.#attempts });
   }
 
   /** A profile is that of a session, which all attempts share. */
   #inSession<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    const { request } = this.#spec;
-    if (!request.profile) return work();
-    const { jobId } = this.#context;
-    // A job has the id of its session.
-    const sessionId = jobId?.split('.')[0] ?? newId('ses');
+    if (!this.#spec.request.profile) return work();
     const sinceMs = this.#deps.clock.monotonicMs();
-    const options = { machine: this.#spec, sessionId, timeoutMs: request.timeout_ms, signal, touch: () => this.#context.touch() };
-    return withOwnSession(this.#deps.sessions, options, () => {
+    return this.#run.inOwnSession(signal, () => {
       addUsage(this.#usage, { sessionMs: Math.round(this.#deps.clock.monotonicMs() - sinceMs) });
-      this.#spec = inSession(this.#spec, sessionId);
+      this.#spec = inSession(this.#spec, this.#run.ownSessionId);
       return work();
     });
   }
@@ -143,9 +119,9 @@ export class FetchRun {
         statusCode: result.page.statusCode,
         reason: result.error?.reason ?? undefined,
       };
-      next = retryPlan.nextAttempt(failed, this.#budget.leftMs);
+      next = retryPlan.nextAttempt(failed, this.#run.budget.leftMs);
       // With less time than the one that timed out, the next attempt would only repeat it.
-      if (next && result.error?.code === 'timeout' && this.#budget.leftMs - next.waitMs < this.#lastDurationMs) break;
+      if (next && result.error?.code === 'timeout' && this.#run.budget.leftMs - next.waitMs < this.#lastDurationMs) break;
     }
     if (!result) throw new Error('a fetch has at least one attempt');
     return result;
@@ -160,7 +136,7 @@ export class FetchRun {
     const { request, owner, domain } = this.#spec;
     const startedAt = clock.now();
     const startMs = clock.monotonicMs();
-    this.#context.progress(n, request.retry.max_attempts, strategy);
+    this.#run.progress(n, request.retry.max_attempts, strategy);
     const attempt = (): Promise<AttemptResult> => this.#runAttempt(strategy, signal);
     const result = await (strategy === 'throttle' ? selfHeal.pace(owner, domain, signal, attempt) : attempt());
     const durationMs = Math.round(clock.monotonicMs() - startMs);
@@ -170,13 +146,8 @@ export class FetchRun {
 
   async #runAttempt(strategy: StrategyName, signal: AbortSignal): Promise<AttemptResult> {
     this.#attemptCount += 1;
-    const result = await new FetchAttempt(this.#deps, this.#spec, {
-      strategy,
-      budget: this.#budget,
-      touch: () => this.#context.touch(),
-    }).run(signal);
+    const result = await new FetchAttempt(this.#deps, this.#spec, { strategy, run: this.#run }).run(signal);
     addUsage(this.#usage, result.usage);
-    this.#charge = result.charge ?? this.#charge;
     return result;
   }
 
@@ -245,7 +216,7 @@ export class FetchRun {
       domain,
       url: page.finalUrl,
       task: 'fetch',
-      jobId: this.#context.jobId,
+      jobId: this.#run.jobId,
       sessionId,
       region: region.code,
       egress: { ...egress, ip: used?.ip ?? null },
@@ -275,9 +246,8 @@ export class FetchRun {
       attempts: this.#responseAttempts,
       resolvedBy: isResolved ? { mode: transport.mode, strategy: last.strategy, reason: transport.reason } : null,
       bytes: { in: bytesIn, out: bytesOut },
-      usage: { ...counts, credits: this.#deps.metering.costOf(counts) },
-      charge: this.#charge,
-      timings: { queueMs, sessionMs, totalMs: this.#budget.spentMs },
+      usage: this.#run.usageOf(counts),
+      timings: { queueMs, sessionMs, totalMs: this.#run.budget.spentMs },
     };
   }
 }
@@ -311,6 +281,5 @@ const createOutcome = (
   error,
   sessionId: null,
   transport: null,
-  charge: null,
   usage: noUsage,
 });

@@ -4,7 +4,8 @@ import { FetchRequest, ValidationError, type ValidationIssue } from '@berth/cont
 import { loadTiers, type Tier } from '../../accounts/owners/owners.ts';
 import { loadRegions } from '@berth/egress';
 import type { Sessions } from '../../sessions/sessions/sessions.ts';
-import { createFetchSpec, type FetchSpec, type FetchSpecDeps } from './spec.ts';
+import type { MachineSpecDeps } from '../engine/engine.ts';
+import { createFetchSpec, type FetchSpec } from './spec.ts';
 
 const principal = (owner: string) => ({ owner, keyId: 'key_1', requestsPerMinute: null, scope: owner });
 
@@ -15,7 +16,7 @@ const deps = {
   owners: { tierOf: () => Promise.resolve(tiers.get(tiers.default) as Tier) },
   regions: loadRegions({ file: null, defaultCode: 'local' }),
   sessions: { assertTakesWork: () => undefined } as unknown as Sessions,
-} satisfies FetchSpecDeps;
+} satisfies MachineSpecDeps;
 
 const createSpec = (body: Record<string, unknown>, owner = 'one'): Promise<FetchSpec> =>
   createFetchSpec(deps, principal(owner), FetchRequest.parse({ url: 'http://site.test/', ...body }));

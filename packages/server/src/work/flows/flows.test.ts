@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { parseTemplate } from '@berth/contract';
 import * as fc from 'fast-check';
 import { boundedIn } from '@berth/contract/testing/bounded-schemas.ts';
-import { Allowance } from './allowance.ts';
+import { Allowance } from '../engine/allowance.ts';
 import { isWanted, matches } from './catalog/crawl.ts';
 import { findControl } from './catalog/form-fill.ts';
 import { fillSearchTemplate, toResults } from './catalog/search.ts';

@@ -1,6 +1,7 @@
 /** The responses of flows and templates. Everything that a page or a step says is returned without the run's secrets. */
 import type { AgentResponse, TemplateResponse, WorkError } from '@berth/contract';
-import type { JobOutcome, JobRecord } from '../jobs/jobs.ts';
+import type { Frame } from '../engine/engine.ts';
+import type { JobRecord } from '../jobs/jobs.ts';
 import { redactSecrets, ResultTooLargeError, resultCharsMax, type Secrets } from './secrets.ts';
 import type { FlowSpec } from './spec.ts';
 import type { WorkResult } from './work.ts';
@@ -8,16 +9,14 @@ import type { WorkResult } from './work.ts';
 /** Response of a flow or a template, before its name is added. */
 export type FlowResponse = Omit<AgentResponse, 'task'>;
 
-interface Frame {
-  jobId: string | null;
-  createdAt: Date;
-  finishedAt: Date;
-}
-
-export async function toFlowResult({ jobId, createdAt, finishedAt }: Frame, spec: FlowSpec, result: WorkResult): Promise<FlowResponse> {
+export async function toFlowResult(
+  { jobId, createdAt, finishedAt }: Omit<Frame, 'subject'>,
+  spec: FlowSpec,
+  result: WorkResult,
+): Promise<FlowResponse> {
   const { block, usage, sessionId, startedAt } = result;
   return {
-    ...{ job_id: jobId, poll_url: null, version: spec.flow.version, ...(await toShown(result, spec.secrets)) },
+    ...{ job_id: jobId, poll_url: jobId && pollPath(jobId), version: spec.flow.version, ...(await toShown(result, spec.secrets)) },
     ...{ session_id: sessionId, block, usage, metadata: spec.request.metadata },
     created_at: createdAt.toISOString(),
     started_at: startedAt.toISOString(),
@@ -63,13 +62,6 @@ export function toPending(record: JobRecord, { flow, request }: FlowSpec): FlowR
 }
 
 const pollPath = (jobId: string): string => `/v1/job/${jobId}`;
-
-export const toJobOutcome = (response: AgentResponse | TemplateResponse): JobOutcome => ({
-  status: response.status === 'pending' ? 'error' : response.status,
-  result: { ...response, poll_url: response.job_id === null ? null : pollPath(response.job_id) },
-  error: response.error,
-  usage: response.usage,
-});
 
 export const withName = ({ request }: FlowSpec, response: FlowResponse): AgentResponse | TemplateResponse =>
   request.kindOfWork === 'agent' ? { ...response, task: request.name } : { ...response, template: request.name };

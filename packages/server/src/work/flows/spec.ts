@@ -1,6 +1,6 @@
 /** A request for a flow or a template, checked: its name, its inputs, and where it may run. */
 import { ServiceError, ValidationError, dropNulls, type AgentRequest, type TemplateRequest } from '@berth/contract';
-import { createMachineSpec, type FetchSpecDeps, type MachineSpec } from '../fetch/fetch.ts';
+import { createMachineSpec, type MachineSpec, type MachineSpecDeps } from '../engine/engine.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { parsePart } from '@berth/lib/validation/issues.ts';
 import { closestName } from '@berth/lib/text/closest-name.ts';
@@ -36,7 +36,7 @@ export type FlowLists = Record<FlowRequest['kindOfWork'], ReadonlyMap<string, Fl
 
 /** @throws ServiceError unknown_task, unknown_template; ValidationError for inputs; what `createMachineSpec` throws */
 export async function createFlowSpec(
-  { lists, ...deps }: FetchSpecDeps & { lists: FlowLists },
+  { lists, ...deps }: MachineSpecDeps & { lists: FlowLists },
   principal: Principal,
   request: FlowRequest,
 ): Promise<FlowSpec> {

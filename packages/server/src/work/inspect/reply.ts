@@ -1,5 +1,6 @@
 import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/contract';
-import { sessionIdOf, type JobOutcome, type JobRecord } from '../jobs/jobs.ts';
+import { newId } from '@berth/lib/ids.ts';
+import { sessionIdOf, type JobRecord } from '../jobs/jobs.ts';
 import type { InspectOutcome } from './run.ts';
 import { redactText } from '@berth/lib/secrets/redact.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
@@ -9,6 +10,8 @@ export interface InspectSubject extends Record<string, unknown> {
   inspect_id: string;
   metadata: InspectRequest['metadata'];
 }
+
+export const newSubject = (metadata: InspectRequest['metadata']): InspectSubject => ({ inspect_id: newId('ins'), metadata });
 
 export const pollPath = (jobId: string): string => `/v1/job/${jobId}`;
 export const reportPath = (jobId: string): string => `/v1/inspect/${jobId}/report.html`;
@@ -72,13 +75,6 @@ export function toResult({ jobId, subject }: { jobId: string; subject: InspectSu
     metadata: subject.metadata,
   };
 }
-
-export const toJobOutcome = (result: InspectResponse): JobOutcome => ({
-  status: result.status === 'pending' ? 'error' : result.status,
-  result,
-  error: result.error,
-  usage: result.usage,
-});
 
 /** The response of a job without a result: running, cancelled, or lost with its worker. */
 export function toUnfinished(record: JobRecord): InspectResponse {

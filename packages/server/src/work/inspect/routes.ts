@@ -1,5 +1,6 @@
 import { getInspectArtifact, getInspectReport, inspect } from '@berth/contract';
 import type { Routes } from '../../http/call.ts';
+import { withPollUrl } from '../../http/poll-url.ts';
 import { ownerOf } from '../../accounts/principals/principals.ts';
 import { toArtifact } from './artifacts.ts';
 import type { Inspections, ReportLinks } from './inspect.ts';
@@ -7,13 +8,9 @@ import { reportHeaders, toReportHtml } from '@berth/site-report/page';
 
 export function mountInspect(routes: Routes, inspections: Inspections, links: ReportLinks): void {
   routes.on(inspect, async (call) => {
-    const { principal, body, signal, origin } = call;
-    if (!body.async) return links.addTo(await inspections.inspect(principal, body, signal), call);
-    const pending = await inspections.submit(principal, body, signal);
-    const pollUrl = origin + (pending.poll_url ?? '');
-    call.setHeader('location', pollUrl);
-    call.setHeader('retry-after', '1');
-    return { ...pending, poll_url: pollUrl };
+    const { principal, body, signal } = call;
+    if (body.async) return withPollUrl(call, await inspections.submit(principal, body, signal));
+    return links.addTo(await inspections.inspect(principal, body, signal), call);
   });
   routes.on(getInspectReport, async (call) => {
     const { principal, params, signal } = call;

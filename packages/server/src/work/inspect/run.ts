@@ -2,51 +2,30 @@
 import { sizeOfHar, type InspectSpec } from './spec.ts';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { InspectResponse, WorkError, WorkUsage } from '@berth/contract';
-import type { PrivatePage, StepContext } from '@berth/devtools';
-import type { Content } from '@berth/reading';
-import { createStepContext } from '../../sessions/drive/drive.ts';
+import type { PrivatePage } from '@berth/devtools';
 import { createHttpClient } from '@berth/egress';
-import {
-  createCooldown,
-  createPageStepContext,
-  DeadlineExceededError,
-  toFetchError,
-  withOwnSession,
-  type FetchMachines,
-  type PageLease,
-} from '../fetch/fetch.ts';
 import type { Clock } from '@berth/lib/clock.ts';
-import { Deadline } from '@berth/lib/deadline.ts';
-import type { Metering, Ticket } from '../../accounts/metering/metering.ts';
+import { withPageOf, type Place, type StartedWork, type WorkEnd, type WorkRun } from '../engine/engine.ts';
+import { createCooldown, toFetchError } from '../fetch/fetch.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
-import type { Sessions } from '../../sessions/sessions/sessions.ts';
 import { SiteCapture, type SiteCaptureResult } from './capture/capture.ts';
+import type { CompletedInspection } from './completed.ts';
 import { limits } from './limits.ts';
 import { ReportError, type Reports, type ReportSource } from './reports.ts';
 import type { Report } from '@berth/site-report';
 
 export interface InspectRunDeps {
-  sessions: Sessions;
-  machines: FetchMachines;
   selfHeal: SelfHeal;
-  content: Content;
-  metering: Metering;
   reports: Reports;
   clock: Clock;
   allowEvaluate: boolean;
   /** User agent of requests that no browser sends. */
   userAgent: string;
+  onCompleted(completed: CompletedInspection): void;
 }
 
-export interface InspectRunContext {
-  jobId: string;
-  signal: AbortSignal;
-  progress(step: number, total: number | null, note: string): void;
-  /** Called before what cannot be repeated. */
-  touch(): Promise<void>;
-}
-
-export interface InspectOutcome extends Pick<InspectResponse, 'status' | 'block' | 'actions' | 'warnings'> {
+export interface InspectOutcome extends Pick<InspectResponse, 'block' | 'actions' | 'warnings'> {
+  status: 'ok' | 'blocked' | 'error';
   /** The report; null where nothing could be captured. */
   report: Report | null;
   sessionId: string | null;
@@ -55,53 +34,39 @@ export interface InspectOutcome extends Pick<InspectResponse, 'status' | 'block'
   usage: WorkUsage;
   startedAt: Date;
   durationMs: number;
-  /** Charges the inspection where it ran; null where no browser was used. */
-  charge: ((ticket: Ticket, actions: number) => Promise<void>) | null;
 }
 
 /** Time kept for the report, which takes seconds for a page with thousands of requests on a busy machine. */
-const reportMs = (totalMs: number): number => Math.min(8000, Math.max(totalMs * 0.2, Math.min(4000, totalMs * 0.4)));
+export const reportMs = (totalMs: number): number => Math.min(8000, Math.max(totalMs * 0.2, Math.min(4000, totalMs * 0.4)));
 
-export class InspectRun {
+export class InspectRun implements StartedWork<InspectOutcome> {
   readonly #deps: InspectRunDeps;
   readonly #spec: InspectSpec;
-  readonly #context: InspectRunContext;
-  readonly #budget: Deadline;
-  readonly #startedAt: Date;
+  readonly #run: WorkRun;
   readonly #usage = { pages: 0, steps: 0, bytes: 0 };
   /** Duration of the report; null while none was begun. */
-  reportMs: number | null = null;
-  #sessionId: string | null = null;
-  #charge: InspectOutcome['charge'] = null;
+  #reportMs: number | null = null;
   #egress = { type: 'direct', country: null as string | null, ip: null as string | null };
 
-  constructor(deps: InspectRunDeps, spec: InspectSpec, context: InspectRunContext) {
+  constructor(deps: InspectRunDeps, spec: InspectSpec, run: WorkRun) {
     this.#deps = deps;
     this.#spec = spec;
-    this.#context = context;
-    this.#startedAt = deps.clock.now();
-    const { timeout_ms: timeoutMs } = spec.request;
-    this.#budget = new Deadline({ signal: context.signal, timeoutMs: timeoutMs - reportMs(timeoutMs), clock: deps.clock });
+    this.#run = run;
   }
 
-  get durationMs(): number {
-    return this.#budget.spentMs;
+  /** @throws what `fail` has to say, and the signal's reason */
+  run(signal: AbortSignal): Promise<InspectOutcome> {
+    const { url } = this.#spec.request;
+    return url === null ? this.#reportHar(signal) : this.#inspectSite(url, signal);
   }
 
-  /** @throws ServiceError and ValidationError for what the caller or the operator has to fix, and the signal's reason */
-  async run(): Promise<InspectOutcome> {
-    const { request } = this.#spec;
-    const deadline = new AbortController();
-    const timer = setTimeout(() => deadline.abort(new DeadlineExceededError()), request.timeout_ms);
-    const signal = AbortSignal.any([this.#context.signal, deadline.signal]);
-    try {
-      return await (request.url === null ? this.#reportHar(signal) : this.#inspectSite(request.url, signal));
-    } catch (error) {
-      this.#context.signal.throwIfAborted();
-      return this.#toOutcome({ status: 'error', error: this.#toError(error, deadline.signal.aborted) });
-    } finally {
-      clearTimeout(timer);
-    }
+  /** @throws ServiceError and ValidationError for what the caller or the operator has to fix */
+  fail(error: unknown, isLate: boolean): InspectOutcome {
+    return this.#toOutcome({ status: 'error', error: this.#toError(error, isLate) });
+  }
+
+  ended(status: WorkEnd): void {
+    this.#deps.onCompleted({ status, durationMs: this.#run.budget.spentMs, reportMs: this.#reportMs });
   }
 
   async #reportHar(signal: AbortSignal): Promise<InspectOutcome> {
@@ -119,77 +84,42 @@ export class InspectRun {
     if (cooldown) return this.#toOutcome({ status: 'blocked', block: createCooldown(cooldown, clock.now()) });
     const captured = await this.#capture(url, signal);
     const source = { capture: captured.capture };
-    this.#context.progress(this.#usage.pages, this.#usage.pages, 'report');
+    this.#run.progress(this.#usage.pages, this.#usage.pages, 'report');
     const report = await this.#report(source, { owner, size: limits.capturedBytesMax, signal });
     const { block, actions, warnings, screenshot } = captured;
     return this.#toOutcome({ status: block?.blocked === true ? 'blocked' : 'ok', report, block, actions, warnings, screenshot });
   }
 
   async #report(source: ReportSource, call: { owner: string; size: number; signal: AbortSignal }): Promise<Report> {
-    const beganMs = this.durationMs;
+    const beganMs = this.#run.budget.spentMs;
     try {
       return await this.#deps.reports.create({ source, options: pickOptions(this.#spec.request) }, call);
     } finally {
-      this.reportMs = this.durationMs - beganMs;
+      this.#reportMs = this.#run.budget.spentMs - beganMs;
     }
   }
 
   async #capture(url: string, signal: AbortSignal): Promise<SiteCaptureResult> {
     try {
-      const captured = await this.#withPage(url, signal);
+      const captured = await this.#run.inPlace(signal, (place) => withPageOf(place, (page) => this.#captureIn(place, page, url)));
       this.#record({ url: captured.finalUrl, statusCode: captured.statusCode, block: captured.block, reason: null });
       return captured;
     } catch (error) {
-      if (!this.#context.signal.aborted && this.#usage.pages > 0)
+      if (!this.#run.budget.signal.aborted && this.#usage.pages > 0)
         this.#record({ url, statusCode: null, block: null, reason: this.#toError(error, signal.aborted).reason ?? null });
       throw error;
     }
   }
 
-  #withPage(url: string, signal: AbortSignal): Promise<SiteCaptureResult> {
-    const { sessions, machines, clock, content } = this.#deps;
-    const { owner, request, machine: spec } = this.#spec;
-    if (request.session_id !== null) return this.#inSession(request.session_id, url, signal);
-    if (!request.profile)
-      return machines.withPage(spec, signal, (lease) => {
-        const stepContext = createPageStepContext(lease.page, { clock, content: content.for(owner) });
-        return this.#captureIn(lease, { url, stepContext });
-      });
-    const { jobId } = this.#context;
-    // A job has the id of its session.
-    const sessionId = jobId.split('.')[0] ?? '';
-    const options = { machine: spec, sessionId, timeoutMs: request.timeout_ms, signal, touch: () => this.#context.touch() };
-    return withOwnSession(sessions, options, () => this.#inSession(sessionId, url, signal));
-  }
-
-  #inSession(sessionId: string, url: string, signal: AbortSignal): Promise<SiteCaptureResult> {
-    const { sessions, clock, content } = this.#deps;
-    return sessions.withBrowser(this.#spec.owner, sessionId, { signal }, async (machine, inner, session) => {
-      const { tabId } = machine.browser.activeTab();
-      const page = machine.browser.borrow(tabId);
-      const stepContext = createStepContext({ machine, session, content, clock }, tabId);
-      try {
-        return await this.#captureIn({ sessionId, page, machine, session, signal: inner }, { url, stepContext });
-      } finally {
-        await page.close();
-      }
-    });
-  }
-
-  async #captureIn(
-    { sessionId, page, machine, session, signal }: Omit<PageLease, 'waitedMs'>,
-    { url, stepContext }: { url: string; stepContext: StepContext },
-  ): Promise<SiteCaptureResult> {
-    const { clock, allowEvaluate, sessions, userAgent } = this.#deps;
-    const { progress } = this.#context;
-    const touch = (): Promise<void> => this.#context.touch();
-    this.#sessionId = sessionId;
-    this.#charge = (ticket, actions) => sessions.charge(session, ticket, actions);
+  async #captureIn({ machine, signal, stepContext }: Place, page: PrivatePage, url: string): Promise<SiteCaptureResult> {
+    const { clock, allowEvaluate, userAgent } = this.#deps;
+    const progress: WorkRun['progress'] = (...report) => this.#run.progress(...report);
+    const touch = (): Promise<void> => this.#run.touch();
     const { type, country, ip } = machine.egress.stats();
     this.#egress = { type: type ?? 'direct', country, ip };
     const client = createHttpClient(machine.egress, { userAgent });
     const request = { ...this.#spec.request, url };
-    const budget = this.#budget;
+    const { budget } = this.#run;
     const capture = new SiteCapture({ request, page, stepContext, client, clock, budget, allowEvaluate, progress, touch }, signal);
     const before = page.bytes();
     try {
@@ -229,15 +159,15 @@ export class InspectRun {
           domain,
           url,
           task: 'inspect',
-          jobId: this.#context.jobId,
-          sessionId: this.#sessionId,
+          jobId: this.#run.jobId,
+          sessionId: this.#run.sessionId,
           region: machine.region.code,
           egress: this.#egress,
           kind: machine.kind,
           n: 1,
           strategy: 'direct',
-          startedAt: this.#startedAt,
-          durationMs: this.#budget.spentMs,
+          startedAt: this.#run.startedAt,
+          durationMs: this.#run.budget.spentMs,
           credits: this.#toUsage().credits,
           outcome: isBlocked ? 'blocked' : isAnswered ? 'ok' : 'error',
           reason,
@@ -261,8 +191,7 @@ export class InspectRun {
   /** Each page that was visited, or a HAR, is an action, and each step that ran. */
   #toUsage(): WorkUsage {
     const { pages, steps, bytes } = this.#usage;
-    const counts = { actions: pages + steps, egress_bytes: bytes, captcha_solves: 0 };
-    return { ...counts, credits: this.#deps.metering.costOf(counts) };
+    return this.#run.usageOf({ actions: pages + steps, egress_bytes: bytes, captcha_solves: 0 });
   }
 
   #toOutcome(outcome: Pick<InspectOutcome, 'status'> & Partial<InspectOutcome>): InspectOutcome {
@@ -273,11 +202,10 @@ export class InspectRun {
       actions: [],
       warnings: [],
       screenshot: null,
-      sessionId: this.#sessionId,
+      sessionId: this.#run.sessionId,
       usage: this.#toUsage(),
-      startedAt: this.#startedAt,
-      durationMs: this.#budget.spentMs,
-      charge: this.#charge,
+      startedAt: this.#run.startedAt,
+      durationMs: this.#run.budget.spentMs,
       ...outcome,
       error: error && withoutReason(error),
     };

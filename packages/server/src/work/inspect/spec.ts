@@ -1,6 +1,6 @@
 /** An inspect request, checked against plan, region and session. */
 import type { InspectRequest } from '@berth/contract';
-import { createMachineSpec, type FetchSpecDeps, type MachineSpec } from '../fetch/fetch.ts';
+import { createMachineSpec, type MachineSpec, type MachineSpecDeps } from '../engine/engine.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { domainOf } from '../selfheal/selfheal.ts';
 
@@ -14,7 +14,7 @@ export interface InspectSpec {
 }
 
 /** Throws like `createMachineSpec`. */
-export async function createInspectSpec(deps: FetchSpecDeps, principal: Principal, request: InspectRequest): Promise<InspectSpec> {
+export async function createInspectSpec(deps: MachineSpecDeps, principal: Principal, request: InspectRequest): Promise<InspectSpec> {
   const machine = await createMachineSpec(deps, principal, { ...request, block_ads: false });
   return { owner: machine.owner, request, machine, domain: request.url === null ? '' : domainOf(request.url) };
 }

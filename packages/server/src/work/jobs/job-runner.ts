@@ -103,7 +103,7 @@ export class JobRunner {
   async submit(request: JobRequest, record: JobRecord): Promise<void> {
     this.#deps.disk.assertRoom();
     this.#rejectWhenFull(request.owner);
-    const job = this.#createJob(record.jobId, request);
+    const job = this.#createJob(record, request);
     // Must precede the insert: recovery ends rows that no worker runs.
     this.live.set(job.jobId, job);
     const inserted = this.#insert(job, record);
@@ -191,8 +191,8 @@ export class JobRunner {
     cancelTimeout.abort();
   }
 
-  #createJob(jobId: string, request: JobRequest): LiveJob {
-    const job = new LiveJob(jobId, request, this.#deps.clock);
+  #createJob(record: JobRecord, request: JobRequest): LiveJob {
+    const job = new LiveJob(record, request, this.#deps.clock);
     if (this.#transfer) job.touch = this.#transfer.touchOf(job, () => this.#forget(job));
     return job;
   }
@@ -211,7 +211,7 @@ export class JobRunner {
     const { jobId, owner, kind, sessionId, subject, createdAt, startedAt } = record;
     const work = this.works.get(kind);
     if (!work) throw new Error(`jobs of the kind ${kind} cannot move`);
-    const job = this.#createJob(jobId, { ...work(description, record), owner, kind, sessionId, subject, description, queuedMsMax: 0 });
+    const job = this.#createJob(record, { ...work(description, record), owner, kind, sessionId, subject, description, queuedMsMax: 0 });
     job.isStored = true;
     job.isMovable = true;
     job.attempt = attempt;

@@ -126,6 +126,8 @@ export interface JobRequest extends JobWork {
 /** The job as its work sees it. */
 export interface JobContext {
   jobId: string;
+  /** When it was submitted. */
+  createdAt: Date;
   /** Aborted when the job ends for another reason: a cancel, its deadline, the worker's stop. */
   signal: AbortSignal;
   /** Reports progress. Stored at most once a second. */
@@ -151,6 +153,7 @@ const progressEveryMs = 1000;
 /** A job of this worker, from its admission until its end is stored. */
 export class LiveJob {
   readonly jobId: string;
+  readonly createdAt: Date;
   readonly request: JobRequest;
   /** The work, in the context of the request that submitted it. */
   readonly run: () => Promise<JobOutcome>;
@@ -181,8 +184,9 @@ export class LiveJob {
   touch: () => Promise<void> = () => Promise.resolve();
   #written: { progress: JobProgress; ms: number };
 
-  constructor(jobId: string, request: JobRequest, clock: Clock) {
+  constructor({ jobId, createdAt }: Pick<JobRecord, 'jobId' | 'createdAt'>, request: JobRequest, clock: Clock) {
     this.jobId = jobId;
+    this.createdAt = createdAt;
     this.request = request;
     this.admittedMs = clock.monotonicMs();
     const { kind } = request;
@@ -197,7 +201,7 @@ export class LiveJob {
     const progress = (step: number, total: number | null, note: string): void => {
       this.progress = { step, total, note: note.slice(0, noteCharsMax) };
     };
-    return { jobId: this.jobId, signal: this.abort.signal, progress, touch: () => this.touch() };
+    return { jobId: this.jobId, createdAt: this.createdAt, signal: this.abort.signal, progress, touch: () => this.touch() };
   }
 
   /** Progress that is due to be stored, or null. Counts as stored afterwards. */

@@ -1,5 +1,5 @@
 /**
- * Machines that fetches share. Each serves one owner and one egress policy,
+ * Machines that the work of an owner shares. Each serves one owner and one egress policy,
  * holds a few pages at a time, each in its own browser context, and is retired
  * after a number of uses or minutes. One spare page is opened ahead of the next fetch.
  */
@@ -10,7 +10,7 @@ import type { Clock } from '@berth/lib/clock.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { service, type LiveSession, type Machine, type Sessions } from '../../sessions/sessions/sessions.ts';
-import type { MachineSpec } from './spec.ts';
+import type { MachineSpec } from './machine-spec.ts';
 
 /** A machine is replaced after these: a browser grows with every site, and one site may have left something behind. */
 const usesMax = 200;
@@ -27,7 +27,7 @@ const pageMsMax = 4000;
 
 class MachineBusyError extends Error {}
 
-export interface MachinesDeps {
+export interface SharedMachinesDeps {
   sessions: Sessions;
   clock: Clock;
   log: Log;
@@ -47,7 +47,7 @@ export interface PageLease {
   waitedMs: number;
 }
 
-interface FetchMachine {
+interface SharedMachine {
   key: string;
   owner: string;
   sessionId: string;
@@ -62,14 +62,14 @@ interface FetchMachine {
   spare: Promise<PrivatePage | null> | null;
 }
 
-export class FetchMachines {
-  readonly #deps: MachinesDeps;
+export class SharedMachines {
+  readonly #deps: SharedMachinesDeps;
   readonly #lanes: Lanes;
-  readonly #machines = new Map<string, FetchMachine>();
+  readonly #machines = new Map<string, SharedMachine>();
   /** Machines that are starting, by key. */
-  readonly #starting = new Map<string, { owner: string; started: Promise<FetchMachine> }>();
+  readonly #starting = new Map<string, { owner: string; started: Promise<SharedMachine> }>();
 
-  constructor(deps: MachinesDeps) {
+  constructor(deps: SharedMachinesDeps) {
     this.#deps = deps;
     this.#lanes = new Lanes({ width: deps.pagesMax * deps.machinesMax, waitingMax, waitMsMax });
     deps.sessions.onEnded(({ sessionId }) => this.#forget(sessionId));
@@ -118,7 +118,7 @@ export class FetchMachines {
   }
 
   async #withPageIn<T>(
-    machine: FetchMachine,
+    machine: SharedMachine,
     { owner }: MachineSpec,
     callerSignal: AbortSignal,
     { startMs, work }: { startMs: number; work: (lease: PageLease) => Promise<T> },
@@ -142,7 +142,7 @@ export class FetchMachines {
   }
 
   /** @throws MachineBusyError for a machine that has served before */
-  async #page(machine: FetchMachine, { browser }: Machine, signal: AbortSignal): Promise<PrivatePage> {
+  async #page(machine: SharedMachine, { browser }: Machine, signal: AbortSignal): Promise<PrivatePage> {
     const opening = this.#openPage(machine, browser, signal);
     const timer = Promise.withResolvers<null>();
     const timeout = !machine.hasServed ? undefined : setTimeout(() => timer.resolve(null), browser.timeoutScale.ms(pageMsMax));
@@ -153,7 +153,7 @@ export class FetchMachines {
     throw new MachineBusyError('The browser opens no page.');
   }
 
-  async #openPage(machine: FetchMachine, browser: Machine['browser'], signal: AbortSignal): Promise<PrivatePage> {
+  async #openPage(machine: SharedMachine, browser: Machine['browser'], signal: AbortSignal): Promise<PrivatePage> {
     const spare = machine.spare;
     machine.spare = null;
     const page = spare ? await spare : null;
@@ -167,7 +167,7 @@ export class FetchMachines {
     }
   }
 
-  #makeSpare(machine: FetchMachine, browser: Machine['browser']): void {
+  #makeSpare(machine: SharedMachine, browser: Machine['browser']): void {
     if (machine.spare || machine.isRetired || machine.uses >= usesMax) return;
     machine.spare = browser.openPrivate({ signal: abortAfter(browser.timeoutScale.ms(spareMsMax)) }).catch((error: unknown) => {
       this.#deps.log.debug({ err: error }, 'spare page creation failed');
@@ -176,7 +176,7 @@ export class FetchMachines {
   }
 
   /** Picks a machine and counts the use in the same tick, so that no other fetch takes the last page. */
-  async #claim(spec: MachineSpec, signal: AbortSignal): Promise<FetchMachine> {
+  async #claim(spec: MachineSpec, signal: AbortSignal): Promise<SharedMachine> {
     for (;;) {
       const machine = await this.#pick(spec, signal, this.#deps);
       // Another fetch may have taken the page while this one awaited the machine.
@@ -188,7 +188,7 @@ export class FetchMachines {
   }
 
   /** The machine of this key with the fewest pages, or a new one when all are full. */
-  async #pick(spec: MachineSpec, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<FetchMachine> {
+  async #pick(spec: MachineSpec, signal: AbortSignal, { pagesMax }: { pagesMax: number }): Promise<SharedMachine> {
     for (;;) {
       for (const machine of this.#machines.values()) this.#retireWhenDue(machine);
       const mine = [...this.#machines.values()].filter(({ key, isRetired }) => key === spec.key && !isRetired);
@@ -227,7 +227,7 @@ export class FetchMachines {
     this.#retireWhenDue(idle);
   }
 
-  async #start(spec: MachineSpec): Promise<FetchMachine> {
+  async #start(spec: MachineSpec): Promise<SharedMachine> {
     const { sessions, clock } = this.#deps;
     const { request, region, tier, kind } = spec;
     const timeoutSeconds = Math.min(sessionSecondsMax, tier.max_session_seconds);
@@ -248,7 +248,7 @@ export class FetchMachines {
     const { key, owner } = spec;
     // Scaled down with the session when the plan allows less than `sessionSecondsMax`.
     const retiresMs = clock.monotonicMs() + lifeMsMax * (timeoutSeconds / sessionSecondsMax);
-    const machine: FetchMachine = {
+    const machine: SharedMachine = {
       key,
       owner,
       sessionId,
@@ -264,7 +264,7 @@ export class FetchMachines {
     return machine;
   }
 
-  #retireWhenDue(machine: FetchMachine): void {
+  #retireWhenDue(machine: SharedMachine): void {
     const isOld = this.#deps.clock.monotonicMs() > machine.retiresMs;
     if (!isOld && machine.uses < usesMax && !machine.isRetired) return;
     machine.isRetired = true;
