@@ -17,7 +17,7 @@ import { sanitizeFileName, type NetworkEntry } from '@berth/devtools';
 import { toHar } from '../sessions/drive/har.ts';
 import { parseAuthority, parseHost } from '../../../egress/src/names/addresses.ts';
 import { RequestCookies } from '../../../egress/src/client/cookies.ts';
-import { addBody, createPageResult, parseFileName } from '../work/fetch/result.ts';
+import { parseFileName, readBody } from '../work/fetch/result.ts';
 import { parseJson } from '../http/body/json.ts';
 import { smallBodyBytesMax } from '../http/body/large-bodies.ts';
 import { redactText, redactUrl } from '@berth/lib/secrets/redact.ts';
@@ -119,8 +119,7 @@ describe('the event loop runs while the worker reads', () => {
       decoding: (name) => decodeBody(hostileBodies[name]?.body ?? Buffer.alloc(0), hostileBodies[name]?.contentType ?? null),
       'a file of a fetch': async (name) => {
         const { contentType, body } = hostileBodies[name] ?? assert.fail(name);
-        const result = { ...createPageResult('http://site.test/'), contentType };
-        await addBody(result, { data: body, truncated: false }, { formats: ['text', 'markdown'] });
+        const result = await readBody({ data: body, truncated: false }, { contentType, headers: {} }, { formats: ['text', 'markdown'] });
         await pause();
         JSON.stringify(result.json);
       },

@@ -6,11 +6,11 @@ import { loadWarnings, toHar, toProbedPage, type SolveCaptchaResult } from '../.
 import type { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { followedMsMax } from '@berth/lib/refresh.ts';
-import { addPdf, addScreenshot, readFrames, type PageSnapshot } from './capture.ts';
+import { printPdf, readFrames, takeScreenshot, type PageSnapshot } from './capture.ts';
 import { readCompletePage, waitForRequests } from './complete.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
-import { addBody, addJsonBody, createPageResult, toBytes, warnOfNoJson, type Body, type PageResult } from './result.ts';
+import { mergeParts, readBody, readJsonBody, toBytes, warnOfNoJson, type Body, type PagePart, type PageResult } from './result.ts';
 
 export interface BrowserFetchOptions {
   request: FetchRequest;
@@ -50,46 +50,46 @@ export class BrowserFetch {
     await page.prepare({ blockResources, extraHeaders, cookies, wholeNetwork: formats.includes('har') }, { signal });
     const loadMs = Math.max(1, Math.round(budget.leftMs - conversionMs(page.page, budget.leftMs)));
     const outcome = await page.load(toLoadOptions(request, loadMs), { signal });
-    const result = toPageResult(outcome);
-    result.loadMs = Math.round(clock.monotonicMs() - startMs);
-    if (outcome.timedOut) result.warnings.push('load_timed_out');
-    result.warnings.push(...loadWarnings(outcome));
-    if (outcome.body) await addUnrendered(request, outcome, outcome.body, result);
-    else if (outcome.statusCode !== 304 && outcome.statusCode !== 204 && outcome.statusCode !== 205) await this.#read(outcome, result);
-    warnOfNoJson(result, request);
-    if (formats.includes('har')) {
-      const network = page.network();
-      const { log } = await toHar(network, { title: result.finalUrl, startedAt: network.since });
-      result.har = { log: { ...log } };
-    }
-    return result;
+    const loaded = toPart(outcome, Math.round(clock.monotonicMs() - startMs));
+    const parts = outcome.body ? [await readUnrendered(request, outcome, outcome.body)] : await this.#read(outcome);
+    const result = warnOfNoJson(mergeParts(outcome.finalUrl, [loaded, ...parts]), request);
+    if (!formats.includes('har')) return result;
+    const network = page.network();
+    const { log } = await toHar(network, { title: result.finalUrl, startedAt: network.since });
+    return { ...result, har: { log: { ...log } } };
   }
 
-  async #read(outcome: LoadResult, result: PageResult): Promise<void> {
+  async #read(outcome: LoadResult): Promise<PagePart[]> {
+    if (hasNoContent(outcome)) return [];
     const { request, page, budget, stepContext } = this.#options;
     const signal = this.#signal;
-    if (hasActions(request) && !outcome.timedOut && !(await waitForRequests(page, budget.leftMs / 4)).isComplete)
-      result.warnings.push('requests_pending');
+    const isPending = hasActions(request) && !outcome.timedOut && !(await waitForRequests(page, budget.leftMs / 4)).isComplete;
     // Without waits and actions one snapshot serves both block detection and the formats.
-    const early = hasActions(request) ? undefined : await this.#readComplete(outcome, result);
-    const changed = await this.#detectBlock(early?.outcome ?? outcome, result, early && (early.snapshot?.probe ?? null));
-    if (result.block?.blocked !== true) await this.#runActions(result);
-    const { snapshot } = early === undefined || changed ? await this.#readComplete(outcome, result) : early;
-    await Promise.all([this.#addContent(snapshot, result), this.#addDocumentBytes(result)]);
+    const early = hasActions(request) ? undefined : await this.#readComplete(outcome);
+    const { part: block, hasChanged } = await this.#detectBlock(early?.outcome ?? outcome, early && (early.snapshot?.probe ?? null));
+    const acted = block.block?.blocked === true ? {} : await this.#runActions();
+    const late = early === undefined || hasChanged ? await this.#readComplete(outcome) : undefined;
+    const before = [isPending ? pending : {}, early?.part ?? {}, block, acted, late?.part ?? {}];
+    const { finalUrl } = mergeParts(outcome.finalUrl, before);
+    const content = await Promise.all([
+      this.#readContent((late ?? early)?.snapshot ?? null, finalUrl),
+      this.#readDocumentBytes(outcome.contentType),
+    ]);
     const captureOptions = { signal, timeoutMs: Math.max(1, budget.leftMs) };
-    if (request.formats.includes('screenshot')) await addScreenshot({ stepContext, request }, result, captureOptions);
-    if (request.formats.includes('pdf')) await addPdf(page.page, request, result, captureOptions);
+    const screenshot = request.formats.includes('screenshot') ? await takeScreenshot({ stepContext, request }, captureOptions) : {};
+    const pdf = request.formats.includes('pdf') ? await printPdf(page.page, request, captureOptions) : {};
+    return [...before, ...content, screenshot, pdf];
   }
 
   /** Reads a complete page. Also returns the outcome of the document that was read: a page may move on by itself after its load. */
-  async #readComplete(outcome: LoadResult, result: PageResult): Promise<{ snapshot: PageSnapshot | null; outcome: LoadResult }> {
+  async #readComplete(outcome: LoadResult): Promise<{ snapshot: PageSnapshot | null; outcome: LoadResult; part: PagePart }> {
     const { request, page, budget } = this.#options;
     // A caller who does not wait for the load does not wait for what comes after it.
     const isUntilLoad = request.wait_until === 'load' || request.wait_until === 'networkidle';
     const waitsFor = outcome.timedOut ? 'nothing' : isUntilLoad ? 'content' : 'requests';
     const { snapshot, isPending, isReplaced } = await readCompletePage(page, request, { signal: this.#signal, budget, waitsFor });
-    if (isPending) result.warnings.push('requests_pending');
-    if (!isReplaced || !snapshot) return { snapshot, outcome };
+    const read = isPending ? pending : {};
+    if (!isReplaced || !snapshot) return { snapshot, outcome, part: read };
     const { statusCode } = snapshot.probe;
     const { headers, cookieNames, redirects } = page.response() ?? {
       headers: { 'content-type': 'text/html' },
@@ -97,34 +97,31 @@ export class BrowserFetch {
       redirects: [],
     };
     const left = { url: outcome.finalUrl, statusCode: outcome.statusCode ?? 0 };
-    Object.assign(result, { statusCode, headers, redirects: [...outcome.redirects, left, ...redirects] });
-    return { snapshot, outcome: { ...outcome, statusCode, headers, cookieNames } };
+    const part = { ...read, statusCode, headers, redirects: [...outcome.redirects, left, ...redirects] };
+    return { snapshot, outcome: { ...outcome, statusCode, headers, cookieNames }, part };
   }
 
-  /** Returns whether the page may have changed since the snapshot. */
-  async #detectBlock(outcome: LoadResult, result: PageResult, early: PageProbe | null | undefined): Promise<boolean> {
+  /** `hasChanged`: the page may have changed since the snapshot. */
+  async #detectBlock(outcome: LoadResult, early: PageProbe | null | undefined): Promise<{ part: PagePart; hasChanged: boolean }> {
     const { request, page, budget, solve } = this.#options;
     const signal = this.#signal;
-    let waited = false;
-    const classifyNow = async (probe?: PageProbe | null): Promise<void> => {
+    const classifyNow = async (probe?: PageProbe | null) => {
       const options = { strictness: request.block_detection, leftMs: budget.leftMs, signal, probe };
       const { block, captcha, warnings, waitedMs, committed } = await classifyPage(toProbedPage(page.page), outcome, options);
-      waited ||= waitedMs > 0;
-      Object.assign(result, { block, captcha }, committed);
-      result.warnings.push(...warnings);
+      return { part: { block, captcha, ...committed, warnings: [...warnings] }, hasChanged: waitedMs > 0 };
     };
-    await classifyNow(early);
-    if (!solve || result.block?.blocked !== true) return waited;
+    const first = await classifyNow(early);
+    if (!solve || first.part.block?.blocked !== true) return first;
     const { isSolved, units, warning } = await solve(signal);
     this.usage.solves += units;
-    if (isSolved) await classifyNow();
-    if (warning) result.warnings.push(warning);
-    return true;
+    const { part } = isSolved ? await classifyNow() : first;
+    const before = isSolved ? first.part.warnings : [];
+    return { part: { ...first.part, ...part, warnings: [...before, ...part.warnings, ...(warning ? [warning] : [])] }, hasChanged: true };
   }
 
-  async #runActions(result: PageResult): Promise<void> {
+  async #runActions(): Promise<PagePart> {
     const { request, stepContext, budget, page, allowEvaluate } = this.#options;
-    if (!hasActions(request)) return;
+    if (!hasActions(request)) return {};
     const run = (steps: readonly Step[], onResult: (result: StepResult) => void = () => undefined) => {
       const timeoutMs = Math.max(1, budget.leftMs - conversionMs(page.page, budget.leftMs));
       const statedTimeoutMs = request.timeout_ms;
@@ -134,50 +131,56 @@ export class BrowserFetch {
         { signal: this.#signal },
       );
     };
+    const part: PagePart = {};
     const waits = toWaitSteps(request);
     if (waits.length > 0) {
       const { results } = await run(waits);
       const failed = results.find(({ status }) => status === 'error');
-      if (failed) result.warnings.push(`wait_for_failed:${failed.error?.code ?? 'timeout'}`);
+      if (failed) part.warnings = [`wait_for_failed:${failed.error?.code ?? 'timeout'}`];
     }
     if (request.actions.length > 0) {
       await this.#options.touch();
       // Counted as they end, for a browser that is lost in between; the total also has the nested ones.
       const { results, stepsRun } = await run(request.actions, ({ status }) => (this.usage.steps += status === 'skipped' ? 0 : 1));
-      result.actions = results;
+      part.actions = results;
       this.usage.steps = stepsRun;
     }
-    result.finalUrl = page.page.url();
+    return { ...part, finalUrl: page.page.url() };
   }
 
-  async #addContent(snapshot: PageSnapshot | null, result: PageResult): Promise<void> {
+  async #readContent(snapshot: PageSnapshot | null, url: string): Promise<PagePart> {
     const { request, content, budget, page } = this.#options;
-    if (!snapshot) {
-      result.warnings.push('page_did_not_answer');
-      return;
-    }
-    if (snapshot.isScriptStopped) result.warnings.push('script_stopped');
+    if (!snapshot) return { warnings: ['page_did_not_answer'] };
     const { probe, whole, visible, full } = await readFrames(page.page, snapshot, { signal: this.#signal, leftMs: budget.leftMs });
-    if (/^https?:/.test(probe.url)) result.finalUrl = probe.url;
-    if (whole.truncated || visible?.truncated === true || full?.truncated === true) result.warnings.push('html_truncated');
+    const finalUrl = /^https?:/.test(probe.url) ? probe.url : url;
+    const isTruncated = whole.truncated || visible?.truncated === true || full?.truncated === true;
     const rendered = visible ?? full;
-    if (rendered) result.warnings.push(...snapshotWarnings(rendered));
-    if (request.formats.includes('html')) result.warnings.push(...documentWarnings(whole));
-    result.title = whole.title || result.title;
-    const source = { url: result.finalUrl, html: whole.html, visible, full, isRendered: true };
-    await convertPage({ content, request, result }, source, { signal: this.#signal, timeoutMs: budget.leftMs });
+    const source = { url: finalUrl, html: whole.html, visible, full, isRendered: true };
+    const converted = await convertPage({ content, request }, source, { signal: this.#signal, timeoutMs: budget.leftMs });
+    const warnings = [
+      ...(snapshot.isScriptStopped ? ['script_stopped'] : []),
+      ...(isTruncated ? ['html_truncated'] : []),
+      ...(rendered ? snapshotWarnings(rendered) : []),
+      ...(request.formats.includes('html') ? documentWarnings(whole) : []),
+      ...(converted.warnings ?? []),
+    ];
+    return { ...(whole.title ? { title: whole.title } : {}), ...converted, finalUrl, warnings };
   }
 
-  async #addDocumentBytes(result: PageResult): Promise<void> {
+  async #readDocumentBytes(contentType: string | null): Promise<PagePart> {
     const { request, page } = this.#options;
-    if (!request.formats.includes('raw') && !request.formats.includes('json')) return;
+    const wantsRaw = request.formats.includes('raw');
+    if (!wantsRaw && !request.formats.includes('json')) return {};
     const body = await page.documentBody({ signal: this.#signal, maxBytes: limits.rawBytesMax });
-    if (body && request.extract === null) await addJsonBody(result, body);
-    if (!request.formats.includes('raw')) return;
-    if (body) result.raw = toBytes(body, result.contentType);
-    else result.warnings.push('raw_not_kept');
+    if (!body) return wantsRaw ? { warnings: ['raw_not_kept'] } : {};
+    const json = request.extract === null ? await readJsonBody(body, contentType) : {};
+    return wantsRaw ? { ...json, raw: toBytes(body, contentType) } : json;
   }
 }
+
+const pending: PagePart = { warnings: ['requests_pending'] };
+
+const hasNoContent = ({ statusCode }: LoadResult): boolean => statusCode === 304 || statusCode === 204 || statusCode === 205;
 
 const needsRendering = ({ formats, actions, wait_for: waitFor }: FetchRequest): boolean =>
   formats.includes('screenshot') || formats.includes('pdf') || actions.length > 0 || waitFor !== null;
@@ -194,24 +197,24 @@ const toLoadOptions = (request: FetchRequest, timeoutMs: number) => ({
   bodyBytesMax: limits.rawBytesMax,
 });
 
-const toPageResult = (outcome: LoadResult): PageResult => ({
-  ...createPageResult(outcome.finalUrl),
+const toPart = (outcome: LoadResult, loadMs: number): PagePart => ({
   statusCode: outcome.statusCode,
   headers: outcome.headers,
   contentType: outcome.contentType,
   redirects: outcome.redirects,
   title: outcome.title,
   ttfbMs: outcome.ttfbMs,
+  loadMs,
+  warnings: [...(outcome.timedOut ? ['load_timed_out'] : []), ...loadWarnings(outcome)],
 });
 
 /** A response that the browser did not render is classified by its status, headers and body. */
-async function addUnrendered(request: FetchRequest, outcome: LoadResult, body: Body, result: PageResult): Promise<void> {
+async function readUnrendered(request: FetchRequest, outcome: LoadResult, body: Body): Promise<PagePart> {
   const { statusCode: status, finalUrl: url } = outcome;
   const info = { ...outcome, status, url, html: '', visibleTextLength: null, dom: null, netError: null };
   const { block, captcha, warnings } = classify(info, request.block_detection);
-  Object.assign(result, { block, captcha });
-  result.warnings.push(...warnings);
-  await addBody(result, body, request);
+  const read = await readBody(body, outcome, request);
+  return { block, captcha, ...read, warnings: [...warnings, ...(read.warnings ?? [])] };
 }
 
 const hasActions = ({ wait_for: waitFor, actions }: FetchRequest): boolean => waitFor !== null || actions.length > 0;

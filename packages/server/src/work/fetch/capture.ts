@@ -6,7 +6,7 @@ import { Deadline } from '@berth/lib/deadline.ts';
 import { captureScreenshot } from '../../sessions/drive/drive.ts';
 import { wantsFrames, wantsVisible } from './convert.ts';
 import { limits } from './limits.ts';
-import { toBytes, type PageResult } from './result.ts';
+import { toBytes, type PagePart } from './result.ts';
 
 /** One read of a page: its HTML, its visible part, and the probe for block detection. */
 export interface PageSnapshot {
@@ -101,21 +101,20 @@ const defaults: NonNullable<FetchRequest['screenshot']> = { full_page: true, for
 /** The page has loaded: an element that has not appeared by then is not coming. */
 const elementMsMax = 3000;
 
-/** Adds a screenshot; without one, a warning says why. */
-export async function addScreenshot(
+/** Takes a screenshot; without one, a warning says why. */
+export async function takeScreenshot(
   { stepContext, request }: { stepContext: StepContext; request: FetchRequest },
-  result: PageResult,
   { signal, timeoutMs }: CaptureLimits,
-): Promise<void> {
+): Promise<PagePart> {
   const { full_page: fullPage, format, quality, selector, scroll_first: scrollFirst } = request.screenshot ?? defaults;
   try {
     const { timeoutScale } = stepContext.page(stepContext.mainTabId);
     const limitMs = selector === undefined ? timeoutMs : Math.min(timeoutMs, timeoutScale.ms(elementMsMax, timeoutMs / 2));
     const imageOptions = { selector, format, quality, fullPage, scrollFirst, timeoutMs: limitMs, bytesMax: limits.screenshotBytesMax };
-    result.screenshot = await captureScreenshot(stepContext, imageOptions, signal);
-    result.warnings.push(...result.screenshot.warnings.map((warning) => `screenshot:${warning}`));
+    const screenshot = await captureScreenshot(stepContext, imageOptions, signal);
+    return { screenshot, warnings: screenshot.warnings.map((warning) => `screenshot:${warning}`) };
   } catch (error) {
-    result.warnings.push(`screenshot_failed:${toWarningReason(error)}`);
+    return { warnings: [`screenshot_failed:${toWarningReason(error)}`] };
   }
 }
 
@@ -125,13 +124,13 @@ function toWarningReason(error: unknown): string {
   throw error;
 }
 
-/** Adds a PDF; without one, a warning says why. */
-export async function addPdf(page: Page, { pdf }: FetchRequest, result: PageResult, options: CaptureLimits): Promise<void> {
+/** Prints a PDF; without one, a warning says why. */
+export async function printPdf(page: Page, { pdf }: FetchRequest, options: CaptureLimits): Promise<PagePart> {
   try {
     const data = await page.pdf(toPrintOptions(pdf ?? PdfOptions.parse({})), { ...options, maxBytes: limits.pdfBytesMax });
-    result.pdf = toBytes({ data, truncated: false }, 'application/pdf');
+    return { pdf: toBytes({ data, truncated: false }, 'application/pdf') };
   } catch (error) {
     if (!(error instanceof PageError)) throw error;
-    result.warnings.push(`pdf_failed:${error.reason}`);
+    return { warnings: [`pdf_failed:${error.reason}`] };
   }
 }

@@ -2,7 +2,7 @@
 import type { FetchRequest } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { ContentError, type ContentFormat, type Converter } from '@berth/reading';
-import type { PageResult } from './result.ts';
+import type { PagePart } from './result.ts';
 
 export interface PageSource {
   url: string;
@@ -36,7 +36,6 @@ const isContentFormat = (format: string): format is ContentFormat => ['html', ..
 interface ConvertTarget {
   content: Converter;
   request: FetchRequest;
-  result: PageResult;
 }
 
 interface ConvertLimits {
@@ -44,20 +43,21 @@ interface ConvertLimits {
   timeoutMs: number;
 }
 
-/** Adds the formats to the result. One that fails is missing, and a warning names it. */
-export async function convertPage(target: ConvertTarget, source: PageSource, within: ConvertLimits): Promise<void> {
-  const { request, result } = target;
+/** Converts a page to the requested formats. One that fails is missing, and a warning names it. */
+export async function convertPage(target: ConvertTarget, source: PageSource, within: ConvertLimits): Promise<PagePart> {
+  const { request } = target;
   const { url } = source;
   const wanted = new Set<ContentFormat>(request.formats.filter((format): format is ContentFormat => isContentFormat(format)));
-  if (wantsWholePage(request) && wanted.delete('html')) result.html = source.html;
+  const whole: PagePart = wantsWholePage(request) && wanted.delete('html') ? { html: source.html } : {};
   const pick = (formats: readonly ContentFormat[]): ContentFormat[] => formats.filter((format) => wanted.has(format));
-  const counts = await Promise.all([
+  const parts = await Promise.all([
     convertPart(target, { ...(source.visible ?? source), url, formats: pick(visibleFormats), extract: null }, within),
     convertPart(target, { ...(source.full ?? source), url, formats: pick(wholeFormats), extract: request.extract }, within),
     convertPart(target, { ...source, formats: pick(['html']), extract: null }, within),
   ]);
-  const framesLeftOut = source.isRendered ? 0 : Math.max(...counts);
-  if (framesLeftOut > 0) result.warnings.push(`frames_left_out:${framesLeftOut}`);
+  const framesLeftOut = source.isRendered ? 0 : Math.max(...parts.map((part) => part.framesLeftOut));
+  const warnings = [...parts.flatMap((part) => part.warnings), ...(framesLeftOut > 0 ? [`frames_left_out:${framesLeftOut}`] : [])];
+  return Object.assign(whole, ...parts.map(({ page }) => page), { warnings });
 }
 
 interface ConvertPart {
@@ -67,10 +67,16 @@ interface ConvertPart {
   extract: FetchRequest['extract'];
 }
 
-/** Returns the number of frames that are missing from what was converted. */
-async function convertPart({ content, request, result }: ConvertTarget, part: ConvertPart, within: ConvertLimits): Promise<number> {
+interface ConvertedPart {
+  page: PagePart;
+  warnings: readonly string[];
+  /** The number of frames that are missing from what was converted. */
+  framesLeftOut: number;
+}
+
+async function convertPart({ content, request }: ConvertTarget, part: ConvertPart, within: ConvertLimits): Promise<ConvertedPart> {
   const { url, html, formats, extract } = part;
-  if (formats.length === 0 && !extract) return 0;
+  if (formats.length === 0 && !extract) return { page: {}, warnings: [], framesLeftOut: 0 };
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
   const deadline = abortAfter(Math.max(1, within.timeoutMs));
   try {
@@ -78,16 +84,13 @@ async function convertPart({ content, request, result }: ConvertTarget, part: Co
       { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
       { signal: AbortSignal.any([within.signal, deadline]) },
     );
-    Object.assign(result, converted);
-    if (title !== '') result.title = title;
-    if (extract && json !== undefined) result.json = json;
-    result.warnings.push(...warnings);
-    return framesLeftOut;
+    const page = { ...converted, ...(title === '' ? {} : { title }), ...(extract && json !== undefined ? { json } : {}) };
+    return { page, warnings, framesLeftOut };
   } catch (error) {
     const isLate = deadline.aborted && !within.signal.aborted;
     if (!isLate && !(error instanceof ContentError)) throw error;
     const reason = error instanceof ContentError && !isLate ? error.reason : 'timeout';
-    result.warnings.push(...[...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`));
-    return 0;
+    const warnings = [...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`);
+    return { page: {}, warnings, framesLeftOut: 0 };
   }
 }

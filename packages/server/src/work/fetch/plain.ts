@@ -9,7 +9,7 @@ import { withoutCredentials } from '@berth/lib/text/urls.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
 import { leadsOn, needsBrowser, type BrowserReason } from './needs-browser.ts';
-import { addBody, createPageResult, toBytes, warnOfNoJson, type PageResult } from './result.ts';
+import { mergeParts, readBody, toBytes, warnOfNoJson, type PagePart, type PageResult } from './result.ts';
 
 export interface PlainResult {
   page: PageResult;
@@ -73,26 +73,22 @@ export class PlainReader {
     const probe = await this.#probe(response);
     const { kind, html, outline } = probe;
     const { blocked, block, captcha, warnings } = probe.classification;
-    const page = toPageResult(response);
-    Object.assign(page, { block, captcha });
-    page.warnings.push(...warnings);
+    const parts: PagePart[] = [toPart(response), { block, captcha, warnings: [...warnings] }];
+    const merge = (...others: PagePart[]): PageResult => mergeParts(url, [...parts, ...others]);
     // Browsers show nothing of these, whatever body comes with them.
-    if (page.statusCode === 204 || page.statusCode === 205 || page.statusCode === 304) return { page, needsBrowser: null };
+    if (response.status === 204 || response.status === 205 || response.status === 304) return { page: merge(), needsBrowser: null };
     if (kind !== 'html') {
-      if (body.length > 0) await addBody(page, { data: body, truncated }, request);
-      warnOfNoJson(page, request);
-      return { page, needsBrowser: blocked ? 'blocked' : null };
+      const part = body.length > 0 ? await readBody({ data: body, truncated }, response, request) : {};
+      return { page: warnOfNoJson(merge(part), request), needsBrowser: blocked ? 'blocked' : null };
     }
     const reason = request.mode === 'auto' ? needsBrowser(outline, { blocked }) : null;
     // When a browser takes over, it converts the page itself.
-    if (reason) return { page, needsBrowser: reason };
-    page.warnings.push(...stayWarnings(probe, url));
-    page.title = outline.title;
-    if (request.formats.includes('raw')) page.raw = toBytes({ data: body, truncated }, contentType);
+    if (reason) return { page: merge(), needsBrowser: reason };
+    const raw = request.formats.includes('raw') ? toBytes({ data: body, truncated }, contentType) : null;
     const source = { url, html, visible: null, full: null, isRendered: false };
-    await convertPage({ content, request, result: page }, source, { signal, timeoutMs: budget.leftMs });
-    warnOfNoJson(page, request);
-    return { page, needsBrowser: null };
+    const converted = await convertPage({ content, request }, source, { signal, timeoutMs: budget.leftMs });
+    const page = merge({ title: outline.title, raw, warnings: stayWarnings(probe, url) }, converted);
+    return { page: warnOfNoJson(page, request), needsBrowser: null };
   }
 
   async #probe(response: HttpResult): Promise<Probe> {
@@ -121,8 +117,7 @@ function stayWarnings({ refresh, outline }: Probe, url: string): string[] {
   return [target && /^https?:$/.test(target.protocol) ? `script_redirect:${withoutCredentials(target)}` : 'script_redirect'];
 }
 
-const toPageResult = ({ url, status, headers, contentType, redirects, ttfbMs, warnings }: HttpResult): PageResult => ({
-  ...createPageResult(url),
+const toPart = ({ status, headers, contentType, redirects, ttfbMs, warnings }: HttpResult): PagePart => ({
   statusCode: status,
   headers,
   contentType,

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { FetchRequest, type FetchFormat } from '@berth/contract';
-import { addBody, createPageResult, parseFileName, type PageResult } from './result.ts';
+import { mergeParts, parseFileName, readBody, type PageResult } from './result.ts';
 
 async function addTo(
   text: string | Buffer,
   contentType: string | null,
   { formats = ['raw'], truncated = false }: { formats?: FetchFormat[]; truncated?: boolean } = {},
 ): Promise<PageResult> {
-  const result = { ...createPageResult('http://site.test/file'), contentType };
-  await addBody(result, { data: Buffer.from(text), truncated }, FetchRequest.parse({ url: 'http://site.test/file', formats }));
-  return result;
+  const request = FetchRequest.parse({ url: 'http://site.test/file', formats });
+  return mergeParts('http://site.test/file', [
+    await readBody({ data: Buffer.from(text), truncated }, { contentType, headers: {} }, request),
+  ]);
 }
 
 describe('a body that is not a page', () => {

@@ -1,4 +1,4 @@
-/** The page part of a fetch response, as one attempt fills it. */
+/** The page part of a fetch response: each step of an attempt returns what it has read, and the parts are merged once. */
 import { setImmediate as pause } from 'node:timers/promises';
 import { parse as parseDisposition } from 'content-disposition';
 import type { FetchRequest, FetchResponse } from '@berth/contract';
@@ -37,6 +37,15 @@ export const createPageResult = (url: string): PageResult => ({
   warnings: [],
 });
 
+/** What one step has read of a page. Its warnings follow those of the parts before. */
+export type PagePart = Partial<PageResult>;
+
+/** Merges parts, of which a later one wins. */
+export function mergeParts(url: string, parts: readonly PagePart[]): PageResult {
+  const merged: PageResult = Object.assign(createPageResult(url), ...parts);
+  return { ...merged, warnings: parts.flatMap(({ warnings = [] }) => warnings) };
+}
+
 const sniffBytes = 4096;
 
 export interface Body {
@@ -52,39 +61,47 @@ export const toBytes = ({ data, truncated }: Body, contentType: string | null, f
   truncated,
 });
 
-/** Adds a body that was not rendered: always its bytes, and its text or JSON when it is that. */
-export async function addBody(result: PageResult, body: Body, { formats }: Pick<FetchRequest, 'formats'>): Promise<void> {
-  const { contentType, headers } = result;
+/** Reads a body that was not rendered: always its bytes, and its text or JSON when it is that. */
+export async function readBody(
+  body: Body,
+  { contentType, headers }: Pick<PageResult, 'contentType' | 'headers'>,
+  { formats }: Pick<FetchRequest, 'formats'>,
+): Promise<PagePart> {
   const kind = kindOf(contentType, body.data.subarray(0, sniffBytes));
-  result.raw = toBytes(body, contentType, parseFileName(headers['content-disposition']));
-  if (body.truncated && !result.warnings.includes('body_truncated')) result.warnings.push('body_truncated');
-  if (kind !== 'json' && kind !== 'text' && kind !== 'html') return;
+  const part: PagePart = {
+    raw: toBytes(body, contentType, parseFileName(headers['content-disposition'])),
+    warnings: body.truncated ? ['body_truncated'] : [],
+  };
+  if (kind !== 'json' && kind !== 'text' && kind !== 'html') return part;
   const { text } = await decodeBody(body.data, contentType);
-  if (formats.includes('text')) result.text = text;
-  if (formats.includes('markdown')) result.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
-  if (kind === 'json') await addJson(result, text);
+  if (formats.includes('text')) part.text = text;
+  if (formats.includes('markdown')) part.markdown = kind === 'json' ? `\`\`\`json\n${text}\n\`\`\`` : text;
+  if (kind !== 'json') return part;
+  const { warnings = [], ...json } = await readJson(text);
+  return { ...part, ...json, warnings: [...(part.warnings ?? []), ...warnings] };
 }
 
-/** Adds the JSON of a document that is JSON. */
-export async function addJsonBody(result: PageResult, { data }: Body): Promise<void> {
-  if (kindOf(result.contentType, data.subarray(0, sniffBytes)) !== 'json') return;
-  await addJson(result, (await decodeBody(data, result.contentType)).text);
+/** Reads the JSON of a document that is JSON. */
+export async function readJsonBody({ data }: Body, contentType: string | null): Promise<PagePart> {
+  if (kindOf(contentType, data.subarray(0, sniffBytes)) !== 'json') return {};
+  return readJson((await decodeBody(data, contentType)).text);
 }
 
 /** A page is no JSON: without fields to extract, there is nothing that the format could return. */
-export function warnOfNoJson(result: PageResult, { formats, extract }: Pick<FetchRequest, 'formats' | 'extract'>): void {
-  const isExplained = result.warnings.some((warning) => warning.startsWith('json_'));
-  if (formats.includes('json') && extract === null && result.json === null && !isExplained) result.warnings.push('json_needs_extract');
+export function warnOfNoJson(page: PageResult, { formats, extract }: Pick<FetchRequest, 'formats' | 'extract'>): PageResult {
+  const isExplained = page.warnings.some((warning) => warning.startsWith('json_'));
+  if (!formats.includes('json') || extract !== null || page.json !== null || isExplained) return page;
+  return { ...page, warnings: [...page.warnings, 'json_needs_extract'] };
 }
 
-async function addJson(result: PageResult, text: string): Promise<void> {
+async function readJson(text: string): Promise<PagePart> {
   const isWithin = text.length <= jsonCharsMax && section('json', () => isJsonWithin(text, jsonBounds));
-  if (!isWithin) result.warnings.push('json_too_large');
   await pause();
+  if (!isWithin) return { warnings: ['json_too_large'] };
   try {
-    if (isWithin) result.json = section('json', (): unknown => JSON.parse(text));
+    return { json: section('json', (): unknown => JSON.parse(text)) };
   } catch {
-    result.warnings.push('json_invalid');
+    return { warnings: ['json_invalid'] };
   }
 }
 
