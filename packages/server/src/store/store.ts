@@ -14,6 +14,7 @@ export { backUpDatabase, type Backup } from './backup.ts';
 export { statementOperations, type StatementOperation, type StoreObserver } from './connections.ts';
 export { isStoreUnavailable, isUniqueViolation, lastKnownMsMax } from './errors.ts';
 export { inspectDatabase, type DatabaseState } from './inspect.ts';
+export { Listener } from './listener.ts';
 export { restoreDatabase } from './restore.ts';
 
 /** Executes statements: the store itself, or a transaction. */

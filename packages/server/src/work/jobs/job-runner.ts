@@ -55,9 +55,11 @@ export class JobRunner {
   readonly works = new Map<JobKind, DescribedWork>();
   readonly #deps: JobRunnerDeps;
   readonly #transfer: JobTransfer | null;
-  /** Jobs of other workers that are about to be this one's. */
-  readonly #claiming = new Set<string>();
   #isTaking = false;
+  /** Whether a job of another worker is about to be this one's: which one is known when it is. */
+  #isClaiming = false;
+  /** Whether jobs may wait at other workers. */
+  #mayWait = false;
   readonly #queue = new FairQueue<LiveJob>();
   /** A slot is held until the work has stopped and its end is stored. */
   readonly #slots = new Map<LiveJob, Promise<void>>();
@@ -83,20 +85,19 @@ export class JobRunner {
     return this.#slots.size;
   }
 
-  /** Whether this process has the job, or is taking it. */
+  /** Whether this process has the job, or may be taking it. */
   has(jobId: string): boolean {
-    return this.live.has(jobId) || this.#claiming.has(jobId);
+    return this.live.has(jobId) || this.#isClaiming;
   }
 
   /** Whether jobs of other workers are run here. */
   takeOffers(isTaking: boolean): void {
     this.#isTaking = isTaking;
-    this.#transfer?.offers.setOpen(this.#hasRoom);
   }
 
   get #hasRoom(): boolean {
     const { takesWork = () => true } = this.#deps;
-    return this.#isTaking && !this.#stopping && takesWork() && this.#slots.size + this.#claiming.size < this.#deps.runningMax;
+    return this.#isTaking && !this.#stopping && takesWork() && this.#slots.size < this.#deps.runningMax;
   }
 
   /** Resolves when the job is stored. @throws ServiceError no_capacity, and what the store throws */
@@ -121,21 +122,25 @@ export class JobRunner {
     if (!job.started && job.isMovable) this.onWaiting();
   }
 
-  /** Starts an offered job. False when there is no room for it. */
-  async take(jobId: string): Promise<boolean> {
-    this.#fill();
-    const own = this.live.get(jobId);
-    if (own) return own.started !== null || own.ending !== null;
-    if (!this.#transfer || !this.#hasRoom) return false;
-    this.#claiming.add(jobId);
+  /** Takes jobs that wait at other workers, as many as there is room for: now, and as slots become free. */
+  async takeWaiting(): Promise<void> {
+    this.#mayWait = true;
+    if (this.#isClaiming || !this.#transfer) return;
+    this.#isClaiming = true;
     try {
-      const claimed = await this.#transfer.claim(jobId);
-      if (claimed) this.#adopt(claimed.record, claimed);
+      while (this.#mayWait && this.#hasRoom) {
+        // Before the statement: what is offered meanwhile counts.
+        this.#mayWait = false;
+        const claimed = await this.#transfer.claim();
+        if (claimed === 'none') continue;
+        this.#mayWait = true;
+        if (claimed) this.#adopt(claimed.record, claimed);
+      }
+    } catch (err) {
+      this.#deps.log.warn({ err }, 'job offers not taken');
     } finally {
-      this.#claiming.delete(jobId);
-      this.#fill();
+      this.#isClaiming = false;
     }
-    return true;
   }
 
   /** Leaves jobs to other workers: those that wait, or also those that run and have touched nothing. */
@@ -245,7 +250,7 @@ export class JobRunner {
         this.#writeStarted(job).then((isOurs) => (isOurs ? this.#run(job) : this.#requeue(job))),
       );
     }
-    this.#transfer?.offers.setOpen(this.#hasRoom);
+    if (this.#mayWait) void this.takeWaiting();
   }
 
   /** Queues a job whose start could not be written and that another worker may start. It waits for the next reconciliation. */
@@ -269,12 +274,11 @@ export class JobRunner {
     const { store, clock, log, workerId } = this.#deps;
     try {
       if (!(await markStarted(store, { jobId: job.jobId, workerId, startedAt: job.started?.at ?? clock.now() }))) this.#forget(job);
-      this.#transfer?.withdraw(job);
       return true;
     } catch (error) {
       // The start is written again with the end.
       log.warn({ err: error, job: job.jobId }, 'job start write failed');
-      return job.offerId === null || job.ending !== null;
+      return job.offer === 'none' || job.ending !== null;
     }
   }
 
@@ -337,7 +341,6 @@ export class JobRunner {
     const { clock } = this.#deps;
     this.live.delete(job.jobId);
     this.#queue.remove(job.request.owner, job);
-    this.#transfer?.withdraw(job);
     job.ending ??= { outcome: null, at: clock.now(), ms: clock.monotonicMs() };
     job.abort.abort(new JobEndedError(job.jobId));
     if (!job.hasStarted && !job.ended.signal.aborted) job.request.onNeverStarted?.();

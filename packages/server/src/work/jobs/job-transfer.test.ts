@@ -5,7 +5,8 @@ import { newId } from '@berth/lib/ids.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
 import { clock, codeOf, insertOwners, makeJobs, noWait, okOutcome, requestOf, turn, untilDone, Work } from '../../../testing/jobs.ts';
-import { JobOffers, type JobContext, type JobRequest, type Jobs, type JobsDeps, type Offer } from './jobs.ts';
+import { Listener, type Store } from '../../store/store.ts';
+import { offersChannel, type JobContext, type JobRequest, type Jobs, type JobsDeps } from './jobs.ts';
 
 let database: TestStore;
 const secret = Buffer.alloc(32, 1);
@@ -28,7 +29,7 @@ function startWorker(deps: Partial<JobsDeps> & { work?: (context: JobContext) =>
   const { work = () => Promise.resolve(), ...others } = deps;
   const ran: string[] = [];
   const jobs = makeJobs(database.store, {
-    fleet: { offers: new JobOffers({ databaseUrl: database.url, log: silentLog }), secret },
+    fleet: fleetOf(),
     ...others,
   });
   jobs.describe('fetch', ({ body }) => ({
@@ -99,16 +100,13 @@ describe('a job that waits', () => {
     blocker.end();
   });
 
-  it('a job that waits is run once however often it is offered', async (t) => {
+  it('a job that waits is run once however often its offer is notified, and to however many workers', async () => {
     const busy = makeBusy();
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
     const ids = await Promise.all(Array.from({ length: 8 }, async () => (await busy.submit(described())).jobId));
-    const offers = new JobOffers({ databaseUrl: database.url, log: silentLog });
-    t.after(() => offers.stop());
-    await offers.start(() => Promise.resolve(true));
-    for (let time = 0; time < 4; time += 1) await offers.add(ids.map((jobId) => ({ offerId: crypto.randomUUID(), jobId, rank: 0 })));
-    const others = [startWorker(), startWorker()];
+    const others = [startWorker(), startWorker(), startWorker()];
+    for (let time = 0; time < 20; time += 1) await sql`select pg_notify(${offersChannel}, '')`.execute(database.store.tables<unknown>());
     for (const jobId of ids) assert.equal((await busy.get('anna', jobId, untilDone)).status, 'ok');
     assert.deepEqual(others.flatMap(({ ran }) => ran).toSorted(), ids.toSorted());
     for (const jobId of ids) assert.equal((await rowOf(jobId)).attempts, 1);
@@ -123,7 +121,7 @@ describe('a job that waits', () => {
     const first = await busy.submit(described());
     await busy.get('anna', first.jobId, untilDone);
     await sql`select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and application_name = 'berth jobs'`.execute(database.store.tables<unknown>());
+      where datname = current_database() and application_name = 'berth berth_jobs'`.execute(database.store.tables<unknown>());
     const { jobId } = await busy.submit(described());
     assert.equal((await busy.get('anna', jobId, untilDone)).status, 'ok');
     assert.deepEqual(other.ran, [first.jobId, jobId]);
@@ -162,28 +160,29 @@ describe('a job that waits', () => {
   });
 
   it('a job that waits is offered again after an offer that could not be stored', async () => {
-    const added: string[] = [];
-    let failures = 1;
-    const add = async (offers: readonly Offer[]): Promise<void> => {
-      if (failures-- > 0) throw new Error('the connection was lost');
-      added.push(...offers.map(({ jobId }) => jobId));
-    };
-    const busy = makeJobs(database.store, { runningMax: 1, fleet: { offers: offersWith(add), secret } });
+    let isDown = true;
+    const store: Store = Object.assign(Object.create(database.store) as Store, {
+      tables: () => {
+        if (isDown && new Error().stack?.includes('offerJobs')) throw new Error('the connection was lost');
+        return database.store.tables<never>();
+      },
+    });
+    const busy = makeJobs(store, { runningMax: 1, fleet: fleetOf() });
     workers.push(busy);
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
     const { jobId } = await busy.submit(described());
-    for (let turns = 0; turns < 3; turns += 1) await turn(busy.offering);
-    assert.deepEqual(added, [jobId]);
+    await turn(busy.offering);
+    assert.equal((await offersOf([jobId])).size, 0);
+    isDown = false;
+    for (let turns = 0; turns < 2; turns += 1) await turn(busy.offering);
+    assert.equal((await offersOf([jobId])).size, 1);
     blocker.end();
   });
 
   it('jobs that wait are taken in turns by the weight of the plans of their owners', async () => {
-    const ranks: [string, number][] = [];
-    const add = (offers: readonly Offer[]): Promise<void> =>
-      Promise.resolve(void ranks.push(...offers.map(({ jobId, rank }) => [jobId, rank] as [string, number])));
     const weightOf = (owner: string): number => (owner === 'bert' ? 2 : 1);
-    const busy = makeJobs(database.store, { runningMax: 1, queuedMax: 50, weightOf, fleet: { offers: offersWith(add), secret } });
+    const busy = makeJobs(database.store, { runningMax: 1, queuedMax: 50, weightOf, fleet: fleetOf() });
     workers.push(busy);
     const blocker = new Work();
     await busy.submit(requestOf({ run: blocker.run }));
@@ -194,6 +193,7 @@ describe('a job that waits', () => {
       names.set(jobId, name);
     }
     await turn(busy.offering);
+    const ranks = [...(await offersOf([...names.keys()]))];
     const ranked = ranks.toSorted(([, a], [, b]) => a - b).map(([jobId]) => names.get(jobId));
     // Anna has one that runs.
     assert.deepEqual(ranked, ['bert 1', 'bert 2', 'anna 1', 'bert 3', 'anna 2', 'anna 3']);
@@ -349,32 +349,29 @@ describe('a worker that stops', () => {
     assert.deepEqual(other.ran.toSorted(), [untouched.jobId, waiting.jobId].toSorted());
   });
 
-  it('a worker that stops leaves a job that nobody takes to be offered again', async () => {
+  it('a worker that stops leaves a job that nobody takes to a worker that starts later', async () => {
     const { jobs: stopping } = startWorker({ runningMax: 1 });
     const { jobId } = await stopping.submit(
       described({ queuedMsMax: 600_000, run: async ({ signal }) => hold(signal).then(() => okOutcome()) }),
     );
     await stopping.stop();
     assert.equal((await rowOf(jobId)).worker_id, '');
-    // Somebody took the offer and died of it.
-    await sql`delete from berth_jobs.job`.execute(database.store.tables<unknown>());
     clock.advance(61_000);
     const other = startWorker();
     assert.equal((await other.jobs.get('anna', jobId, untilDone)).status, 'ok');
   });
 });
 
-/** A queue that nobody takes from. */
-const offersWith = (add: (offers: readonly Offer[]) => Promise<void>) => ({
-  start: () => Promise.resolve(),
-  isStarted: true,
-  add,
-  withdraw: () => Promise.resolve(),
-  setOpen: () => undefined,
-  stop: () => Promise.resolve(),
-});
+/** The ranks of those of the jobs that are offered, in the same order. */
+async function offersOf(jobIds: string[]): Promise<Map<string, number>> {
+  const { rows } = await sql<{ job_id: string; offer_rank: number }>`select job_id, offer_rank from jobs
+    where job_id = any(${jobIds}) and offered_at is not null order by array_position(${jobIds}, job_id)`.execute(
+    database.store.tables<unknown>(),
+  );
+  return new Map(rows.map(({ job_id, offer_rank }) => [job_id, offer_rank]));
+}
 
-const fleetOf = () => ({ offers: new JobOffers({ databaseUrl: database.url, log: silentLog }), secret });
+const fleetOf = () => ({ listener: new Listener({ databaseUrl: database.url, channel: offersChannel, log: silentLog }), secret });
 
 /** A worker with one slot. */
 function makeBusy(): Jobs {

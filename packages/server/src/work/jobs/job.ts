@@ -169,8 +169,8 @@ export class LiveJob {
   isStored = false;
   /** Whether its description is stored, so that another worker can run it. */
   isMovable = false;
-  /** Set once other workers may start it: then the store decides who does. */
-  offerId: string | null = null;
+  /** Whether other workers may start it: once that is being written, the store decides who does. */
+  offer: 'none' | 'unconfirmed' | 'stored' = 'none';
   /** Which run of the job this is; null where this worker accepted it, so that it is the first. */
   attempt: number | null = null;
   hasStarted = false;

@@ -9,11 +9,11 @@ import { Loop } from '@berth/lib/loop.ts';
 import { expireJobs, recoverJobs, type RecoverDeps } from './maintenance.ts';
 import { isJobId, newJobId, noProgress, type DescribedWork, type JobKind, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
 import { JobTransfer } from './job-transfer.ts';
-import type { Offers } from './offers.ts';
 import type { LargeResults } from './large-results.ts';
 import { cancelled, endedAt } from './outcome.ts';
 import { JobRunner, type JobRunnerDeps } from './job-runner.ts';
 import { countJobs, findJob, finishJob, type JobState } from './store.ts';
+import type { Listener } from '../../store/store.ts';
 
 export { resultBytesMax, type JobOutcome } from './outcome.ts';
 export {
@@ -31,11 +31,11 @@ export {
   type JobWork,
 } from './job.ts';
 export { LargeResults } from './large-results.ts';
-export { JobOffers, type Offer, type Offers } from './offers.ts';
+export { offersChannel } from './store.ts';
 
 export interface JobsDeps extends Omit<JobRunnerDeps, 'transfer' | 'largeResults'>, Pick<RecoverDeps, 'silentWorkers'> {
   /** Absent: no other worker shares the database. `secret` is common to the fleet. */
-  fleet?: { offers: Offers; secret: Buffer } | null;
+  fleet?: { listener: Listener; secret: Buffer } | null;
   /** Absent: all results are in the database. */
   largeResults?: LargeResults | null;
 }
@@ -64,7 +64,6 @@ export class Jobs {
   readonly #runner: JobRunner;
   readonly #polls = new Polls();
   readonly #results: JsonReader;
-  #offersStart: Promise<void> | null = null;
   #draining = false;
 
   constructor(deps: JobsDeps) {
@@ -75,15 +74,11 @@ export class Jobs {
     const has = (jobId: string): boolean => this.#runner.has(jobId);
     this.reconciliation = new Loop('job-reconciliation', noticeMs, () => this.#runner.reconcile());
     this.recovery = new Loop('job-recovery', 5_000, async (signal) => {
-      // Where the role may not create a schema, jobs end with their worker.
-      await this.#startOffers().catch((err: unknown) => deps.log.warn({ err }, 'job offers not started'));
-      const transfer = this.#transfer?.offers.isStarted ? this.#transfer : null;
-      await recoverJobs({ ...deps, has, transfer }, signal);
+      await recoverJobs({ ...deps, has, transfer: this.#transfer }, signal);
+      // A notification may be lost.
+      await this.#runner.takeWaiting();
     });
-    this.offering = new Loop('job-offers', offerMs, async () => {
-      await this.#startOffers();
-      await this.#transfer?.offerWaiting([...this.#runner.live.values()]);
-    });
+    this.offering = new Loop('job-offers', offerMs, async () => this.#transfer?.offerWaiting([...this.#runner.live.values()]));
     this.#runner.onWaiting = () => this.offering.nudge();
     this.expiry = new Loop('job-expiry', 60_000, (signal) => expireJobs(deps, signal));
     const { largeResults } = deps;
@@ -177,6 +172,7 @@ export class Jobs {
   start(): void {
     for (const loop of this.loops) loop.start();
     this.#runner.takeOffers(true);
+    this.#deps.fleet?.listener.start(() => void this.#runner.takeWaiting());
   }
 
   /** Rejects new jobs, leaves those that wait to other workers, and waits up to `graceMs` for running ones. */
@@ -202,22 +198,12 @@ export class Jobs {
     await Promise.all(this.loops.map((loop) => loop.stop()));
     await this.#handOver('all');
     await this.#runner.stop();
-    await Promise.all([this.#transfer?.offers.stop(), this.#results.close()]);
+    await Promise.all([this.#deps.fleet?.listener.stop(), this.#results.close()]);
   }
 
   /** Hands jobs over to other workers. Those that cannot be handed over end with this worker. */
   async #handOver(which: 'waiting' | 'all'): Promise<void> {
-    if (!this.#transfer?.offers.isStarted) return;
     await this.#runner.handOver(which).catch((err: unknown) => this.#deps.log.warn({ err }, 'job handover failed'));
-  }
-
-  /** Starts the offers once, when the database can be reached. */
-  async #startOffers(): Promise<void> {
-    this.#offersStart ??= this.#transfer?.offers.start((jobId) => this.#runner.take(jobId)) ?? Promise.resolve();
-    await this.#offersStart.catch((error: unknown) => {
-      this.#offersStart = null;
-      throw error;
-    });
   }
 
   /** The row, and the job if this worker runs it. The job is looked up first, so that an end in between is noticed. */

@@ -47,7 +47,6 @@ export async function recoverJobs(deps: RecoverDeps, signal: AbortSignal): Promi
   if (released?.size) log.warn({ jobs: released.size }, 'jobs of a lost worker released');
   for (const jobId of transfer ? await listUntakenJobs(store, clock.now()) : [])
     await finishJob(store, jobId, { ...queueTimedOut, ...endedAt(clock.now()), workerId: '' });
-  await transfer?.renew();
   for (const jobId of stranded) {
     if (signal.aborted) return;
     if (released?.has(jobId)) continue;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, it } from 'node:test';
+import { after, before, afterEach, beforeEach, describe, it } from 'node:test';
 import { newId } from '@berth/lib/ids.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
 import { newJobId, noProgress } from './job.ts';
@@ -25,10 +25,12 @@ beforeEach(async () => {
   const nothing = { startedAt: null, finishedAt: null, expiresAt: null, result: null, error: null, usage: null };
   const record = { jobId, ...pending, ...nothing, progress: noProgress, createdAt: at };
   await insertJob(database.store, record, { overdueAt, queueMsMax: 60_000, request: Buffer.from('sealed') });
-  assert.deepEqual(await offerJobs(database.store, [jobId], { workerId: first, at }), [jobId]);
+  await offerJobs(database.store, [{ jobId, rank: 0 }], { workerId: first, at });
 });
+// It is not for the workers of the next test.
+afterEach(() => finishJob(database.store, jobId, { ...cancelled, ...endedAt(at) }));
 
-const claim = async (workerId: string) => (await claimJob(database.store, { jobId, workerId, startedAt: at })) !== undefined;
+const claim = async (workerId: string) => (await claimJob(database.store, { workerId, startedAt: at }))?.record.jobId === jobId;
 const start = (workerId: string) => markStarted(database.store, { jobId, workerId, startedAt: at });
 const touch = (workerId: string, attempt: number | null = 1) => markTouched(database.store, { jobId, workerId, attempt, at });
 const finish = (workerId: string) => finishJob(database.store, jobId, { ...workerLost, ...endedAt(at), workerId });

@@ -26,6 +26,7 @@ interface JobTable {
   request: Buffer | null;
   attempts: Generated<number>;
   offered_at: Date | null;
+  offer_rank: Generated<number>;
   touched_at: Date | null;
   queue_ms_max: number | null;
   released_at: Date | null;
@@ -128,19 +129,30 @@ export async function markStarted(tables: Tables, { jobId, workerId, startedAt }
 /** A job is lost with its third worker: it may be what they died of. */
 const attemptsMax = 3;
 
-/** Takes a job that waits, for this worker, and starts it. Undefined when it ended, has started or is not offered. `attempt`: which run this is. */
+/** Takes the first job that waits at another worker, or at none, and starts it. Undefined when none does. `attempt`: which run this is. */
 export async function claimJob(
   tables: Tables,
-  { jobId, workerId, startedAt }: Start,
+  { workerId, startedAt }: Omit<Start, 'jobId'>,
 ): Promise<{ record: JobRecord; request: Buffer; attempt: number } | undefined> {
-  const row = await jobs(tables)
-    .updateTable('jobs')
-    .set({ worker_id: workerId, started_at: startedAt, attempts: sql<number>`attempts + 1` })
-    .where('job_id', '=', jobId)
+  const next = jobs(tables)
+    .selectFrom('jobs')
+    .select('job_id')
     .where('status', '=', 'pending')
     .where('started_at', 'is', null)
     .where('offered_at', 'is not', null)
     .where('request', 'is not', null)
+    .where('worker_id', '<>', workerId)
+    .orderBy('offer_rank')
+    .orderBy('offered_at')
+    .orderBy('created_at')
+    .limit(1)
+    .forUpdate()
+    // Several workers ask at once.
+    .skipLocked();
+  const row = await jobs(tables)
+    .updateTable('jobs')
+    .set({ worker_id: workerId, started_at: startedAt, attempts: sql<number>`attempts + 1` })
+    .where('job_id', '=', next)
     .returning([...recordColumns, 'request', 'attempts'])
     .executeTakeFirst();
   return row?.request ? { record: toRecord(row), request: row.request, attempt: row.attempts } : undefined;
@@ -165,22 +177,40 @@ export async function markTouched(
   return row !== undefined;
 }
 
-/** Lets other workers start jobs that wait on this one. Returns which. */
-export async function offerJobs(tables: Tables, jobIds: string[], { workerId, at }: { workerId: string; at: Date }): Promise<string[]> {
-  const rows = await jobs(tables)
+/** Notified when jobs are offered. */
+export const offersChannel = 'berth_jobs';
+
+export async function notifyOfOffers(tables: Tables): Promise<void> {
+  await sql`select pg_notify(${offersChannel}, '')`.execute(tables.tables());
+}
+
+/** An offer of a job: those with the smallest rank are taken first. */
+export interface JobOffer {
+  jobId: string;
+  rank: number;
+}
+
+/** Lets other workers start jobs that wait on this one. */
+export async function offerJobs(
+  tables: Tables,
+  offers: readonly JobOffer[],
+  { workerId, at }: { workerId: string; at: Date },
+): Promise<void> {
+  const [ids, ranks] = [offers.map(({ jobId }) => jobId), offers.map(({ rank }) => rank)];
+  const offer = sql<{ job_id: string; rank: number }>`unnest(${ids}::text[], ${ranks}::integer[])`;
+  await jobs(tables)
     .updateTable('jobs')
-    .set({ offered_at: at })
-    .where('job_id', '=', sql<string>`any(${jobIds})`)
+    .from(offer.as<'offer'>(sql`offer (job_id, rank)`))
+    .set((row) => ({ offered_at: at, offer_rank: row.ref('offer.rank') }))
+    .whereRef('jobs.job_id', '=', 'offer.job_id')
     .where('worker_id', '=', workerId)
     .where('status', '=', 'pending')
     .where('started_at', 'is', null)
     .where('request', 'is not', null)
-    .returning('job_id')
     .execute();
-  return rows.map((row) => row.job_id);
 }
 
-/** Leaves jobs of these workers to any other: those that can be described and have touched nothing. Returns which. */
+/** Leaves jobs of these workers to any other, before those that wait: those that can be described and have touched nothing. Returns which. */
 export async function releaseJobs(
   tables: Tables,
   jobIds: string[],
@@ -188,7 +218,7 @@ export async function releaseJobs(
 ): Promise<string[]> {
   const rows = await jobs(tables)
     .updateTable('jobs')
-    .set({ worker_id: '', started_at: null, offered_at: at, released_at: at, progress: toBytes(noProgress) })
+    .set({ worker_id: '', started_at: null, offered_at: at, offer_rank: 0, released_at: at, progress: toBytes(noProgress) })
     .where('job_id', '=', sql<string>`any(${jobIds})`)
     .where('worker_id', '=', sql<string>`any(${workerIds})`)
     .where('status', '=', 'pending')
@@ -196,26 +226,6 @@ export async function releaseJobs(
     .where('touched_at', 'is', null)
     .where('attempts', '<', attemptsMax)
     .where('overdue_at', '>', at)
-    .returning('job_id')
-    .execute();
-  return rows.map((row) => row.job_id);
-}
-
-/** Jobs that no worker has, up to a thousand that were offered before `before`. Each is returned to one caller. */
-export async function renewOffers(tables: Tables, { before, at }: { before: Date; at: Date }): Promise<string[]> {
-  const unclaimed = jobs(tables)
-    .selectFrom('jobs')
-    .select('job_id')
-    .where('status', '=', 'pending')
-    .where('worker_id', '=', '')
-    .where('offered_at', '<', before)
-    .limit(1000)
-    .forUpdate()
-    .skipLocked();
-  const rows = await jobs(tables)
-    .updateTable('jobs')
-    .set({ offered_at: at })
-    .where('job_id', 'in', unclaimed)
     .returning('job_id')
     .execute();
   return rows.map((row) => row.job_id);
