@@ -264,12 +264,15 @@ function batched(name: string, files: string[], atOnce: number, size = batchSize
 /** Tests of an `affected` run are over after this, as far as is known of how long they take: with the static checks, some three minutes. */
 const affectedMsMax = 120_000 * slowness;
 
-/** Runs the tests nearest to the changed files, as many as there is time for. */
+/** Runs the tests nearest to the changed files, as many as there is time for, and those that have changed themselves in any case. */
 async function affectedStep(base: string): Promise<Step> {
-  const files = affectedTests(root, listChanges(root, base), await readImportGraph(root));
+  const changed = listChanges(root, base);
+  const files = affectedTests(root, changed, await readImportGraph(root));
   const estimates = times.estimates(files);
-  const fits = (command: readonly string[], sinceMs: number): boolean =>
-    sinceMs + (estimates.get(command.at(-1) ?? '') ?? 0) <= affectedMsMax;
+  const fits = (command: readonly string[], sinceMs: number): boolean => {
+    const file = command.at(-1) ?? '';
+    return changed.includes(file) || sinceMs + (estimates.get(file) ?? 0) <= affectedMsMax;
+  };
   return { ...isolated('affected tests', files, lanes), fits };
 }
 
