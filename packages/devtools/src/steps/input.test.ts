@@ -200,7 +200,7 @@ it('a drag step drags with the mouse and with HTML drag and drop', async () => {
   const { results, outputs } = await runInPage(
     `<style>div{width:90px;height:60px;margin:20px;background:#ccc}</style><div id=from draggable=true>from</div><div id=to>to` +
       `</div><input type=range id=r value=0 style="width:200px">
-     <script>log=[];from.ondragstart=(e)=>{log.push('start');e.dataTransfer.setData('text/plain','x')};to.ondragover=(e)=>` +
+     <script>log=[];entered=0;to.ondragenter=()=>{entered+=1};from.ondragstart=(e)=>{entered=0;log.push('start');e.dataTransfer.setData('text/plain','x')};to.ondragover=(e)=>` +
       `e.preventDefault();to.ondrop=(e)=>{e.preventDefault();log.push('drop '+e.dataTransfer.getData('text/plain'))};` +
       `from.ondragend=()=>log.push('end')</script>`,
     [
@@ -209,11 +209,37 @@ it('a drag step drags with the mouse and with HTML drag and drop', async () => {
       evaluate('log'),
       { type: 'drag', selectors: ['#r'], position: { x: 8, y: 8 }, by: { x: 150, y: 0 } },
       evaluate('Number(r.value) > 50'),
+      evaluate('entered'),
     ],
   );
   allOk(results);
   // A busy browser may lose a drag, which is then repeated.
-  assert.deepEqual([(outputs[2] as string[]).slice(-3), outputs[4]], [['start', 'drop x', 'end'], true]);
+  assert.deepEqual([(outputs[2] as string[]).slice(-3), outputs[4], outputs[5]], [['start', 'drop x', 'end'], true, 1]);
+});
+
+it('a drag step drags into and out of frames of other sites', async () => {
+  const from = '<div id=from draggable=true style="width:90px;height:60px;background:#cc0">from</div>';
+  const to = '<div id=to style="width:90px;height:60px;background:#ccc">to</div>';
+  const script = `<script>for (const name of ['dragstart', 'dragover', 'drop', 'dragend']) addEventListener(name, (event) => {
+    if (name === 'dragstart') event.dataTransfer.setData('text/plain', 'word');
+    if (name === 'dragover') return event.preventDefault();
+    top.postMessage(name + (name === 'drop' ? ' ' + event.dataTransfer.getData('text/plain') : ''), '*');
+  })</script>`;
+  const collect = '<script>log = []; onmessage = ({ data }) => log.push(data)</script>';
+  const frame = `<iframe id=frame src="${site.otherUrl}/part" style="width:300px;height:120px;margin:30px"></iframe>`;
+  for (const [main, part, source, target] of [
+    [to, from, ['iframe', '#from'], ['#to']],
+    [from, to, ['#from'], ['iframe', '#to']],
+  ] as const) {
+    site.pages.set('/part', script + part);
+    const { results, outputs } = await runInPage(`${collect}${script}${main}<br>${frame}`, [
+      { type: 'drag', selectors: [source], to: [target] },
+      { type: 'wait', function: 'log.includes("dragend")', timeout_ms: 20_000, optional: true },
+      evaluate('log.toSorted().join()'),
+    ]);
+    allOk(results);
+    assert.equal(outputs[2], 'dragend,dragstart,drop word');
+  }
 });
 
 const growing = (itemsMax: number): string =>

@@ -21,6 +21,8 @@ interface SignalOptions {
   signal: AbortSignal;
 }
 
+const noDrag: Params<'Input.dispatchDragEvent'>['data'] = { items: [], dragOperationsMask: 0 };
+
 /** Mouse and keyboard state of a tab, shared by everybody who controls it. */
 export class Input {
   readonly mouse: Mouse;
@@ -53,6 +55,8 @@ class TabMouse implements Mouse {
   readonly #frames: Frames;
   readonly #held: ReadonlySet<Modifier>;
   #position: Point = { x: 0, y: 0 };
+  /** Where the left button went down: there a drag begins. */
+  #pressedAt: Point = { x: 0, y: 0 };
   readonly #pressed = new Set<MouseButton>();
   /** The data of an HTML drag while it runs: such a drag is the operating system's part, which we play. */
   #dragged: Params<'Input.dispatchDragEvent'>['data'] | null = null;
@@ -74,11 +78,24 @@ class TabMouse implements Mouse {
       if (this.#dragged) await this.#drag('dragOver', options);
       else await this.#moveOnce(options);
     }
+    // The frame there may be of another process, which knows nothing of the drag.
+    if (this.#dragged) await this.#dragIn(options);
   }
 
   async #moveOnce(options: SignalOptions & { modifiers?: readonly Modifier[] }): Promise<void> {
     await this.#send({ type: 'mouseMoved', button: [...this.#pressed][0] ?? 'none' }, options);
-    if (!this.#dragged) return;
+    if (this.#dragged) await this.#dragIn(options);
+  }
+
+  /** The browser tells the end of a drag to the process that it ends in; that of the frame where it began must hear it, too. */
+  async #drop(options: SignalOptions): Promise<void> {
+    const data = this.#dragged ?? noDrag;
+    await this.#drag('drop', options);
+    this.#frames.main.sendNoReply('Input.dispatchDragEvent', { type: 'dragCancel', ...this.#pressedAt, data });
+  }
+
+  /** A document that the drag has entered already has no second `dragenter`. */
+  async #dragIn(options: SignalOptions): Promise<void> {
     await this.#drag('dragEnter', options);
     await this.#drag('dragOver', options);
   }
@@ -86,7 +103,10 @@ class TabMouse implements Mouse {
   async down(options: SignalOptions & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
     const { button, clickCount } = options;
     this.#pressed.add(button);
-    if (button === 'left') this.#frames.main.sendNoReply('Input.setInterceptDrags', { enabled: true });
+    if (button === 'left') {
+      this.#pressedAt = this.#position;
+      this.#frames.main.sendNoReply('Input.setInterceptDrags', { enabled: true });
+    }
     await this.#send({ type: 'mousePressed', button, clickCount }, options);
   }
 
@@ -94,7 +114,7 @@ class TabMouse implements Mouse {
     const { button, clickCount } = options;
     this.#pressed.delete(button);
     try {
-      if (this.#dragged && button === 'left') await this.#drag('drop', options);
+      if (this.#dragged && button === 'left') await this.#drop(options);
       else await this.#send({ type: 'mouseReleased', button, clickCount }, options);
     } finally {
       if (button === 'left') {
@@ -109,7 +129,7 @@ class TabMouse implements Mouse {
   }
 
   #drag(type: 'dragEnter' | 'dragOver' | 'drop', options: SignalOptions): Promise<void> {
-    const data = this.#dragged ?? { items: [], dragOperationsMask: 0 };
+    const data = this.#dragged ?? noDrag;
     return dispatch(this.#frames, ['Input.dispatchDragEvent', { type, ...this.#position, data, modifiers: bitsOf(this.#held) }], options);
   }
 
