@@ -115,11 +115,10 @@ export class JobRunner {
       this.#forget(job);
       throw error;
     }
-    job.isStored = true;
     if (job.ending) return;
     this.#queue.push(request.owner, job, { isFirst: request.isAwaited === true });
     this.#fill();
-    if (!job.started && job.isMovable) this.onWaiting();
+    if (!job.started && job.row === 'movable') this.onWaiting();
   }
 
   /** Takes jobs that wait at other workers, as many as there is room for: now, and as slots become free. */
@@ -145,8 +144,7 @@ export class JobRunner {
 
   /** Leaves jobs to other workers: those that wait, or also those that run and have touched nothing. */
   async handOver(which: 'waiting' | 'all'): Promise<void> {
-    const isLeft = ({ isMovable, isStored, ending, started }: LiveJob): boolean =>
-      isMovable && isStored && !ending && (which === 'all' || started === null);
+    const isLeft = ({ row, ending, started }: LiveJob): boolean => row === 'movable' && !ending && (which === 'all' || started === null);
     const jobs = new Map([...this.live].filter(([, job]) => isLeft(job)));
     const released = await this.#transfer?.release([...jobs.keys()], [this.#deps.workerId]);
     for (const [jobId, job] of jobs) if (released?.has(jobId)) this.#forget(job);
@@ -173,7 +171,7 @@ export class JobRunner {
     if (this.live.size === 0) return;
     const jobs = [...this.live.values()];
     await Promise.all(jobs.filter((job) => job.ending && !job.writing).map((job) => this.#persistEnd(job)));
-    const openJobs = jobs.filter((job) => job.isStored && !job.ending);
+    const openJobs = jobs.filter((job) => job.row !== 'none' && !job.ending);
     const pending = new Set(await listPendingJobs(store, workerId));
     for (const job of openJobs) if (!pending.has(job.jobId)) this.#forget(job);
     await Promise.all(openJobs.map((job) => this.#writeProgress(job, nowMs)));
@@ -208,7 +206,7 @@ export class JobRunner {
     const sealed = (this.#transfer && !(await isPinned?.(owner)) && (await this.#transfer.seal(description))) || null;
     const overdueAt = new Date(record.createdAt.getTime() + queuedMsMax + runMsMax + runMarginMs + clockSkewMs);
     await insertJob(this.#deps.store, record, { overdueAt, queueMsMax: Math.ceil(queuedMsMax), request: sealed });
-    job.isMovable = sealed !== null;
+    job.row = sealed ? 'movable' : 'bound';
   }
 
   /** Runs a job that another worker accepted, and that this one has claimed. */
@@ -217,8 +215,7 @@ export class JobRunner {
     const work = this.works.get(kind);
     if (!work) throw new Error(`jobs of the kind ${kind} cannot move`);
     const job = this.#createJob(record, { ...work(description, record), owner, kind, sessionId, subject, description, queuedMsMax: 0 });
-    job.isStored = true;
-    job.isMovable = true;
+    job.row = 'movable';
     job.attempt = attempt;
     const at = startedAt ?? this.#deps.clock.now();
     job.started = { at, ms: job.admittedMs };
@@ -285,8 +282,7 @@ export class JobRunner {
   /** The work's outcome; null when the job has already ended. */
   async #work(job: LiveJob): Promise<StoredOutcome | null> {
     const { log } = this.#deps;
-    job.hasStarted = true;
-    job.isWorking = true;
+    job.work = 'running';
     try {
       const outcome = await Promise.race([job.run(), job.abandoned.promise]);
       return outcome === 'abandoned' || job.ending ? null : await toStoredOutcome(outcome);
@@ -295,7 +291,7 @@ export class JobRunner {
       if (!(error instanceof ServiceError)) log.error({ err: error, job: job.jobId }, 'job failed unexpectedly');
       return outcomeOfError(error);
     } finally {
-      job.isWorking = false;
+      job.work = 'over';
     }
   }
 
@@ -343,7 +339,7 @@ export class JobRunner {
     this.#queue.remove(job.request.owner, job);
     job.ending ??= { outcome: null, at: clock.now(), ms: clock.monotonicMs() };
     job.abort.abort(new JobEndedError(job.jobId));
-    if (!job.hasStarted && !job.ended.signal.aborted) job.request.onNeverStarted?.();
+    if (job.work === 'none' && !job.ended.signal.aborted) job.request.onNeverStarted?.();
     job.ended.abort();
   }
 
@@ -359,7 +355,7 @@ export class JobRunner {
   /** Frees the slots of work that ignores its signal. */
   #abandonUnresponsive(nowMs: number): void {
     for (const job of this.#slots.keys()) {
-      if (!job.isWorking || !job.ending || nowMs - job.ending.ms <= windDownMsMax) continue;
+      if (job.work !== 'running' || !job.ending || nowMs - job.ending.ms <= windDownMsMax) continue;
       job.abandoned.resolve('abandoned');
       this.#deps.log.error({ job: job.jobId }, 'job slot released from unresponsive work');
     }

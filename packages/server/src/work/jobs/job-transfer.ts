@@ -38,7 +38,7 @@ export class JobTransfer {
   touchOf(job: LiveJob, onLost: () => void): () => Promise<void> {
     let touching: Promise<void> | null = null;
     const touch = async (): Promise<void> => {
-      if (!job.isMovable) return;
+      if (job.row !== 'movable') return;
       const { store, workerId, clock } = this.#deps;
       if (await markTouched(store, { jobId: job.jobId, workerId, attempt: job.attempt, at: clock.now() })) return;
       onLost();
@@ -54,7 +54,7 @@ export class JobTransfer {
   /** Lets other workers start the jobs that wait here. `live`: in the order they came. */
   async offerWaiting(live: readonly LiveJob[]): Promise<void> {
     const { store, workerId, clock } = this.#deps;
-    const waiting = live.filter((job) => !job.started && !job.ending && job.isStored && job.isMovable && job.offer !== 'stored');
+    const waiting = live.filter((job) => !job.started && !job.ending && job.row === 'movable' && job.offer !== 'stored');
     if (waiting.length === 0) return;
     const ranks = ranksOf(live, this.#deps.weightOf);
     // Must precede the write: from then on the store decides who starts it.

@@ -166,16 +166,15 @@ export class LiveJob {
   readonly abandoned = Promise.withResolvers<'abandoned'>();
   /** Resolves when the insert succeeded or failed. Never rejects. */
   stored: Promise<void> = Promise.resolve();
-  isStored = false;
-  /** Whether its description is stored, so that another worker can run it. */
-  isMovable = false;
+  /** Its row: not stored yet, for this worker alone, or with a description, so that another can run it. */
+  row: 'none' | 'bound' | 'movable' = 'none';
   /** Whether other workers may start it: once that is being written, the store decides who does. */
   offer: 'none' | 'unconfirmed' | 'stored' = 'none';
   /** Which run of the job this is; null where this worker accepted it, so that it is the first. */
   attempt: number | null = null;
-  hasStarted = false;
   started: { at: Date; ms: number } | null = null;
-  isWorking = false;
+  /** Its work, which may go on after the job's end. */
+  work: 'none' | 'running' | 'over' = 'none';
   /** The first ending counts; a later result is dropped. `outcome` is null when there is nothing to write. */
   ending: { outcome: StoredOutcome | null; at: Date; ms: number } | null = null;
   /** The write of `ending` in progress, shared by all callers. */

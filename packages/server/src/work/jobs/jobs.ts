@@ -165,7 +165,7 @@ export class Jobs {
     if (record.status !== 'pending') return record;
     if (job) await this.#runner.end(job, cancelled);
     // Another worker may have taken it since it was read.
-    if (!job || job.isMovable) await this.#cancelElsewhere(jobId);
+    if (!job || job.row === 'movable') await this.#cancelElsewhere(jobId);
     return (await this.#read(owner, jobId)).record;
   }
 
