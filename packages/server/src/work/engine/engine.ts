@@ -3,7 +3,7 @@
  * run, charged and replied to. A kind of work says only what is its own.
  */
 import { ServiceError, ValidationError, type JobStatus, type WorkError, type WorkUsage } from '@berth/contract';
-import { withDeadline } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { newAdmissionId } from '../../accounts/metering/metering.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
@@ -171,13 +171,13 @@ export class Engine<
   }
 
   async #runAndCharge(work: StartedWork<Outcome>, run: WorkRun, timeoutMs: number, callerSignal: AbortSignal): Promise<Outcome> {
-    const attempt = (signal: AbortSignal): Promise<Outcome> =>
+    const attempt = ({ signal }: Deadline): Promise<Outcome> =>
       work.run(signal).catch((error: unknown) => {
         callerSignal.throwIfAborted();
         return work.fail(error, signal.aborted);
       });
     try {
-      const outcome = await withDeadline(callerSignal, { ms: timeoutMs, reason: () => new DeadlineExceededError() }, attempt);
+      const outcome = await Deadline.run({ signal: callerSignal, timeoutMs, reason: () => new DeadlineExceededError() }, attempt);
       await run.charge(outcome.usage.actions);
       return outcome;
     } catch (error) {
