@@ -16,7 +16,7 @@ import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
 import { BrowserClosedError, NavigationError, TabNotFoundError, type NavigationRequest, type NavigationResult } from '../interface.ts';
-import { Deadline } from '@berth/lib/deadline.ts';
+import type { Deadline } from '@berth/lib/deadline.ts';
 import { isRedirect, isSelf, reloadMsMax } from '@berth/lib/refresh.ts';
 
 /** `Page.stopLoading` is a round trip to the page; one that hangs must not delay the response. */
