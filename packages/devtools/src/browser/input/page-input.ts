@@ -6,7 +6,7 @@ import { setTimeout as nodeSleep } from 'node:timers/promises';
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
 import { findKey, withShift, type Key } from './remote-keys.ts';
 import type { Frames } from '../page/frames.ts';
-import { PageError, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/page.ts';
+import { PageError, type DragFrames, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 
 /** A page handles an event within milliseconds; a longer delay is reported as a timeout. */
@@ -88,10 +88,11 @@ class TabMouse implements Mouse {
   }
 
   /** The browser tells the end of a drag to the process that it ends in; that of the frame where it began must hear it, too. */
-  async #drop(options: SignalOptions): Promise<void> {
+  async #drop({ dragged, ...options }: SignalOptions & { dragged?: DragFrames | undefined }): Promise<void> {
     const data = this.#dragged ?? noDrag;
     await this.#drag('drop', options);
-    this.#frames.main.sendNoReply('Input.dispatchDragEvent', { type: 'dragCancel', ...this.#pressedAt, data });
+    if (dragged && this.#frames.cachedSession(dragged.from) !== this.#frames.cachedSession(dragged.to))
+      this.#frames.main.sendNoReply('Input.dispatchDragEvent', { type: 'dragCancel', ...this.#pressedAt, data });
   }
 
   /** A document that the drag has entered already has no second `dragenter`. */
@@ -110,7 +111,7 @@ class TabMouse implements Mouse {
     await this.#send({ type: 'mousePressed', button, clickCount }, options);
   }
 
-  async up(options: SignalOptions & { button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void> {
+  async up(options: Parameters<Mouse['up']>[0]): Promise<void> {
     const { button, clickCount } = options;
     this.#pressed.delete(button);
     try {

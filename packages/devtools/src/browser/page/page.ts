@@ -71,10 +71,22 @@ export interface Point {
 export type MouseButton = 'left' | 'middle' | 'right';
 export type Modifier = 'Alt' | 'Control' | 'Meta' | 'Shift';
 
+/** The frames in which an HTML drag began and ends. */
+export interface DragFrames {
+  from: string;
+  to: string;
+}
+
 export interface Mouse {
   move(to: Point, options: { signal: AbortSignal; steps?: number; modifiers?: readonly Modifier[] }): Promise<void>;
   down(options: { signal: AbortSignal; button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void>;
-  up(options: { signal: AbortSignal; button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void>;
+  up(options: {
+    signal: AbortSignal;
+    button: MouseButton;
+    clickCount: number;
+    modifiers?: readonly Modifier[];
+    dragged?: DragFrames | undefined;
+  }): Promise<void>;
   wheel(delta: Point, options: { signal: AbortSignal }): Promise<void>;
 }
 

@@ -27,6 +27,7 @@ async function runDrag(attempt: StepAttempt, step: StepOf<'drag'>): Promise<bool
   const { signal, page } = attempt;
   const { mouse } = page;
   const { element, point, isDraggable } = await takeHold(attempt, step);
+  let endsIn = element.frameId;
   try {
     // A small first move starts the drag: the page may create the drop target only then.
     await mouse.move({ x: point.x + 4, y: point.y + 4 }, { signal, steps: 2 });
@@ -35,13 +36,14 @@ async function runDrag(attempt: StepAttempt, step: StepOf<'drag'>): Promise<bool
     const target = await moveToTarget(attempt, step, { element, point });
     // The document under the mouse receives what is dragged.
     const { frameId } = target.element;
+    endsIn = frameId;
     if (hasStarted && frameId !== element.frameId) await page.call(frameId, scripts.watchDrag, [target.element], attempt.call());
     let isOverTarget = true;
     for (const shift of [3, 0])
       isOverTarget = await moveUntilOver(attempt, frameId, { end: { x: target.point.x + shift, y: target.point.y }, hasStarted });
     return isOverTarget;
   } finally {
-    await mouse.up({ signal, button: 'left', clickCount: 1 });
+    await mouse.up({ signal, button: 'left', clickCount: 1, dragged: { from: element.frameId, to: endsIn } });
   }
 }
 
