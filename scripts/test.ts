@@ -261,7 +261,7 @@ function batched(name: string, files: string[], atOnce: number, size = batchSize
   return { ...isolated(name, files, 1), commands, lanes: atOnce };
 }
 
-/** Tests of an `affected` run are over after this, as far as is known of how long they take: with the static checks, some three minutes. */
+/** Tests of an `affected` run are over after this, as far as is known of how long they take: with the static checks and the graph of imports, three to five minutes. */
 const affectedMsMax = 120_000 * slowness;
 
 /** Runs the tests nearest to the changed files, as many as there is time for, and those that have changed themselves in any case. */
