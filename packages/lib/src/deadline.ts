@@ -1,11 +1,11 @@
 import { systemClock, type Clock } from './clock.ts';
 
 interface DeadlineOptions {
-  /** Of the caller, who may leave sooner. */
+  /** The signal of the caller, who may leave sooner. */
   signal: AbortSignal;
   timeoutMs: number;
   clock?: Clock;
-  /** What the signal aborts with when the time is over; absent: the deadline only counts, and whoever waits ends. */
+  /** Makes the error with which the signal aborts when the time is over. Without it the deadline only counts, and whoever waits ends. */
   reason?: () => Error;
 }
 

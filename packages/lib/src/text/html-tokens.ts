@@ -12,9 +12,9 @@ export interface SourceText {
 }
 
 export interface StartTag {
-  /** As it is written, with its prefix. */
+  /** The name as it is written, with its prefix. */
   name: string;
-  /** By names in lower case; without a value, that is empty. */
+  /** Values by names in lower case; one that is not written is empty. */
   attributes: Map<string, SourceText>;
   /** Whether a slash closes it. */
   isClosed: boolean;

@@ -55,7 +55,7 @@ class TabMouse implements Mouse {
   readonly #frames: Frames;
   readonly #held: ReadonlySet<Modifier>;
   #position: Point = { x: 0, y: 0 };
-  /** Where the left button went down: there a drag begins. */
+  /** The point at which the left button went down, where a drag begins. */
   #pressedAt: Point = { x: 0, y: 0 };
   readonly #pressed = new Set<MouseButton>();
   /** The data of an HTML drag while it runs: such a drag is the operating system's part, which we play. */
@@ -75,11 +75,11 @@ class TabMouse implements Mouse {
     const steps = Math.max(1, Math.min(moveStepsMax, Math.trunc(options.steps ?? 1)));
     for (let step = 1; step <= steps; step += 1) {
       this.#position = { x: from.x + ((to.x - from.x) * step) / steps, y: from.y + ((to.y - from.y) * step) / steps };
-      if (this.#dragged) await this.#drag('dragOver', options);
-      else await this.#moveOnce(options);
+      if (!this.#dragged) await this.#moveOnce(options);
+      // The frame at the end may be of another process, which knows nothing of the drag.
+      else if (step === steps) await this.#dragIn(options);
+      else await this.#drag('dragOver', options);
     }
-    // The frame there may be of another process, which knows nothing of the drag.
-    if (this.#dragged) await this.#dragIn(options);
   }
 
   async #moveOnce(options: SignalOptions & { modifiers?: readonly Modifier[] }): Promise<void> {

@@ -108,7 +108,7 @@ export class NavigationWatch {
   /** The open requests that a `networkidle` navigation waits for; null for one that waits for another event. */
   #requests: OpenRequests | null = null;
   #ownId: string | null = null;
-  /** What came of a command that is answered before its document is there. */
+  /** The outcome of a command that is answered before its document is there. */
   readonly #outcome = Promise.withResolvers<Protocol.Page.NavigateResponse>();
   /** The document that a reload, or a step in the history, asks for. */
   #movedId: string | null = null;
@@ -472,8 +472,7 @@ export class NavigationWatch {
   #onBegin({ loaderId, url, navigationType }: Protocol.Page.FrameStartedNavigatingEvent): void {
     this.#begun.set(loaderId, this.#commits.length);
     if (/^(reload|restore|historyDifferent)/.test(navigationType)) this.#movedId = loaderId;
-    if (this.#isOwnShown() && !this.#commits.includes(loaderId) && !/same_?document/i.test(navigationType))
-      this.#next = { url, delayMs: 0, isStarted: true };
+    if (this.#isOwnShown() && !this.#commits.includes(loaderId) && !/same_?document/i.test(navigationType)) this.#leave(url);
   }
 
   #onScheduled({ reason, url, delay }: Protocol.Page.FrameScheduledNavigationEvent): void {
@@ -483,7 +482,12 @@ export class NavigationWatch {
 
   /** The page's own word comes in the order of its other events; that of the browser, which begins to load, may be late. */
   #onRequested({ url, disposition }: Protocol.Page.FrameRequestedNavigationEvent): void {
-    if (disposition === 'currentTab' && this.#isOwnShown()) this.#next = { url, delayMs: 0, isStarted: true };
+    if (disposition === 'currentTab' && this.#isOwnShown()) this.#leave(url);
+  }
+
+  /** Page and browser both say so. The second word is nothing new, and whoever waits for the document goes on waiting. */
+  #leave(url: string): void {
+    if (this.#next?.isStarted !== true || this.#next.url !== url) this.#next = { url, delayMs: 0, isStarted: true };
   }
 
   /** The document is not left, or is another one now. */
