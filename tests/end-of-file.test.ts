@@ -38,6 +38,7 @@ describe('a process of tests', () => {
     const child = start(`
       import { startTestServer } from './packages/server/testing/test-store.ts';
       const { url } = await startTestServer();
+      setInterval(() => {}, 1000); // It has nothing else to wait for, and would end before it is killed.
       console.log(new URL(url).searchParams.get('host'));`);
     const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
     const socket = join(chunk.toString().trim(), '.s.PGSQL.5432');
