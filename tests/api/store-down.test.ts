@@ -115,7 +115,7 @@ describe('when the database is available again', () => {
     const session = served.app.sessions.live.get(session_id) ?? assert.fail();
     await served.proxy.cut();
     machineOf(served, session_id).crash();
-    await eventually('its end could not be stored', () => session.pendingEnd !== null && session.ending === null);
+    await eventually('its end could not be stored', () => session.end.state === 'due');
     await served.proxy.restore();
     served.app.sessions.timers.nudge();
     await served.app.sessions.timers.idle();

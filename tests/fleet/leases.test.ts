@@ -210,7 +210,7 @@ describe('a worker that was frozen', { timeout: 120_000 }, () => {
       EXECUTE FUNCTION refuse()`);
     freeze();
     frozen.app.fleet.lease.check();
-    await eventually('its end was refused', () => session.pendingEnd !== null && session.ending === null);
+    await eventually('its end was refused', () => session.end.state === 'due');
     const params = { session_id: sessionId };
     await frozen.refuse(listTabs, 'session_not_ready', { params });
     await frozen.refuse(updateSession, 'session_ended', { params, body: { name: 'later' } });

@@ -19,6 +19,7 @@ export class SessionEvents {
   readonly #listeners = new Set<Listener>();
   #events: SessionEvent[] = [];
   #lastId = 0;
+  #isOver = false;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -33,6 +34,13 @@ export class SessionEvents {
     this.#events.push(event);
     if (this.#events.length > 2 * eventsMax) this.#events = this.#events.slice(-eventsMax);
     for (const listener of this.#listeners) listener(event);
+  }
+
+  /** Emits the session's last event, once: an end may be told before it is stored, and again when it is. */
+  emitLast(type: SessionEventType, data: Record<string, unknown>): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.emit(type, data);
   }
 
   /** The retained events after an id. */

@@ -136,16 +136,13 @@ export class Lifecycle {
    * and the first reason counts.
    */
   end(session: LiveSession, end: End): Promise<void> {
-    if (session.ending) return session.ending;
-    session.endingReason = end.reason;
-    session.ending = this.#end(session, end).catch((error: unknown) => {
-      // The store is unavailable: the timers retry, and so may the caller.
-      session.ending = null;
-      session.endingReason = null;
-      session.pendingEnd = end;
+    if (session.end.state === 'begun') return session.end.stored;
+    const stored = this.#end(session, end).catch((error: unknown) => {
+      session.end = { state: 'due', end };
       throw error;
     });
-    return session.ending;
+    session.end = { state: 'begun', reason: end.reason, stored };
+    return stored;
   }
 
   /** The lease is lost: clients are disconnected at once, and the ends are stored when the database can be reached. */
@@ -155,7 +152,7 @@ export class Lifecycle {
       session.isFenced = true;
       session.stopUsage();
       // Listeners must not wait for the database. An end that is being stored is the one that they get.
-      emitEnd(session, session.endingReason ?? 'worker_lost');
+      emitEnd(session, session.end.state === 'begun' ? session.end.reason : 'worker_lost');
       session.abort.abort(sessionLost('worker_lost'));
       for (const connection of session.connections) connection.close(closeReasonOf('worker_lost'));
       this.#endByService(session, 'worker_lost');
@@ -166,7 +163,7 @@ export class Lifecycle {
   async endExpired(): Promise<void> {
     const sessions = [...this.live.values()];
     for (const session of sessions) this.#announceExpiry(session);
-    const due = sessions.map((session) => ({ session, end: session.pendingEnd ?? expiredEnd(session) }));
+    const due = sessions.map((session) => ({ session, end: dueEnd(session) }));
     await Promise.all(due.flatMap(({ session, end }) => (end ? [this.end(session, end)] : [])));
   }
 
@@ -303,7 +300,6 @@ export class Lifecycle {
     const { reason } = end;
     session.stopUsage();
     await this.#writeEnd(session, end, { lastSeen: session.snapshot(), lastActivityAt: session.lastActivityAt() });
-    session.pendingEnd = null;
     session.abort.abort(new Error(`the session ended: ${reason}`));
     // The events of a save come before it.
     if (!isSavingProfile(session)) emitEnd(session, reason);
@@ -416,9 +412,7 @@ function usedProfileOf({ owner, settings: { profile }, createdAt: usedAt }: Sess
 }
 
 function emitEnd(session: LiveSession, reason: EndedReason): void {
-  if (session.hasEmittedEnd) return;
-  session.hasEmittedEnd = true;
-  session.events.emit('session.ended', { ended_reason: reason, status: statusAfter(reason) });
+  session.events.emitLast('session.ended', { ended_reason: reason, status: statusAfter(reason) });
 }
 
 function endedReasonOf({ reason }: MachineLoss): EndedReason {
@@ -427,7 +421,8 @@ function endedReasonOf({ reason }: MachineLoss): EndedReason {
   return reason === 'vm_exited' ? 'vm_lost' : 'browser_crashed';
 }
 
-function expiredEnd(session: LiveSession): End | null {
+function dueEnd(session: LiveSession): End | null {
+  if (session.end.state === 'due') return session.end.end;
   const reason = session.expiryReason();
   return reason && { reason, actor: service };
 }

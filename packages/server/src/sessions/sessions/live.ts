@@ -38,6 +38,14 @@ export interface UsageSample {
   browserMs: number;
 }
 
+/** How far the session's end has come. An end that could not be stored is due again. */
+type EndProgress =
+  | { state: 'none' }
+  /** The store was unavailable: the timers and the next caller try again. */
+  | { state: 'due'; end: End }
+  /** All callers share it, and its reason counts. */
+  | { state: 'begun'; reason: EndedReason; stored: Promise<void> };
+
 /**
  * A session that this worker runs, from its reservation until its machine is
  * released. `record.status` is the last stored status; only `start` and `end`
@@ -70,17 +78,11 @@ export class LiveSession {
   started: Promise<void> = Promise.resolve();
   /** The start's failure, if it has a message for the caller. */
   startError: ServiceError | null = null;
-  /** The end in progress, shared by all callers. */
-  ending: Promise<void> | null = null;
-  endingReason: EndedReason | null = null;
+  end: EndProgress = { state: 'none' };
   /** Resolves when the session's machine is released and its meter closed. */
   disposed: Promise<void> = Promise.resolve();
   /** The worker lost its lease: the browser is gone, and what the store says of the session counts. */
   isFenced = false;
-  /** `session.ended` is emitted: the last event. */
-  hasEmittedEnd = false;
-  /** An end that is not stored yet, because the store was unavailable. */
-  pendingEnd: End | null = null;
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
@@ -140,6 +142,11 @@ export class LiveSession {
 
   get status(): SessionStatus {
     return this.record.status;
+  }
+
+  /** Resolves when the end that has begun is stored; null before one has begun. */
+  get ending(): Promise<void> | null {
+    return this.end.state === 'begun' ? this.end.stored : null;
   }
 
   touch(): void {
