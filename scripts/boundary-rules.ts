@@ -119,6 +119,10 @@ function packageRules({ packages, toolboxes, serverEntries }: Architecture, root
       from: { path: '^packages/guest/', pathNot: [tests, testing] },
       to: { path: '^packages/(?!guest/|contract/)' },
     }),
+    error('the-client-imports-nothing', 'The client is published on its own, without dependencies.', {
+      from: { path: '^packages/sdk/', pathNot: [tests, testing] },
+      to: { path: '^packages/(?!sdk/)' },
+    }),
     error(
       'packages-stand-on-packages',
       'What ships never imports tests, benchmarks, scripts, what builds images, or what packages have for tests.',

@@ -1,4 +1,4 @@
-/** Writes openapi.json from the contract; with `--check` fails when the file says something else. */
+/** Writes openapi.json and the clients from the contract; with `--check` fails when the file says something else. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { apiVersion, endpoints, createOpenApiDocument } from '@berth/contract';
@@ -22,4 +22,8 @@ if (process.argv.includes('--check')) {
     console.error('openapi.json does not say what the contract says. Run `npm run openapi` and commit the file.');
     process.exitCode = 1;
   }
-} else await writeFile(file, text);
+} else {
+  await writeFile(file, text);
+  // The clients follow from the same contract: one command writes all of it.
+  await import('./clients.ts');
+}

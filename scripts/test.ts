@@ -55,6 +55,7 @@ const staticChecks: Step[] = [
     commands: [
       [node, 'scripts/openapi.ts', '--check'],
       [node, 'scripts/openapi-lint.ts'],
+      [node, 'scripts/clients.ts', '--check'],
     ],
   },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },

@@ -45,6 +45,7 @@ export * from './dashboard.ts';
 export * from './drive.ts';
 export * from './economics.ts';
 export * from './endpoint.ts';
+export * from './error-details.ts';
 export * from './errors.ts';
 export * from './fetch.ts';
 export * from './fields.ts';
