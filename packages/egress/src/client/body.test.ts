@@ -125,6 +125,22 @@ test('the HTTP client reports an error for a body of which browsers show nothing
   }
 });
 
+test('the HTTP client takes a body for whole whose length is the one that it has without its compression', async (t) => {
+  for (const [encoding, packed] of encodings.filter(([, body]) => body.length < words.length))
+    for (const [length, warnings] of [
+      [words.length, []],
+      [words.length + 1, ['body_truncated']],
+    ] as const) {
+      const { port } = await bareSite(t, (socket) =>
+        socket.end(
+          Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\nContent-Length: ${length}\r\n\r\n`), packed]),
+        ),
+      );
+      const reply = await client(t).fetch(`http://127.0.0.1:${port}/`);
+      assert.deepEqual([reply.body.toString() === words, reply.truncated, reply.warnings], [true, warnings.length > 0, warnings], encoding);
+    }
+});
+
 /** Much in little. */
 const bombs: [name: string, body: Buffer][] = [
   ['gzip', gzipSync(Buffer.alloc(50_000_000))],

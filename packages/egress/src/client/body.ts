@@ -67,6 +67,8 @@ class BodyReader {
   #sentBytes = 0;
   #decodedBytes = 0;
   #undecodedRoom: number;
+  /** The Content-Length that the bytes which came did not reach. */
+  #lengthMissed: number | null = null;
   #inputOver = false;
   #over = false;
 
@@ -179,6 +181,7 @@ class BodyReader {
     if (this.#over || this.#inputOver) return;
     const isChunked = this.#response.headers['transfer-encoding'] !== undefined;
     this.#unreadable = isChunked ? 'net::ERR_INCOMPLETE_CHUNKED_ENCODING' : 'net::ERR_CONTENT_LENGTH_MISMATCH';
+    this.#lengthMissed = Number(this.#response.headers['content-length']);
     this.#cut('body_truncated');
   }
 
@@ -265,6 +268,11 @@ class BodyReader {
 
   #finish(): void {
     this.#over = true;
+    // Some servers send the length that the body has without its compression: browsers take such a body for whole.
+    if (this.#decodedBytes > 0 && this.#decodedBytes === this.#lengthMissed) {
+      this.#truncated = false;
+      this.#warnings.delete('body_truncated');
+    }
     const bytes = Buffer.concat(this.#chunks);
     const isShown = bytes.length > 0 && !this.#warnings.has('content_encoding_mismatch');
     const unreadable = isShown ? null : this.#unreadable;

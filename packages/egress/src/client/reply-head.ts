@@ -23,6 +23,8 @@ export type RefusedHead = 'invalid' | 'too_big' | 'truncated' | 'lengths' | 'loc
 export interface ReplyHead {
   status: number;
   text: string;
+  /** Whether the body comes in chunks. */
+  isChunked: boolean;
 }
 
 /** The end of a head that begins with these bytes; null while it has none. Bytes before `from` were searched already. */
@@ -61,7 +63,8 @@ export function readHead(bytes: Buffer): ReplyHead | RefusedHead {
   if (framing === null) return 'lengths';
   if (dispositions.size > 1) return 'dispositions';
   if (locations.size > 1) return 'locations';
-  return { status, text: `HTTP/1.${version} ${status} ${reason}\r\n${headerLines}${framing}\r\n` };
+  const text = `HTTP/1.${version} ${status} ${reason}\r\n${headerLines}${framing}\r\n`;
+  return { status, text, isChunked: framing === chunkedLine };
 }
 
 /** Nobody asked for it. */
@@ -122,12 +125,14 @@ function addHeader(read: ReadLines, name: string, value: string): void {
   }
 }
 
+const chunkedLine = 'Transfer-Encoding: chunked\r\n';
+
 /**
  * The one line that frames the body; null for lengths that differ: who took another one than the site, or the proxy
  * before us, would read one reply as two. A length that is no number is none: the body is all until the connection ends.
  */
 function framingOf({ lengths, codings, version }: Pick<ReadLines, 'lengths' | 'codings'> & { version: 0 | 1 }): string | null {
-  if (version === 1 && codings.has('chunked')) return 'Transfer-Encoding: chunked\r\n';
+  if (version === 1 && codings.has('chunked')) return chunkedLine;
   if (lengths.size > 1) return null;
   const [length = ''] = lengths;
   return /^\d+$/.test(length) && Number.isSafeInteger(Number(length)) ? `Content-Length: ${length}\r\n` : '';

@@ -1,6 +1,7 @@
-/** Reads the heads of a connection's replies before Node's parser gets them. */
+/** Reads the heads of a connection's replies, and what frames their chunks, before Node's parser gets them. */
 import type { Socket } from 'node:net';
 import { EgressError } from '../policy.ts';
+import { ReplyChunks } from './reply-chunks.ts';
 import { endOfHead, readHead, replyHeadBytesMax, startOfHead, type RefusedHead } from './reply-head.ts';
 
 /** A reply that no browser reads: to ask again would not help. */
@@ -30,6 +31,8 @@ export class ReplyHeads {
   readonly #site: string;
   /** Whether a head comes next. What comes after it, up to the next request, is the body. */
   #isExpected = true;
+  /** Reads the body of the reply; null where it has no chunks. */
+  #chunks: ReplyChunks | null = null;
   /** The received part of a head, at the start of a buffer that doubles: heads may come byte by byte. */
   #held: Buffer = Buffer.alloc(0);
   #heldBytes = 0;
@@ -52,7 +55,7 @@ export class ReplyHeads {
   }
 
   #take(chunk: Buffer, push: (chunk: Buffer) => boolean): boolean {
-    if (!this.#isExpected) return push(chunk);
+    if (!this.#isExpected) return push(this.#chunks ? Buffer.concat(this.#chunks.rewrite(chunk)) : chunk);
     this.#hold(chunk);
     const passed: Buffer[] = [];
     while (this.#isExpected) {
@@ -61,7 +64,7 @@ export class ReplyHeads {
       if (next === null) break;
       passed.push(next);
     }
-    if (!this.#isExpected) passed.push(this.#release());
+    if (!this.#isExpected) passed.push(...this.#startBody(this.#release()));
     // An empty piece reports to the stream a read that has come to nothing.
     return push(Buffer.concat(passed));
   }
@@ -93,10 +96,15 @@ export class ReplyHeads {
     if (typeof head === 'string') return head;
     // An informational head is followed by another head.
     this.#isExpected = head.status < 200;
+    this.#chunks = head.isChunked ? new ReplyChunks() : null;
     this.#held = bytes.subarray(end);
     this.#heldBytes = this.#held.length;
     this.#searchedBytes = 0;
     return Buffer.from(head.text, 'latin1');
+  }
+
+  #startBody(bytes: Buffer): Buffer[] {
+    return this.#chunks?.rewrite(bytes) ?? [bytes];
   }
 
   #release(): Buffer {
