@@ -59,6 +59,6 @@ describe('readScript, of a script that is made to be slow', () => {
   for (const part of hostile)
     it(`readScript takes time in proportion to the length of a hostile script: ${JSON.stringify(part)}`, async () => {
       const text = part.repeat(Math.ceil(chars / part.length));
-      assert.ok((await yardsticksOf(() => void readScript(text))) < 20, part);
+      assert.ok((await yardsticksOf(() => void readScript(text), { tries: 3 })) < 20, part);
     });
 });
