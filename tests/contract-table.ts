@@ -76,6 +76,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   runTemplate: { template: 'page_snapshot', inputs: { url: 'http://fail-ERR_CONNECTION_REFUSED.test/' } },
   inspect: { url: 'http://status-204.test/', settle_ms: 0 },
   runActions: { actions: [{ type: 'wait', ms: 1 }] },
+  useComputer: {},
   screenshot: {},
   pdf: {},
   uploadFile: { name: 'note.txt', data_base64: 'aGVsbG8=' },

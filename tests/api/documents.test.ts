@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import {
+  ComputerRequest,
   CreateSessionRequest,
   FetchRequest,
   NavigateRequest,
@@ -188,6 +189,7 @@ describe('the names', () => {
   const requests: [file: string, schema: z.ZodType][] = [
     ['docs/sessions.md', CreateSessionRequest],
     ['docs/navigation-and-tabs.md', NavigateRequest],
+    ['docs/computer-use.md', ComputerRequest],
     ['docs/content-and-files.md', ScreenshotRequest],
     ['docs/fetch.md', FetchRequest],
   ];

@@ -4,6 +4,7 @@ import * as agent from './agent.ts';
 import * as audit from './audit.ts';
 import * as billing from './billing.ts';
 import * as captcha from './captcha.ts';
+import * as computer from './computer.ts';
 import * as connect from './connect.ts';
 import * as skills from './skills.ts';
 import * as connectTokens from './connect-tokens.ts';
@@ -37,6 +38,7 @@ export * from './billing.ts';
 export * from './block.ts';
 export * from './bounds.ts';
 export * from './captcha.ts';
+export * from './computer.ts';
 export * from './connect.ts';
 export * from './connect-tokens.ts';
 export * from './skills.ts';
@@ -86,6 +88,7 @@ export const endpoints: readonly Endpoint[] = [
   profiles,
   drive,
   actions,
+  computer,
   captcha,
   connect,
   connectTokens,

@@ -13,6 +13,7 @@ export const examples: Readonly<Record<string, unknown>> = {
       { type: 'scroll', to: 'bottom' },
     ],
   },
+  useComputer: { actions: [{ type: 'click', x: 640, y: 360 }], max_width: 1024 },
   screenshot: { full_page: true },
   pdf: {},
   uploadFile: { name: 'hello.txt', data_base64: 'SGVsbG8K' },

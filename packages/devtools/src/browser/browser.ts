@@ -40,7 +40,7 @@ import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
 export { BrowserClosedError, LastTabError, NavigationError, TabLimitReachedError, TabNotFoundError } from './interface.ts';
-export { canPress } from './input/page-input.ts';
+export { canPress, isChord } from './input/page-input.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
 export { CookieRefusedError } from './storage/storage.ts';
 export type { BrowserState, OriginState, ReadBrowserState } from './storage/origin-state.ts';
@@ -58,7 +58,8 @@ export type {
   NavigationResult,
   TabInfo,
 } from './interface.ts';
-export type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
+export { findKey } from './input/remote-keys.ts';
+export type { Attendant, ControlQuestion, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError } from './page/page.ts';
 export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
 export { bothWithFrames, withFrames } from './page/with-frames.ts';
@@ -270,6 +271,10 @@ class AttachedBrowser implements Browser {
   answerPrompt(promptId: number, answer: PromptAnswer): Promise<void> {
     this.#touch();
     return this.#tabs.prompts.answer(promptId, answer);
+  }
+
+  watchFileChoosers(listener: (tabId: string) => void): () => void {
+    return this.#tabs.prompts.watchFileChoosers(listener);
   }
 
   async historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }> {

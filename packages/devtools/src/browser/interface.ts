@@ -181,6 +181,8 @@ export interface Browser {
   prompts(): Prompt[];
   /** @throws PageError `not_possible` when the prompt is no longer open */
   answerPrompt(promptId: number, answer: PromptAnswer): Promise<void>;
+  /** Reports file choosers that pages open, which open nowhere meanwhile. Returns a function that ends it. */
+  watchFileChoosers(listener: (tabId: string) => void): () => void;
   /** Whether the tab has earlier and later pages. @throws TabNotFoundError */
   historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }>;
   /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */

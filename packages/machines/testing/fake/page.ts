@@ -47,6 +47,7 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
     ({ url }) => (url.startsWith('http') ? { origin: new URL(url).origin, items: [{ name: 'theme', value: 'dark' }] } : null),
   ],
   ['hidesContent', () => ({ innerWidth: 1280, innerHeight: 720, scale: 1, hidesContent: false })],
+  ['width: innerWidth', () => ({ width: 1280, height: 720 })],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
   ['return pageText(...given)', ({ title }) => title],
   ['return testExpression(...given)', () => false],

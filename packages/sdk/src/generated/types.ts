@@ -375,6 +375,9 @@ export interface BodyTooLargeDetails {
   limit_bytes: number;
 }
 
+/** Mouse button: `left`, `middle`, `right`, `back` or `forward`. Default: `left`. */
+export type Button = 'left' | 'middle' | 'right' | 'back' | 'forward' | null;
+
 export interface Bytes {
   /** The bytes in base64. */
   data_base64: string;
@@ -498,6 +501,16 @@ export interface CheckoutResponse {
   id: string;
 }
 
+/** Clicks once. */
+export interface ClickAction {
+  /** Type of the action. */
+  type: 'click';
+  x?: X | undefined;
+  y?: Y | undefined;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
 /** Clicks an element. */
 export type ClickStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'position' | 'force' | 'modifiers' | 'button' | 'count' | 'delay_ms'> & {
   /** Type of the step. */
@@ -516,6 +529,146 @@ export type ClickStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   /** Milliseconds between pressing and releasing the button, 0 to 1000. Default: 0. */
   delay_ms?: number | null | undefined;
 };
+
+/** An action by coordinates. */
+export type ComputerAction = ClickAction | DoubleClickAction | TripleClickAction | MouseDownAction | MouseUpAction | MoveAction | DragAction | ScrollAction | KeyAction | TypeAction | WaitAction | ScreenshotAction | CursorAction;
+
+export interface ComputerActionResult {
+  /** Position of the action in the list, from 0. */
+  index: number;
+  /** Type of the action. */
+  type: string;
+  /** Whether the action was done. */
+  status: 'ok' | 'error';
+  /** Duration in milliseconds. */
+  duration_ms: number;
+  /** Why it was not done; null for `ok`. */
+  error: ComputerActionResultError | null;
+  /** Where the mouse is, for `cursor`; null for others. */
+  cursor: ComputerActionResultCursor | null;
+  /** The picture of a `screenshot` that is not the last action; null for others. */
+  screenshot: ComputerPicture | null;
+}
+
+/** Where the mouse is, for `cursor`; null for others. */
+export interface ComputerActionResultCursor {
+  /** Distance from the left edge, in pixels of the screenshot. */
+  x: number;
+  /** Distance from the top edge, in pixels of the screenshot. */
+  y: number;
+}
+
+/** Why it was not done; null for `ok`. */
+export interface ComputerActionResultError {
+  /** What was wrong. `out_of_bounds`: the place is outside of the screen. `dialog_open`: a dialog of the page waits for an answer. */
+  code: 'out_of_bounds' | 'unknown_key' | 'dialog_open' | 'tab_closed' | 'page_crashed' | 'timeout' | 'not_possible';
+  /** What was wrong, in words. */
+  message: string;
+}
+
+export interface ComputerEvent {
+  /** What happened. `list`, `picker`: a click opened a drop-down list or a picker, which the screenshot of a page does not show. */
+  type: 'dialog' | 'list' | 'picker' | 'file_chooser' | 'navigation' | 'tab_opened' | 'tab_closed' | 'tab_refused' | 'tab_crashed' | 'download_started';
+  /** Position of the action that ran then, from 0; null for one after the last action. */
+  index: number | null;
+  /** Id of the tab; null for a download and a refused tab. */
+  tab_id: string | null;
+  /** URL of the page, the tab or the download; null for others. */
+  url: string | null;
+  /** Text of a dialog, file name of a download, or type of a picker, such as `date`; null for others. */
+  message: string | null;
+  /** The dialog; null for other events. */
+  dialog: ComputerEventDialog | null;
+  /** Labels of the first 100 options of a list, to choose from with the arrow keys and `Return`; null for other events. */
+  options: Array<string> | null;
+}
+
+/** The dialog; null for other events. */
+export interface ComputerEventDialog {
+  /** Type of the dialog: `alert`, `confirm`, `prompt` or `beforeunload`. */
+  type: string;
+  /** How it was answered. `open`: it waits for a client or a viewer. */
+  answer: 'accepted' | 'dismissed' | 'open';
+}
+
+export interface ComputerPicture {
+  /** Media type of the image, such as `image/png`. */
+  content_type: string;
+  /** Width in pixels. */
+  width: number;
+  /** Height in pixels. */
+  height: number;
+  /** The image in base64. */
+  data_base64: string;
+}
+
+export interface ComputerRequest {
+  /** Actions to run in order, at most 50, of which at most 5 are `screenshot`. Default: none, for a screenshot alone. */
+  actions?: Array<ComputerAction> | null | undefined;
+  /** Id of the tab. Default: the active tab. */
+  tab_id?: string | null | undefined;
+  /** Whether a tab that the actions open becomes the active one, and is in the screenshot. Default: `true`. */
+  follow_tabs?: boolean | null | undefined;
+  /** How dialogs are answered that pages open meanwhile. Default: by a connected client or a viewer with control, else dismissed. */
+  dialogs?: 'accept' | 'dismiss' | null | undefined;
+  /** Maximum width of the screenshot in pixels, 64 to 4096. A wider screen is scaled down, and all coordinates of the request and the response are in pixels of the scaled screenshot. Default: not scaled, one pixel for each CSS pixel. */
+  max_width?: number | null | undefined;
+  /** Whether to take a screenshot after the last action. Default: `true`. */
+  screenshot?: boolean | null | undefined;
+  /** Image format of screenshots: `png`, `jpeg` or `webp`. Default: `png`. */
+  format?: 'png' | 'jpeg' | 'webp' | null | undefined;
+  /** Image quality for `jpeg` and `webp`, 1 to 100. Default: 80. */
+  quality?: number | null | undefined;
+  /** Maximum milliseconds to wait before the last screenshot for a navigation that the actions have started, 0 to 10000. Default: 3000. */
+  settle_ms?: number | null | undefined;
+  /** Maximum time for all actions together in milliseconds, 1000 to 120000. Default: 60000. */
+  timeout_ms?: number | null | undefined;
+}
+
+export interface ComputerResponse {
+  /** `ok` if every action was done; the list ends with the first that was not. */
+  status: 'ok' | 'error';
+  /** Position of the action that failed, from 0; null if none did. */
+  failed_index: number | null;
+  /** Results of the actions that ran, in order. */
+  results: Array<ComputerActionResult>;
+  /** What happened in the browser meanwhile, in order, at most 50. */
+  events: Array<ComputerEvent>;
+  /** The screen after the last action; null where it was not asked for or not possible. */
+  screenshot: ComputerPicture | null;
+  /** Pixels of the screenshot for each pixel of the screen: 1 where it is not scaled. */
+  scale: number;
+  /** Size of the page’s viewport in CSS pixels. */
+  screen: ComputerResponseScreen;
+  /** Where the mouse is. */
+  cursor: ComputerResponseCursor;
+  /** Id of the tab in the screenshot. */
+  tab_id: string;
+  /** URL of that tab. */
+  url: string;
+  /** Title of that tab. */
+  title: string;
+  /** Duration of the call in milliseconds. */
+  duration_ms: number;
+  /** What was left out, such as `screenshot_failed:timeout`, `still_loading` and `events_left_out`. */
+  warnings: Array<string>;
+}
+
+/** Where the mouse is. */
+export interface ComputerResponseCursor {
+  /** Distance from the left edge, in pixels of the screenshot. */
+  x: number;
+  /** Distance from the top edge, in pixels of the screenshot. */
+  y: number;
+}
+
+/** Size of the page’s viewport in CSS pixels. */
+export interface ComputerResponseScreen {
+  /** Width in pixels. */
+  width: number;
+  /** Height in pixels. */
+  height: number;
+}
 
 export interface ConcurrencyLimitDetails {
   /** The limit. */
@@ -788,6 +941,12 @@ export interface CreditsResponseCost {
   session: number;
 }
 
+/** Tells where the mouse is. */
+export interface CursorAction {
+  /** Type of the action. */
+  type: 'cursor';
+}
+
 export interface DashboardConfigResponse {
   /** Version of the service. */
   version: string;
@@ -879,6 +1038,16 @@ export type DialogStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'accept
   text?: string | null | undefined;
 };
 
+/** Clicks twice. */
+export interface DoubleClickAction {
+  /** Type of the action. */
+  type: 'double_click';
+  x?: X | undefined;
+  y?: Y | undefined;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
 export interface DownloadNotReadyDetails {
   /** Number of bytes received so far. */
   received_bytes: number;
@@ -916,6 +1085,23 @@ export type DownloadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'sele
   /** URL of the file. */
   url?: string | null | undefined;
 };
+
+/** Drags along a path. */
+export interface DragAction {
+  /** Type of the action. */
+  type: 'drag';
+  /** Points, 2 to 100: the button goes down at the first and up at the last. */
+  path: Array<DragActionPathItem>;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
+export interface DragActionPathItem {
+  /** Distance from the left edge, in pixels of the screenshot. */
+  x: number;
+  /** Distance from the top edge, in pixels of the screenshot. */
+  y: number;
+}
 
 /** Drags an element to another element or by a distance. */
 export type DragStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'to' | 'by' | 'position' | 'to_position' | 'moves' | 'force'> & {
@@ -3012,6 +3198,16 @@ export interface JobResponseProgress {
   note: string;
 }
 
+/** Presses keys. */
+export interface KeyAction {
+  /** Type of the action. */
+  type: 'key';
+  /** A key or a combination with `+`, or several in order with spaces between them. Names are those of X11 (`Return`, `Page_Down`, `ctrl+shift+t`) or of browsers (`Enter`, `PageDown`, `Control+Shift+T`), in any case. */
+  keys: string;
+  /** Milliseconds to hold each, 0 to 10000. Default: 0. */
+  hold_ms?: number | null | undefined;
+}
+
 export interface KeyLimitReachedDetails {
   /** The limit. */
   limit: number;
@@ -3086,6 +3282,40 @@ export type Metadata = Record<string, string> | null;
 export interface MethodNotAllowedDetails {
   /** Methods of this path. */
   allow: Array<string>;
+}
+
+/** Keys to hold meanwhile, by any of their names: `ctrl`, `shift`, `alt`, `cmd`. Default: none. */
+export type Modifiers = Array<string> | null;
+
+/** Presses a button and holds it, also after this call. End it with `mouse_up`. */
+export interface MouseDownAction {
+  /** Type of the action. */
+  type: 'mouse_down';
+  x?: X | undefined;
+  y?: Y | undefined;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
+/** Releases a button. */
+export interface MouseUpAction {
+  /** Type of the action. */
+  type: 'mouse_up';
+  x?: X | undefined;
+  y?: Y | undefined;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
+/** Moves the mouse. */
+export interface MoveAction {
+  /** Type of the action. */
+  type: 'move';
+  /** Distance from the left edge, in pixels of the screenshot. */
+  x: number;
+  /** Distance from the top edge, in pixels of the screenshot. */
+  y: number;
+  modifiers?: Modifiers | undefined;
 }
 
 export interface NavigateRequest {
@@ -3941,6 +4171,12 @@ export interface RunActionsRequest {
   timeout_ms?: number | null | undefined;
 }
 
+/** Takes a screenshot between other actions; at the end of the list, it is the `screenshot` of the response. */
+export interface ScreenshotAction {
+  /** Type of the action. */
+  type: 'screenshot';
+}
+
 export interface ScreenshotRequest {
   /** Id of the tab to use. Default: the active tab. */
   tab_id?: string | null | undefined;
@@ -3977,6 +4213,19 @@ export type ScreenshotStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'se
   /** Whether to make the page’s default background transparent. Default: `false`. */
   omit_background?: boolean | null | undefined;
 };
+
+/** Turns the mouse wheel. */
+export interface ScrollAction {
+  /** Type of the action. */
+  type: 'scroll';
+  x?: X | undefined;
+  y?: Y | undefined;
+  /** Distance to the right, in pixels of the screenshot. Default: 0. */
+  dx?: number | null | undefined;
+  /** Distance down, in pixels of the screenshot. Default: 0. */
+  dy?: number | null | undefined;
+  modifiers?: Modifiers | undefined;
+}
 
 /** Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required. */
 export type ScrollStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'container' | 'to' | 'selectors' | 'by' | 'until' | 'max' | 'idle_ms'> & {
@@ -4776,6 +5025,26 @@ export interface TemplateResponse {
   finished_at: string | null;
 }
 
+/** Clicks three times. */
+export interface TripleClickAction {
+  /** Type of the action. */
+  type: 'triple_click';
+  x?: X | undefined;
+  y?: Y | undefined;
+  button?: Button | undefined;
+  modifiers?: Modifiers | undefined;
+}
+
+/** Types text key by key. */
+export interface TypeAction {
+  /** Type of the action. */
+  type: 'type';
+  /** Text to type into what has the focus, at most 10000 characters. A line break is the Enter key. */
+  text: string;
+  /** Milliseconds between two keys, 0 to 1000. Default: 0. */
+  delay_ms?: number | null | undefined;
+}
+
 /** Types text key by key. */
 export type TypeStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'text' | 'delay_ms'> & {
   /** Type of the step. */
@@ -5043,6 +5312,14 @@ export interface VncTokenResponse {
   token_type: 'vnc';
 }
 
+/** Waits. */
+export interface WaitAction {
+  /** Type of the action. */
+  type: 'wait';
+  /** Milliseconds to wait, 0 to 60000. Default: 1000. */
+  ms?: number | null | undefined;
+}
+
 /** Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required. */
 export type WaitStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'ms' | 'selectors' | 'state' | 'text' | 'url' | 'network_idle' | 'function'> & {
   /** Type of the step. */
@@ -5149,6 +5426,12 @@ export interface WorkerResponseWarm {
   /** Warm machines of the kind `full_browser`. */
   full_browser: number;
 }
+
+/** Distance from the left edge, in pixels of the screenshot. Default, with `y`: where the mouse is. */
+export type X = number | null;
+
+/** Distance from the top edge, in pixels of the screenshot. Default, with `x`: where the mouse is. */
+export type Y = number | null;
 
 /** A code of an error of the service. Newer services may have others. */
 export type ErrorCode = 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';

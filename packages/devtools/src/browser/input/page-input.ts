@@ -15,7 +15,7 @@ const chordKeysMax = 8;
 const moveStepsMax = 1000;
 
 const modifierBits: Readonly<Record<Modifier, number>> = { Alt: 1, Control: 2, Meta: 4, Shift: 8 };
-const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4 };
+const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4, back: 8, forward: 16 };
 
 interface SignalOptions {
   signal: AbortSignal;
@@ -67,6 +67,10 @@ class TabMouse implements Mouse {
     frames.onDragStart((data) => {
       if (this.#pressed.has('left')) this.#dragged = data;
     });
+  }
+
+  get position(): Point {
+    return { ...this.#position };
   }
 
   async move(to: Point, options: SignalOptions & { steps?: number; modifiers?: readonly Modifier[] }): Promise<void> {
@@ -125,7 +129,7 @@ class TabMouse implements Mouse {
     }
   }
 
-  async wheel(delta: Point, options: SignalOptions): Promise<void> {
+  async wheel(delta: Point, options: SignalOptions & { modifiers?: readonly Modifier[] }): Promise<void> {
     await this.#send({ type: 'mouseWheel', deltaX: delta.x, deltaY: delta.y }, options);
   }
 
@@ -280,6 +284,15 @@ const unknownKey = (name: string): PageError => new PageError('unknown_key', `Un
 /** Whether a chord of these keys can be pressed: the last may be a character that no key has, if it stands alone. */
 export const canPress = (names: readonly string[]): boolean =>
   names.every((name, index) => findKey(name) !== undefined || (index === 0 && names.length === 1 && isCharacter(name)));
+
+/** Whether `press` knows the keys of such a chord. */
+export function isChord(keys: string): boolean {
+  try {
+    return canPress(parseChord(keys));
+  } catch {
+    return false;
+  }
+}
 
 function keyOf(name: string): Key {
   const key = findKey(name);

@@ -15,7 +15,7 @@ const inputTimeoutMs = 10_000;
 /** Maximum keys held down: more than a person can hold. */
 const keysHeldMax = 32;
 const clicksMax = 10;
-const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4 };
+const buttonBits: Readonly<Record<MouseButton, number>> = { left: 1, right: 2, middle: 4, back: 8, forward: 16 };
 const modifierMask = 15;
 
 type RemoteMouseEvent = Parameters<RemoteInput['mouse']>[0];

@@ -95,6 +95,20 @@ const keypad: readonly (readonly [string, number, string])[] = [
   ['NumpadDivide', 111, '/'],
 ];
 
+/** What X11 calls the characters of ASCII that are neither letters nor digits, in their order. */
+const x11Symbols = [
+  ...zip(
+    '!"#$%&\'()*+,-./',
+    'exclam quotedbl numbersign dollar percent ampersand apostrophe parenleft parenright asterisk plus comma minus period slash',
+  ),
+  ...zip(':;<=>?@', 'colon semicolon less equal greater question at'),
+  ...zip('[\\]^_`{|}~', 'bracketleft backslash bracketright asciicircum underscore grave braceleft bar braceright asciitilde'),
+];
+
+function zip(characters: string, names: string): [name: string, character: string][] {
+  return names.split(' ').map((name, index) => [name, characters[index] ?? '']);
+}
+
 /** Other common names of a key, in lower case. */
 const aliases: Readonly<Record<string, string>> = {
   return: 'Enter',
@@ -116,7 +130,27 @@ const aliases: Readonly<Record<string, string>> = {
   super: 'Meta',
   win: 'Meta',
   option: 'Alt',
+  ...x11Names(),
 };
+
+/** The names of X11, which tools for the keyboard of a display use. */
+function x11Names(): Record<string, string> {
+  const sides = ['Shift', 'Control', 'Alt', 'Meta'].flatMap((name) => [
+    [`${name}_L`, `${name}Left`],
+    [`${name}_R`, `${name}Right`],
+  ]);
+  const keypad = [...Array.from({ length: 10 }, (_, digit) => String(digit)), 'Enter', 'Add', 'Subtract', 'Multiply', 'Divide', 'Decimal'];
+  const names = [
+    ...sides,
+    ['Super_L', 'MetaLeft'],
+    ['Super_R', 'MetaRight'],
+    ...keypad.map((name) => [`KP_${name}`, `Numpad${name}`]),
+    ...Object.entries({ Page_Up: 'PageUp', Page_Down: 'PageDown', Prior: 'PageUp', Next: 'PageDown', Menu: 'ContextMenu' }),
+    ...Object.entries({ Caps_Lock: 'CapsLock', Num_Lock: 'NumLock', Scroll_Lock: 'ScrollLock', Print: 'PrintScreen' }),
+    ...x11Symbols,
+  ];
+  return Object.fromEntries(names.map(([name = '', key = '']) => [name.toLowerCase(), key]));
+}
 
 /** The keys by `key` and by `code`. Where two keys have the same `key`, the common one is stored under it. */
 const keys = new Map<string, Key>();

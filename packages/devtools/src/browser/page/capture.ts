@@ -25,9 +25,11 @@ interface CaptureLimits {
   maxBytes: number;
 }
 
-/** The captured area in CSS px of the document, and the device pixels per CSS px. */
+/** The captured area in CSS px of the document, and the pixels of the image per CSS px. */
 interface Area extends Box {
   scale: number;
+  /** The factor by which the browser scales the image. */
+  zoom?: number;
 }
 
 interface Screen {
@@ -142,7 +144,8 @@ export class Capture {
       if (screen.hidesContent) warnings.push('scroll_area_cut');
       return { x: 0, y: 0, width, height, scale };
     }
-    return { x: shown.pageX, y: shown.pageY, width: innerWidth, height: innerHeight, scale };
+    const { imageScale = scale } = options;
+    return { x: shown.pageX, y: shown.pageY, width: innerWidth, height: innerHeight, scale: imageScale, zoom: imageScale / scale };
   }
 
   /** A page that hides itself while it loads is given time to show itself. Returns false for one that still does not. */
@@ -180,7 +183,7 @@ export class Capture {
     area: Area,
     { by, maxBytes, warnings }: { by: Deadline; maxBytes: number; warnings: string[] },
   ): Promise<Screenshot> {
-    const { scale } = area;
+    const { scale, zoom = 1 } = area;
     const width = Math.min(area.width, Math.floor(heightPxMax[options.format] / scale));
     const tileHeight = tileHeightMax(options.format, width, scale);
     const height = Math.min(area.height, tileHeight * tilesMax);
@@ -190,7 +193,8 @@ export class Capture {
     let bytes = 0;
     for (let top = 0; top < height; top += tileHeight) {
       const part = { x: area.x, y: area.y + top, width, height: Math.min(tileHeight, height - top) };
-      const data = await this.#take(options, needsClip ? part : null, { by, maxBytes: maxBytes - bytes });
+      const clip = needsClip || zoom !== 1 ? { ...part, scale: zoom } : null;
+      const data = await this.#take(options, clip, { by, maxBytes: maxBytes - bytes, isBeyond: needsClip });
       bytes += data.length;
       tiles.push({ data, width: Math.round(width * scale), height: Math.round(part.height * scale), y: Math.round(top * scale) });
     }
@@ -206,12 +210,12 @@ export class Capture {
   /** Captures the clip; without one the browser captures the viewport and needs no new layout. */
   async #take(
     { format, quality }: ScreenshotOptions,
-    clip: Box | null,
-    { by, maxBytes }: { by: Deadline; maxBytes: number },
+    clip: NonNullable<Params<'Page.captureScreenshot'>>['clip'] | null,
+    { by, maxBytes, isBeyond }: { by: Deadline; maxBytes: number; isBeyond: boolean },
   ): Promise<Buffer> {
     const params: Params<'Page.captureScreenshot'> = { format };
     if (quality !== undefined && format !== 'png') params.quality = quality;
-    if (clip) Object.assign(params, { clip: { ...clip, scale: 1 }, captureBeyondViewport: true });
+    if (clip) Object.assign(params, { clip, captureBeyondViewport: isBeyond });
     // A large one comes as bytes.
     const { data }: { data: string | Buffer } = await this.#send('Page.captureScreenshot', params, by);
     if (data.length === 0) throw new PageError('not_possible', 'The browser could not capture a screenshot.');

@@ -1,5 +1,6 @@
 /** The interface of a page. Everything that waits takes a signal; a page that hangs costs no more than the given timeout. */
 import type { Viewport, WaitUntil } from '@berth/contract';
+import type { ControlQuestion } from '../tabs/prompt.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 
 export interface NavigationRequest {
@@ -68,7 +69,7 @@ export interface Point {
   y: number;
 }
 
-export type MouseButton = 'left' | 'middle' | 'right';
+export type MouseButton = 'left' | 'middle' | 'right' | 'back' | 'forward';
 export type Modifier = 'Alt' | 'Control' | 'Meta' | 'Shift';
 
 /** The frames in which an HTML drag began and ends. */
@@ -78,6 +79,8 @@ export interface DragFrames {
 }
 
 export interface Mouse {
+  /** Where it is, in CSS px of the main viewport. */
+  readonly position: Point;
   move(to: Point, options: { signal: AbortSignal; steps?: number; modifiers?: readonly Modifier[] }): Promise<void>;
   down(options: { signal: AbortSignal; button: MouseButton; clickCount: number; modifiers?: readonly Modifier[] }): Promise<void>;
   up(options: {
@@ -87,7 +90,7 @@ export interface Mouse {
     modifiers?: readonly Modifier[];
     dragged?: DragFrames | undefined;
   }): Promise<void>;
-  wheel(delta: Point, options: { signal: AbortSignal }): Promise<void>;
+  wheel(delta: Point, options: { signal: AbortSignal; modifiers?: readonly Modifier[] }): Promise<void>;
 }
 
 export interface Keyboard {
@@ -110,6 +113,8 @@ export interface ScreenshotOptions {
   scrollFirst: boolean;
   element?: ElementRef | undefined;
   omitBackground?: boolean;
+  /** Pixels of the image for each CSS px of the viewport, which takes the place of the device scale factor. */
+  imageScale?: number | undefined;
 }
 /**
  * One image; a page above 16384 px comes in tiles, top to bottom.
@@ -245,6 +250,8 @@ export interface Page {
   ancestors(frameId: string, options: CallOptions): Promise<string[]>;
   /** Whether a click at the point hits the element or a descendant. `instead` describes the element in front for the error message. */
   receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }>;
+  /** The drop-down list or picker that a press at the point would open; null for anything else. */
+  controlAt(at: Point, options: CallOptions): Promise<ControlQuestion | null>;
   focus(element: ElementRef, options: CallOptions): Promise<void>;
   /** Paths inside the machine. */
   setFiles(element: ElementRef, paths: readonly string[], options: CallOptions): Promise<void>;

@@ -22,6 +22,8 @@ export class Prompts {
   readonly #attendants = new Set<Attendant>();
   /** The open prompts by tab id. */
   readonly #prompts = new Map<string, Prompt & { handler: PromptHandler }>();
+  /** Who wants to know of file choosers, without an answer to give. */
+  readonly #fileWatchers = new Set<(tabId: string) => void>();
   #lastId = 0;
 
   constructor(connection: Connection, deps: PromptsDeps) {
@@ -36,18 +38,40 @@ export class Prompts {
   }
 
   attend(attendant: Attendant): () => void {
-    this.#attendants.add(attendant);
-    if (this.#attendants.size === 1) for (const [sessionId] of this.#deps.sessions()) this.#interceptFileChoosers(sessionId, true);
+    const stopIntercepting = this.#intercept(this.#attendants, attendant);
     return () => {
-      if (!this.#attendants.delete(attendant) || this.#attendants.size > 0) return;
-      for (const [sessionId] of this.#deps.sessions()) this.#interceptFileChoosers(sessionId, false);
+      if (!stopIntercepting() || this.#attendants.size > 0) return;
       for (const { tabId } of this.list()) this.cancel(tabId);
     };
   }
 
+  /** Reports file choosers, which open nowhere meanwhile. Returns a function that ends it. */
+  watchFileChoosers(listener: (tabId: string) => void): () => void {
+    return this.#intercept(this.#fileWatchers, listener);
+  }
+
+  /** Adds a reason to intercept file choosers; the returned function removes it, and returns whether it was there. */
+  #intercept<T>(reasons: Set<T>, reason: T): () => boolean {
+    if (!this.#isIntercepting) this.#interceptAll(true);
+    reasons.add(reason);
+    return () => {
+      if (!reasons.delete(reason)) return false;
+      if (!this.#isIntercepting) this.#interceptAll(false);
+      return true;
+    };
+  }
+
+  get #isIntercepting(): boolean {
+    return this.#attendants.size + this.#fileWatchers.size > 0;
+  }
+
+  #interceptAll(enabled: boolean): void {
+    for (const [sessionId] of this.#deps.sessions()) this.#interceptFileChoosers(sessionId, enabled);
+  }
+
   /** Prepares the session of a new tab, or of a frame that has a process of its own. */
   prepare(sessionId: string): void {
-    if (this.#attendants.size > 0) this.#interceptFileChoosers(sessionId, true);
+    if (this.#isIntercepting) this.#interceptFileChoosers(sessionId, true);
   }
 
   list(): Prompt[] {
@@ -90,7 +114,9 @@ export class Prompts {
 
   #onFileChooser({ mode, backendNodeId }: Protocol.Page.FileChooserOpenedEvent, sessionId: string | undefined): void {
     const tab = this.#deps.tabOf(sessionId);
-    if (!tab || sessionId === undefined || backendNodeId === undefined || this.#attendants.size === 0) return;
+    if (!tab || sessionId === undefined || backendNodeId === undefined) return;
+    for (const listener of this.#fileWatchers) listener(tab.id);
+    if (this.#attendants.size === 0) return;
     this.open(
       tab.id,
       { kind: 'files', multiple: mode === 'selectMultiple' },

@@ -1,6 +1,8 @@
 /** Drives a session's browser over HTTP: navigation, tabs, steps, screenshots, content, files, events, IP rotation. */
 import {
   ServiceError,
+  type ComputerRequest,
+  type ComputerResult,
   type ConsoleLineResponse,
   type NavigateRequest,
   type OpenTabRequest,
@@ -10,7 +12,7 @@ import {
   type StorageState,
 } from '@berth/contract';
 import type { Har } from 'har-format';
-import { type DownloadInfo, type TabInfo, countSteps } from '@berth/devtools';
+import { type DownloadInfo, type TabInfo, countSteps, useComputer } from '@berth/devtools';
 import type { CaptchaTabState, Captchas } from '../captcha/captcha.ts';
 import type { Content } from '@berth/reading';
 import type { RotationResult } from '@berth/egress';
@@ -103,6 +105,12 @@ export class Drive {
     return runAction(this.#deps, target, { name: 'actions', cost }, (machine, signal, session) =>
       runActions({ ...this.#deps, machine, session }, options, signal),
     );
+  }
+
+  /** Failed actions are reported in the result. @throws ServiceError page_failed, tab_not_found */
+  computer(target: Target, request: ComputerRequest): Promise<ComputerResult> {
+    const cost = { count: atLeastOne(request.actions.length), countOf: ({ results }: ComputerResult) => atLeastOne(results.length) };
+    return runAction(this.#deps, target, { name: 'computer', cost }, ({ browser }, signal) => useComputer(browser, request, { signal }));
   }
 
   /** @throws ServiceError page_failed, tab_not_found */

@@ -17,6 +17,7 @@ import {
   screenshot,
   streamEvents,
   uploadFile,
+  useComputer,
   type DownloadResponse,
   type TabResponse,
 } from '@berth/contract';
@@ -78,6 +79,7 @@ function mountPages(routes: Routes, drive: Drive): void {
       warnings,
     };
   });
+  routes.on(useComputer, (call) => drive.computer(targetOf(call), call.body));
   routes.on(screenshot, (call) => drive.screenshot(targetOf(call), call.body));
   routes.on(pdf, async (call) => {
     const data = await drive.pdf(targetOf(call), call.body);

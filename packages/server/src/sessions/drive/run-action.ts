@@ -28,6 +28,7 @@ export interface Action<W, T = W> {
     | 'close_tab'
     | 'rotate_ip'
     | 'actions'
+    | 'computer'
     | 'screenshot'
     | 'pdf'
     | 'content'
