@@ -82,6 +82,35 @@ it('a replayed recording changes selects, editable elements, colors and numbers,
   ]);
 });
 
+it('a replayed recording presses each recorded character once, in order', async () => {
+  site.pages.set(
+    '/keys',
+    `<textarea id=t></textarea><script>seen = []; onkeydown = ({ key, ctrlKey, altKey, shiftKey }) => seen.push((ctrlKey ? 'C' : '') + (altKey ? 'A' : '') + (shiftKey ? 'S' : '') + key)</script>`,
+  );
+  const down = (...names: string[]) => names.map((key) => ({ type: 'keyDown', key }));
+  const up = (...names: string[]) => names.map((key) => ({ type: 'keyUp', key }));
+  const { results } = await replay([
+    { type: 'navigate', url: `${site.url}/keys` },
+    { type: 'click', selectors: [['#t']], offsetX: 5, offsetY: 5 },
+    ...[...down('+'), ...up('+')],
+    // Shift comes up before the character's key, which is another one then.
+    ...[...down('Shift', '+'), ...up('Shift', '='), ...down('Shift', '?', ':'), ...up('?', ':'), ...down('A'), ...up('A', 'Shift')],
+    ...[...down('Control', 'AltGraph', '@'), ...up('@', 'AltGraph', 'Control'), ...down('Shift', 'Ä'), ...up('Ä', 'Shift')],
+    ...[...down('Shift', '/'), ...up('/', 'Shift'), ...down('Alt', '|'), ...up('|', 'Alt')],
+  ]);
+  assert.deepEqual(
+    results.filter(({ status }) => status !== 'ok').map(({ index, error }) => [index, error]),
+    [],
+  );
+  const read = await run(createContext({ browser: launched.browser, content }), [{ type: 'evaluate', expression: '[t.value, seen]' }], {
+    allowEvaluate: true,
+  });
+  assert.deepEqual(read.results[0]?.output, [
+    '++?:A@Ä/|',
+    ['+', 'SShift', 'S+', 'SShift', 'S?', 'SShift', 'S:', 'SShift', 'SA', '@', 'Ä', '/', '|'],
+  ]);
+});
+
 it('a replayed recording waits for counts, attributes and properties that come later', async () => {
   site.pages.set(
     '/later',

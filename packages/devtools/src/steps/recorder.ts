@@ -1,6 +1,6 @@
 /** Imports recordings of the Chrome DevTools Recorder as steps. */
 import { Steps, ValidationError, issuesMax, type ValidationIssue, type Step } from '@berth/contract';
-import { canPress } from '../browser/browser.ts';
+import { canPress, isTypedWith } from '../browser/browser.ts';
 import { validationIssue, missing, parsePart } from '@berth/lib/validation/issues.ts';
 
 /** The name of the Recorder's custom steps that hold steps of the step language. */
@@ -56,6 +56,7 @@ const modifierNames: Record<string, string> = {
   Alt: 'Alt',
   AltLeft: 'Alt',
   AltRight: 'Alt',
+  AltGraph: 'AltGraph',
   Control: 'Control',
   ControlLeft: 'Control',
   ControlRight: 'Control',
@@ -66,6 +67,8 @@ const modifierNames: Record<string, string> = {
   ShiftLeft: 'Shift',
   ShiftRight: 'Shift',
 };
+/** ASCII characters that European keyboards have behind AltGr or the Mac's Option. */
+const thirdLevel = '@#[]{}|\\~^`';
 const buttons: Record<string, string> = { primary: 'left', auxiliary: 'middle', secondary: 'right' };
 
 class RecordingImporter {
@@ -78,6 +81,8 @@ class RecordingImporter {
   readonly #warnings: string[] = [];
   /** Active modifiers. */
   readonly #held = new Set<string>();
+  /** The modifier that went down last, while nothing else has happened. */
+  #alone: string | null = null;
 
   constructor(loc: readonly string[], timeout: unknown) {
     this.#loc = loc;
@@ -152,6 +157,7 @@ class RecordingImporter {
 
   #write(recorded: RecordedStep, index: number): StepInput | null {
     const { type, selectors } = recorded;
+    if (type !== 'keyDown' && type !== 'keyUp') this.#alone = null;
     switch (type) {
       case 'setViewport':
         return this.#viewport(recorded, index);
@@ -213,30 +219,54 @@ class RecordingImporter {
       button: expected,
       ...definedFields({
         position: x === undefined && y === undefined ? undefined : { x, y },
-        modifiers: this.#held.size > 0 ? [...this.#held] : undefined,
+        modifiers: this.#modifiers.length > 0 ? this.#modifiers : undefined,
       }),
       ...(type === 'doubleClick' ? { count: 2 } : {}),
       ...(typeof duration === 'number' ? { delay_ms: Math.min(Math.round(duration), 1000) } : {}),
     };
   }
 
-  /** A keydown becomes a press with the active modifiers; the keyup adds nothing. */
+  /** A keydown becomes a press with the active modifiers; the keyup adds nothing, except of a modifier that was pressed alone. */
   #key(type: 'keyDown' | 'keyUp', key: unknown, index: number): StepInput | null {
     if (typeof key !== 'string' || key === '') return this.#rejectUnsupported([index, 'key'], 'A key without a name', key);
     const modifier = Object.hasOwn(modifierNames, key) ? modifierNames[key] : undefined;
-    if (modifier !== undefined) {
-      if (type === 'keyDown') this.#held.add(modifier);
-      else this.#held.delete(modifier);
-      return null;
-    }
+    if (modifier !== undefined) return this.#modifier(type, modifier);
+    this.#alone = null;
     if (type === 'keyUp') return null;
-    // The Option key of a Mac writes characters that no key has, and they come without it here.
-    const isOption = this.#held.size === 1 && this.#held.has('Alt');
-    for (const keys of [[...this.#held, key], ...(isOption ? [[key]] : [])])
-      if (canPress(keys)) return { type: 'press', keys: keys.join('+') };
-    const chord = [...this.#held, key].join('+').slice(0, keyCharsShown);
-    this.#warn(index, type, `no keyboard has ${JSON.stringify(chord)}, so it is not pressed.`);
+    const keys = [...this.#modifiersOf(key), key];
+    if (canPress(keys)) return { type: 'press', keys: keys.join('+') };
+    this.#warn(index, type, `no keyboard has ${JSON.stringify(keys.join('+').slice(0, keyCharsShown))}, so it is not pressed.`);
     return null;
+  }
+
+  #modifier(type: 'keyDown' | 'keyUp', modifier: string): StepInput | null {
+    const wasAlone = this.#alone === modifier;
+    this.#alone = null;
+    if (type === 'keyUp') this.#held.delete(modifier);
+    else if (!this.#held.has(modifier)) {
+      this.#held.add(modifier);
+      this.#alone = modifier;
+    }
+    return type === 'keyUp' && wasAlone && canPress([modifier]) ? { type: 'press', keys: [...this.#modifiers, modifier].join('+') } : null;
+  }
+
+  /** Without AltGr, which only says which character a key means. */
+  get #modifiers(): string[] {
+    return [...this.#held].filter((each) => each !== 'AltGraph');
+  }
+
+  /**
+   * The modifiers with which our keyboard presses what was recorded. A character is what the recorded keyboard made of
+   * them: where ours makes another one of Shift, AltGr (Control and Alt on Windows) or Option, it comes without them.
+   */
+  #modifiersOf(key: string): string[] {
+    const isNamed = /^[A-Z][A-Za-z\d]+$/.test(key);
+    const isTyped = isNamed || isTypedWith(this.#held.has('Shift'), key);
+    const isOption = !isTyped && this.#held.has('Alt') && !this.#held.has('Meta');
+    const isThirdLevel = this.#held.has('AltGraph') || (isOption && (thirdLevel.includes(key) || !canPress(['Alt', key])));
+    const isLeftOut = (modifier: string): boolean =>
+      modifier === 'Shift' ? !isTyped : isThirdLevel && (modifier === 'Alt' || modifier === 'Control');
+    return this.#modifiers.filter((modifier) => !isLeftOut(modifier));
   }
 
   #wait(recorded: RecordedStep, index: number): StepInput | null {

@@ -3939,7 +3939,7 @@ export type PressStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   if?: StepIf | undefined;
   /** Selectors of the element to focus first. Default: the focused element. */
   selectors?: Array<Selector> | null | undefined;
-  /** A key or key combination, or up to 50 of them in order. */
+  /** A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift. */
   keys: string | Array<string>;
   /** Milliseconds between two keys, 0 to 1000. Default: 0. */
   delay_ms?: number | null | undefined;

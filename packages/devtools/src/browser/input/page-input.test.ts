@@ -126,6 +126,19 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     );
   });
 
+  it('a press has the modifiers that it names, and a character that no key has is pressed as on a keyboard that has it', async () => {
+    const characters = ['+', '?', 'A', 'ä', '@', '€'];
+    for (const keys of [...characters, 'Shift++', 'Shift+/']) await page.keyboard.press(keys, call());
+    assert.equal(await run('t.value'), `${characters.join('')}+?`);
+    assert.deepEqual(
+      ((await run('seen')) as string[]).filter((each) => each.startsWith('keydown')).map((each) => each.replace(/^keydown /, '')),
+      [
+        ...['+ Equal 187 0 ', '? Slash 191 0 ', 'A KeyA 65 0 ', 'ä  0 0 ', '@ Digit2 50 0 ', '€  0 0 '],
+        ...['Shift ShiftLeft 16 1 S', '+ Equal 187 0 S', 'Shift ShiftLeft 16 1 S', '? Slash 191 0 S'],
+      ],
+    );
+  });
+
   it('the keyboard edits with chords', async () => {
     await page.keyboard.insertText('one two', call());
     await page.keyboard.press('Control+A', call());

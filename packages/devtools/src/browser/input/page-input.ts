@@ -4,7 +4,7 @@
  */
 import { setTimeout as nodeSleep } from 'node:timers/promises';
 import { ProtocolError, type Command, type Params } from '../cdp/connection.ts';
-import { findKey, withShift, type Key } from './remote-keys.ts';
+import { findKey, keyTextCharsMax, withShift, type Key } from './remote-keys.ts';
 import type { Frames } from '../page/frames.ts';
 import { PageError, type DragFrames, type Keyboard, type Modifier, type Mouse, type MouseButton, type Point } from '../page/page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
@@ -166,17 +166,16 @@ class TabKeyboard implements Keyboard {
     const chord = parseChord(keys);
     const last = chord.pop() ?? '';
     const holding = chord.map(keyOf);
-    const key = findKey(last);
-    if (!key && (chord.length > 0 || !isCharacter(last))) throw unknownKey(last);
+    const key = findKey(last) ?? (chord.length === 0 && isCharacter(last) ? keyOfCharacter(last) : undefined);
+    if (!key) throw unknownKey(last);
     const done: Key[] = [];
     try {
       for (const each of holding) {
         done.push(each);
         await this.#press(each, options);
       }
-      if (key && done.length === 0) await this.#typeKey(this.#resolveKey(key, last), options);
-      else if (key) await this.#pressAndRelease(this.#resolveKey(key, last), options);
-      else await this.insertText(last, options);
+      if (key.text.length > keyTextCharsMax) await this.insertText(last, options);
+      else await this.#pressAndRelease(this.#resolveKey(key, last), options);
     } finally {
       // A modifier that stays down would affect all later input.
       for (const each of done.toReversed()) await this.#releaseKey(each, options);
@@ -210,7 +209,7 @@ class TabKeyboard implements Keyboard {
     await this.#sendKeyUp(this.#resolveKey(keyOf(name), name), options);
   }
 
-  /** Holds Shift for a character that needs it. Returns how many keys went down. */
+  /** Holds Shift for a character that needs it, as who types it does. Returns how many keys went down. */
   async #typeKey(key: Key, options: SignalOptions & { delayMs?: number }): Promise<number> {
     const shift = key.shifted && !this.#held.has('Shift') ? findKey('Shift') : undefined;
     if (shift) await this.#press(shift, options);
@@ -279,6 +278,8 @@ class TabKeyboard implements Keyboard {
 
 const isModifier = (key: string): key is Modifier => key in modifierBits;
 const isCharacter = (name: string): boolean => [...new Intl.Segmenter().segment(name)].length === 1;
+/** The key of another keyboard for a character that none of ours has. */
+const keyOfCharacter = (character: string): Key => ({ code: '', key: character, keyCode: 0, text: character, location: 0, shifted: false });
 const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
 
 /** Whether a chord of these keys can be pressed: the last may be a character that no key has, if it stands alone. */

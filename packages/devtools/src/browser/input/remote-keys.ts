@@ -189,12 +189,19 @@ export function withShift(key: Key): Key {
   return held === undefined ? key : { ...key, key: held, text: held };
 }
 
+/** Whether a key types the character with Shift, or without it. Of letters either is: Caps Lock changes them, too. */
+export function isTypedWith(isShift: boolean, character: string): boolean {
+  const key = findKey(character);
+  if (key === undefined || /^[a-z]$/i.test(character)) return key !== undefined;
+  return isShift ? withShift(key).key === character : !key.shifted;
+}
+
 export type RemoteKeyEvent = Parameters<RemoteInput['key']>[0];
 type KeyEventParams = Params<'Input.dispatchKeyEvent'>;
 
 const bits = { alt: 1, control: 2, meta: 4, shift: 8 } as const;
 /** The browser's limit for the text of one key. */
-const textCharsMax = 4;
+export const keyTextCharsMax = 4;
 /** The effect of the key is not known yet, or an input method handles it. */
 const undecidedKeys = new Set(['Dead', 'Process', 'Unidentified', 'Compose']);
 const altGraphCode = 225;
@@ -202,7 +209,7 @@ const altGraphCode = 225;
 /** Returns null for a key that has no effect on the page by itself. */
 export function toKeyEventParams({ action, key, code, modifiers, repeat, location }: RemoteKeyEvent): KeyEventParams | null {
   const isNamed = /^[A-Z][A-Za-z0-9]+$/.test(key);
-  if (undecidedKeys.has(key) || key === '' || (!isNamed && key.length > textCharsMax)) return null;
+  if (undecidedKeys.has(key) || key === '' || (!isNamed && key.length > keyTextCharsMax)) return null;
   const keyCode = isNamed ? keyCodeOfName(key, code) : keyCodeOfCharacter(key, code);
   if (keyCode === null) return null;
   const isAltGrText = !isNamed && isAltGrCharacter(key, code, modifiers);
