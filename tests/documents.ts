@@ -42,9 +42,11 @@ export function examplesOf(file: string): Example[] {
   return examples;
 }
 
-/** Programs of a document. */
-export const programsOf = (file: string): string[] =>
-  Array.from(textOf(file).matchAll(/^```js\n([^]*?)^```/gm), ([, program = '']) => program);
+/** Programs of a document, in JavaScript unless another language is named. */
+export const programsOf = (file: string, language = 'js'): string[] =>
+  Array.from(textOf(file).matchAll(/^```(\w+)\n([^]*?)^```/gm))
+    .filter(([, of]) => of === language)
+    .map(([, , program = '']) => program);
 
 export interface Target {
   /** Address of the service. */
