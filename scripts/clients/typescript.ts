@@ -5,10 +5,15 @@ import { pascalCased, type Field, type NamedType, type ObjectType, type Type } f
 const heading = '// Made from the contract by `npm run clients`. Do not edit.\n\n';
 
 export const emitTypeScript = (model: Model): Record<string, string> => ({
-  'packages/sdk/src/generated/types.ts': `${heading}${[...model.types.map(emitNamed), ...emitErrors(model)].join('\n\n')}\n`,
+  'packages/sdk/src/generated/types.ts': emitTypes(model),
   'packages/sdk/src/generated/calls.ts': emitCalls(model),
   'packages/sdk/src/generated/operations.ts': emitTable(model),
 });
+
+function emitTypes(model: Model): string {
+  const byName = new Map(model.types.map((type) => [type.name, type]));
+  return `${heading}${[...model.types.map((type) => emitNamed(type, byName)), ...emitErrors(model)].join('\n\n')}\n`;
+}
 
 function write(type: Type): string {
   switch (type.kind) {
@@ -36,16 +41,23 @@ const propertyName = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) 
 /** A text as a comment, which it cannot end. */
 const comment = (text: string, indent = ''): string => (text === '' ? '' : `${indent}/** ${text.replaceAll('*/', '*\\/')} */\n`);
 
-function emitNamed({ name, description, definition }: NamedType): string {
-  if (definition.kind !== 'object') return `${comment(description)}export type ${name} = ${write(definition)};`;
-  const bases = definition.extends.filter((base) => base !== name);
-  // An interface cannot redefine a field of its base as another type; the fields of a step do.
-  const isPlain = bases.length === 0 && !definition.others;
-  if (isPlain) return `${comment(description)}export interface ${name} ${writeFields(definition)}`;
-  const own = definition.fields.map((field) => quote(field.name)).join(' | ');
-  const parts = bases.map((base) => (own === '' ? base : `Omit<${base}, ${own}>`));
-  const others = definition.others ? [`Record<string, ${writeOthers(definition)}>`] : [];
-  return `${comment(description)}export type ${name} = ${[...parts, writeFields(definition), ...others].join(' & ')};`;
+function emitNamed({ name, description, definition }: NamedType, types: ReadonlyMap<string, NamedType>): string {
+  const head = comment(description);
+  if (definition.kind !== 'object') return `${head}export type ${name} = ${write(definition)};`;
+  const bases = definition.extends.map((base) => {
+    // An interface cannot redefine a field of its base as another type, as steps do.
+    const redefined = definition.fields.filter((field) => fieldNames(base, types).includes(field.name));
+    return redefined.length === 0 ? base : `Omit<${base}, ${redefined.map((field) => quote(field.name)).join(' | ')}>`;
+  });
+  const extended = bases.length === 0 ? '' : ` extends ${bases.join(', ')}`;
+  if (!definition.others) return `${head}export interface ${name}${extended} ${writeFields(definition)}`;
+  return `${head}export type ${name} = ${[...bases, writeFields(definition), `Record<string, ${writeOthers(definition)}>`].join(' & ')};`;
+}
+
+function fieldNames(name: string, types: ReadonlyMap<string, NamedType>): string[] {
+  const definition = types.get(name)?.definition;
+  if (definition?.kind !== 'object') return [];
+  return [...definition.fields.map((field) => field.name), ...definition.extends.flatMap((base) => fieldNames(base, types))];
 }
 
 /** The type of further fields must admit those that are listed. */
@@ -107,7 +119,7 @@ function emitCalls({ operations, types }: Model): string {
   const text = [...queries, ...interfaces].join('\n\n');
   const used = types.map(({ name }) => name).filter((name) => new RegExp(`\\b${name}\\b`).test(text));
   return (
-    `${heading}import type { Call, Events, Pages, RequestOptions } from '../call.ts';\n` +
+    `${heading}import type { Call, EventOptions, Events, Pages, RequestOptions } from '../call.ts';\n` +
     `import type {\n${used.map((name) => `  ${name},\n`).join('')}} from './types.ts';\n\n${text}\n`
   );
 }
@@ -147,7 +159,7 @@ function emitGroup(name: string, { methods, groups }: Group, { skipped, descript
 function emitMethod(name: string, operation: Operation, skipped: number): string {
   const { summary, description, pathFields } = operation;
   const ids = pathFields.slice(skipped).map((field) => `${camelCased(field.name)}: ${write(field.type)}`);
-  const args = [...ids, ...paramsOf(operation), 'options?: RequestOptions'];
+  const args = [...ids, ...paramsOf(operation), `options?: ${operation.reply.form === 'events' ? 'EventOptions' : 'RequestOptions'}`];
   return `${comment(`${summary}. ${description}`.trim(), '  ')}  ${name}(${args.join(', ')}): ${replyOf(operation)};\n`;
 }
 
@@ -177,11 +189,11 @@ function replyOf({ reply, pagedItems }: Operation): string {
   }
 }
 
-const replyFlags = { json: '', text: 't', file: 'f', events: 's', empty: '', socket: '' };
+const replyFlags = { json: '', text: 't', file: 'f', events: 's', empty: 'e', socket: '' };
 const credentialFlags = { key: '', admin: 'a', login: '', none: '', link: '' };
 
 /** A line for each operation, which is half the size of objects: its place, method, path, flags, and names of a query beside a body. */
-function emitTable({ operations }: Model): string {
+function emitTable({ operations, version }: Model): string {
   const lines = operations.filter(hasPlace).map((operation) => {
     const { place, method, path, reply, credential, queryFields, body, deadlineMs } = operation;
     const flags = [
@@ -190,14 +202,17 @@ function emitTable({ operations }: Model): string {
       operation.takesIdempotencyKey ? 'i' : '',
       operation.pagedItems ? 'p' : '',
       body ? 'b' : '',
+      queryFields.length > 0 ? 'q' : '',
       operation.isPathOpen ? 'o' : '',
     ].join('');
     const query = body ? queryFields.map(({ name }) => name).join(',') : '';
-    return [place?.join('.'), method, path, flags || '-', Math.round((deadlineMs ?? 0) / 1000), query].join(' ').trimEnd();
+    return [place?.join('.'), method, path, flags || '-', reply.form === 'events' ? 0 : Math.round((deadlineMs ?? 0) / 1000), query]
+      .join(' ')
+      .trimEnd();
   });
   return (
-    `${heading}/**\n * An operation a line: its place, method, path, flags, seconds after which the service gives up, and names of the query beside a body.\n` +
+    `${heading}/** Version of the API. */\nexport const version = ${quote(version)};\n\n/**\n * An operation a line: its place, method, path, flags, seconds after which the service gives up, and names of the query beside a body.\n` +
     ' * Flags: `a` admin key, `b` body, `f` file, `i` takes an idempotency key, `o` its last parameter is the rest of the path, `p` paged,\n' +
-    ` * \`s\` events, \`t\` text.\n */\nexport const operations = \`\n${lines.join('\n')}\n\`;\n`
+    ` * \`q\` query, \`s\` events, \`t\` text.\n */\nexport const operations = \`\n${lines.join('\n')}\n\`;\n`
   );
 }

@@ -13,6 +13,11 @@ export interface RequestOptions {
   headers?: Record<string, string> | undefined;
 }
 
+export interface EventOptions extends RequestOptions {
+  /** Starts after the event with this id; 0 starts with the oldest that the service has. Default: with new events. */
+  lastEventId?: number | undefined;
+}
+
 /** The value of a reply with the response that it came in. */
 export interface WithResponse<T> {
   data: T;

@@ -1,6 +1,6 @@
 // Made from the contract by `npm run clients`. Do not edit.
 
-import type { Call, Events, Pages, RequestOptions } from '../call.ts';
+import type { Call, EventOptions, Events, Pages, RequestOptions } from '../call.ts';
 import type {
   ActionsResponse,
   AdminSessionResponse,
@@ -378,7 +378,7 @@ export interface CallsSessions {
   /** Take a screenshot. Captures a tab and returns the image in base64. An image taller than 16384 pixels, or with more than 20 million, is returned in tiles. */
   screenshot(sessionId: string, params?: ScreenshotRequest, options?: RequestOptions): Call<PictureResponse>;
   /** Stream session events. Streams the events of a session as server-sent events, each with an `id`, its type as `event` and a SessionEventResponse as `data`. The stream starts with new events; with `Last-Event-ID` it resumes after that event (the latest 500 are retained, and 0 returns them all). It ends with the session. */
-  events(sessionId: string, options?: RequestOptions): Events<SessionEventResponse>;
+  events(sessionId: string, options?: EventOptions): Events<SessionEventResponse>;
   /** Upload a file. Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its `file_id`, and a DevTools client by its `file_id` or its name. Send it as JSON in base64, or as a form: `curl -F file=@photo.jpg`. The file is deleted when the session ends. */
   upload(sessionId: string, params: UploadRequest, options?: RequestOptions): Call<UploadedFileResponse>;
   /** Use mouse and keyboard. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */
@@ -690,7 +690,7 @@ export interface SessionCalls {
   /** Take a screenshot. Captures a tab and returns the image in base64. An image taller than 16384 pixels, or with more than 20 million, is returned in tiles. */
   screenshot(params?: ScreenshotRequest, options?: RequestOptions): Call<PictureResponse>;
   /** Stream session events. Streams the events of a session as server-sent events, each with an `id`, its type as `event` and a SessionEventResponse as `data`. The stream starts with new events; with `Last-Event-ID` it resumes after that event (the latest 500 are retained, and 0 returns them all). It ends with the session. */
-  events(options?: RequestOptions): Events<SessionEventResponse>;
+  events(options?: EventOptions): Events<SessionEventResponse>;
   /** Upload a file. Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its `file_id`, and a DevTools client by its `file_id` or its name. Send it as JSON in base64, or as a form: `curl -F file=@photo.jpg`. The file is deleted when the session ends. */
   upload(params: UploadRequest, options?: RequestOptions): Call<UploadedFileResponse>;
   /** Use mouse and keyboard. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */

@@ -19,7 +19,7 @@ export interface ActionsResponse {
   warnings: Array<string>;
 }
 
-export type AdminSessionResponse = Omit<SessionResponse, 'owner' | 'key_id' | 'worker_id' | 'vm_id' | 'pid' | 'cost'> & {
+export interface AdminSessionResponse extends SessionResponse {
   /** Id of the session’s owner. */
   owner: string;
   /** Id of the API key that created the session; null if no key did. */
@@ -32,7 +32,7 @@ export type AdminSessionResponse = Omit<SessionResponse, 'owner' | 'key_id' | 'w
   pid: number | null;
   /** Cost of the session. */
   cost: AdminSessionResponseCost;
-};
+}
 
 /** Cost of the session. */
 export interface AdminSessionResponseCost {
@@ -167,7 +167,7 @@ export interface AnswerLostDetails {
 }
 
 /** Waits until all conditions hold, and fails with `assertion_failed` if they do not in time. `selectors` alone requires the element to be visible. */
-export type AssertStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'text' | 'url' | 'title' | 'visible' | 'count' | 'value' | 'checked' | 'enabled' | 'attributes' | 'properties'> & {
+export interface AssertStep extends StepFields {
   /** Type of the step. */
   type: 'assert';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -194,7 +194,7 @@ export type AssertStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'select
   attributes?: Record<string, string> | null | undefined;
   /** DOM properties that each match must have, by name, at most 20, such as `{"value": "3", "dataset": {"state": "open"}}`; not those that scripts of the page add. Requires `selectors`. */
   properties?: Record<string, string | number | boolean | null | Record<string, string | number | boolean | null>> | null | undefined;
-};
+}
 
 export interface AssertStepCount2 {
   /** Minimum number of matches, 0 to 1000000. */
@@ -224,13 +224,13 @@ export interface AuditEntryResponse {
 }
 
 /** Goes back in the history of the tab. */
-export type BackStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'wait_until'> & {
+export interface BackStep extends StepFields {
   /** Type of the step. */
   type: 'back';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
   wait_until?: WaitUntil | undefined;
-};
+}
 
 /** Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 30000. */
 export type BackStepTimeoutMs = number | null;
@@ -467,7 +467,7 @@ export interface CdpVersionResponse {
 }
 
 /** Sets a checkbox, radio button or switch, or one of a group: of a fieldset, its legend, an ARIA group, or any box of it. In a group of several, one of `value`, `label` and `index` is required. */
-export type CheckStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'state' | 'value' | 'label' | 'index' | 'position' | 'force'> & {
+export interface CheckStep extends StepFields {
   /** Type of the step. */
   type: 'check';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -483,7 +483,7 @@ export type CheckStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   index?: number | Array<number> | null | undefined;
   position?: StepPosition | undefined;
   force?: StepForce | undefined;
-};
+}
 
 export interface CheckoutRequest {
   /** Plan to buy: a tier that has a price in the tiers file. */
@@ -512,7 +512,7 @@ export interface ClickAction {
 }
 
 /** Clicks an element. */
-export type ClickStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'position' | 'force' | 'modifiers' | 'button' | 'count' | 'delay_ms'> & {
+export interface ClickStep extends StepFields {
   /** Type of the step. */
   type: 'click';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -528,7 +528,7 @@ export type ClickStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   count?: number | null | undefined;
   /** Milliseconds between pressing and releasing the button, 0 to 1000. Default: 0. */
   delay_ms?: number | null | undefined;
-};
+}
 
 /** An action by coordinates. */
 export type ComputerAction = ClickAction | DoubleClickAction | TripleClickAction | MouseDownAction | MouseUpAction | MoveAction | DragAction | ScrollAction | KeyAction | TypeAction | WaitAction | ScreenshotAction | CursorAction;
@@ -857,19 +857,19 @@ export interface CreateSessionRequest {
   metadata?: Record<string, string> | null | undefined;
 }
 
-export type CreatedConnectTokenResponse = Omit<ConnectTokenResponse, 'token' | 'cdp_url' | 'cdp_http_url'> & {
+export interface CreatedConnectTokenResponse extends ConnectTokenResponse {
   /** The secret token. It is returned once: null in a replayed response. */
   token: string | null;
   /** DevTools WebSocket URL with the token, for `browserWSEndpoint` of Puppeteer and `connectOverCDP` of Playwright. It is returned once: null in a replayed response. */
   cdp_url: string | null;
   /** HTTP address with the token, for `browserURL` of Puppeteer and for tools that discover a browser over HTTP. It is returned once: null in a replayed response. */
   cdp_http_url: string | null;
-};
+}
 
-export type CreatedKeyResponse = Omit<KeyResponse, 'key'> & {
+export interface CreatedKeyResponse extends KeyResponse {
   /** The secret API key. It is returned once: null in a replayed response. */
   key: string | null;
-};
+}
 
 export interface CreditCodesRequest {
   /** Credits per code: more than 0, at most 1,000,000,000, with up to 6 decimals. */
@@ -1027,7 +1027,7 @@ export interface DeadlineExceededDetails {
 }
 
 /** Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred. */
-export type DialogStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'accept' | 'text'> & {
+export interface DialogStep extends StepFields {
   /** Type of the step. */
   type: 'dialog';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1036,7 +1036,7 @@ export type DialogStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'accept
   accept?: boolean | null | undefined;
   /** Text to enter into prompts, at most 10000 characters; may contain placeholders. */
   text?: string | null | undefined;
-};
+}
 
 /** Clicks twice. */
 export interface DoubleClickAction {
@@ -1075,7 +1075,7 @@ export interface DownloadResponse {
 }
 
 /** Downloads a file by a click or from a URL. Exactly one of `selectors` and `url` is required. */
-export type DownloadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'url'> & {
+export interface DownloadStep extends StepFields {
   /** Type of the step. */
   type: 'download';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -1084,7 +1084,7 @@ export type DownloadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'sele
   selectors?: Array<Selector> | null | undefined;
   /** URL of the file. */
   url?: string | null | undefined;
-};
+}
 
 /** Drags along a path. */
 export interface DragAction {
@@ -1104,7 +1104,7 @@ export interface DragActionPathItem {
 }
 
 /** Drags an element to another element or by a distance. */
-export type DragStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'to' | 'by' | 'position' | 'to_position' | 'moves' | 'force'> & {
+export interface DragStep extends StepFields {
   /** Type of the step. */
   type: 'drag';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1120,7 +1120,7 @@ export type DragStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selector
   /** Number of mouse moves, 1 to 100. Default: 10. */
   moves?: number | null | undefined;
   force?: StepForce | undefined;
-};
+}
 
 /** Distance to drag, for sliders and canvases. */
 export interface DragStepBy {
@@ -1336,14 +1336,14 @@ export interface ErrorBodyError {
 }
 
 /** Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited. */
-export type EvaluateStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'expression'> & {
+export interface EvaluateStep extends StepFields {
   /** Type of the step. */
   type: 'evaluate';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
   /** JavaScript expression, 1 to 100000 characters. */
   expression: string;
-};
+}
 
 export interface ExtractField {
   /** CSS selector of the element, 1 to 2000 characters. */
@@ -1357,7 +1357,7 @@ export interface ExtractField {
 }
 
 /** Extracts values from the page. At least one of `selectors`, `fields`, `table` and `json_ld` is required. */
-export type ExtractStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'attribute' | 'as' | 'list' | 'fields' | 'table' | 'json_ld' | 'limit'> & {
+export interface ExtractStep extends StepFields {
   /** Type of the step. */
   type: 'extract';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1378,7 +1378,7 @@ export type ExtractStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selec
   json_ld?: boolean | null | undefined;
   /** Maximum number of matches in a list, 1 to 10000. Default: 1000. */
   limit?: number | null | undefined;
-};
+}
 
 export interface FetchAttempt {
   /** Number of the attempt, from 1. */
@@ -1665,7 +1665,7 @@ export interface FetchResponseTimings {
 }
 
 /** Sets the value of a field at once: text fields, editable elements, dates, colors and ranges. */
-export type FillStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'value' | 'clear' | 'force'> & {
+export interface FillStep extends StepFields {
   /** Type of the step. */
   type: 'fill';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1676,10 +1676,10 @@ export type FillStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selector
   /** Whether to replace the existing value instead of appending to it. Default: `true`. */
   clear?: boolean | null | undefined;
   force?: StepForce | undefined;
-};
+}
 
 /** Runs steps for each element, or for each item of a list. */
-export type ForEachStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'over' | 'as' | 'steps' | 'max'> & {
+export interface ForEachStep extends StepFields {
   /** Type of the step. */
   type: 'for_each';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1694,16 +1694,16 @@ export type ForEachStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selec
   steps: Array<Step>;
   /** Maximum number of iterations, 1 to 500. Default: 100. */
   max?: number | null | undefined;
-};
+}
 
 /** Goes forward in the history of the tab. */
-export type ForwardStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'wait_until'> & {
+export interface ForwardStep extends StepFields {
   /** Type of the step. */
   type: 'forward';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
   wait_until?: WaitUntil | undefined;
-};
+}
 
 export interface GetHarReply {
   /** The HAR 1.2 log: creator, pages and entries. */
@@ -1734,7 +1734,7 @@ export interface HealthResponseChecksValue {
 }
 
 /** Moves the mouse over an element. */
-export type HoverStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'position' | 'force' | 'modifiers'> & {
+export interface HoverStep extends StepFields {
   /** Type of the step. */
   type: 'hover';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1744,20 +1744,20 @@ export type HoverStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   force?: StepForce | undefined;
   /** Modifier keys to hold. Default: none. */
   modifiers?: Array<'Alt' | 'Control' | 'Meta' | 'Shift'> | null | undefined;
-};
+}
 
 /** Returns the HTML of the page or an element. */
-export type HtmlStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors'> & {
+export interface HtmlStep extends StepFields {
   /** Type of the step. */
   type: 'html';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
   /** Selectors of a single element to read. Default: the page. */
   selectors?: Array<Selector> | null | undefined;
-};
+}
 
 /** Runs steps depending on a condition. */
-export type IfStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'steps' | 'else'> & {
+export interface IfStep extends StepFields {
   /** Type of the step. */
   type: 'if';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -1767,7 +1767,7 @@ export type IfStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'steps' | '
   steps: Array<Step>;
   /** Steps that run if the condition does not hold, at most 50. Default: none. */
   else?: Array<Step> | null | undefined;
-};
+}
 
 export interface InspectAction {
   /** Position of the step in its list, from 0. */
@@ -3250,14 +3250,14 @@ export interface Link {
 }
 
 /** Returns the links of the page or an element. */
-export type LinksStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors'> & {
+export interface LinksStep extends StepFields {
   /** Type of the step. */
   type: 'links';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
   /** Selectors of a single element to read. Default: the page. */
   selectors?: Array<Selector> | null | undefined;
-};
+}
 
 export interface LivezReply {
   /** Always `ok`. */
@@ -3265,7 +3265,7 @@ export interface LivezReply {
 }
 
 /** Returns the page or an element as Markdown. */
-export type MarkdownStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'only_main_content'> & {
+export interface MarkdownStep extends StepFields {
   /** Type of the step. */
   type: 'markdown';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -3274,7 +3274,7 @@ export type MarkdownStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'sele
   selectors?: Array<Selector> | null | undefined;
   /** Whether to return only the main content, without navigation and footer. Default: `false`. */
   only_main_content?: boolean | null | undefined;
-};
+}
 
 /** Up to 50 key-value pairs of your own, returned with the result. Default: none. */
 export type Metadata = Record<string, string> | null;
@@ -3358,7 +3358,7 @@ export interface NavigateResponse {
 }
 
 /** Opens a URL. */
-export type NavigateStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'url' | 'wait_until' | 'referer'> & {
+export interface NavigateStep extends StepFields {
   /** Type of the step. */
   type: 'navigate';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -3368,7 +3368,7 @@ export type NavigateStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'url'
   wait_until?: WaitUntil | undefined;
   /** URL to send as the `Referer` header. Default: none. */
   referer?: string | null | undefined;
-};
+}
 
 export interface NavigationFailedDetails {
   /** Why the page could not be loaded. */
@@ -3661,15 +3661,15 @@ export interface PdfOptions {
   scroll_first?: boolean | null | undefined;
 }
 
-export type PdfRequest = Omit<PdfOptions, 'tab_id' | 'timeout_ms'> & {
+export interface PdfRequest extends PdfOptions {
   /** Id of the tab to use. Default: the active tab. */
   tab_id?: string | null | undefined;
   /** Maximum time for printing in milliseconds, 1000 to 120000. Default: 30000. */
   timeout_ms?: number | null | undefined;
-};
+}
 
 /** Prints the page to a PDF document. */
-export type PdfStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'landscape' | 'print_background' | 'scale' | 'paper_width_inches' | 'paper_height_inches' | 'margin_inches' | 'page_ranges' | 'header_template' | 'footer_template' | 'prefer_css_page_size' | 'scroll_first'> & {
+export interface PdfStep extends StepFields {
   /** Type of the step. */
   type: 'pdf';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -3696,7 +3696,7 @@ export type PdfStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'landscape
   prefer_css_page_size?: boolean | null | undefined;
   /** Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`. */
   scroll_first?: boolean | null | undefined;
-};
+}
 
 export interface PictureResponse {
   /** Media type of the image, such as `image/png`. */
@@ -3932,7 +3932,7 @@ export interface PortalResponse {
 }
 
 /** Presses keys or key combinations. */
-export type PressStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'keys' | 'delay_ms'> & {
+export interface PressStep extends StepFields {
   /** Type of the step. */
   type: 'press';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -3943,7 +3943,7 @@ export type PressStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selecto
   keys: string | Array<string>;
   /** Milliseconds between two keys, 0 to 1000. Default: 0. */
   delay_ms?: number | null | undefined;
-};
+}
 
 /** Profile to work with. The work then has a session of its own, which counts as one, ends with it, and saves the profile where `save_changes` asks for it. Not with `session_id`. Default: null, none. */
 export type Profile = ProfileRequest | null;
@@ -4106,16 +4106,16 @@ export interface RegionsResponse {
 }
 
 /** Reloads the page. */
-export type ReloadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'wait_until'> & {
+export interface ReloadStep extends StepFields {
   /** Type of the step. */
   type: 'reload';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
   wait_until?: WaitUntil | undefined;
-};
+}
 
 /** Runs steps repeatedly. */
-export type RepeatStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'steps' | 'until' | 'max'> & {
+export interface RepeatStep extends StepFields {
   /** Type of the step. */
   type: 'repeat';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -4126,7 +4126,7 @@ export type RepeatStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'steps'
   until?: StepCondition | null | undefined;
   /** Maximum number of iterations, 1 to 500. Default: 10. */
   max?: number | null | undefined;
-};
+}
 
 export interface RevokedKeyResponse {
   /** Id of the API key. */
@@ -4151,10 +4151,10 @@ export interface RotateKeyRequest {
   grace_seconds?: number | null | undefined;
 }
 
-export type RotatedKeyResponse = Omit<CreatedKeyResponse, 'replaces'> & {
+export interface RotatedKeyResponse extends CreatedKeyResponse {
   /** Id of the replaced key. */
   replaces: string;
-};
+}
 
 export interface RunActionsRequest {
   /** Steps to run in order, 1 to 50. Required unless `recording` is sent. */
@@ -4195,7 +4195,7 @@ export interface ScreenshotRequest {
 }
 
 /** Takes a screenshot. */
-export type ScreenshotStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'format' | 'quality' | 'full_page' | 'scroll_first' | 'omit_background'> & {
+export interface ScreenshotStep extends StepFields {
   /** Type of the step. */
   type: 'screenshot';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -4212,7 +4212,7 @@ export type ScreenshotStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'se
   scroll_first?: boolean | null | undefined;
   /** Whether to make the page’s default background transparent. Default: `false`. */
   omit_background?: boolean | null | undefined;
-};
+}
 
 /** Turns the mouse wheel. */
 export interface ScrollAction {
@@ -4228,7 +4228,7 @@ export interface ScrollAction {
 }
 
 /** Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required. */
-export type ScrollStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'container' | 'to' | 'selectors' | 'by' | 'until' | 'max' | 'idle_ms'> & {
+export interface ScrollStep extends StepFields {
   /** Type of the step. */
   type: 'scroll';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -4247,7 +4247,7 @@ export type ScrollStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'contai
   max?: number | null | undefined;
   /** Milliseconds without growth that count as stable, 100 to 10000. Default: 1000. */
   idle_ms?: number | null | undefined;
-};
+}
 
 /** Distance to scroll. */
 export interface ScrollStepBy {
@@ -4271,7 +4271,7 @@ export interface ScrollStepUntil {
 }
 
 /** Selects options of a list, or a radio button of a group: of a fieldset, its legend, an ARIA group, or any button of it. Several values select several options of a multiple selection; an empty list selects none. Exactly one of `value`, `label` and `index` is required. */
-export type SelectStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'value' | 'label' | 'index' | 'force'> & {
+export interface SelectStep extends StepFields {
   /** Type of the step. */
   type: 'select';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -4284,7 +4284,7 @@ export type SelectStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'select
   /** Position of the option, from 0, or a list of at most 100 positions. */
   index?: number | Array<number> | null | undefined;
   force?: StepForce | undefined;
-};
+}
 
 /** A CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/. A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one. */
 export type Selector = string | Array<string>;
@@ -4549,7 +4549,7 @@ export interface SessionResponseUsage {
 }
 
 /** Sets a cookie. */
-export type SetCookieStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'name' | 'value' | 'url' | 'domain' | 'path' | 'expires' | 'http_only' | 'secure' | 'same_site'> & {
+export interface SetCookieStep extends StepFields {
   /** Type of the step. */
   type: 'set_cookie';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -4572,10 +4572,10 @@ export type SetCookieStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'nam
   secure?: boolean | null | undefined;
   /** SameSite attribute of the cookie. Default: the browser’s default. */
   same_site?: 'Strict' | 'Lax' | 'None' | null | undefined;
-};
+}
 
 /** Sets a header that is sent with all later requests of the tab. */
-export type SetHeaderStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'name' | 'value'> & {
+export interface SetHeaderStep extends StepFields {
   /** Type of the step. */
   type: 'set_header';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -4584,10 +4584,10 @@ export type SetHeaderStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'nam
   name: string;
   /** Value of the header, at most 4096 characters; may contain placeholders. null removes the header. */
   value: string | null;
-};
+}
 
 /** Changes the size of the page area. */
-export type SetViewportStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'width' | 'height' | 'device_scale_factor'> & {
+export interface SetViewportStep extends StepFields {
   /** Type of the step. */
   type: 'set_viewport';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -4598,7 +4598,7 @@ export type SetViewportStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'w
   height: number;
   /** Physical pixels per CSS pixel, 0.5 to 4. Default: 1. */
   device_scale_factor?: number | null | undefined;
-};
+}
 
 export interface SettingsResponse {
   /** Always `settings`. */
@@ -4956,14 +4956,14 @@ export interface TabResponse {
   status: 'loading' | 'complete' | 'crashed';
 }
 
-export type TemplateItemResponse = Omit<AgentTaskResponse, 'steps' | 'recording' | 'playwright'> & {
+export interface TemplateItemResponse extends AgentTaskResponse {
   /** Its steps, in the step language. A step of the type `call` runs the flow `task` with `inputs`. */
   steps: Array<Record<string, unknown>>;
   /** The steps as a recording of the Chrome DevTools Recorder; null unless `format` is `recorder` and all steps have a counterpart. */
   recording: Record<string, unknown> | null;
   /** The steps as a Playwright test; null unless `format` is `playwright` and all steps have a counterpart. */
   playwright: string | null;
-};
+}
 
 export interface TemplateRequest {
   /** Name of the template to run, one of `GET /v1/templates`, at most 100 characters. */
@@ -5046,7 +5046,7 @@ export interface TypeAction {
 }
 
 /** Types text key by key. */
-export type TypeStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'text' | 'delay_ms'> & {
+export interface TypeStep extends StepFields {
   /** Type of the step. */
   type: 'type';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -5057,7 +5057,7 @@ export type TypeStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selector
   text: string;
   /** Milliseconds between two keys, 0 to 1000. Default: 0. */
   delay_ms?: number | null | undefined;
-};
+}
 
 export interface UnknownTaskDetails {
   /** Names that exist. */
@@ -5100,7 +5100,7 @@ export interface UploadRequest {
 }
 
 /** Gives files to a file field. */
-export type UploadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'selectors' | 'file_ids'> & {
+export interface UploadStep extends StepFields {
   /** Type of the step. */
   type: 'upload';
   timeout_ms?: StepTimeoutMs | undefined;
@@ -5108,7 +5108,7 @@ export type UploadStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'select
   selectors: StepSelectors;
   /** Ids of uploaded files, at most 20. An empty list clears the field. */
   file_ids: Array<string>;
-};
+}
 
 export interface UploadedFileResponse {
   /** Id of the file, for the `file_ids` of an `upload` step. */
@@ -5321,7 +5321,7 @@ export interface WaitAction {
 }
 
 /** Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required. */
-export type WaitStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'ms' | 'selectors' | 'state' | 'text' | 'url' | 'network_idle' | 'function'> & {
+export interface WaitStep extends StepFields {
   /** Type of the step. */
   type: 'wait';
   timeout_ms?: BackStepTimeoutMs | undefined;
@@ -5340,7 +5340,7 @@ export type WaitStep = Omit<StepFields, 'type' | 'timeout_ms' | 'if' | 'ms' | 's
   network_idle?: true | null | undefined;
   /** JavaScript expression to evaluate in the page until it is true, where the operator allows `evaluate`. */
   function?: string | null | undefined;
-};
+}
 
 /** Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`. */
 export type WaitUntil = 'load' | 'domcontentloaded' | 'networkidle' | 'commit' | null;
