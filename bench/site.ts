@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { movingPage, movingScript, movingStyle } from './moving-page.ts';
-import { innerPages, picture, shiftingPages } from './shifting-pages.ts';
+import { innerPages, picture, pressedPage, shiftingPages } from './shifting-pages.ts';
 import type { Stage } from './stage.ts';
 
 /** Rows of the long page. */
@@ -27,7 +27,10 @@ const files: Record<string, [type: string, text: string]> = {
   '/moving.css': ['text/css; charset=utf-8', movingStyle],
   '/moving.js': ['text/javascript; charset=utf-8', movingScript],
   ...Object.fromEntries(
-    Object.entries({ ...shiftingPages, ...innerPages }).map(([name, text]) => [`/shifting/${name}`, ['text/html; charset=utf-8', text]]),
+    Object.entries({ ...shiftingPages, ...innerPages, pressed: pressedPage }).map(([name, text]) => [
+      `/shifting/${name}`,
+      ['text/html; charset=utf-8', text],
+    ]),
   ),
   '/shifting/picture.svg': ['image/svg+xml', picture],
 };

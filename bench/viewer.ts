@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { ViewTokenResponse } from '@berth/contract';
-import { type LiveViewCommand, frameHeaderBytes, frameKind } from '@berth/contract/live-view';
+import { type LiveViewCommand, type LiveViewMessage, frameHeaderBytes, frameKind } from '@berth/contract/live-view';
 import { WebSocket } from 'ws';
 import type { Berth } from './berth.ts';
 import { FrameLog, type ReceivedFrame, within } from './frame-log.ts';
@@ -11,8 +11,8 @@ export const firstFrameTimeoutMs = 10_000;
 const fitCommand: LiveViewCommand = { type: 'fit', width: 1280, height: 720 };
 
 /** Creates a view token and returns the live view's socket URL. */
-export async function liveAddress(berth: Berth, sessionId: string): Promise<string> {
-  const { token } = (await berth.post(`/v1/session/${sessionId}/view-token`, { scope: 'view' })) as ViewTokenResponse;
+export async function liveAddress(berth: Berth, sessionId: string, scope: 'view' | 'control' = 'view'): Promise<string> {
+  const { token } = (await berth.post(`/v1/session/${sessionId}/view-token`, { scope })) as ViewTokenResponse;
   return `${berth.url.replace(/^http/, 'ws')}/v1/session/${sessionId}/live-view/socket?token=${token}`;
 }
 
@@ -39,7 +39,9 @@ export class Viewer {
       this.#socket.send(JSON.stringify(fitCommand));
     });
     this.#socket.on('message', (data: Buffer, isBinary) => {
-      if (isBinary) this.#receive(data);
+      if (isBinary) return this.#receive(data);
+      const message = JSON.parse(data.toString()) as LiveViewMessage;
+      if (message.type === 'failed') this.failures.push(message.message);
     });
     this.#socket.on('error', () => undefined);
     this.#socket.on('close', (code, reason) => {
@@ -58,6 +60,13 @@ export class Viewer {
   async firstFrameMs(): Promise<FirstFrame> {
     const { atMs } = await within(firstFrameTimeoutMs, 'the first frame', this.first);
     return { sinceOpen: atMs - this.#openedMs, sinceCall: atMs - this.#startedMs };
+  }
+
+  /** What the viewer was told that failed. */
+  readonly failures: string[] = [];
+
+  send(command: LiveViewCommand): void {
+    this.#socket.send(JSON.stringify(command));
   }
 
   /** Stops reading, and so acknowledging. */

@@ -28,6 +28,7 @@ export type {
   RequestCookie,
 } from './client/client.ts';
 export { netErrors } from './gate/refusal.ts';
+export { DnsServersError, parseDnsServers } from './names/system-names.ts';
 export { AllowListError, parseAllowList } from './names/allow-list.ts';
 export type { AllowList } from './names/allow-list.ts';
 export { isPublicAddress, parseHost, authorityOf } from './names/addresses.ts';

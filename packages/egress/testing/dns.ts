@@ -1,4 +1,4 @@
-/** A DNS server on loopback: it answers the names it has, denies names under `none.test`, fails at names under `broken.test`, and is silent about all others. */
+/** A DNS server on loopback: it answers the names it has, denies names under `none.test`, fails at names under `broken.test`, at the IPv6 addresses alone under `half.test`, and is silent about all others. */
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import type { TestContext } from 'node:test';
@@ -22,6 +22,7 @@ export async function dnsServer(t: TestContext, records: Readonly<Record<string,
     const addresses = records[name];
     if (addresses) socket.send(reply(query.subarray(0, end), type === types.A ? addresses : []), port, address);
     else if (name.endsWith('none.test')) socket.send(reply(query.subarray(0, end), [], 3), port, address);
+    else if (name.endsWith('half.test')) socket.send(reply(query.subarray(0, end), [], type === types.A ? 0 : 2), port, address);
     else if (name.endsWith('broken.test')) socket.send(reply(query.subarray(0, end), [], 2), port, address);
   });
   socket.bind(0, '127.0.0.1');

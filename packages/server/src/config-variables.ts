@@ -307,6 +307,12 @@ const egress = {
     '',
     'Networks, `address:port` and `name:port`, separated by commas, that browsers may reach although they are not public.',
   ),
+  BERTH_DNS_SERVERS: variable(
+    z.string(),
+    '',
+    'DNS servers for the names that pages and callers ask for, as `address` or `address:port`, separated by commas. ' +
+      'Without them those of `/etc/resolv.conf` are asked. Names of `/etc/hosts` need none.',
+  ),
   BERTH_AD_HOSTS_FILE: variable(path, null, 'Path of a hosts file whose names `block_ads` blocks in addition to the built-in list.'),
 };
 

@@ -273,6 +273,7 @@ test('the HTTP client distinguishes a name that does not exist from a server tha
   for (const [name, netError, retryable] of [
     ['no.none.test', 'net::ERR_NAME_NOT_RESOLVED', false],
     ['a.broken.test', 'net::ERR_NAME_RESOLUTION_FAILED', true],
+    ['a.half.test', 'net::ERR_NAME_RESOLUTION_FAILED', true],
     ['silent.test', 'net::ERR_NAME_RESOLUTION_FAILED', true],
   ] as const) {
     const failed = await failure(`http://${name}/`);

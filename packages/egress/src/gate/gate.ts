@@ -28,6 +28,8 @@ export interface EgressGateOptions {
   log: Log;
   clock?: Clock;
   resolver?: Resolver;
+  /** DNS servers for the names that pages and callers choose: `address` or `address:port`. Default: those of the system. */
+  dnsServers?: readonly string[];
   /** Addresses and public names of this service, which are refused unless the allow list names the port. Called for each connection. */
   ownAddresses?: () => readonly OwnAddress[];
   /** Hosts that `blockAds` refuses, with their subdomains. */
@@ -60,7 +62,8 @@ export interface EgressGate {
 export function createEgressGate(options: EgressGateOptions): EgressGate {
   const limits = { ...defaultLimits, ...options.limits };
   const { allowList, ownAddresses = () => [] } = options;
-  const names = new NameResolver(options.resolver ?? new SystemNames().resolve, limits);
+  const servers = options.dnsServers?.length ? { servers: options.dnsServers } : {};
+  const names = new NameResolver(options.resolver ?? new SystemNames(servers).resolve, limits);
   const operatorNames = new NameResolver(options.resolver ?? operatorResolver, limits);
   const routes = new Set<MachineEgress>();
   const turns = new GateTurns();

@@ -9,7 +9,7 @@ import { dnsServer, type DnsServer } from '../../testing/dns.ts';
 import { defaultLimits } from '../gate/limits.ts';
 import { EgressError } from '../policy.ts';
 import { MachineNames, NameResolver, type NameLimits } from './resolve.ts';
-import { SystemNames } from './system-names.ts';
+import { DnsServersError, parseDnsServers, SystemNames } from './system-names.ts';
 import { browser, eventually, fetchPlain } from '../../testing/gate.ts';
 
 const never = new AbortController().signal;
@@ -83,6 +83,13 @@ test('every address of a name is checked, and a name without one is refused', as
   await assert.rejects(system.resolve('x.none.test'), { code: 'ENOTFOUND' });
   const from = await browser(t, { allowText: '', resolver: system.resolve });
   assert.equal((await fetchPlain(from, 'http://two.test/')).headers['x-berth-egress'], 'blocked_by_policy');
+});
+
+test('DNS servers are addresses with or without a port', () => {
+  assert.deepEqual(parseDnsServers(' 10.0.0.2, 10.0.0.3:5353 ,[fd00::2]:53,'), ['10.0.0.2', '10.0.0.3:5353', '[fd00::2]:53']);
+  assert.deepEqual(parseDnsServers(''), []);
+  for (const wrong of ['dns.example', '10.0.0.2:x', '10.0.0.2 10.0.0.3'])
+    assert.throws(() => parseDnsServers(wrong), DnsServersError, wrong);
 });
 
 test('the hosts file is read before DNS, and a change of it takes effect', async (t) => {

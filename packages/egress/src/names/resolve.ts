@@ -7,7 +7,7 @@ import { orAbort } from '@berth/lib/or-abort.ts';
 import { isLoopbackName } from './addresses.ts';
 import { EgressError } from '../policy.ts';
 import { netErrors } from '../gate/refusal.ts';
-import type { Resolver } from './system-names.ts';
+import { isUnanswered, type Resolver } from './system-names.ts';
 
 /**
  * Long enough for the connections of one page load, short enough to follow a
@@ -92,12 +92,8 @@ export class NameResolver implements Names {
   }
 }
 
-/** Codes of c-ares and getaddrinfo that say nothing of the name: the servers did not answer, or refused to. */
-const unansweredCodes = new Set(['ETIMEOUT', 'ESERVFAIL', 'EREFUSED', 'ECONNREFUSED', 'EBADRESP', 'EFORMERR', 'ENOTIMP', 'EAI_AGAIN']);
-
 function toFailure(host: string, cause: unknown): EgressError {
-  const isUnanswered = cause instanceof Error && 'code' in cause && unansweredCodes.has(String(cause.code));
-  const netError = isUnanswered ? netErrors.dns_unanswered : netErrors.dns_failed;
+  const netError = isUnanswered(cause) ? netErrors.dns_unanswered : netErrors.dns_failed;
   return new EgressError('dns_failed', `${host} cannot be resolved`, { cause, netError });
 }
 

@@ -12,6 +12,23 @@ export type Resolver = (host: string) => Promise<readonly string[]>;
 export const operatorResolver: Resolver = async (host) =>
   (await lookup(host, { all: true, verbatim: true })).map((answer) => answer.address);
 
+export class DnsServersError extends Error {
+  override name = 'DnsServersError';
+}
+
+/** The servers of a list such as `10.0.0.2, [fd00::2]:5353`. @throws DnsServersError */
+export function parseDnsServers(text: string): string[] {
+  const servers = text.split(',').flatMap((each) => (each.trim() === '' ? [] : [each.trim()]));
+  try {
+    new DnsResolver().setServers(servers);
+  } catch (cause) {
+    throw new DnsServersError('BERTH_DNS_SERVERS holds what is no IP address, with or without a port. Separate addresses by commas.', {
+      cause,
+    });
+  }
+  return servers;
+}
+
 /** A lost packet costs one second; together they stay within the five seconds that a name may take. */
 const triesOfMs = { timeout: 1000, maxTimeout: 2000, tries: 3 };
 /** How long a change of the files may go unnoticed. */
@@ -46,7 +63,8 @@ export class SystemNames {
     const [v4, v6] = await Promise.allSettled([this.#dns.resolve4(host), this.#dns.resolve6(host)]);
     // Both families are waited for, because one answer that is not public refuses the name.
     const addresses = [v4, v6].map((family) => (family.status === 'fulfilled' ? family.value : []));
-    if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
+    // Where one family was not answered, the name may exist in spite of what the other says.
+    if (v4.status === 'rejected' && v6.status === 'rejected') throw isUnanswered(v6.reason) ? v6.reason : v4.reason;
     return (hasIpv6() ? addresses.toReversed() : addresses).flat();
   };
 
@@ -73,6 +91,12 @@ export class SystemNames {
     this.#changedMs = { hosts, resolvConf };
   }
 }
+
+/** Codes of c-ares and getaddrinfo that say nothing of the name: the servers did not answer, or refused to. */
+const unansweredCodes = new Set(['ETIMEOUT', 'ESERVFAIL', 'EREFUSED', 'ECONNREFUSED', 'EBADRESP', 'EFORMERR', 'ENOTIMP', 'EAI_AGAIN']);
+
+export const isUnanswered = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && unansweredCodes.has(String(error.code));
 
 const changedMs = (path: string): Promise<number> =>
   stat(path).then(

@@ -15,7 +15,7 @@ import { Flows } from '../work/flows/flows.ts';
 import { Inspections, ReportLinks } from '../work/inspect/inspect.ts';
 import { Jobs, LargeResults, offersChannel } from '../work/jobs/jobs.ts';
 import { SelfHeal } from '../work/selfheal/selfheal.ts';
-import { createEgressGate, parseAllowList, type EgressGate, loadRegions, type Regions } from '@berth/egress';
+import { createEgressGate, parseAllowList, parseDnsServers, type EgressGate, loadRegions, type Regions } from '@berth/egress';
 import { findLostClaims } from '../http/limits/idempotency.ts';
 import { Fleet, type FleetDeps } from '../fleet/pool/pool.ts';
 import { Forwarding } from '../fleet/forwarding/forwarding.ts';
@@ -108,7 +108,14 @@ export async function buildServices(
   const { owners, keys, connectTokens: tokens, metering, audit } = accounts;
   const regions = loadRegions({ file: config.regionsFile, defaultCode: region });
   const adHosts = adHostsOf(config);
-  const gate = createEgressGate({ allowList: parseAllowList(config.egressAllow), log, clock, ownAddresses, adHosts });
+  const gate = createEgressGate({
+    allowList: parseAllowList(config.egressAllow),
+    dnsServers: parseDnsServers(config.dnsServers),
+    log,
+    clock,
+    ownAddresses,
+    adHosts,
+  });
   const runtime = await makeRuntime({ workerId });
   assertIsolated(config, runtime);
   const memoryFreeBytesMin = config.memoryFreeMbMin * megabyte;

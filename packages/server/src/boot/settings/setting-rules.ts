@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BillingSettings } from '../../accounts/billing/billing.ts';
 import type { CaptchaConfig } from '../../sessions/captcha/captcha.ts';
 import { ConfigError, type Config } from '../../config.ts';
-import { builtinAdHosts, loadAdHosts, parseAllowList, loadRegions } from '@berth/egress';
+import { builtinAdHosts, loadAdHosts, parseAllowList, parseDnsServers, loadRegions } from '@berth/egress';
 import { assertStrongSecrets, isLoopbackOnly } from './exposure.ts';
 import { checkBootstrapKey } from '../../accounts/keys/keys.ts';
 import type { LlmConfig } from '../../work/flows/flows.ts';
@@ -112,6 +112,7 @@ export function settingsProblems(config: Config): string[] {
     () => loadRegions({ file: config.regionsFile, defaultCode: config.region }),
     () => adHostsOf(config),
     () => parseAllowList(config.egressAllow),
+    () => parseDnsServers(config.dnsServers),
   ];
   return checks.flatMap((check) => {
     try {

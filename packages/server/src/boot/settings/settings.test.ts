@@ -49,6 +49,7 @@ describe('the settings', () => {
         'BERTH_FETCH_CHROMIUM',
         'BERTH_REGION',
         'BERTH_EGRESS_ALLOW',
+        'BERTH_DNS_SERVERS',
         'BERTH_LLM_MODEL',
         'BERTH_FFMPEG',
         'OTEL_EXPORTER_OTLP_ENDPOINT',
