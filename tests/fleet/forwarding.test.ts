@@ -261,6 +261,27 @@ describe('a new session', () => {
     const client = new Client(fleet.worker(1).url, key);
     await eventually('it has ended', async () => (await client.call(listSessions, {})).body.every(({ status }) => status === 'ended'));
   });
+
+  it('an address with reconnect_seconds leads to its browser from every worker', async () => {
+    const key = await fleet.worker(0).ownerKey('comes-back');
+    const client = new Client(fleet.worker(0).url, key);
+    const live = async () => (await client.call(listSessions, { query: { status: 'starting,ready' } })).body;
+    const addressAt = (worker: number): string => `${fleet.worker(worker).url.replace('http', 'ws')}/v1/connect?reconnect_seconds=600`;
+    const together = await Promise.all([0, 1, 0, 1].map((worker) => openSocket(addressAt(worker), withKey(key))));
+    const [session, ...more] = await live();
+    assert.equal(more.length, 0);
+    for (const { socket } of together) socket.terminate();
+    for (const worker of [0, 1]) {
+      const { socket, send } = await openSocket(addressAt(worker), withKey(key));
+      assert.ok(await send('Browser.getVersion'));
+      socket.terminate();
+      assert.deepEqual(
+        (await live()).map(({ session_id }) => session_id),
+        [session?.session_id],
+      );
+    }
+    await client.call(endSession, { params: { session_id: session?.session_id ?? '' } });
+  });
 });
 
 describe('a worker that cannot be reached', () => {

@@ -1,7 +1,7 @@
 /** Connect tokens: credentials for addresses, which create and drive sessions by connecting and do nothing else. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp, credentialName, expiresInDays } from './fields.ts';
+import { PathId, ReconnectSeconds, Timestamp, credentialName, expiresInDays } from './fields.ts';
 
 export const ConnectToken = z
   .object({
@@ -13,6 +13,9 @@ export const ConnectToken = z
     created_at: Timestamp.describe('When the token was created (RFC 3339, UTC).'),
     last_used_at: Timestamp.nullable().describe('When the token was last used (RFC 3339, UTC), to the minute; null if never.'),
     expires_at: Timestamp.nullable().describe('When the token expires (RFC 3339, UTC); null if never.'),
+    reconnect_seconds: z
+      .int()
+      .describe('Seconds for which its sessions wait at their address after the last client has disconnected; 0: they end then.'),
     status: z
       .enum(['active', 'expired', 'key_revoked'])
       .describe('Status of the token. `key_revoked`: its API key was revoked or has expired. A revoked token is not listed.'),
@@ -40,6 +43,10 @@ export const CreateConnectTokenRequest = z
   .strictObject({
     name: credentialName('token'),
     expires_in_days: expiresInDays('token'),
+    reconnect_seconds: ReconnectSeconds.default(0).describe(
+      'Seconds for which a session that was created with the token waits for its clients after the last has disconnected, ' +
+        '0 to 3600: whoever connects to the same address meanwhile finds its browser. Default: 0, it ends then.',
+    ),
   })
   .meta({ id: 'CreateConnectTokenRequest' });
 

@@ -72,7 +72,8 @@ export const openConnect = endpoint({
   description:
     'Creates a session and opens its DevTools WebSocket, with an API key in the header or a connect token in `token`. ' +
     'The options of `POST /v1/session` are query parameters: also `metadata.KEY=VALUE` and `extra_headers.NAME=VALUE`. ' +
-    'The session ends with its last connection, unless `keep_alive=true`. Refusals are HTTP responses before the handshake.',
+    'The session ends with its last connection, unless `keep_alive=true`. With `reconnect_seconds` it stays for that ' +
+    'long, and whoever connects to the same address meanwhile finds its browser. Refusals are HTTP responses before the handshake.',
   auth: 'connect',
   query: CreateSessionQuery,
   status: 101,

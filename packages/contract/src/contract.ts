@@ -40,6 +40,7 @@ export * from './bounds.ts';
 export * from './captcha.ts';
 export * from './computer.ts';
 export * from './connect.ts';
+export type { ConnectRequest } from './create-query.ts';
 export * from './connect-tokens.ts';
 export * from './skills.ts';
 export * from './credits.ts';

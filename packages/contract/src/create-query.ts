@@ -1,6 +1,7 @@
 /** The options of session creation as query parameters, for clients that can send nothing but an address. */
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
+import { ReconnectSeconds } from './fields.ts';
 import { CreateSessionRequest } from './session-request.ts';
 
 /** A storage state does not fit into an address. */
@@ -32,7 +33,26 @@ function parametersOf(shape: Readonly<Record<string, z.core.$ZodType>>, prefix =
   });
 }
 
-const parameters = new Map(parametersOf(CreateSessionRequest.shape));
+/** What an address may say: the options of a session, and whether it is found again there. */
+const ConnectRequest = CreateSessionRequest.safeExtend({
+  reconnect_seconds: ReconnectSeconds.optional().describe(
+    'Seconds for which the session waits at this address for its clients after the last has disconnected, 0 to 3600. ' +
+      'Whoever connects to the address meanwhile finds its browser. Excludes `keep_alive`. Default: that of the connect token, else 0.',
+  ),
+}).check(({ value, issues }) => {
+  const { keep_alive: keepAlive, reconnect_seconds: seconds = 0 } = value;
+  if (keepAlive && seconds > 0)
+    issues.push({
+      code: 'custom',
+      message: 'A session with `keep_alive` does not end with its last connection. Omit one of the two',
+      path: ['reconnect_seconds'],
+      input: seconds,
+      params: { type: 'value_error' },
+    });
+});
+export type ConnectRequest = z.infer<typeof ConnectRequest>;
+
+const parameters = new Map(parametersOf(ConnectRequest.shape));
 
 const isTrue = (text: string): boolean => text === 'true' || text === '1';
 
@@ -90,4 +110,4 @@ export const CreateSessionQuery = z
   })
   .catchall(z.unknown())
   .transform(toRequest)
-  .pipe(CreateSessionRequest);
+  .pipe(ConnectRequest);

@@ -110,3 +110,5 @@ export const connectionHeaders: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
 ]);
+
+export const ReconnectSeconds = z.int().min(0).max(3600);

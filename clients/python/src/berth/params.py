@@ -1281,6 +1281,8 @@ class CreateConnectTokenParams(TypedDict, total=False):
     """Name of the token, 1 to 64 characters. Default: null, none."""
     expires_in_days: int | None
     """Days until the token expires, 1 to 3650. Default: null, never."""
+    reconnect_seconds: int | None
+    """Seconds for which a session that was created with the token waits for its clients after the last has disconnected, 0 to 3600: whoever connects to the same address meanwhile finds its browser. Default: 0, it ends then."""
 
 
 class ListSkillsParams(TypedDict, total=False):

@@ -653,6 +653,8 @@ class ConnectTokenResponse(Model):
     """When the token was last used (RFC 3339, UTC), to the minute; null if never."""
     expires_at: str | None
     """When the token expires (RFC 3339, UTC); null if never."""
+    reconnect_seconds: int
+    """Seconds for which its sessions wait at their address after the last client has disconnected; 0: they end then."""
     status: Literal["active", "expired", "key_revoked"]
     """Status of the token. `key_revoked`: its API key was revoked or has expired. A revoked token is not listed."""
 

@@ -730,6 +730,8 @@ export interface ConnectTokenResponse {
   last_used_at: string | null;
   /** When the token expires (RFC 3339, UTC); null if never. */
   expires_at: string | null;
+  /** Seconds for which its sessions wait at their address after the last client has disconnected; 0: they end then. */
+  reconnect_seconds: number;
   /** Status of the token. `key_revoked`: its API key was revoked or has expired. A revoked token is not listed. */
   status: 'active' | 'expired' | 'key_revoked';
 }
@@ -781,6 +783,8 @@ export interface CreateConnectTokenRequest {
   name?: string | null | undefined;
   /** Days until the token expires, 1 to 3650. Default: null, never. */
   expires_in_days?: number | null | undefined;
+  /** Seconds for which a session that was created with the token waits for its clients after the last has disconnected, 0 to 3600: whoever connects to the same address meanwhile finds its browser. Default: 0, it ends then. */
+  reconnect_seconds?: number | null | undefined;
 }
 
 export interface CreateKeyRequest {

@@ -240,6 +240,7 @@ function buildForwarding(
       isLocal: (sessionId) => sessions.live.has(sessionId),
       locationOf: (sessionId) => sessions.locationOf(sessionId),
       idOf: (owner, name) => sessions.idOf(owner, name),
+      idOfAddress: (principal, query) => sessions.idOfAddress(principal, query),
     },
     recordingLocationOf: (sessionId) => recordings.locationOf(sessionId),
     candidates: (work) => placement.candidates(work),

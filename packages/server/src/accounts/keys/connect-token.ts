@@ -13,6 +13,8 @@ export interface ConnectToken {
   lastUsedAt: Date | null;
   /** null: never. */
   expiresAt: Date | null;
+  /** How long its sessions wait for a client that has disconnected. */
+  reconnectSeconds: number;
   key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>;
 }
 
@@ -30,6 +32,7 @@ export const toConnectToken = (token: ConnectToken, now: Date): ConnectTokenResp
   created_at: token.createdAt.toISOString(),
   last_used_at: token.lastUsedAt?.toISOString() ?? null,
   expires_at: token.expiresAt?.toISOString() ?? null,
+  reconnect_seconds: token.reconnectSeconds,
   status: connectTokenStatus(token, now),
 });
 

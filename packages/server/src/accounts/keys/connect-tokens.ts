@@ -45,7 +45,7 @@ export class ConnectTokens {
   /** `raw` is only returned here; never stored. @throws ServiceError connect_token_limit_reached */
   async create(
     principal: Principal,
-    { name, expiresInDays }: { name: string | null; expiresInDays: number | null },
+    { name, expiresInDays, reconnectSeconds }: { name: string | null; expiresInDays: number | null; reconnectSeconds: number },
   ): Promise<{ token: ConnectToken; raw: string }> {
     const { store, owners, audit, clock } = this.#deps;
     const owner = ownerOf(principal);
@@ -62,6 +62,7 @@ export class ConnectTokens {
       createdAt,
       lastUsedAt: null,
       expiresAt: expiresInDays === null ? null : new Date(createdAt.getTime() + expiresInDays * dayMs),
+      reconnectSeconds,
       key: { revokedAt: null, expiresAt: null },
     };
     await store.transaction(async (tx) => {
@@ -111,11 +112,18 @@ export class ConnectTokens {
     const now = clock.now();
     const token = isWellFormed(raw, connectTokenPrefix) ? await findConnectToken(store, digestOf(raw)) : undefined;
     if (!token || connectTokenStatus(token, now) !== 'active') throw invalidConnectToken(raw);
-    const { owner, keyId, tokenId, lastUsedAt } = token;
+    const { owner, keyId, tokenId, lastUsedAt, reconnectSeconds } = token;
     // No request waits for it, and it is not worth one that fails.
     if (now.getTime() - (lastUsedAt?.getTime() ?? 0) > touchEveryMs) touchConnectToken(store, tokenId, now).catch(() => undefined);
     const { requests_per_minute: requestsPerMinute } = await owners.tierOf(owner);
-    return { owner, keyId, connectTokenId: tokenId, requestsPerMinute, scope: `owner:${owner}` };
+    return {
+      owner,
+      keyId,
+      connectTokenId: tokenId,
+      ...(reconnectSeconds > 0 ? { reconnectSeconds } : {}),
+      requestsPerMinute,
+      scope: `owner:${owner}`,
+    };
   }
 
   /** Requires the owner's lock. Tokens that are no longer valid make room for a new one. */

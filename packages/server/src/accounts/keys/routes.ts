@@ -37,7 +37,8 @@ export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
 
 export function mountConnectTokens(routes: Routes, tokens: ConnectTokens, clock: Clock): void {
   routes.on(createConnectToken, async ({ body, principal, origin }) => {
-    const { token, raw } = await tokens.create(principal, { name: body.name, expiresInDays: body.expires_in_days });
+    const { name, expires_in_days: expiresInDays, reconnect_seconds: reconnectSeconds } = body;
+    const { token, raw } = await tokens.create(principal, { name, expiresInDays, reconnectSeconds });
     return { ...toConnectToken(token, clock.now()), token: raw, ...toConnectUrls(origin, raw) };
   });
   routes.on(listConnectTokens, async ({ principal }) =>

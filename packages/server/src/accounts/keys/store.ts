@@ -26,6 +26,7 @@ interface KeyTables {
     created_at: Date;
     last_used_at: Generated<Date | null>;
     expires_at: Date | null;
+    reconnect_seconds: Generated<number>;
   };
 }
 
@@ -158,6 +159,7 @@ const toConnectToken = (row: ConnectTokenRow): ConnectToken => ({
   createdAt: row.created_at,
   lastUsedAt: row.last_used_at,
   expiresAt: row.expires_at,
+  reconnectSeconds: row.reconnect_seconds,
   key: { revokedAt: row.key_revoked_at, expiresAt: row.key_expires_at },
 });
 
@@ -173,6 +175,7 @@ export async function insertConnectToken(tx: Tables, token: ConnectToken, digest
       last4: token.last4,
       created_at: token.createdAt,
       expires_at: token.expiresAt,
+      reconnect_seconds: token.reconnectSeconds,
     })
     .execute();
 }

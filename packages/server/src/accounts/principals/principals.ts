@@ -14,6 +14,8 @@ export interface Principal {
   subject?: string;
   /** Id of the connect token, for callers with one. `keyId` is then the key that created it. */
   connectTokenId?: string;
+  /** How long sessions that the connect token creates wait for a client that has disconnected. */
+  reconnectSeconds?: number;
   /** Set for callers with a view link; absent for keys. */
   viewer?: Viewer;
 }

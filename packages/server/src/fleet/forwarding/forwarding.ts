@@ -3,7 +3,7 @@ import type { ClientRequest } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { json } from 'node:stream/consumers';
 import { LRUCache } from 'lru-cache';
-import type { Endpoint } from '@berth/contract';
+import type { ConnectRequest, Endpoint } from '@berth/contract';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import type { Exchange } from '../../http/server/exchange.ts';
 import type { Forwarder, ForwardedResponse, ForwardedSocket, ForwardTarget } from '../../http/forward/forward.ts';
@@ -64,6 +64,8 @@ export interface ForwardingDeps {
     isLocal(sessionId: string): boolean;
     locationOf(sessionId: string): Promise<SessionLocation | undefined>;
     idOf(owner: string, name: string): Promise<string | undefined>;
+    /** The live session of an address that finds its browser again. */
+    idOfAddress(principal: Principal, query: ConnectRequest): Promise<string | undefined>;
   };
   /** How long this worker has had the fleet in view without a gap. */
   viewAgeMs(): number;
@@ -180,13 +182,23 @@ export class Forwarding implements Forwarder {
       return this.#deps.sessions.isLocal(named) ? null : this.#find(principal, named, false).then((target) => target && [target]);
     const { owner } = principal;
     if (!newWork.has(endpoint.id) || owner === null) return null;
-    const wanted = (endpoint.id === 'openConnect' ? query : body) as { kind?: unknown; region?: unknown };
+    if (endpoint.id === 'openConnect') return this.#findOrPlace(principal, query as ConnectRequest);
+    const wanted = body as { kind?: unknown; region?: unknown };
     return this.#place({
       work: newSessions.has(endpoint.id) ? 'session' : 'fetch',
       owner,
       kind: typeof wanted.kind === 'string' ? wanted.kind : 'headless',
       region: typeof wanted.region === 'string' ? wanted.region : undefined,
     });
+  }
+
+  /** The worker of the address's session, or those that may start one. */
+  async #findOrPlace(principal: Principal, query: ConnectRequest): Promise<readonly ForwardTarget[] | null> {
+    const sessionId = await this.#deps.sessions.idOfAddress(principal, query);
+    if (sessionId === undefined)
+      return this.#place({ work: 'session', owner: principal.owner ?? '', kind: query.kind, region: query.region });
+    const target = await this.#find(principal, sessionId, false);
+    return target && [target];
   }
 
   /** null: this worker alone. Workers without a listener are passed over, unless nobody else may take the work: they are unreachable. */

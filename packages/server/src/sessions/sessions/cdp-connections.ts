@@ -1,6 +1,6 @@
 /** DevTools sockets of API clients: authentication, tokens and the sockets themselves. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { closeCodes, type CloseReason, type ConnectInfo, type openConnect } from '@berth/contract';
+import { ServiceError, closeCodes, type CloseReason, type ConnectInfo, type ConnectRequest, type openConnect } from '@berth/contract';
 import { BrowserClosedError, type DevtoolsClient } from '@berth/devtools';
 import type { Call, Upgrade } from '../../http/call.ts';
 import { bearerOf, ownerOf, type Credentials, type Principal } from '../../accounts/principals/principals.ts';
@@ -18,8 +18,9 @@ import type { Owners } from '../../accounts/owners/owners.ts';
 import type { Connection, LiveSession } from './live.ts';
 import { copyDownload } from './local-downloads.ts';
 import { refusePlaywrightServerClients } from './playwright-protocol.ts';
+import { reconnectOf, type Reconnect } from './reconnect.ts';
 import { service, type SessionRecord } from './session.ts';
-import { sessionEndedError, sessionNotFound, type Machine, type RunningSession, type Sessions } from './sessions.ts';
+import { AddressInUseError, sessionEndedError, sessionNotFound, type Machine, type RunningSession, type Sessions } from './sessions.ts';
 
 type Socket = Awaited<ReturnType<Upgrade['accept']>>;
 
@@ -32,6 +33,9 @@ const pingMs = 20_000;
 const unreadBytesMax = 256 * 1024;
 /** Wait while a client has much unread. It does not last until all is read: some clients read nothing while they send. */
 const unreadWaitMs = 10;
+
+/** A session of an address may end while a client waits for it, and so may the next one. */
+const attemptsMax = 3;
 
 const asText = { binary: false };
 
@@ -144,8 +148,10 @@ export class CdpConnections {
     const left = new AbortController();
     // Nobody reads the connection before the handshake, so it would not close.
     upgrade.socket.once('end', () => left.abort(new ClientDisconnectedError()));
-    this.#sessions.assertTakesWork();
     const client = AbortSignal.any([signal, left.signal]);
+    const reconnect = reconnectOf(principal, query);
+    if (reconnect) return this.#connectAgain(principal, query, { reconnect, client, upgrade });
+    this.#sessions.assertTakesWork();
     const { record } = await this.#sessions.create(principal, query, { wait: true, signal: client });
     const session = this.#sessions.live.get(record.sessionId);
     try {
@@ -160,6 +166,44 @@ export class CdpConnections {
     }
   }
 
+  /**
+   * Opens the DevTools socket of the address's session, and creates it where there is none. Clients that come together
+   * share one, also when it ends before they have it: then the next is created.
+   */
+  async #connectAgain(
+    principal: Principal,
+    query: ConnectRequest,
+    { reconnect, client, upgrade }: { reconnect: Reconnect; client: AbortSignal; upgrade: Upgrade },
+  ): Promise<void> {
+    const owner = ownerOf(principal);
+    for (let attempt = 1; ; attempt += 1) {
+      const found = await this.#sessions.idOfAddress(principal, query);
+      try {
+        const sessionId = found ?? (await this.#createAt(principal, query, { reconnect, client }));
+        // Before a crash of this worker it had a browser, which is gone.
+        if (found !== undefined && !this.#sessions.isHeld(found)) await this.#sessions.recover();
+        else await orAbort(this.#sessions.started(sessionId), client);
+        const running = await this.#sessions.ready(owner, sessionId, { signal: client });
+        return await this.#open(principal, running, upgrade);
+      } catch (error) {
+        if (error instanceof ServiceError && error.code === 'worker_unreachable') throw runsElsewhere(error);
+        const isOther = error instanceof AddressInUseError || (found !== undefined && isGone(error));
+        if (attempt >= attemptsMax || client.aborted || !isOther) throw error;
+      }
+    }
+  }
+
+  /** Creates the session of an address, which waits for its clients from then on. */
+  async #createAt(
+    principal: Principal,
+    query: ConnectRequest,
+    { reconnect, client }: { reconnect: Reconnect; client: AbortSignal },
+  ): Promise<string> {
+    const { sessionId } = (await this.#sessions.create(principal, query, { wait: true, signal: client, reconnect })).record;
+    this.#sessions.live.get(sessionId)?.awaitClients();
+    return sessionId;
+  }
+
   async #open(principal: Principal, { session, machine }: RunningSession, upgrade: Upgrade): Promise<void> {
     const socket = await upgrade.accept({ sessionId: session.record.sessionId });
     if (session.connections.size >= connectionsMax) return closeSocket(socket, 'limit');
@@ -172,6 +216,7 @@ export class CdpConnections {
     const credentialIds = [principal.keyId, principal.connectTokenId].filter((id) => typeof id === 'string');
     const connection: Connection = { credentialIds, close };
     session.connections.add(connection);
+    session.onClientConnected();
     session.touch();
     socket.once('close', () => {
       bridge.close();
@@ -214,7 +259,7 @@ export class CdpConnections {
 
   #onDisconnect(session: LiveSession): void {
     if (session.record.settings.keep_alive || session.connections.size > 0 || session.ending) return;
-    this.#end(session);
+    if (!session.awaitClients()) this.#end(session);
   }
 
   #end(session: LiveSession): void {
@@ -223,13 +268,33 @@ export class CdpConnections {
   }
 
   async #closeRevoked(): Promise<void> {
-    const openConnections = [...this.#sessions.live.values()].flatMap((session) => [...session.connections]);
-    const ids = [...new Set(openConnections.flatMap(({ credentialIds }) => credentialIds))];
+    const sessions = [...this.#sessions.live.values()];
+    const openConnections = sessions.flatMap((session) => [...session.connections]);
+    // A session that waits at its address has no connection, and the credential of those who may come.
+    const idsOf = ({ isAwaitingClients, record: { keyId, settings } }: LiveSession): string[] =>
+      isAwaitingClients ? [keyId, settings.connect_token_id].filter((id) => typeof id === 'string') : [];
+    const ids = [...new Set([...openConnections.flatMap(({ credentialIds }) => credentialIds), ...sessions.flatMap(idsOf)])];
     const [tokenIds, keyIds] = [ids.filter((id) => isId('tok', id)), ids.filter((id) => !isId('tok', id))];
     const revoked = new Set((await Promise.all([this.#keys.findInactive(keyIds), this.#tokens.findInactive(tokenIds)])).flat());
+    for (const session of sessions) {
+      const isRevoked = idsOf(session).some((id) => revoked.has(id));
+      // Nobody could connect to its address any more.
+      if (isRevoked && session.record.settings.reconnect && !session.ending) this.#end(session);
+    }
     for (const connection of openConnections) if (connection.credentialIds.some((id) => revoked.has(id))) connection.close('unauthorized');
   }
 }
+
+/** Another worker was faster. Placement asks that one, too, where a worker has no room. */
+const runsElsewhere = (cause: ServiceError): ServiceError =>
+  new ServiceError('no_capacity', 'The browser of this address runs on another worker. Try again in a moment.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+
+/** Whether the session of the address is over by now. */
+const isGone = (error: unknown): boolean => error instanceof ServiceError && goneCodes.has(error.code);
+const goneCodes: ReadonlySet<string> = new Set(['session_ended', 'session_lost', 'session_not_found']);
 
 /** Whether a caller may connect to a session of its owner: with a connect token only to one that it created. */
 export const mayDrive = ({ connectTokenId }: Principal, { settings }: SessionRecord): boolean =>

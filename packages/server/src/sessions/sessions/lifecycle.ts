@@ -28,6 +28,7 @@ import {
   findSession,
   insertSession,
   listStrandedSessions,
+  liveAddressIndex,
   liveNameIndex,
   moveSession,
   profileWriterIndex,
@@ -49,6 +50,9 @@ export interface LifecycleDeps {
   /** Maximum sessions across all owners on this worker. */
   sessionsMax: number;
 }
+
+/** The address has a session, so no other was created. */
+export class AddressInUseError extends Error {}
 
 /** A session whose start has begun. */
 export interface Reservation {
@@ -226,6 +230,7 @@ export class Lifecycle {
         if (!isOfFetches(record)) await this.#deps.audit.record(tx, { actor, action: 'session.created', owner, subject });
       });
     } catch (error) {
+      if (isUniqueViolation(error, liveAddressIndex)) throw new AddressInUseError('another client has connected to the address');
       if (isUniqueViolation(error, liveNameIndex))
         throw new ServiceError('name_taken', `A live session named "${record.name}" already exists. End it, or choose another name.`);
       if (profile && isUniqueViolation(error, profileWriterIndex)) throw await profiles.lockedError(profile);

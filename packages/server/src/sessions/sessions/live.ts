@@ -86,6 +86,8 @@ export class LiveSession {
   readonly #clock: Clock;
   readonly #createdMs: number;
   #touchedMs: number;
+  /** When the last DevTools client has left a session that waits for it; null while it does not wait. */
+  #leftMs: number | null = null;
   /** When its worker ends it at the latest; null unless the worker is stopping. */
   drainsAt: Date | null = null;
   /** The ends of which `session.expiring` was emitted. */
@@ -153,10 +155,27 @@ export class LiveSession {
     this.#touchedMs = this.#clock.monotonicMs();
   }
 
+  /** Waits for clients to connect again, where the session does that. Returns whether it does. */
+  awaitClients(): boolean {
+    if (this.record.settings.reconnect === undefined) return false;
+    if (this.connections.size === 0) this.#leftMs = this.#clock.monotonicMs();
+    return true;
+  }
+
+  onClientConnected(): void {
+    this.#leftMs = null;
+  }
+
+  /** Whether it waits for clients to connect again. */
+  get isAwaitingClients(): boolean {
+    return this.#leftMs !== null;
+  }
+
   /** Why the timers should end the session now; null when they should not. Uses the monotonic clock. */
-  expiryReason(): 'max_lifetime' | 'idle_timeout' | null {
+  expiryReason(): 'max_lifetime' | 'idle_timeout' | 'cdp_closed' | null {
     if (isOver(this.status)) return null;
     if (this.remainingMs() <= 0) return 'max_lifetime';
+    if (this.#awaitedMs() <= 0) return 'cdp_closed';
     return this.#idleRemainingMs() <= 0 ? 'idle_timeout' : null;
   }
 
@@ -195,9 +214,16 @@ export class LiveSession {
     return this.record.timeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#createdMs);
   }
 
+  /** Milliseconds for which it still waits for clients to connect again; without end while it does not wait, or is driven. */
+  #awaitedMs(): number {
+    if (this.#leftMs === null || this.driving > 0) return Infinity;
+    const seconds = this.record.settings.reconnect?.seconds ?? 0;
+    return seconds * 1000 - (this.#clock.monotonicMs() - this.#leftMs);
+  }
+
   /** Milliseconds until the idle timeout: without end while the session is driven or a DevTools client is attached. */
   #idleRemainingMs(): number {
-    if (this.status !== 'ready' || this.driving > 0 || this.connections.size > 0) return Infinity;
+    if (this.status !== 'ready' || this.driving > 0 || this.connections.size > 0 || this.isAwaitingClients) return Infinity;
     return this.record.idleTimeoutSeconds * 1000 - (this.#clock.monotonicMs() - this.#lastActivityMs());
   }
 

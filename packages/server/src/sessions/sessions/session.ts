@@ -20,6 +20,7 @@ import type {
 } from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
 import type { z } from 'zod';
+import type { Reconnect } from './reconnect.ts';
 
 export const transitions = {
   starting: ['ready', 'ending', 'failed', 'ended'],
@@ -68,6 +69,8 @@ export interface SessionSettings {
   purpose?: SessionPurpose;
   /** Id of the connect token that created the session; absent for API keys. */
   connect_token_id?: string;
+  /** Set where clients find it again at its address. */
+  reconnect?: Reconnect;
   captcha?: CaptchaRequest;
   kind: CreateSessionRequest['kind'];
   /** Absent in rows older than this field. */

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ServiceError,
   ValidationError,
+  type ConnectRequest,
   type CreateSessionRequest,
   type RecordingStatus,
   type SessionStatus,
@@ -25,6 +26,7 @@ import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts'
 import { toView, type LiveSession, type SessionView } from './live.ts';
 import { openStartUrl } from './prepare.ts';
 import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './spec.ts';
+import { reconnectOf, type Reconnect } from './reconnect.ts';
 import { isOver, service, type End, type SessionPurpose, type SessionRecord } from './session.ts';
 import {
   updateSession,
@@ -32,6 +34,7 @@ import {
   countByWorker,
   deleteEndedSessions,
   findSession,
+  findSessionIdByAddress,
   findSessionIdByName,
   listSessions,
   liveNameIndex,
@@ -42,6 +45,7 @@ import {
 export type { Machine } from '../../fleet/pool/pool.ts';
 export type { LiveSession, Connection, SessionView } from './live.ts';
 export type { SessionEvent } from './events.ts';
+export { AddressInUseError } from './lifecycle.ts';
 export { KnownSecrets } from './known-secrets.ts';
 export { sessionEndedError, sessionNotFound } from './errors.ts';
 export { listenersMax } from './events.ts';
@@ -62,6 +66,8 @@ export interface CreateOptions {
   signal: AbortSignal;
   /** `fetch`: a machine shared by the owner's fetches. */
   purpose?: SessionPurpose;
+  /** Where clients find it again. */
+  reconnect?: Reconnect | undefined;
   /** The id that it gets, for callers who had to name it before. Default: a new one. */
   sessionId?: string;
 }
@@ -160,7 +166,7 @@ export class Sessions {
     const { keyId, connectTokenId } = principal;
     const spec = createSessionSpec(
       this.#deps,
-      { owner, keyId, connectTokenId, actor, tier, purpose, sessionId: options.sessionId },
+      { owner, keyId, connectTokenId, actor, tier, purpose, sessionId: options.sessionId, reconnect: options.reconnect },
       request,
     );
     // Machines for fetches do not count against the owner's create rate.
@@ -221,6 +227,17 @@ export class Sessions {
   /** The id of the owner's live session of that name, else of the last one; undefined for none. */
   idOf(owner: string, name: string): Promise<string | undefined> {
     return findSessionIdByName(this.#deps.store, owner, name);
+  }
+
+  /** The id of the live session of an address that finds its browser again; undefined for none. */
+  idOfAddress(principal: Principal, query: ConnectRequest): Promise<string | undefined> {
+    const reconnect = reconnectOf(principal, query);
+    return reconnect ? findSessionIdByAddress(this.#deps.store, ownerOf(principal), reconnect.address) : Promise.resolve(undefined);
+  }
+
+  /** Ends in the store the sessions that this worker had before a crash. */
+  async recover(): Promise<void> {
+    await this.#recover();
   }
 
   /** Whose session it is and which worker runs it, whoever asks; undefined for an unknown id. */

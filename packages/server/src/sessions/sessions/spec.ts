@@ -14,6 +14,7 @@ import type { Clock } from '@berth/lib/clock.ts';
 import { newId } from '@berth/lib/ids.ts';
 import type { Ticket } from '../../accounts/metering/metering.ts';
 import type { Tier } from '../../accounts/owners/owners.ts';
+import type { Reconnect } from './reconnect.ts';
 import type { SessionPurpose, SessionRecord } from './session.ts';
 import type { SessionUpdate } from './store.ts';
 
@@ -46,6 +47,8 @@ interface Requester {
   actor: string;
   tier: Tier;
   purpose: SessionPurpose;
+  /** Where clients find it again. */
+  reconnect?: Reconnect | undefined;
   /** Default: a new one. */
   sessionId?: string | undefined;
 }
@@ -112,11 +115,12 @@ const emptyLastSeen: SessionSpec['record']['lastSeen'] = {
 
 const toSettings = (
   request: CreateSessionRequest,
-  { purpose, connectTokenId }: Requester,
+  { purpose, connectTokenId, reconnect }: Requester,
   tabLimit: number,
 ): SessionSpec['record']['settings'] => ({
   purpose,
   ...(connectTokenId === undefined ? {} : { connect_token_id: connectTokenId }),
+  ...(reconnect === undefined ? {} : { reconnect }),
   captcha: request.captcha,
   rec_id: request.record ? newId('rec') : null,
   kind: request.kind,

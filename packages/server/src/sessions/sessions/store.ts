@@ -32,6 +32,8 @@ interface SessionTables {
 
 /** The index that keeps a name unique among an owner's live sessions. */
 export const liveNameIndex = 'sessions_live_name';
+/** The index that lets an address have one session at a time. */
+export const liveAddressIndex = 'sessions_live_address';
 /** The index that lets one session at a time save a profile. */
 export const profileWriterIndex = 'sessions_profile_writer';
 
@@ -213,6 +215,20 @@ export async function findSessionIdByName(tables: Tables, owner: string, name: s
     .orderBy(sql`status in ('starting', 'ready')`, 'desc')
     .orderBy('created_at', 'desc')
     .limit(1)
+    .executeTakeFirst();
+  return row?.session_id;
+}
+
+/** The live session of an address; undefined for none. */
+export async function findSessionIdByAddress(tables: Tables, owner: string, address: string): Promise<string | undefined> {
+  const row = await sessions(tables)
+    .selectFrom('sessions')
+    .select('session_id')
+    .where('owner_id', '=', owner)
+    // As the index has it, which finds no row otherwise.
+    .where(sql<boolean>`settings -> 'reconnect' IS NOT NULL`)
+    .where(sql<string>`settings -> 'reconnect' ->> 'address'`, '=', address)
+    .where('status', 'in', ['starting', 'ready'])
     .executeTakeFirst();
   return row?.session_id;
 }
