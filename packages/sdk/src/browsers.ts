@@ -1,9 +1,11 @@
 /** Connects Playwright and Puppeteer, which are installed by the caller. */
 
+/* oxlint-disable typescript/consistent-type-imports -- an import of a package that is missing is an error; such a type is `any`. */
 /** @ts-ignore The package is optional. */
 export type PlaywrightBrowser = import('playwright-core').Browser;
 /** @ts-ignore The package is optional. */
 export type PuppeteerBrowser = import('puppeteer-core').Browser;
+/* oxlint-enable typescript/consistent-type-imports */
 
 interface Playwright {
   chromium: { connectOverCDP(address: string): Promise<PlaywrightBrowser> };

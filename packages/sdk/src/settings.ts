@@ -1,4 +1,8 @@
 /** Where the service is, and who calls: from arguments, the environment, or the profile of the command line. */
+import type * as Files from 'node:fs/promises';
+import type * as System from 'node:os';
+import type * as Paths from 'node:path';
+import { parse } from './errors.ts';
 
 export interface Settings {
   /** Without a slash at its end. */
@@ -51,6 +55,9 @@ function originOfPage(): string | undefined {
   return origin?.startsWith('http') ? origin : undefined;
 }
 
+/** A function with the name, because bundlers for pages would resolve a literal. */
+const load = async <T>(name: string): Promise<T> => (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as T;
+
 interface Profile {
   url?: string;
   api_key?: string;
@@ -59,11 +66,9 @@ interface Profile {
 /** The current profile of the command line; null where there is none. Only runtimes with Node's modules have files. */
 async function readProfile(env: Record<string, string | undefined>): Promise<Profile | null> {
   if (runtime.process?.versions?.node === undefined) return null;
-  // Names in variables: bundlers for pages would resolve literals.
-  const [files, system, paths] = ['node:fs/promises', 'node:os', 'node:path'];
-  const { readFile } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ files as string)) as typeof import('node:fs/promises');
-  const { homedir } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ system as string)) as typeof import('node:os');
-  const { join } = (await import(/* @vite-ignore */ /* webpackIgnore: true */ paths as string)) as typeof import('node:path');
+  const { readFile } = await load<typeof Files>('node:fs/promises');
+  const { homedir } = await load<typeof System>('node:os');
+  const { join } = await load<typeof Paths>('node:path');
   const file = join(env['XDG_CONFIG_HOME'] || join(homedir(), '.config'), 'berth', 'config.json');
   const wanted = env['BERTH_PROFILE'] || undefined;
   const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -77,10 +82,8 @@ async function readProfile(env: Record<string, string | undefined>): Promise<Pro
 }
 
 function parseFile(text: string, file: string): object {
-  try {
-    return (JSON.parse(text) as object | null) ?? {};
-  } catch (error) {
-    // The cause would show a part of the file, which has keys.
-    throw new TypeError(`${file} is not JSON: ${(error as Error).name}.`);
-  }
+  const value = parse(text);
+  // The error of the parser would show a part of the file, which has keys.
+  if (typeof value !== 'object' || value === null) throw new TypeError(`${file} is not JSON.`);
+  return value;
 }
