@@ -1,6 +1,6 @@
 /** Endpoints of flows and templates: named work in a browser, at once or as a job. */
 import { z } from 'zod';
-import { FailedLoad } from './steps.ts';
+import { FailureDetails } from './steps.ts';
 import { boundedRecord, boundedString } from './bounds.ts';
 import { Block } from './block.ts';
 import { endpoint } from './endpoint.ts';
@@ -108,7 +108,7 @@ export const AgentStep = z
       .object({
         code: z.string().describe('Error code of the step.'),
         message: z.string().describe('What went wrong and what to do.'),
-        details: FailedLoad,
+        details: FailureDetails,
       })
       .optional()
       .describe('Error of the step. Also present if the step is `skipped` because it is optional.'),

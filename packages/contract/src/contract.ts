@@ -11,6 +11,7 @@ import * as connectTokens from './connect-tokens.ts';
 import * as credits from './credits.ts';
 import * as dashboard from './dashboard.ts';
 import * as drive from './drive.ts';
+import * as snapshots from './snapshot.ts';
 import * as economics from './economics.ts';
 import type { Endpoint } from './endpoint.ts';
 import * as fetch from './fetch.ts';
@@ -73,6 +74,7 @@ export * from './session.ts';
 export * from './session-request.ts';
 export * from './sessions.ts';
 export * from './settings.ts';
+export * from './snapshot.ts';
 export * from './steps.ts';
 export * from './storage-state.ts';
 export * from './usage.ts';
@@ -88,6 +90,7 @@ export const endpoints: readonly Endpoint[] = [
   sessions,
   profiles,
   drive,
+  snapshots,
   actions,
   computer,
   captcha,

@@ -90,6 +90,11 @@ export const errors = {
     description: 'No session with this id exists for your key. It may have been deleted after its retention period.',
   },
   tab_not_found: { status: 404, retryable: false, description: 'The session has no tab with this id. List the open tabs.' },
+  ref_not_found: {
+    status: 404,
+    retryable: false,
+    description: 'No snapshot of the tab has this reference. Take a snapshot and use one of its references.',
+  },
   job_not_found: { status: 404, retryable: false, description: 'No job with this id exists for your key. Check the id.' },
   download_not_found: {
     status: 404,
@@ -124,6 +129,12 @@ export const errors = {
     status: 409,
     retryable: true,
     description: 'The download is still in progress. Wait for its `download.finished` event.',
+  },
+  stale_ref: {
+    status: 409,
+    retryable: false,
+    description:
+      'The element of the reference is no longer in the page, or has become another one. Take a new snapshot; `details.candidates` has what is most like it.',
   },
   upload_limit_reached: {
     status: 409,

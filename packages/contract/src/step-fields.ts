@@ -5,7 +5,14 @@ import { BrowsableUrl } from './fields.ts';
 import { selectorHint } from './selector-hint.ts';
 import { parseTemplate } from './step-template.ts';
 
-export const selectorKinds = ['css', 'xpath', 'text', 'aria', 'label', 'placeholder', 'testid', 'pierce'] as const;
+export const selectorKinds = ['css', 'xpath', 'text', 'aria', 'label', 'placeholder', 'testid', 'pierce', 'ref'] as const;
+
+/** A reference of a snapshot: `e12`, or `f2e12` in a frame or another tab. */
+export const refForm = '(?:f\\d{1,7})?e\\d{1,9}';
+const refPattern = new RegExp(`^${refForm}$`);
+export const Ref = boundedString(2, 20)
+  .regex(refPattern)
+  .describe('Reference of the element from a snapshot, such as `e12`, instead of `selectors`.');
 export type SelectorKind = (typeof selectorKinds)[number];
 
 export interface ParsedSelector {
@@ -24,6 +31,7 @@ export function parseSelector(text: string): ParsedSelector | null {
   const kind = selectorKinds.find((name) => name === prefix);
   const body = text.slice(prefix.length + 1);
   if (kind === undefined || body.trim() === '') return null;
+  if (kind === 'ref' && !refPattern.test(body) && !body.includes('{{')) return null;
   return kind === 'aria' ? parseAria(body) : { kind, body };
 }
 
@@ -41,7 +49,7 @@ export const templated = (min: number, max: number) =>
       context.issues.push({ code: 'custom', message: problem, input: context.value, params: { type: 'template' } });
   });
 
-const selectorForms = 'a CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/';
+const selectorForms = 'a CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/, pierce/ or ref/';
 const notASelector = `Input should be ${selectorForms}`;
 
 /** Refuses selectors of no known form, and those that only other tools understand. */
@@ -238,6 +246,24 @@ export const atMostOne =
     const message = `Only one of ${names.join(', ')} may be given`;
     for (const name of more) issues.push({ code: 'custom', message, path: [name], input: value, params: { type: 'value_error' } });
   };
+
+/** Takes a reference as the selector `ref/e12`: `ref` is short for one of `selectors`, and `to_ref` of `to`. */
+export const refAsSelector: Check = ({ value, issues }) => {
+  for (const [name, list] of [
+    ['ref', 'selectors'],
+    ['to_ref', 'to'],
+  ] as const) {
+    const ref = value[name];
+    if (typeof ref !== 'string') continue;
+    if (value[list] !== undefined) {
+      const message = `Only one of ${list}, ${name} may be given`;
+      issues.push({ code: 'custom', message, path: [name], input: value, params: { type: 'value_error' } });
+      continue;
+    }
+    value[list] = [`ref/${ref}`];
+    delete value[name];
+  }
+};
 
 /** Rejects fields that have no effect without `needed`. */
 export const onlyWith =

@@ -4,6 +4,7 @@ import { boundedList, boundedRecord, boundedString } from './bounds.ts';
 import { connectionHeaders } from './fields.ts';
 import {
   Pattern,
+  Ref,
   Selectors,
   StepUrl,
   atMostOne,
@@ -11,10 +12,12 @@ import {
   exactlyOne,
   onlyWith,
   printFields,
+  refAsSelector,
   slowFields,
   templated,
 } from './step-fields.ts';
 import { Viewport } from './session-request.ts';
+import { SnapshotOptions } from './snapshot-options.ts';
 
 const waitUntil = z
   .enum(['load', 'domcontentloaded', 'networkidle', 'commit'])
@@ -51,8 +54,25 @@ const ForwardStep = slowStep('forward', { wait_until: waitUntil }).meta({
 });
 const ReloadStep = slowStep('reload', { wait_until: waitUntil }).meta({ id: 'ReloadStep', description: 'Reloads the page.' });
 
+const ref = { ref: Ref.optional() };
+const targetSelectors = Selectors.optional().describe(
+  'Selectors of the element, 1 to 20, tried in order: the first that matches anything is used. One of `selectors` and `ref` is required.',
+);
 const target = {
-  selectors: Selectors.describe('Selectors of the element, 1 to 20, tried in order: the first that matches anything is used.'),
+  // Required once `refAsSelector` has put the reference into it.
+  selectors: targetSelectors as z.ZodType as typeof Selectors,
+  ...ref,
+};
+/** As for any other required field. */
+const needsTarget = ({ value, issues }: z.core.ParsePayload<{ selectors: Selectors }>): void => {
+  if ((value.selectors as Selectors | undefined) === undefined)
+    issues.push({
+      code: 'custom',
+      message: 'Field required: `selectors`, or a `ref`',
+      path: ['selectors'],
+      input: value,
+      params: { type: 'missing' },
+    });
 };
 const force = z.boolean().default(false).describe('Whether to act although the element is covered, moving or disabled. Default: `false`.');
 const position = Point.optional().describe('Offset from the element’s top left corner. Default: its center.');
@@ -71,21 +91,31 @@ const ClickStep = step('click', {
   button: z.enum(['left', 'middle', 'right']).default('left').describe('Mouse button. Default: `left`.'),
   count: z.int().min(1).max(3).default(1).describe('Number of clicks, 1 to 3: 2 for a double click. Default: 1.'),
   delay_ms: delayMs.describe('Milliseconds between pressing and releasing the button, 0 to 1000. Default: 0.'),
-}).meta({ id: 'ClickStep', description: 'Clicks an element.' });
-const HoverStep = step('hover', pointed).meta({ id: 'HoverStep', description: 'Moves the mouse over an element.' });
+})
+  .check(refAsSelector, needsTarget)
+  .meta({ id: 'ClickStep', description: 'Clicks an element.' });
+const HoverStep = step('hover', pointed)
+  .check(refAsSelector, needsTarget)
+  .meta({ id: 'HoverStep', description: 'Moves the mouse over an element.' });
 const FillStep = step('fill', {
   ...target,
   value: templated(0, 100_000).describe('Value to set, at most 100000 characters; may contain placeholders.'),
   clear: z.boolean().default(true).describe('Whether to replace the existing value instead of appending to it. Default: `true`.'),
   force,
-}).meta({ id: 'FillStep', description: 'Sets the value of a field at once: text fields, editable elements, dates, colors and ranges.' });
+})
+  .check(refAsSelector, needsTarget)
+  .meta({ id: 'FillStep', description: 'Sets the value of a field at once: text fields, editable elements, dates, colors and ranges.' });
 const TypeStep = step('type', {
+  ...ref,
   selectors: Selectors.optional().describe('Selectors of the element to type into. Default: the focused element.'),
   text: templated(0, 10_000).describe('Text to type, at most 10000 characters; may contain placeholders.'),
   delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
-}).meta({ id: 'TypeStep', description: 'Types text key by key.' });
+})
+  .check(refAsSelector)
+  .meta({ id: 'TypeStep', description: 'Types text key by key.' });
 const Keys = boundedString(1, 100);
 const PressStep = step('press', {
+  ...ref,
   selectors: Selectors.optional().describe('Selectors of the element to focus first. Default: the focused element.'),
   keys: z.union([Keys, boundedList(Keys, 50).min(1)]).meta({
     description:
@@ -93,7 +123,9 @@ const PressStep = step('press', {
     examples: ['Enter', 'Control+A', ['ArrowDown', 'Enter']],
   }),
   delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),
-}).meta({ id: 'PressStep', description: 'Presses keys or key combinations.' });
+})
+  .check(refAsSelector)
+  .meta({ id: 'PressStep', description: 'Presses keys or key combinations.' });
 
 const choices = <T extends z.ZodType>(one: T) => z.union([one, boundedList(one, 100)]).optional();
 const SelectStep = step('select', {
@@ -103,7 +135,7 @@ const SelectStep = step('select', {
   index: choices(z.int().min(0).max(10_000)).describe('Position of the option, from 0, or a list of at most 100 positions.'),
   force,
 })
-  .check(exactlyOne('value', 'label', 'index'))
+  .check(refAsSelector, needsTarget, exactlyOne('value', 'label', 'index'))
   .meta({
     id: 'SelectStep',
     description:
@@ -120,7 +152,7 @@ const CheckStep = step('check', {
   position,
   force,
 })
-  .check(atMostOne('value', 'label', 'index'))
+  .check(refAsSelector, needsTarget, atMostOne('value', 'label', 'index'))
   .meta({
     id: 'CheckStep',
     description:
@@ -130,20 +162,23 @@ const CheckStep = step('check', {
 const UploadStep = step('upload', {
   ...target,
   file_ids: boundedList(boundedString(1, 200), 20).describe('Ids of uploaded files, at most 20. An empty list clears the field.'),
-}).meta({
-  id: 'UploadStep',
-  description: 'Gives files to a file field.',
-});
+})
+  .check(refAsSelector, needsTarget)
+  .meta({
+    id: 'UploadStep',
+    description: 'Gives files to a file field.',
+  });
 const DragStep = step('drag', {
   ...target,
-  to: Selectors.optional().describe('Selectors of the element to drop on. Exactly one of `to` and `by` is required.'),
+  to: Selectors.optional().describe('Selectors of the element to drop on. Exactly one of `to`, `to_ref` and `by` is required.'),
+  to_ref: Ref.optional().describe('Reference of the element to drop on, from a snapshot, instead of `to`.'),
   by: Point.optional().describe('Distance to drag, for sliders and canvases.'),
   position,
   to_position: Point.optional().describe('Offset from the top left corner of the element to drop on. Default: its center.'),
   moves: z.int().min(1).max(100).default(10).describe('Number of mouse moves, 1 to 100. Default: 10.'),
   force,
 })
-  .check(exactlyOne('to', 'by'), onlyWith('to', 'to_position'))
+  .check(refAsSelector, needsTarget, exactlyOne('to', 'by'), onlyWith('to', 'to_position'))
   .meta({ id: 'DragStep', description: 'Drags an element to another element or by a distance.' });
 const ScrollStep = slowStep('scroll', {
   container: Selectors.optional().describe('Selectors of the element to scroll. Default: the page.'),
@@ -152,6 +187,7 @@ const ScrollStep = slowStep('scroll', {
     .optional()
     .describe('Position to scroll to: `top`, `bottom`, or a point.'),
   selectors: Selectors.optional().describe('Selectors of the element to scroll into view.'),
+  ...ref,
   by: Point.optional().describe('Distance to scroll.'),
   until: z
     .strictObject({
@@ -170,12 +206,13 @@ const ScrollStep = slowStep('scroll', {
     .default(1000)
     .describe('Milliseconds without growth that count as stable, 100 to 10000. Default: 1000.'),
 })
-  .check(exactlyOne('to', 'selectors', 'by'))
+  .check(refAsSelector, exactlyOne('to', 'selectors', 'by'))
   .meta({ id: 'ScrollStep', description: 'Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required.' });
 
 const WaitStep = slowStep('wait', {
   ms: z.int().min(0).max(60_000).optional().describe('Milliseconds to wait, 0 to 60000.'),
   selectors: Selectors.optional().describe('Selectors of the element to wait for.'),
+  ...ref,
   state: z
     .enum(['visible', 'attached', 'hidden', 'detached'])
     .optional()
@@ -193,7 +230,7 @@ const WaitStep = slowStep('wait', {
     .optional()
     .describe('JavaScript expression to evaluate in the page until it is true, where the operator allows `evaluate`.'),
 })
-  .check(exactlyOne('ms', 'selectors', 'text', 'url', 'network_idle', 'function'), onlyWith('selectors', 'state'))
+  .check(refAsSelector, exactlyOne('ms', 'selectors', 'text', 'url', 'network_idle', 'function'), onlyWith('selectors', 'state'))
   .meta({
     id: 'WaitStep',
     description: 'Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required.',
@@ -217,6 +254,7 @@ const StepExtractField = z
 export type StepExtractField = z.infer<typeof StepExtractField>;
 const Fields = boundedRecord(boundedString(1, 64), StepExtractField, 100);
 const ExtractStep = step('extract', {
+  ...ref,
   selectors: Selectors.optional().describe(
     'Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched.',
   ),
@@ -227,7 +265,7 @@ const ExtractStep = step('extract', {
   json_ld: z.boolean().default(false).describe('Whether to return the JSON-LD documents of the page. Default: `false`.'),
   limit: z.int().min(1).max(10_000).default(1000).describe('Maximum number of matches in a list, 1 to 10000. Default: 1000.'),
 })
-  .check(({ value, issues }) => {
+  .check(refAsSelector, ({ value, issues }) => {
     const addIssue = (message: string, type: string) => issues.push({ code: 'custom', message, input: value, params: { type } });
     if (!value.selectors && !value.fields && !value.table && !value.json_ld)
       addIssue('One of selectors, fields, table, json_ld is required', 'missing');
@@ -242,6 +280,7 @@ const ExtractStep = step('extract', {
 
 const ScreenshotStep = slowStep('screenshot', {
   selectors: Selectors.optional().describe('Selectors of a single element to capture. Default: the page.'),
+  ...ref,
   format: z.enum(['png', 'jpeg', 'webp']).default('png').describe('Image format. Default: `png`.'),
   quality: z.int().min(0).max(100).optional().describe('Image quality for `jpeg` and `webp`, 0 to 100.'),
   full_page: z.boolean().default(false).describe('Whether to capture the full page instead of the visible area. Default: `false`.'),
@@ -250,7 +289,21 @@ const ScreenshotStep = slowStep('screenshot', {
     .optional()
     .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of `full_page`.'),
   omit_background: z.boolean().default(false).describe('Whether to make the page’s default background transparent. Default: `false`.'),
-}).meta({ id: 'ScreenshotStep', description: 'Takes a screenshot.' });
+})
+  .check(refAsSelector)
+  .meta({ id: 'ScreenshotStep', description: 'Takes a screenshot.' });
+const SnapshotStep = slowStep('snapshot', {
+  selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.'),
+  ...ref,
+  ...SnapshotOptions.shape,
+  format: z.enum(['text', 'json']).default('text').describe('Format of the snapshot. Default: `text`.'),
+})
+  .check(refAsSelector)
+  .meta({
+    id: 'SnapshotStep',
+    description:
+      'Returns the page or an element as an accessibility tree with references, as `GET /v1/session/{session_id}/snapshot` does.',
+  });
 const inches = z.number().min(0).max(200);
 const PdfStep = slowStep('pdf', {
   landscape: z.boolean().default(false).describe('Whether to use landscape orientation. Default: `false`.'),
@@ -265,21 +318,28 @@ const PdfStep = slowStep('pdf', {
     .describe('Pages to print, such as `1-3` or `1,4-`. Default: all pages.'),
   ...printFields,
 }).meta({ id: 'PdfStep', description: 'Prints the page to a PDF document.' });
-const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.') };
-const HtmlStep = step('html', part).meta({ id: 'HtmlStep', description: 'Returns the HTML of the page or an element.' });
+const part = { selectors: Selectors.optional().describe('Selectors of a single element to read. Default: the page.'), ...ref };
+const HtmlStep = step('html', part)
+  .check(refAsSelector)
+  .meta({ id: 'HtmlStep', description: 'Returns the HTML of the page or an element.' });
 const MarkdownStep = step('markdown', {
   ...part,
   only_main_content: z
     .boolean()
     .default(false)
     .describe('Whether to return only the main content, without navigation and footer. Default: `false`.'),
-}).meta({ id: 'MarkdownStep', description: 'Returns the page or an element as Markdown.' });
-const LinksStep = step('links', part).meta({ id: 'LinksStep', description: 'Returns the links of the page or an element.' });
+})
+  .check(refAsSelector)
+  .meta({ id: 'MarkdownStep', description: 'Returns the page or an element as Markdown.' });
+const LinksStep = step('links', part)
+  .check(refAsSelector)
+  .meta({ id: 'LinksStep', description: 'Returns the links of the page or an element.' });
 const DownloadStep = slowStep('download', {
   selectors: Selectors.optional().describe('Selectors of the element to click.'),
+  ...ref,
   url: StepUrl.optional().describe('URL of the file.'),
 })
-  .check(exactlyOne('selectors', 'url'))
+  .check(refAsSelector, exactlyOne('selectors', 'url'))
   .meta({
     id: 'DownloadStep',
     description: 'Downloads a file by a click or from a URL. Exactly one of `selectors` and `url` is required.',
@@ -338,6 +398,7 @@ const PropertyValue = z.union([propertyText, z.number(), z.boolean(), z.literal(
 const matchesMax = 20;
 
 const AssertStep = step('assert', {
+  ...ref,
   selectors: Selectors.optional().describe('Selectors of the element.'),
   text: Pattern.optional().describe('Text of the element, or of the page without `selectors`.'),
   url: Pattern.optional().describe('Pattern that the URL of the page must match.'),
@@ -369,11 +430,20 @@ const AssertStep = step('assert', {
       'DOM properties that each match must have, by name, at most 20, such as `{"value": "3", "dataset": {"state": "open"}}`; not those that scripts of the page add. Requires `selectors`.',
     ),
 })
-  .check(onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled', 'attributes', 'properties'), ({ value, issues }) => {
-    const { selectors, text, url, title } = value;
-    if ([selectors, text, url, title].every((part) => part === undefined))
-      issues.push({ code: 'custom', message: 'One of selectors, text, url, title is required', input: value, params: { type: 'missing' } });
-  })
+  .check(
+    refAsSelector,
+    onlyWith('selectors', 'visible', 'count', 'value', 'checked', 'enabled', 'attributes', 'properties'),
+    ({ value, issues }) => {
+      const { selectors, text, url, title } = value;
+      if ([selectors, text, url, title].every((part) => part === undefined))
+        issues.push({
+          code: 'custom',
+          message: 'One of selectors, text, url, title is required',
+          input: value,
+          params: { type: 'missing' },
+        });
+    },
+  )
   .meta({
     id: 'AssertStep',
     description:
@@ -398,6 +468,7 @@ export const plainSteps = [
   ScrollStep,
   WaitStep,
   ExtractStep,
+  SnapshotStep,
   ScreenshotStep,
   PdfStep,
   HtmlStep,

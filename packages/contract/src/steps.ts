@@ -28,6 +28,8 @@ export const stepErrorCodes = [
   'invalid_value',
   'frame_not_found',
   'tab_not_found',
+  'ref_not_found',
+  'stale_ref',
   'file_not_found',
   'download_failed',
   'script_failed',
@@ -36,13 +38,27 @@ export const stepErrorCodes = [
 ] as const;
 export type StepErrorCode = (typeof stepErrorCodes)[number];
 
-export const FailedLoad = z
+export const FailureDetails = z
   .object({
-    reason: z.string().describe('Why the page could not be loaded, as in the error `navigation_failed`.'),
-    net_error: z.string().nullable().describe('Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none.'),
+    reason: z.string().optional().describe('Why a page could not be loaded, as in the error `navigation_failed`.'),
+    net_error: z
+      .string()
+      .nullable()
+      .optional()
+      .describe('Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none.'),
+    candidates: z
+      .array(
+        z.object({
+          ref: z.string().describe('Reference for steps.'),
+          role: z.string().describe('ARIA role of the element.'),
+          name: z.string().describe('Accessible name of the element.'),
+        }),
+      )
+      .optional()
+      .describe('The elements that are most like the one that a stale reference had, at most 5, best first.'),
   })
   .optional()
-  .describe('What a page that could not be loaded failed with; only of such a failure.');
+  .describe('What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure.');
 
 export const StepResult = z
   .object({
@@ -59,7 +75,7 @@ export const StepResult = z
       .object({
         code: z.string().meta({ description: `Error code: one of ${stepErrorCodes.map((code) => `\`${code}\``).join(', ')}.` }),
         message: z.string().describe('What went wrong and what to do.'),
-        details: FailedLoad,
+        details: FailureDetails,
       })
       .optional()
       .describe('Error of the step. Also present if the step is `skipped` because it is optional.'),

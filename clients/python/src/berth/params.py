@@ -39,6 +39,7 @@ class AssertStep(_AssertStepWords, StepFields, total=False):
     type: Required[Literal["assert"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
+    ref: StepRef
     selectors: Sequence[Selector] | None
     """Selectors of the element."""
     text: str | None
@@ -105,7 +106,8 @@ class CheckStep(_CheckStepWords, StepFields, total=False):
     type: Required[Literal["check"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     state: bool | None
     """Whether it is to be checked. Default: `true`."""
     value: str | Sequence[str] | None
@@ -137,7 +139,8 @@ class ClickStep(_ClickStepWords, StepFields, total=False):
     type: Required[Literal["click"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     position: StepPosition
     force: StepForce
     modifiers: Sequence[Literal["Alt", "Control", "Meta", "Shift"]] | None
@@ -220,6 +223,7 @@ class DownloadStep(_DownloadStepWords, StepFields, total=False):
     timeout_ms: BackStepTimeoutMs
     selectors: Sequence[Selector] | None
     """Selectors of the element to click."""
+    ref: StepRef
     url: str | None
     """URL of the file."""
 
@@ -250,9 +254,12 @@ class DragStep(_DragStepWords, StepFields, total=False):
     type: Required[Literal["drag"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     to: Sequence[Selector] | None
-    """Selectors of the element to drop on. Exactly one of `to` and `by` is required."""
+    """Selectors of the element to drop on. Exactly one of `to`, `to_ref` and `by` is required."""
+    to_ref: str | None
+    """Reference of the element to drop on, from a snapshot, instead of `to`."""
     by: DragStepBy | None
     """Distance to drag, for sliders and canvases."""
     position: StepPosition
@@ -308,6 +315,7 @@ class ExtractStep(_ExtractStepWords, StepFields, total=False):
     type: Required[Literal["extract"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
+    ref: StepRef
     selectors: Sequence[Selector] | None
     """Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched."""
     attribute: str | None
@@ -385,7 +393,8 @@ class FillStep(_FillStepWords, StepFields, total=False):
     type: Required[Literal["fill"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     value: Required[str]
     """Value to set, at most 100000 characters; may contain placeholders."""
     clear: bool | None
@@ -430,7 +439,8 @@ class HoverStep(_HoverStepWords, StepFields, total=False):
     type: Required[Literal["hover"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     position: StepPosition
     force: StepForce
     modifiers: Sequence[Literal["Alt", "Control", "Meta", "Shift"]] | None
@@ -445,9 +455,12 @@ class HtmlStep(_HtmlStepWords, StepFields, total=False):
     type: Required[Literal["html"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Sequence[Selector] | None
-    """Selectors of a single element to read. Default: the page."""
+    selectors: HtmlStepSelectors
+    ref: StepRef
 
+
+HtmlStepSelectors: TypeAlias = "Sequence[Selector] | None"
+"""Selectors of a single element to read. Default: the page."""
 
 _IfStepWords = TypedDict("_IfStepWords", {"if": "Required[StepCondition]", "else": "Sequence[Step] | None"}, total=False)
 
@@ -490,8 +503,8 @@ class LinksStep(_LinksStepWords, StepFields, total=False):
     type: Required[Literal["links"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Sequence[Selector] | None
-    """Selectors of a single element to read. Default: the page."""
+    selectors: HtmlStepSelectors
+    ref: StepRef
 
 
 _MarkdownStepWords = TypedDict("_MarkdownStepWords", {"if": "StepIf"}, total=False)
@@ -502,8 +515,8 @@ class MarkdownStep(_MarkdownStepWords, StepFields, total=False):
     type: Required[Literal["markdown"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Sequence[Selector] | None
-    """Selectors of a single element to read. Default: the page."""
+    selectors: HtmlStepSelectors
+    ref: StepRef
     only_main_content: bool | None
     """Whether to return only the main content, without navigation and footer. Default: `false`."""
 
@@ -628,6 +641,7 @@ class PressStep(_PressStepWords, StepFields, total=False):
     type: Required[Literal["press"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
+    ref: StepRef
     selectors: Sequence[Selector] | None
     """Selectors of the element to focus first. Default: the focused element."""
     keys: Required[str | Sequence[str]]
@@ -711,6 +725,7 @@ class ScreenshotStep(_ScreenshotStepWords, StepFields, total=False):
     timeout_ms: BackStepTimeoutMs
     selectors: Sequence[Selector] | None
     """Selectors of a single element to capture. Default: the page."""
+    ref: StepRef
     format: Literal["png", "jpeg", "webp"] | None
     """Image format. Default: `png`."""
     quality: int | None
@@ -751,6 +766,7 @@ class ScrollStep(_ScrollStepWords, StepFields, total=False):
     """Position to scroll to: `top`, `bottom`, or a point."""
     selectors: Sequence[Selector] | None
     """Selectors of the element to scroll into view."""
+    ref: StepRef
     by: ScrollStepBy | None
     """Distance to scroll."""
     until: ScrollStepUntil | None
@@ -792,7 +808,8 @@ class SelectStep(_SelectStepWords, StepFields, total=False):
     type: Required[Literal["select"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     value: str | Sequence[str] | None
     """Value of the option, or a list of at most 100 values."""
     label: str | Sequence[str] | None
@@ -803,7 +820,7 @@ class SelectStep(_SelectStepWords, StepFields, total=False):
 
 
 Selector: TypeAlias = "str | Sequence[str]"
-"""A CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/. A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one."""
+"""A CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/, pierce/ or ref/. A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one."""
 
 _SetCookieStepWords = TypedDict("_SetCookieStepWords", {"if": "StepIf"}, total=False)
 
@@ -863,7 +880,35 @@ class SetViewportStep(_SetViewportStepWords, StepFields, total=False):
     """Physical pixels per CSS pixel, 0.5 to 4. Default: 1."""
 
 
-Step: TypeAlias = "NavigateStep | BackStep | ForwardStep | ReloadStep | ClickStep | HoverStep | FillStep | TypeStep | PressStep | SelectStep | CheckStep | UploadStep | DragStep | ScrollStep | WaitStep | ExtractStep | ScreenshotStep | PdfStep | HtmlStep | MarkdownStep | LinksStep | DownloadStep | DialogStep | SetCookieStep | SetHeaderStep | SetViewportStep | EvaluateStep | AssertStep | IfStep | ForEachStep | RepeatStep"
+_SnapshotStepWords = TypedDict("_SnapshotStepWords", {"if": "StepIf"}, total=False)
+
+class SnapshotStep(_SnapshotStepWords, StepFields, total=False):
+    """Returns the page or an element as an accessibility tree with references, as `GET /v1/session/{session_id}/snapshot` does."""
+
+    type: Required[Literal["snapshot"]]
+    """Type of the step."""
+    timeout_ms: BackStepTimeoutMs
+    selectors: HtmlStepSelectors
+    ref: StepRef
+    mode: Literal["interactive", "full"] | None
+    """`interactive`: what can be operated, with headings, landmarks and messages. `full`: also texts, lists, tables and images. Default: `interactive`."""
+    find: str | None
+    """Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything."""
+    after: str | None
+    """Cursor `left.after` of the snapshot before, to go on where it ended. Default: from the start."""
+    since: str | None
+    """`snapshot_id` of one of the last four snapshots of the tab: only what has changed since. Default: everything."""
+    max_tokens: int | None
+    """Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 4000."""
+    boxes: bool | None
+    """Whether to add the place of each element in the visible area. Default: `false`."""
+    urls: bool | None
+    """Whether to add the URLs of links. Default: `false`."""
+    format: Literal["text", "json"] | None
+    """Format of the snapshot. Default: `text`."""
+
+
+Step: TypeAlias = "NavigateStep | BackStep | ForwardStep | ReloadStep | ClickStep | HoverStep | FillStep | TypeStep | PressStep | SelectStep | CheckStep | UploadStep | DragStep | ScrollStep | WaitStep | ExtractStep | SnapshotStep | ScreenshotStep | PdfStep | HtmlStep | MarkdownStep | LinksStep | DownloadStep | DialogStep | SetCookieStep | SetHeaderStep | SetViewportStep | EvaluateStep | AssertStep | IfStep | ForEachStep | RepeatStep"
 
 class StepCondition(TypedDict, total=False):
     """All of the given conditions must hold when the step is evaluated."""
@@ -904,8 +949,11 @@ class StepPosition(TypedDict, total=False):
     y: Required[StepY]
 
 
-StepSelectors: TypeAlias = "Sequence[Selector]"
-"""Selectors of the element, 1 to 20, tried in order: the first that matches anything is used."""
+StepRef: TypeAlias = "str | None"
+"""Reference of the element from a snapshot, such as `e12`, instead of `selectors`."""
+
+StepSelectors: TypeAlias = "Sequence[Selector] | None"
+"""Selectors of the element, 1 to 20, tried in order: the first that matches anything is used. One of `selectors` and `ref` is required."""
 
 StepTimeoutMs: TypeAlias = "int | None"
 """Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 10000."""
@@ -967,6 +1015,7 @@ class TypeStep(_TypeStepWords, StepFields, total=False):
     type: Required[Literal["type"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
+    ref: StepRef
     selectors: Sequence[Selector] | None
     """Selectors of the element to type into. Default: the focused element."""
     text: Required[str]
@@ -983,7 +1032,8 @@ class UploadStep(_UploadStepWords, StepFields, total=False):
     type: Required[Literal["upload"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    selectors: Required[StepSelectors]
+    selectors: StepSelectors
+    ref: StepRef
     file_ids: Required[Sequence[str]]
     """Ids of uploaded files, at most 20. An empty list clears the field."""
 
@@ -1018,6 +1068,7 @@ class WaitStep(_WaitStepWords, StepFields, total=False):
     """Milliseconds to wait, 0 to 60000."""
     selectors: Sequence[Selector] | None
     """Selectors of the element to wait for."""
+    ref: StepRef
     state: Literal["visible", "attached", "hidden", "detached"] | None
     """State of the element to wait for. Requires `selectors`. Default: `visible`."""
     text: str | None
@@ -1164,6 +1215,31 @@ class OpenTabParams(TypedDict, total=False):
     wait_until: WaitUntil
     timeout_ms: int | None
     """Maximum time for opening the tab and loading `url` in milliseconds, 1000 to 120000. Default: 30000."""
+
+
+class GetSnapshotParams(TypedDict, total=False):
+    """Arguments of `berth.sessions.get_snapshot`."""
+
+    mode: Literal["interactive", "full"]
+    """`interactive`: what can be operated, with headings, landmarks and messages. `full`: also texts, lists, tables and images. Default: `interactive`."""
+    find: str
+    """Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything."""
+    after: str
+    """Cursor `left.after` of the snapshot before, to go on where it ended. Default: from the start."""
+    since: str
+    """`snapshot_id` of one of the last four snapshots of the tab: only what has changed since. Default: everything."""
+    scope: str
+    """Reference or selector of the element to read: `e12`, CSS, or any selector of the step language. Default: the whole page."""
+    max_tokens: int
+    """Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 4000."""
+    format: Literal["text", "json"]
+    """Format of the snapshot. Default: `text`."""
+    boxes: bool
+    """Whether to add the place of each element in the visible area. Default: `false`."""
+    urls: bool
+    """Whether to add the URLs of links. Default: `false`."""
+    tab_id: str
+    """Id of the tab to use. Default: the active tab."""
 
 
 class GetConsoleParams(TypedDict, total=False):
@@ -1766,11 +1842,13 @@ __all__ = [
     "GetFetchJobParams",
     "GetJobParams",
     "GetSiteHealthParams",
+    "GetSnapshotParams",
     "GetStrategiesParams",
     "GetUsageParams",
     "GrantCreditsParams",
     "HoverStep",
     "HtmlStep",
+    "HtmlStepSelectors",
     "IfStep",
     "InspectParams",
     "InspectRequestHar2",
@@ -1826,6 +1904,7 @@ __all__ = [
     "SetCookieStep",
     "SetHeaderStep",
     "SetViewportStep",
+    "SnapshotStep",
     "Step",
     "StepCondition",
     "StepExtractField",
@@ -1833,6 +1912,7 @@ __all__ = [
     "StepForce",
     "StepIf",
     "StepPosition",
+    "StepRef",
     "StepSelectors",
     "StepTimeoutMs",
     "StepX",

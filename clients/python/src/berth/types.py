@@ -10,7 +10,7 @@ from ._model import Model, Reader, read_list, read_map, read_model
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-ErrorCode: TypeAlias = "Literal['bad_request', 'unknown_task', 'unknown_template', 'invalid_signature', 'missing_api_key', 'missing_admin_key', 'missing_view_token', 'missing_login_token', 'invalid_login_token', 'missing_metrics_token', 'insufficient_credits', 'plan_limit_exceeded', 'invalid_api_key', 'invalid_admin_key', 'invalid_connect_token', 'invalid_view_token', 'invalid_metrics_token', 'origin_not_allowed', 'premium_egress_required', 'session_not_found', 'tab_not_found', 'job_not_found', 'download_not_found', 'connect_token_not_found', 'profile_not_found', 'skill_not_found', 'owner_not_found', 'worker_not_found', 'key_not_found', 'code_not_found', 'recording_not_found', 'asset_not_found', 'route_not_found', 'method_not_allowed', 'request_timeout', 'download_not_ready', 'upload_limit_reached', 'last_tab', 'tab_limit_reached', 'session_busy', 'session_ended', 'session_not_ready', 'report_not_available', 'name_taken', 'code_already_redeemed', 'plan_active', 'no_subscription', 'key_limit_reached', 'connect_token_limit_reached', 'key_revoked', 'vnc_unavailable', 'profile_locked', 'profile_unreadable', 'profile_limit_reached', 'idempotency_conflict', 'idempotency_in_progress', 'answer_lost', 'code_expired', 'job_expired', 'body_too_large', 'uri_too_long', 'unsupported_media_type', 'range_not_satisfiable', 'rate_limited', 'too_many_streams', 'concurrency_limit', 'create_rate_limit', 'headers_too_large', 'internal_error', 'not_implemented', 'navigation_failed', 'page_failed', 'billing_provider_failed', 'session_lost', 'no_capacity', 'starting', 'draining', 'region_unavailable', 'billing_not_configured', 'login_unavailable', 'store_unavailable', 'worker_unreachable', 'deadline_exceeded']"
+ErrorCode: TypeAlias = "Literal['bad_request', 'unknown_task', 'unknown_template', 'invalid_signature', 'missing_api_key', 'missing_admin_key', 'missing_view_token', 'missing_login_token', 'invalid_login_token', 'missing_metrics_token', 'insufficient_credits', 'plan_limit_exceeded', 'invalid_api_key', 'invalid_admin_key', 'invalid_connect_token', 'invalid_view_token', 'invalid_metrics_token', 'origin_not_allowed', 'premium_egress_required', 'session_not_found', 'tab_not_found', 'ref_not_found', 'job_not_found', 'download_not_found', 'connect_token_not_found', 'profile_not_found', 'skill_not_found', 'owner_not_found', 'worker_not_found', 'key_not_found', 'code_not_found', 'recording_not_found', 'asset_not_found', 'route_not_found', 'method_not_allowed', 'request_timeout', 'download_not_ready', 'stale_ref', 'upload_limit_reached', 'last_tab', 'tab_limit_reached', 'session_busy', 'session_ended', 'session_not_ready', 'report_not_available', 'name_taken', 'code_already_redeemed', 'plan_active', 'no_subscription', 'key_limit_reached', 'connect_token_limit_reached', 'key_revoked', 'vnc_unavailable', 'profile_locked', 'profile_unreadable', 'profile_limit_reached', 'idempotency_conflict', 'idempotency_in_progress', 'answer_lost', 'code_expired', 'job_expired', 'body_too_large', 'uri_too_long', 'unsupported_media_type', 'range_not_satisfiable', 'rate_limited', 'too_many_streams', 'concurrency_limit', 'create_rate_limit', 'headers_too_large', 'internal_error', 'not_implemented', 'navigation_failed', 'page_failed', 'billing_provider_failed', 'session_lost', 'no_capacity', 'starting', 'draining', 'region_unavailable', 'billing_not_configured', 'login_unavailable', 'store_unavailable', 'worker_unreachable', 'deadline_exceeded']"
 """Codes of the errors that the service answers with."""
 
 class ActionsResponse(Model):
@@ -208,17 +208,29 @@ class AgentStepError(Model):
     message: str
     """What went wrong and what to do."""
     details: AgentStepErrorDetails | None = None
-    """What a page that could not be loaded failed with; only of such a failure."""
+    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
     _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: AgentStepErrorDetails)}
 
 
 class AgentStepErrorDetails(Model):
-    """What a page that could not be loaded failed with; only of such a failure."""
+    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
 
-    reason: str
-    """Why the page could not be loaded, as in the error `navigation_failed`."""
-    net_error: str | None
-    """Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
+    reason: str | None = None
+    """Why a page could not be loaded, as in the error `navigation_failed`."""
+    net_error: str | None = None
+    """Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
+    candidates: list[AgentStepErrorDetailsCandidatesItem] | None = None
+    """The elements that are most like the one that a stale reference had, at most 5, best first."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"candidates": read_list(read_model(lambda: AgentStepErrorDetailsCandidatesItem))}
+
+
+class AgentStepErrorDetailsCandidatesItem(Model):
+    ref: str
+    """Reference for steps."""
+    role: str
+    """ARIA role of the element."""
+    name: str
+    """Accessible name of the element."""
 
 
 class AgentTaskResponse(Model):
@@ -3497,6 +3509,91 @@ class SkillResponse(Model):
     """When the skill was learned (RFC 3339, UTC)."""
 
 
+class SnapshotNode(Model):
+    depth: int
+    """Level of the node in the tree, from 0."""
+    role: str
+    """ARIA role, or `text`, or `generic` for an element that is only clickable or scrolls."""
+    name: str
+    """Accessible name, or the text of a `text`."""
+    value: str | None
+    """Value of a field; null if it has none, or if that is secret."""
+    text: str | None
+    """Only text in the element, if that is not its name; null otherwise."""
+    states: dict[str, str]
+    """States that are set, such as `checked`, `disabled`, `expanded`, `level` and `focused`, with `true` or their value."""
+    options: SnapshotNodeOptions | None
+    """Options of a selection; null for other elements."""
+    ref: str | None
+    """Reference for steps, such as `e12`; null for an element that has none."""
+    place: str | None
+    """Text that tells the row or card of the element from others; null outside of any."""
+    box: SnapshotNodeBox | None
+    """Place of the element; null unless `boxes` was sent."""
+    url: str | None
+    """URL of a link; null unless `urls` was sent."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"options": read_model(lambda: SnapshotNodeOptions), "box": read_model(lambda: SnapshotNodeBox)}
+
+
+class SnapshotNodeBox(Model):
+    """Place of the element; null unless `boxes` was sent."""
+
+    x: int
+    """Distance from the left of the visible area in CSS pixels."""
+    y: int
+    """Distance from the top of the visible area in CSS pixels."""
+    width: int
+    """Width in CSS pixels."""
+    height: int
+    """Height in CSS pixels."""
+
+
+class SnapshotNodeOptions(Model):
+    """Options of a selection; null for other elements."""
+
+    shown: list[str]
+    """First options, at most 12."""
+    more: int
+    """Number of other options."""
+
+
+class SnapshotResponse(Model):
+    snapshot_id: str
+    """Id of the snapshot, for `since`."""
+    tab_id: str
+    """Id of the tab."""
+    url: str
+    """URL of the page."""
+    title: str
+    """Title of the page."""
+    tokens: int
+    """Estimated size in tokens."""
+    left: SnapshotResponseLeft | None
+    """What the tokens did not suffice for; null if nothing is left."""
+    removed: list[str] | None
+    """References whose elements are gone since the snapshot `since`, at most 50; null without it."""
+    warnings: list[str]
+    """Warnings: `frames_left_out:2` for frames that did not answer or are too many, `page_too_large` if the page has more than 25,000 nodes, `since_not_found` if the snapshot is whole because the earlier one is unknown or of another part of the page."""
+    format: Literal["text", "json"]
+    """Format of the snapshot."""
+    snapshot: str | None
+    """A line for each node, such as `- button "Buy" [ref=e3]`, indented by its level; null for `json`."""
+    nodes: list[SnapshotNode] | None
+    """The nodes in document order; null for `text`."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"left": read_model(lambda: SnapshotResponseLeft), "nodes": read_list(read_model(lambda: SnapshotNode))}
+
+
+class SnapshotResponseLeft(Model):
+    """What the tokens did not suffice for; null if nothing is left."""
+
+    nodes: int
+    """Number of nodes that are left."""
+    tokens: int
+    """Their estimated size in tokens."""
+    after: str
+    """Cursor to send as `after`."""
+
+
 class StartNavigation(Model):
     url: str
     """URL that was requested as `start_url`."""
@@ -3544,21 +3641,33 @@ class StepResultError(Model):
     """Error of the step. Also present if the step is `skipped` because it is optional."""
 
     code: str
-    """Error code: one of `timeout`, `not_found`, `not_actionable`, `click_not_received`, `assertion_failed`, `navigation_failed`, `not_a_page`, `not_allowed`, `too_large`, `invalid_selector`, `invalid_value`, `frame_not_found`, `tab_not_found`, `file_not_found`, `download_failed`, `script_failed`, `page_lost`, `limit_reached`."""
+    """Error code: one of `timeout`, `not_found`, `not_actionable`, `click_not_received`, `assertion_failed`, `navigation_failed`, `not_a_page`, `not_allowed`, `too_large`, `invalid_selector`, `invalid_value`, `frame_not_found`, `tab_not_found`, `ref_not_found`, `stale_ref`, `file_not_found`, `download_failed`, `script_failed`, `page_lost`, `limit_reached`."""
     message: str
     """What went wrong and what to do."""
     details: StepResultErrorDetails | None = None
-    """What a page that could not be loaded failed with; only of such a failure."""
+    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
     _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: StepResultErrorDetails)}
 
 
 class StepResultErrorDetails(Model):
-    """What a page that could not be loaded failed with; only of such a failure."""
+    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
 
-    reason: str
-    """Why the page could not be loaded, as in the error `navigation_failed`."""
-    net_error: str | None
-    """Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
+    reason: str | None = None
+    """Why a page could not be loaded, as in the error `navigation_failed`."""
+    net_error: str | None = None
+    """Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
+    candidates: list[StepResultErrorDetailsCandidatesItem] | None = None
+    """The elements that are most like the one that a stale reference had, at most 5, best first."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"candidates": read_list(read_model(lambda: StepResultErrorDetailsCandidatesItem))}
+
+
+class StepResultErrorDetailsCandidatesItem(Model):
+    ref: str
+    """Reference for steps."""
+    role: str
+    """ARIA role of the element."""
+    name: str
+    """Accessible name of the element."""
 
 
 class StorageState(Model):
@@ -3931,6 +4040,7 @@ __all__ = [
     "AgentStep",
     "AgentStepError",
     "AgentStepErrorDetails",
+    "AgentStepErrorDetailsCandidatesItem",
     "AgentTaskResponse",
     "AuditEntryResponse",
     "Block",
@@ -4149,10 +4259,16 @@ __all__ = [
     "SiteHealthResponse",
     "SiteHealthResponseWindow",
     "SkillResponse",
+    "SnapshotNode",
+    "SnapshotNodeBox",
+    "SnapshotNodeOptions",
+    "SnapshotResponse",
+    "SnapshotResponseLeft",
     "StartNavigation",
     "StepResult",
     "StepResultError",
     "StepResultErrorDetails",
+    "StepResultErrorDetailsCandidatesItem",
     "StorageState",
     "StorageStateOriginsItem",
     "StorageStateOriginsItemLocalStorageItem",

@@ -5,6 +5,7 @@ import type { StepContext } from './context.ts';
 
 export type { StepRunOptions } from './run/run.ts';
 export { toPrintOptions } from './acts/capture.ts';
+export { toSnapshotResult } from './acts/snapshot.ts';
 export { customStepName, importRecorder, type ImportedRecording } from './recorder.ts';
 export { StepError, type Finding, type KnownElement, type StepContext, type StepMemory, type StepKey } from './context.ts';
 
@@ -31,7 +32,21 @@ export function countSteps(steps: readonly Step[]): number {
 
 /** Steps that only load and read, and settings of the page's browser: running them again changes nothing on a site. */
 const readingSteps: ReadonlySet<Step['type']> = new Set<Step['type']>([
-  ...(['navigate', 'back', 'forward', 'reload', 'scroll', 'wait', 'extract', 'screenshot', 'pdf', 'html', 'markdown', 'links'] as const),
+  ...([
+    'navigate',
+    'back',
+    'forward',
+    'reload',
+    'scroll',
+    'wait',
+    'extract',
+    'snapshot',
+    'screenshot',
+    'pdf',
+    'html',
+    'markdown',
+    'links',
+  ] as const),
   ...(['dialog', 'set_cookie', 'set_header', 'set_viewport', 'assert', 'if', 'for_each', 'repeat'] as const),
 ]);
 

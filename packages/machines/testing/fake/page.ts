@@ -36,6 +36,18 @@ const inspectedOf = ({ url, title }: FakePage): Json => ({
   dataBlobs: [],
 });
 
+const treeOf = ({ title }: FakePage): Json => ({
+  title,
+  nodes: [
+    { depth: 0, role: 'heading', name: title, states: { level: '1' } },
+    { depth: 0, role: 'link', name: 'Next', ref: 1, identity: { role: 'link', name: 'Next', place: '', nth: 1, of: 1 } },
+  ],
+  isTruncated: false,
+  nextRef: 2,
+  hosts: 0,
+  frames: 0,
+});
+
 /** Answers to our own page functions. The first entry whose word is in the function's source applies. */
 const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ['inspectDocument', inspectedOf],
@@ -48,6 +60,8 @@ const answers: [word: string, answer: (page: FakePage) => unknown][] = [
   ],
   ['hidesContent', () => ({ innerWidth: 1280, innerHeight: 720, scale: 1, hidesContent: false })],
   ['width: innerWidth', () => ({ width: 1280, height: 720 })],
+  ['return readTree(...given)', treeOf],
+  ['return resolveRef(...given)', () => ({ isFound: false, isKnown: false, nextRef: 3, near: [] })],
   ['return find(...given)', () => ({ index: -1, count: 0, visible: false })],
   ['return pageText(...given)', ({ title }) => title],
   ['return testExpression(...given)', () => false],

@@ -82,6 +82,7 @@ import type {
   SettingsResponse,
   SiteHealthResponse,
   SkillResponse,
+  SnapshotResponse,
   StorageState,
   StrategiesResponse,
   TabResponse,
@@ -143,6 +144,30 @@ export interface ListProfilesQuery {
   limit?: number | undefined;
   /** Value of `X-Next-Cursor` of the previous page. Default: the first page. */
   cursor?: string | undefined;
+}
+
+/** Options of “Get a snapshot”. */
+export interface GetSnapshotQuery {
+  /** `interactive`: what can be operated, with headings, landmarks and messages. `full`: also texts, lists, tables and images. Default: `interactive`. */
+  mode?: 'interactive' | 'full' | undefined;
+  /** Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything. */
+  find?: string | undefined;
+  /** Cursor `left.after` of the snapshot before, to go on where it ended. Default: from the start. */
+  after?: string | undefined;
+  /** `snapshot_id` of one of the last four snapshots of the tab: only what has changed since. Default: everything. */
+  since?: string | undefined;
+  /** Reference or selector of the element to read: `e12`, CSS, or any selector of the step language. Default: the whole page. */
+  scope?: string | undefined;
+  /** Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 4000. */
+  max_tokens?: number | undefined;
+  /** Format of the snapshot. Default: `text`. */
+  format?: 'text' | 'json' | undefined;
+  /** Whether to add the place of each element in the visible area. Default: `false`. */
+  boxes?: boolean | undefined;
+  /** Whether to add the URLs of links. Default: `false`. */
+  urls?: boolean | undefined;
+  /** Id of the tab to use. Default: the active tab. */
+  tab_id?: string | undefined;
 }
 
 /** Options of “List console lines”. */
@@ -363,6 +388,8 @@ export interface CallsSessions {
   navigate(sessionId: string, params: NavigateRequest, options?: RequestOptions): Call<NavigateResponse>;
   /** Rotate the egress IP address. Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes and `rotated` is false; such a call is free. */
   rotateIp(sessionId: string, options?: RequestOptions): Call<RotateIpResponse>;
+  /** Get a snapshot. Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot. */
+  getSnapshot(sessionId: string, params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
   /** List console lines. Returns the latest 500 lines that the pages of the session have written to their consoles, and their uncaught errors, oldest first. They are collected from the first call to this endpoint. The recording of a session has those from its start. */
   console(sessionId: string, params?: GetConsoleQuery, options?: RequestOptions): Call<Array<ConsoleLineResponse>>;
   /** Get page content. Returns the current content of a tab as HTML, Markdown, plain text or a list of links. A page that has just loaded is read when its scripts have shown their content, at most a second later. */
@@ -675,6 +702,8 @@ export interface SessionCalls {
   navigate(params: NavigateRequest, options?: RequestOptions): Call<NavigateResponse>;
   /** Rotate the egress IP address. Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes and `rotated` is false; such a call is free. */
   rotateIp(options?: RequestOptions): Call<RotateIpResponse>;
+  /** Get a snapshot. Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot. */
+  getSnapshot(params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
   /** List console lines. Returns the latest 500 lines that the pages of the session have written to their consoles, and their uncaught errors, oldest first. They are collected from the first call to this endpoint. The recording of a session has those from its start. */
   console(params?: GetConsoleQuery, options?: RequestOptions): Call<Array<ConsoleLineResponse>>;
   /** Get page content. Returns the current content of a tab as HTML, Markdown, plain text or a list of links. A page that has just loaded is read when its scripts have shown their content, at most a second later. */

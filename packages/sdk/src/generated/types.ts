@@ -128,16 +128,27 @@ export interface AgentStepError {
   code: string;
   /** What went wrong and what to do. */
   message: string;
-  /** What a page that could not be loaded failed with; only of such a failure. */
+  /** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
   details?: AgentStepErrorDetails | undefined;
 }
 
-/** What a page that could not be loaded failed with; only of such a failure. */
+/** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
 export interface AgentStepErrorDetails {
-  /** Why the page could not be loaded, as in the error `navigation_failed`. */
-  reason: string;
-  /** Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
-  net_error: string | null;
+  /** Why a page could not be loaded, as in the error `navigation_failed`. */
+  reason?: string | undefined;
+  /** Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
+  net_error?: string | null | undefined;
+  /** The elements that are most like the one that a stale reference had, at most 5, best first. */
+  candidates?: Array<AgentStepErrorDetailsCandidatesItem> | undefined;
+}
+
+export interface AgentStepErrorDetailsCandidatesItem {
+  /** Reference for steps. */
+  ref: string;
+  /** ARIA role of the element. */
+  role: string;
+  /** Accessible name of the element. */
+  name: string;
 }
 
 export interface AgentTaskResponse {
@@ -172,6 +183,7 @@ export interface AssertStep extends StepFields {
   type: 'assert';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
+  ref?: StepRef | undefined;
   /** Selectors of the element. */
   selectors?: Array<Selector> | null | undefined;
   /** Text of the element, or of the page without `selectors`. */
@@ -472,7 +484,8 @@ export interface CheckStep extends StepFields {
   type: 'check';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   /** Whether it is to be checked. Default: `true`. */
   state?: boolean | null | undefined;
   /** In a group: value of the box, or a list of at most 100 values. */
@@ -517,7 +530,8 @@ export interface ClickStep extends StepFields {
   type: 'click';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   position?: StepPosition | undefined;
   force?: StepForce | undefined;
   /** Modifier keys to hold. Default: none. */
@@ -1086,6 +1100,7 @@ export interface DownloadStep extends StepFields {
   if?: StepIf | undefined;
   /** Selectors of the element to click. */
   selectors?: Array<Selector> | null | undefined;
+  ref?: StepRef | undefined;
   /** URL of the file. */
   url?: string | null | undefined;
 }
@@ -1113,9 +1128,12 @@ export interface DragStep extends StepFields {
   type: 'drag';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
-  /** Selectors of the element to drop on. Exactly one of `to` and `by` is required. */
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
+  /** Selectors of the element to drop on. Exactly one of `to`, `to_ref` and `by` is required. */
   to?: Array<Selector> | null | undefined;
+  /** Reference of the element to drop on, from a snapshot, instead of `to`. */
+  to_ref?: string | null | undefined;
   /** Distance to drag, for sliders and canvases. */
   by?: DragStepBy | null | undefined;
   position?: StepPosition | undefined;
@@ -1328,7 +1346,7 @@ export interface ErrorBody {
 /** The error. */
 export interface ErrorBodyError {
   /** Error code. */
-  code: 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
+  code: 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
   /** What is wrong and what to do. */
   message: string;
   /** Whether the same request may succeed later without a change. */
@@ -1366,6 +1384,7 @@ export interface ExtractStep extends StepFields {
   type: 'extract';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
+  ref?: StepRef | undefined;
   /** Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched. */
   selectors?: Array<Selector> | null | undefined;
   /** Attribute to read; URLs are made absolute. Default: the text of the element. */
@@ -1674,7 +1693,8 @@ export interface FillStep extends StepFields {
   type: 'fill';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   /** Value to set, at most 100000 characters; may contain placeholders. */
   value: string;
   /** Whether to replace the existing value instead of appending to it. Default: `true`. */
@@ -1743,7 +1763,8 @@ export interface HoverStep extends StepFields {
   type: 'hover';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   position?: StepPosition | undefined;
   force?: StepForce | undefined;
   /** Modifier keys to hold. Default: none. */
@@ -1756,9 +1777,12 @@ export interface HtmlStep extends StepFields {
   type: 'html';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  /** Selectors of a single element to read. Default: the page. */
-  selectors?: Array<Selector> | null | undefined;
+  selectors?: HtmlStepSelectors | undefined;
+  ref?: StepRef | undefined;
 }
+
+/** Selectors of a single element to read. Default: the page. */
+export type HtmlStepSelectors = Array<Selector> | null;
 
 /** Runs steps depending on a condition. */
 export interface IfStep extends StepFields {
@@ -3259,8 +3283,8 @@ export interface LinksStep extends StepFields {
   type: 'links';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  /** Selectors of a single element to read. Default: the page. */
-  selectors?: Array<Selector> | null | undefined;
+  selectors?: HtmlStepSelectors | undefined;
+  ref?: StepRef | undefined;
 }
 
 export interface LivezReply {
@@ -3274,8 +3298,8 @@ export interface MarkdownStep extends StepFields {
   type: 'markdown';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  /** Selectors of a single element to read. Default: the page. */
-  selectors?: Array<Selector> | null | undefined;
+  selectors?: HtmlStepSelectors | undefined;
+  ref?: StepRef | undefined;
   /** Whether to return only the main content, without navigation and footer. Default: `false`. */
   only_main_content?: boolean | null | undefined;
 }
@@ -3941,6 +3965,7 @@ export interface PressStep extends StepFields {
   type: 'press';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
+  ref?: StepRef | undefined;
   /** Selectors of the element to focus first. Default: the focused element. */
   selectors?: Array<Selector> | null | undefined;
   /** A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift. */
@@ -4206,6 +4231,7 @@ export interface ScreenshotStep extends StepFields {
   if?: StepIf | undefined;
   /** Selectors of a single element to capture. Default: the page. */
   selectors?: Array<Selector> | null | undefined;
+  ref?: StepRef | undefined;
   /** Image format. Default: `png`. */
   format?: 'png' | 'jpeg' | 'webp' | null | undefined;
   /** Image quality for `jpeg` and `webp`, 0 to 100. */
@@ -4243,6 +4269,7 @@ export interface ScrollStep extends StepFields {
   to?: 'top' | 'bottom' | ScrollStepTo2 | null | undefined;
   /** Selectors of the element to scroll into view. */
   selectors?: Array<Selector> | null | undefined;
+  ref?: StepRef | undefined;
   /** Distance to scroll. */
   by?: ScrollStepBy | null | undefined;
   /** Condition until which to scroll repeatedly, for pages that load more as they are scrolled. */
@@ -4280,7 +4307,8 @@ export interface SelectStep extends StepFields {
   type: 'select';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   /** Value of the option, or a list of at most 100 values. */
   value?: string | Array<string> | null | undefined;
   /** Label of the option, or a list of at most 100 labels. */
@@ -4290,7 +4318,7 @@ export interface SelectStep extends StepFields {
   force?: StepForce | undefined;
 }
 
-/** A CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/ or pierce/. A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one. */
+/** A CSS selector, or text behind xpath/, text/, aria/, label/, placeholder/, testid/, pierce/ or ref/. A list is a path through frames and shadow roots, also closed ones: each entry is searched in the match of the previous one. */
 export type Selector = string | Array<string>;
 
 export interface SelfHealOverviewResponse {
@@ -4704,6 +4732,112 @@ export interface SkillResponse {
   created_at: string;
 }
 
+export interface SnapshotNode {
+  /** Level of the node in the tree, from 0. */
+  depth: number;
+  /** ARIA role, or `text`, or `generic` for an element that is only clickable or scrolls. */
+  role: string;
+  /** Accessible name, or the text of a `text`. */
+  name: string;
+  /** Value of a field; null if it has none, or if that is secret. */
+  value: string | null;
+  /** Only text in the element, if that is not its name; null otherwise. */
+  text: string | null;
+  /** States that are set, such as `checked`, `disabled`, `expanded`, `level` and `focused`, with `true` or their value. */
+  states: Record<string, string>;
+  /** Options of a selection; null for other elements. */
+  options: SnapshotNodeOptions | null;
+  /** Reference for steps, such as `e12`; null for an element that has none. */
+  ref: string | null;
+  /** Text that tells the row or card of the element from others; null outside of any. */
+  place: string | null;
+  /** Place of the element; null unless `boxes` was sent. */
+  box: SnapshotNodeBox | null;
+  /** URL of a link; null unless `urls` was sent. */
+  url: string | null;
+}
+
+/** Place of the element; null unless `boxes` was sent. */
+export interface SnapshotNodeBox {
+  /** Distance from the left of the visible area in CSS pixels. */
+  x: number;
+  /** Distance from the top of the visible area in CSS pixels. */
+  y: number;
+  /** Width in CSS pixels. */
+  width: number;
+  /** Height in CSS pixels. */
+  height: number;
+}
+
+/** Options of a selection; null for other elements. */
+export interface SnapshotNodeOptions {
+  /** First options, at most 12. */
+  shown: Array<string>;
+  /** Number of other options. */
+  more: number;
+}
+
+export interface SnapshotResponse {
+  /** Id of the snapshot, for `since`. */
+  snapshot_id: string;
+  /** Id of the tab. */
+  tab_id: string;
+  /** URL of the page. */
+  url: string;
+  /** Title of the page. */
+  title: string;
+  /** Estimated size in tokens. */
+  tokens: number;
+  /** What the tokens did not suffice for; null if nothing is left. */
+  left: SnapshotResponseLeft | null;
+  /** References whose elements are gone since the snapshot `since`, at most 50; null without it. */
+  removed: Array<string> | null;
+  /** Warnings: `frames_left_out:2` for frames that did not answer or are too many, `page_too_large` if the page has more than 25,000 nodes, `since_not_found` if the snapshot is whole because the earlier one is unknown or of another part of the page. */
+  warnings: Array<string>;
+  /** Format of the snapshot. */
+  format: 'text' | 'json';
+  /** A line for each node, such as `- button "Buy" [ref=e3]`, indented by its level; null for `json`. */
+  snapshot: string | null;
+  /** The nodes in document order; null for `text`. */
+  nodes: Array<SnapshotNode> | null;
+}
+
+/** What the tokens did not suffice for; null if nothing is left. */
+export interface SnapshotResponseLeft {
+  /** Number of nodes that are left. */
+  nodes: number;
+  /** Their estimated size in tokens. */
+  tokens: number;
+  /** Cursor to send as `after`. */
+  after: string;
+}
+
+/** Returns the page or an element as an accessibility tree with references, as `GET /v1/session/{session_id}/snapshot` does. */
+export interface SnapshotStep extends StepFields {
+  /** Type of the step. */
+  type: 'snapshot';
+  timeout_ms?: BackStepTimeoutMs | undefined;
+  if?: StepIf | undefined;
+  selectors?: HtmlStepSelectors | undefined;
+  ref?: StepRef | undefined;
+  /** `interactive`: what can be operated, with headings, landmarks and messages. `full`: also texts, lists, tables and images. Default: `interactive`. */
+  mode?: 'interactive' | 'full' | null | undefined;
+  /** Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything. */
+  find?: string | null | undefined;
+  /** Cursor `left.after` of the snapshot before, to go on where it ended. Default: from the start. */
+  after?: string | null | undefined;
+  /** `snapshot_id` of one of the last four snapshots of the tab: only what has changed since. Default: everything. */
+  since?: string | null | undefined;
+  /** Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 4000. */
+  max_tokens?: number | null | undefined;
+  /** Whether to add the place of each element in the visible area. Default: `false`. */
+  boxes?: boolean | null | undefined;
+  /** Whether to add the URLs of links. Default: `false`. */
+  urls?: boolean | null | undefined;
+  /** Format of the snapshot. Default: `text`. */
+  format?: 'text' | 'json' | null | undefined;
+}
+
 export interface StartNavigation {
   /** URL that was requested as `start_url`. */
   url: string;
@@ -4719,7 +4853,7 @@ export interface StartNavigation {
   message: string | null;
 }
 
-export type Step = NavigateStep | BackStep | ForwardStep | ReloadStep | ClickStep | HoverStep | FillStep | TypeStep | PressStep | SelectStep | CheckStep | UploadStep | DragStep | ScrollStep | WaitStep | ExtractStep | ScreenshotStep | PdfStep | HtmlStep | MarkdownStep | LinksStep | DownloadStep | DialogStep | SetCookieStep | SetHeaderStep | SetViewportStep | EvaluateStep | AssertStep | IfStep | ForEachStep | RepeatStep;
+export type Step = NavigateStep | BackStep | ForwardStep | ReloadStep | ClickStep | HoverStep | FillStep | TypeStep | PressStep | SelectStep | CheckStep | UploadStep | DragStep | ScrollStep | WaitStep | ExtractStep | SnapshotStep | ScreenshotStep | PdfStep | HtmlStep | MarkdownStep | LinksStep | DownloadStep | DialogStep | SetCookieStep | SetHeaderStep | SetViewportStep | EvaluateStep | AssertStep | IfStep | ForEachStep | RepeatStep;
 
 /** All of the given conditions must hold when the step is evaluated. */
 export interface StepCondition {
@@ -4779,6 +4913,9 @@ export interface StepPosition {
   y: StepY;
 }
 
+/** Reference of the element from a snapshot, such as `e12`, instead of `selectors`. */
+export type StepRef = string | null;
+
 /** Result of a step. The results of nested steps are in its `output.steps`. */
 export interface StepResult {
   /** Position of the step in its list, from 0. */
@@ -4807,24 +4944,35 @@ export interface StepResult {
 
 /** Error of the step. Also present if the step is `skipped` because it is optional. */
 export interface StepResultError {
-  /** Error code: one of `timeout`, `not_found`, `not_actionable`, `click_not_received`, `assertion_failed`, `navigation_failed`, `not_a_page`, `not_allowed`, `too_large`, `invalid_selector`, `invalid_value`, `frame_not_found`, `tab_not_found`, `file_not_found`, `download_failed`, `script_failed`, `page_lost`, `limit_reached`. */
+  /** Error code: one of `timeout`, `not_found`, `not_actionable`, `click_not_received`, `assertion_failed`, `navigation_failed`, `not_a_page`, `not_allowed`, `too_large`, `invalid_selector`, `invalid_value`, `frame_not_found`, `tab_not_found`, `ref_not_found`, `stale_ref`, `file_not_found`, `download_failed`, `script_failed`, `page_lost`, `limit_reached`. */
   code: string;
   /** What went wrong and what to do. */
   message: string;
-  /** What a page that could not be loaded failed with; only of such a failure. */
+  /** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
   details?: StepResultErrorDetails | undefined;
 }
 
-/** What a page that could not be loaded failed with; only of such a failure. */
+/** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
 export interface StepResultErrorDetails {
-  /** Why the page could not be loaded, as in the error `navigation_failed`. */
-  reason: string;
-  /** Error of the network, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
-  net_error: string | null;
+  /** Why a page could not be loaded, as in the error `navigation_failed`. */
+  reason?: string | undefined;
+  /** Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
+  net_error?: string | null | undefined;
+  /** The elements that are most like the one that a stale reference had, at most 5, best first. */
+  candidates?: Array<StepResultErrorDetailsCandidatesItem> | undefined;
 }
 
-/** Selectors of the element, 1 to 20, tried in order: the first that matches anything is used. */
-export type StepSelectors = Array<Selector>;
+export interface StepResultErrorDetailsCandidatesItem {
+  /** Reference for steps. */
+  ref: string;
+  /** ARIA role of the element. */
+  role: string;
+  /** Accessible name of the element. */
+  name: string;
+}
+
+/** Selectors of the element, 1 to 20, tried in order: the first that matches anything is used. One of `selectors` and `ref` is required. */
+export type StepSelectors = Array<Selector> | null;
 
 /** Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 10000. */
 export type StepTimeoutMs = number | null;
@@ -5055,6 +5203,7 @@ export interface TypeStep extends StepFields {
   type: 'type';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
+  ref?: StepRef | undefined;
   /** Selectors of the element to type into. Default: the focused element. */
   selectors?: Array<Selector> | null | undefined;
   /** Text to type, at most 10000 characters; may contain placeholders. */
@@ -5109,7 +5258,8 @@ export interface UploadStep extends StepFields {
   type: 'upload';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  selectors: StepSelectors;
+  selectors?: StepSelectors | undefined;
+  ref?: StepRef | undefined;
   /** Ids of uploaded files, at most 20. An empty list clears the field. */
   file_ids: Array<string>;
 }
@@ -5334,6 +5484,7 @@ export interface WaitStep extends StepFields {
   ms?: number | null | undefined;
   /** Selectors of the element to wait for. */
   selectors?: Array<Selector> | null | undefined;
+  ref?: StepRef | undefined;
   /** State of the element to wait for. Requires `selectors`. Default: `visible`. */
   state?: 'visible' | 'attached' | 'hidden' | 'detached' | null | undefined;
   /** Text that the page must show. */
@@ -5438,7 +5589,7 @@ export type X = number | null;
 export type Y = number | null;
 
 /** A code of an error of the service. Newer services may have others. */
-export type ErrorCode = 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
+export type ErrorCode = 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
 
 /** What `details` has by the code of the error. */
 export interface ErrorDetails {

@@ -148,6 +148,13 @@ class AsyncSessions(AsyncResource):
         response = await self._transport.call(ops.rotate_ip, {"session_id": session_id}, {}, options)
         return read_reply(read_model(lambda: t.RotateIpResponse), response)
 
+    async def get_snapshot(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
+        """Get a snapshot.
+
+        Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot."""
+        response = await self._transport.call(ops.get_snapshot, {"session_id": session_id}, {**params}, options)
+        return read_reply(read_model(lambda: t.SnapshotResponse), response)
+
     async def console(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.GetConsoleParams]) -> List[t.ConsoleLineResponse]:
         """List console lines.
 
@@ -883,6 +890,13 @@ class AsyncSessionCalls(AsyncSessionResource):
         Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes and `rotated` is false; such a call is free."""
         response = await self._transport.call(ops.rotate_ip, {"session_id": self._session_id}, {}, options)
         return read_reply(read_model(lambda: t.RotateIpResponse), response)
+
+    async def get_snapshot(self, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
+        """Get a snapshot.
+
+        Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot."""
+        response = await self._transport.call(ops.get_snapshot, {"session_id": self._session_id}, {**params}, options)
+        return read_reply(read_model(lambda: t.SnapshotResponse), response)
 
     async def console(self, *, options: RequestOptions | None = None, **params: Unpack[p.GetConsoleParams]) -> List[t.ConsoleLineResponse]:
         """List console lines.

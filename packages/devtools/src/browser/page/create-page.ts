@@ -2,7 +2,7 @@
 import type { Viewport } from '@berth/contract';
 import type { Connection, Params } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
-import { readAccessibilityTree } from './accessibility.ts';
+import { Accessibility, SnapshotNumbers } from './accessibility.ts';
 import { Capture } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
@@ -14,6 +14,7 @@ import { Network } from './network.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './page.ts';
+import { Snapshots } from './page-snapshot.ts';
 import { contentsCommand, viewportCommand } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';
 
@@ -47,6 +48,8 @@ export interface PageState {
   input: Input;
   capture: Capture;
   network: Network;
+  accessibility: Accessibility;
+  snapshots: Snapshots;
 }
 
 const pageStates = new WeakMap<Tab, PageState>();
@@ -56,7 +59,7 @@ export function createPage(deps: PageDeps): Page {
   const { connection, tab, navigate, shouldKeepNetwork } = deps;
   const { timeoutScale } = connection;
   const state = pageStateOf(deps);
-  const { frames, contexts, elements, input, capture, network } = state;
+  const { frames, contexts, elements, input, capture, network, accessibility, snapshots } = state;
   const moves: HistoryDeps = { navigation: { connection, tab, shouldKeepNetwork }, frames };
   const deadlineOf = (signal: AbortSignal): Deadline => new Deadline({ signal, timeoutMs: timeoutScale.ms(settingTimeoutMs) });
   return {
@@ -76,7 +79,9 @@ export function createPage(deps: PageDeps): Page {
     evaluate: (frameId, expression, options) => contexts.evaluate(frameId, expression, options),
     find: (frameId, source, args, options) => contexts.find(frameId, source, args, options),
     findByRole: (frameId, by, options) => elements.findByRole(frameId, by, options),
-    accessibilityTree: (options) => readAccessibilityTree(contexts, frames, options),
+    accessibilityTree: (options) => accessibility.tree(options),
+    snapshot: (request, options) => snapshots.take(request, options),
+    resolveRef: (ref, options) => accessibility.resolve(ref, options),
     contentFrame: (element, options) => elements.contentFrame(element, options),
     contentFrames: (each, options) => elements.contentFrames(each, options),
     frameOwner: (frameId, options) => elements.frameOwner(frameId, options),
@@ -117,7 +122,10 @@ function createPageState({ connection, tab, ...deps }: TabDeps): PageState {
   const elements = new Elements(frames, contexts, geometry);
   const capture = new Capture(frames, contexts, elements);
   const network = new Network({ connection, frames, ...deps });
-  return { frames, contexts, geometry, elements, input: new Input(frames), capture, network };
+  const numbers = SnapshotNumbers.of(connection);
+  const accessibility = new Accessibility({ frames, contexts, elements, numbers });
+  const snapshots = new Snapshots(tab, accessibility, numbers);
+  return { frames, contexts, geometry, elements, input: new Input(frames), capture, network, accessibility, snapshots };
 }
 
 async function stopScript({ main, timeoutScale }: Frames, signal: AbortSignal): Promise<void> {

@@ -1,7 +1,9 @@
 /** The interface of a page. Everything that waits takes a signal; a page that hangs costs no more than the given timeout. */
 import type { Viewport, WaitUntil } from '@berth/contract';
 import type { ControlQuestion } from '../tabs/prompt.ts';
+import type { TreeNode } from '@berth/page-scripts/read/accessibility.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
+import type { PageSnapshot, SnapshotRequest } from './page-snapshot.ts';
 
 export interface NavigationRequest {
   url: string;
@@ -171,26 +173,58 @@ export class PageError extends Error {
   }
 }
 
-export interface AccessibilityNode {
-  /** The role by the browser's name, such as `button` or `StaticText`. */
+/** A reference has no element. The message is safe for the caller. */
+export class RefError extends Error {
+  /** `unknown`: no snapshot of this tab has it. `stale`: its element or its document is gone. */
+  readonly reason: 'unknown' | 'stale';
+  /** The elements that are most like it, best first. */
+  readonly candidates: readonly RefCandidate[];
+  constructor(reason: RefError['reason'], ref: string, candidates: readonly RefCandidate[]) {
+    super(
+      reason === 'unknown'
+        ? `No snapshot of this tab has the ref ${ref.slice(0, 50)}. Take a snapshot and use a ref of it.`
+        : `The element of ${ref.slice(0, 50)} is no longer in the page, or has become another one. Take a new snapshot, or use one of the candidates.`,
+    );
+    this.name = 'RefError';
+    this.reason = reason;
+    this.candidates = candidates;
+  }
+}
+
+export interface RefCandidate {
+  ref: string;
   role: string;
   name: string;
-  value: string;
-  /** The states that are set, such as `checked` and `level`; `clickable` where only the page says that it can be clicked. */
-  states: Record<string, string>;
-  depth: number;
-  /** The element of a node that takes the focus or clicks; null for others. The caller releases it. */
-  element: ElementRef | null;
+}
+
+export interface AccessibilityTreeOptions extends CallOptions {
+  /** `interactive`: what can be operated, with headings, landmarks and messages. */
+  mode: 'interactive' | 'full';
+  /** Only what is in this element. */
+  root?: ElementRef | undefined;
+  /** Marks the nodes that match: a part of the text, `"the whole text"`, or `/a regular expression/`, which runs in the page. */
+  find?: string | undefined;
+  boxes?: boolean | undefined;
+  urls?: boolean | undefined;
+  /** CSS paths of the elements that have references, and of frames. */
+  paths?: boolean | undefined;
+}
+
+export interface AccessibilityNode extends Omit<TreeNode, 'ref' | 'frame' | 'box'> {
+  /** The reference of the element in this tab; null for an element that nobody operates or refers to. */
+  ref: string | null;
+  frameId: string;
+  /** In the viewport of the main frame. */
+  box: Box | null;
 }
 
 export interface AccessibilityTree {
+  title: string;
   /** The nodes in document order. */
   nodes: AccessibilityNode[];
   isTruncated: boolean;
   /** Frames that did not answer, are too large or too many. */
   framesLeftOut: number;
-  /** The elements that hold the frames of the nodes' elements, by the frame's id. The caller releases them. */
-  frames: ReadonlyMap<string, ElementRef>;
 }
 
 export interface Page {
@@ -230,8 +264,12 @@ export interface Page {
     by: { role?: string; name?: string; exact?: boolean; root?: ElementRef },
     options: CallOptions,
   ): Promise<ElementRef[]>;
-  /** The accessibility tree of the page, with its frames in their place. @throws PageError */
-  accessibilityTree(options: CallOptions & { nodesMax: number }): Promise<AccessibilityTree>;
+  /** The accessibility tree of the page, with its frames in their place. Each of its references finds its element. @throws PageError */
+  accessibilityTree(options: AccessibilityTreeOptions): Promise<AccessibilityTree>;
+  /** A snapshot of the page: its accessibility tree as text. @throws PageError */
+  snapshot(request: SnapshotRequest, options: CallOptions): Promise<PageSnapshot>;
+  /** The element of a reference, even if the page has drawn it anew. The caller releases it. @throws RefError, PageError */
+  resolveRef(ref: string, options: CallOptions): Promise<ElementRef>;
   /** The document in a frame element; null for any other element. */
   contentFrame(element: ElementRef, options: CallOptions): Promise<FrameRef | null>;
   /** The result of `contentFrame` for each of several elements. */

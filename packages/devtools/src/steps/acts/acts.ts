@@ -10,6 +10,7 @@ import { drag } from './drag.ts';
 import { check, click, hover } from './pointer.ts';
 import { scroll } from './scroll.ts';
 import { dialog, download, setCookie, setHeader, setViewport } from './settings.ts';
+import { snapshot } from './snapshot.ts';
 import { wait } from './wait.ts';
 
 const acts: { [T in PlainStep['type']]: Act<T> } = {
@@ -29,6 +30,7 @@ const acts: { [T in PlainStep['type']]: Act<T> } = {
   scroll,
   wait,
   extract,
+  snapshot,
   screenshot,
   pdf,
   html,

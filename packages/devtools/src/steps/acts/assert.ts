@@ -1,5 +1,5 @@
 import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
-import { formatSelectors, locate, locateAll } from '../locators/locate.ts';
+import { formatSelectors, locateAll, locateIfAny } from '../locators/locate.ts';
 import { matchesPattern, stateOf, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
 import { scripts } from '../scripts.ts';
@@ -52,7 +52,7 @@ async function elementMismatch(
     // Without a match they say nothing, and `count` allows that.
     if (mismatch !== null || (step.count !== undefined && checksOnlyMatches(step))) return mismatch;
   }
-  const element = (await locate(attempt, selectors))?.element;
+  const element = (await locateIfAny(attempt, selectors))?.element;
   // An absent element is not visible either.
   if (!element)
     return step.visible === false && checksOnlyVisibility(step) ? null : `no element matches any of: ${formatSelectors(selectors)}`;

@@ -1,6 +1,6 @@
 import type { Selectors } from '@berth/contract';
 import type { StepAttempt, Act, StepOf } from '../run/attempt.ts';
-import { formatSelectors, locate, notFound } from '../locators/locate.ts';
+import { formatSelectors, locateIfAny, notFound } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
 import { findMissingState } from '../locators/ready.ts';
 import { StepError } from '../context.ts';
@@ -33,7 +33,7 @@ type State = NonNullable<StepOf<'wait'>['state']>;
 async function waitForState(attempt: StepAttempt, selectors: Selectors, state: State): Promise<void> {
   let isThere = false;
   const probe = async (): Promise<true | undefined> => {
-    const located = await locate(attempt, selectors);
+    const located = await locateIfAny(attempt, selectors);
     isThere = located !== null;
     if (state === 'attached' || state === 'detached') return isThere === (state === 'attached') ? true : undefined;
     const isVisible = located !== null && (await findMissingState(attempt, located.element, ['visible'])) === null;

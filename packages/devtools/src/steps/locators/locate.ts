@@ -1,6 +1,6 @@
 /** Resolves a step's selectors to elements. */
 import { parseSelector, type ParsedSelector, type Selector, type Selectors } from '@berth/contract';
-import type { ElementRef } from '../../browser/browser.ts';
+import { RefError, type ElementRef } from '../../browser/browser.ts';
 import type { StepAttempt, Root } from '../run/attempt.ts';
 import type { PageSelector, FindResult } from '@berth/page-scripts/locate/find.ts';
 import { scripts } from '../scripts.ts';
@@ -23,7 +23,8 @@ export async function locate(attempt: StepAttempt, selectors: Selectors): Promis
   const [element] = located?.elements ?? [];
   if (!located || !element) return locateHealed(attempt, root, selectors);
   attempt.selectorUsed = located.selector;
-  await attempt.healing?.remember(element, selectors, (options) => locateFrom(attempt, root, options));
+  // A reference belongs to one document, so there is nothing to learn from it.
+  if (!isReference(located.selector)) await attempt.healing?.remember(element, selectors, (options) => locateFrom(attempt, root, options));
   return { ...located, element };
 }
 
@@ -33,6 +34,8 @@ async function locateHealed(attempt: StepAttempt, root: Root, selectors: Selecto
   attempt.selectorUsed = healed.selector;
   return { elements: [healed.element], count: 1, ...healed };
 }
+
+const isReference = (selector: Selector): boolean => [selector].flat().some((each) => each.startsWith('ref/'));
 
 /** The elements of the first selector with a match, at most `max`. */
 export async function locateAll(attempt: StepAttempt, selectors: Selectors, max: number): Promise<Located> {
@@ -75,20 +78,22 @@ export async function locateFrom(attempt: StepAttempt, root: Root, { selectors, 
 /** Consecutive selectors that one page script can resolve in one call. */
 interface Group {
   selectors: Selector[];
-  kind: 'script' | 'aria' | 'path';
+  kind: 'script' | 'aria' | 'ref' | 'path';
 }
 
 function groupSelectors(selectors: Selectors): Group[] {
   const groups: Group[] = [];
   for (const selector of selectors) {
     const single = toSingle(selector);
-    const kind = single === null ? 'path' : parse(single).kind === 'aria' ? 'aria' : 'script';
+    const kind = single === null ? 'path' : kindOf(parse(single));
     const last = groups.at(-1);
     if (last?.kind === 'script' && kind === 'script') last.selectors.push(selector);
     else groups.push({ kind, selectors: [selector] });
   }
   return groups;
 }
+
+const kindOf = ({ kind }: ParsedSelector): Group['kind'] => (kind === 'aria' || kind === 'ref' ? kind : 'script');
 
 /** The only entry of a path, which is how the Recorder writes its selectors. */
 const toSingle = (selector: Selector): string | null =>
@@ -109,7 +114,9 @@ export function toPageSelectors(selectors: Selectors): PageSelector[] | null {
     const single = toSingle(selector);
     return single === null ? null : parse(single);
   });
-  const plain = pageSelectors.filter((selector): selector is PageSelector => selector !== null && selector.kind !== 'aria');
+  const plain = pageSelectors.filter(
+    (selector): selector is PageSelector => selector !== null && selector.kind !== 'aria' && selector.kind !== 'ref',
+  );
   return plain.length === pageSelectors.length ? plain.map(({ kind, body }) => ({ kind, body })) : null;
 }
 
@@ -117,6 +124,7 @@ async function locateGroup(attempt: StepAttempt, root: Root, group: Group & { pi
   const [selector = ''] = group.selectors;
   if (group.kind === 'path') return locatePath(attempt, root, group);
   if (group.kind === 'aria') return locateByRole(attempt, root, { ...group, selector });
+  if (group.kind === 'ref') return locateRef(attempt, selector);
   const pageSelectors = toPageSelectors(group.selectors) ?? [];
   const { page } = attempt;
   const findIn = (from: ElementRef | null): Promise<FindResult> =>
@@ -129,6 +137,33 @@ async function locateGroup(attempt: StepAttempt, root: Root, group: Group & { pi
   const elements = attempt.hold(await page.find(root.frameId, scripts.takeMatches, [], attempt.call()));
   // The document was replaced between the two calls.
   return elements.length === 0 ? null : { elements, count: result.count, selector: used };
+}
+
+/** A page that draws itself anew is without an element for a moment: it is looked for as often, and then it is stale. */
+const refRoundsMax = 4;
+const refPauseMs = 100;
+
+/** The element of a reference, in whichever frame it is. @throws RefError */
+async function locateRef(attempt: StepAttempt, selector: Selector): Promise<Located> {
+  const { body } = parse(toSingle(selector) ?? '');
+  for (let round = 1; ; round += 1) {
+    try {
+      return { elements: attempt.hold([await attempt.page.resolveRef(body, attempt.call())]), count: 1, selector };
+    } catch (error) {
+      if (!(error instanceof RefError) || error.reason === 'unknown' || round === refRoundsMax || attempt.isOver) throw error;
+    }
+    await attempt.sleep(refPauseMs);
+  }
+}
+
+/** As `locate`; null where a reference is stale, because its element is gone. */
+export async function locateIfAny(attempt: StepAttempt, selectors: Selectors): ReturnType<typeof locate> {
+  try {
+    return await locate(attempt, selectors);
+  } catch (error) {
+    if (error instanceof RefError && error.reason === 'stale') return null;
+    throw error;
+  }
 }
 
 async function locateByRole(

@@ -3,6 +3,7 @@ import type { Condition } from '@berth/contract';
 import { isTransient, type StepAttempt } from './attempt.ts';
 import { locateFrom } from '../locators/locate.ts';
 import { matchesPattern, textOfPage } from '../locators/read.ts';
+import { RefError } from '../../browser/browser.ts';
 import { StepError } from '../context.ts';
 
 export async function isMet(attempt: StepAttempt, condition: Condition): Promise<boolean> {
@@ -21,6 +22,7 @@ async function hasMatch(attempt: StepAttempt, selectors: NonNullable<Condition['
     return (await locateFrom(attempt, await attempt.root(), { selectors, pick: 'one', max: 1 })) !== null;
   } catch (error) {
     if (error instanceof StepError && error.code === 'frame_not_found') return false;
+    if (error instanceof RefError && error.reason === 'stale') return false;
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 /** Converts errors to the failure of a step. */
 import type { StepErrorCode, StepResult } from '@berth/contract';
-import { NavigationError, PageError, TabNotFoundError } from '../../browser/browser.ts';
+import { NavigationError, PageError, RefError, TabNotFoundError } from '../../browser/browser.ts';
 import { ContentError } from '@berth/reading';
 import { AttemptTimeoutError, type StepAttempt } from './attempt.ts';
 import { StepError } from '../context.ts';
@@ -35,6 +35,8 @@ const byContent: Record<ContentError['reason'], StepErrorCode> = {
 /** Null for errors that are not the step's: the browser exited, the request was aborted, or a bug. */
 export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepError | null {
   if (error instanceof StepError) return error;
+  if (error instanceof RefError)
+    return new StepError(error.reason === 'stale' ? 'stale_ref' : 'ref_not_found', error.message, { cause: error });
   if (error instanceof PageError) return new StepError(byPage[error.reason], sentence(error.message), { cause: error });
   if (error instanceof NavigationError)
     return new StepError(
@@ -50,8 +52,9 @@ export function toStepFailed(error: unknown, attempt: StepAttempt | null): StepE
   return null;
 }
 
-/** What callers read of it. A page that could not be loaded has its reason, which says whether to try again. */
+/** What callers read of it. A page that could not be loaded has its reason, which says whether to try again, and a stale reference what is like it. */
 export function toStepError({ code, message, cause }: StepError): NonNullable<StepResult['error']> {
+  if (cause instanceof RefError) return { code, message, details: { candidates: [...cause.candidates] } };
   if (!(cause instanceof NavigationError)) return { code, message };
   return { code, message, details: { reason: cause.reason, net_error: cause.netError } };
 }
@@ -68,6 +71,8 @@ const final: ReadonlySet<StepErrorCode> = new Set([
   'limit_reached',
   'invalid_selector',
   'invalid_value',
+  'ref_not_found',
+  'stale_ref',
   'file_not_found',
   'too_large',
   'not_a_page',

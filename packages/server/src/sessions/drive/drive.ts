@@ -9,6 +9,7 @@ import {
   type PdfRequest,
   type RunActionsRequest,
   type ScreenshotRequest,
+  type SnapshotResponse,
   type StorageState,
 } from '@berth/contract';
 import type { Har } from 'har-format';
@@ -28,6 +29,7 @@ import { withServiceErrors } from './errors.ts';
 import { EventFeed } from './events.ts';
 import { toHar } from './har.ts';
 import { openTab } from './open-tab.ts';
+import { takePageSnapshot, type SnapshotQuery } from './snapshot.ts';
 import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
 import { runAction, type Cost, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
@@ -117,6 +119,13 @@ export class Drive {
   screenshot(target: Target, request: ScreenshotRequest): Promise<ScreenshotResult> {
     return runAction(this.#deps, target, { name: 'screenshot' }, (machine, signal, session) =>
       takeScreenshot({ ...this.#deps, machine, session }, request, signal),
+    );
+  }
+
+  /** @throws ServiceError page_failed, tab_not_found, ref_not_found, stale_ref */
+  snapshot(target: Target, query: SnapshotQuery): Promise<SnapshotResponse> {
+    return runAction(this.#deps, target, { name: 'snapshot' }, (machine, signal, session) =>
+      takePageSnapshot({ ...this.#deps, machine, session }, query, signal),
     );
   }
 

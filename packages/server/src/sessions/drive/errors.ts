@@ -1,5 +1,14 @@
 import { ServiceError, isRetryableFailure } from '@berth/contract';
-import { BrowserClosedError, LastTabError, NavigationError, PageError, TabLimitReachedError, TabNotFoundError } from '@berth/devtools';
+import {
+  BrowserClosedError,
+  LastTabError,
+  NavigationError,
+  PageError,
+  RefError,
+  TabLimitReachedError,
+  TabNotFoundError,
+  type RefCandidate,
+} from '@berth/devtools';
 import { ContentError } from '@berth/reading';
 
 /** Page failures that a retry may fix. */
@@ -13,6 +22,8 @@ export function toServiceError(error: unknown): unknown {
       details: { reason: error.reason, net_error: error.netError, ...error.details },
       retryable: isRetryableFailure(error.reason, error.netError),
     });
+  if (error instanceof RefError)
+    return refFailed(error.reason === 'stale' ? 'stale_ref' : 'ref_not_found', error.message, error.candidates);
   if (error instanceof PageError || error instanceof ContentError) return pageFailed(error.reason, error.message, error);
   if (error instanceof TabNotFoundError)
     return new ServiceError('tab_not_found', 'No such tab in this session. List the open tabs.', { cause: error });
@@ -36,6 +47,10 @@ export function toServiceError(error: unknown): unknown {
 
 export const pageFailed = (reason: string, message: string, cause?: unknown): ServiceError =>
   new ServiceError('page_failed', message, { cause, details: { reason }, retryable: transientReasons.includes(reason) });
+
+/** A reference has no element; a stale one has what is like it. */
+export const refFailed = (code: 'stale_ref' | 'ref_not_found', message: string, candidates: readonly RefCandidate[] = []): ServiceError =>
+  new ServiceError(code, message, code === 'stale_ref' ? { details: { candidates: [...candidates] } } : {});
 
 export async function withServiceErrors<T>(work: () => Promise<T>): Promise<T> {
   try {

@@ -6,6 +6,7 @@ import {
   getContent,
   getDownload,
   getHar,
+  getSnapshot,
   getStorageState,
   listDownloads,
   listTabs,
@@ -89,6 +90,7 @@ function mountPages(routes: Routes, drive: Drive): void {
     const { format, only_main_content: onlyMainContent, tab_id: tabId } = call.query;
     return drive.content(targetOf(call), { format, onlyMainContent, tabId });
   });
+  routes.on(getSnapshot, (call) => drive.snapshot(targetOf(call), call.query));
   routes.on(getStorageState, (call) => drive.storageState(targetOf(call)));
 }
 

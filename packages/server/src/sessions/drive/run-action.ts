@@ -32,6 +32,7 @@ export interface Action<W, T = W> {
     | 'screenshot'
     | 'pdf'
     | 'content'
+    | 'snapshot'
     | 'storage_state'
     | 'open_download'
     | 'upload';

@@ -22,9 +22,9 @@ const retryableCodes = new Set(['timeout', 'page_lost', 'navigation_failed', 'do
 
 /** `index`: in the whole run. */
 export function toStepFailure({ type, error }: StepResult, index: number): FlowError {
-  const { code = 'timeout', message = 'The step failed.', details: load } = error ?? {};
-  const retryable = load ? isRetryableFailure(load.reason, load.net_error) : retryableCodes.has(code);
-  const details = { step_index: index, step_type: type, ...load };
+  const { code = 'timeout', message = 'The step failed.', details: failed } = error ?? {};
+  const retryable = failed?.reason !== undefined ? isRetryableFailure(failed.reason, failed.net_error ?? null) : retryableCodes.has(code);
+  const details = { step_index: index, step_type: type, ...failed };
   return new FlowError(code, `Step ${index} (${type}) failed: ${message}`, { retryable, details });
 }
 

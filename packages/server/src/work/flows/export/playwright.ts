@@ -249,6 +249,9 @@ function toPart(selector: string): string | null {
       return `getByPlaceholder(${body})`;
     case 'testid':
       return `getByTestId(${body})`;
+    case 'ref':
+      // It means something in one document of one session only.
+      return null;
     case 'aria':
       if (parsed.role === undefined) return `getByLabel(${body})`;
       return `getByRole(${quote(parsed.role)}${parsed.body === '' ? '' : `, { name: ${body} }`})`;
