@@ -100,7 +100,7 @@ describe('the image', () => {
     ];
     const needed = execFileSync('bwrap', inside, { encoding: 'utf8' });
     assert.deepEqual(needed.match(/.*not found.*/g), null);
-    for (const font of ['NotoSansCJK', 'NotoColorEmoji', 'LiberationSans'])
+    for (const font of ['NotoSansCJK', 'NotoColorEmoji', 'NotoSansDevanagariUI', 'DejaVuSans', 'LiberationSans'])
       assert.ok(
         listFiles(join(root, 'usr/share/fonts')).some((path) => path.includes(font)),
         font,

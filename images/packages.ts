@@ -13,6 +13,7 @@ export const wanted = [
   'fonts-liberation',
   'fonts-noto-cjk',
   'fonts-noto-color-emoji',
+  'fonts-noto-ui-core',
   'ca-certificates',
   // Windows: a display that speaks RFB, its keyboard, its window manager.
   'tigervnc-standalone-server',

@@ -81,6 +81,10 @@ list_browser_packages() {
   command -v ffmpeg >/dev/null || echo ffmpeg
   any_file /usr/share/fonts/*/*/NotoSansCJK* /usr/share/fonts/*/NotoSansCJK* || echo fonts-noto-cjk
   any_file /usr/share/fonts/*/*/NotoColorEmoji* /usr/share/fonts/*/NotoColorEmoji* || echo fonts-noto-color-emoji
+  # Arabic and what is written in South and Southeast Asia: 5 MB, of which fonts-noto-core takes 42.
+  any_file /usr/share/fonts/*/*/NotoSansDevanagari* /usr/share/fonts/*/NotoSansDevanagari* || echo fonts-noto-ui-core
+  # Hebrew, Armenian, Georgian and signs.
+  any_file /usr/share/fonts/*/*/DejaVuSans.ttf /usr/share/fonts/*/DejaVuSans.ttf || echo fonts-dejavu-core
   # For all other letters any font will do.
   any_file /usr/share/fonts/truetype/[!n]*/*.[to]t[fc] /usr/share/fonts/*/*/NotoSans-R* /usr/local/share/fonts/* || echo fonts-liberation
 }
