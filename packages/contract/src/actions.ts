@@ -5,6 +5,7 @@ import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
 import { PathId, Timestamp, queryBool, queryInt, sessionParams } from './fields.ts';
 import { checkSelector, printFields } from './step-fields.ts';
+import { SnapshotBox } from './snapshot-options.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
 
@@ -104,12 +105,21 @@ export const ScreenshotRequest = z
       .boolean()
       .default(true)
       .describe('Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`.'),
+    annotate: z
+      .boolean()
+      .default(false)
+      .describe('Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`.'),
     timeout_ms: z
       .int()
       .min(1000)
       .max(120_000)
       .default(30_000)
       .describe('Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000.'),
+  })
+  .check(({ value, issues }) => {
+    if (!value.annotate || (!value.full_page && value.selector === undefined)) return;
+    const message = 'Only the visible area can be annotated: omit `full_page` and `selector`';
+    issues.push({ code: 'custom', message, path: ['annotate'], input: value, params: { type: 'value_error' } });
   })
   .meta({ id: 'ScreenshotRequest' });
 export type ScreenshotRequest = z.infer<typeof ScreenshotRequest>;
@@ -132,6 +142,17 @@ export const Picture = z
       .nullable()
       .describe('Tiles of an image taller than 16384 pixels or with more than 20 million, from top to bottom; null for other images.'),
     warnings: z.array(z.string()).describe('Warnings about the capture, such as incomplete content.'),
+    annotations: z
+      .array(
+        z.object({
+          ref: z.string().describe('Reference for steps, as it is drawn.'),
+          role: z.string().describe('ARIA role of the element.'),
+          name: z.string().describe('Accessible name of the element.'),
+          box: z.object(SnapshotBox).describe('Place of the element in the visible area.'),
+        }),
+      )
+      .optional()
+      .describe('What is drawn on the image, at most 300; only with `annotate`.'),
   })
   .meta({ id: 'PictureResponse' });
 export type PictureResponse = z.infer<typeof Picture>;

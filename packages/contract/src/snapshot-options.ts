@@ -35,3 +35,10 @@ export const SnapshotOptions = z.strictObject({
   urls: z.boolean().default(false).describe('Whether to add the URLs of links. Default: `false`.'),
 });
 export type SnapshotOptions = z.infer<typeof SnapshotOptions>;
+
+export const SnapshotBox = {
+  x: z.int().describe('Distance from the left of the visible area in CSS pixels.'),
+  y: z.int().describe('Distance from the top of the visible area in CSS pixels.'),
+  width: z.int().describe('Width in CSS pixels.'),
+  height: z.int().describe('Height in CSS pixels.'),
+};

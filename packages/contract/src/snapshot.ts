@@ -4,7 +4,7 @@ import { boundedString } from './bounds.ts';
 import { driveDeadlineMs, driveErrors } from './drive.ts';
 import { endpoint } from './endpoint.ts';
 import { queryBool, queryInt, sessionParams } from './fields.ts';
-import { SnapshotOptions, snapshotFields, snapshotTokens, tokensText } from './snapshot-options.ts';
+import { SnapshotBox, SnapshotOptions, snapshotFields, snapshotTokens, tokensText } from './snapshot-options.ts';
 
 export const SnapshotNode = z
   .object({
@@ -22,15 +22,7 @@ export const SnapshotNode = z
       .describe('Options of a selection; null for other elements.'),
     ref: z.string().nullable().describe('Reference for steps, such as `e12`; null for an element that has none.'),
     place: z.string().nullable().describe('Text that tells the row or card of the element from others; null outside of any.'),
-    box: z
-      .object({
-        x: z.int().describe('Distance from the left of the visible area in CSS pixels.'),
-        y: z.int().describe('Distance from the top of the visible area in CSS pixels.'),
-        width: z.int().describe('Width in CSS pixels.'),
-        height: z.int().describe('Height in CSS pixels.'),
-      })
-      .nullable()
-      .describe('Place of the element; null unless `boxes` was sent.'),
+    box: z.object(SnapshotBox).nullable().describe('Place of the element; null unless `boxes` was sent.'),
     url: z.string().nullable().describe('URL of a link; null unless `urls` was sent.'),
   })
   .meta({ id: 'SnapshotNode' });

@@ -1321,6 +1321,8 @@ class ScreenshotParams(TypedDict, total=False):
     """Selector of a single element to capture: CSS, or any selector of the step language."""
     scroll_first: bool | None
     """Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`."""
+    annotate: bool | None
+    """Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`."""
     timeout_ms: int | None
     """Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000."""
 

@@ -2903,7 +2903,34 @@ class PictureResponse(Media):
     """Tiles of an image taller than 16384 pixels or with more than 20 million, from top to bottom; null for other images."""
     warnings: list[str]
     """Warnings about the capture, such as incomplete content."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"tiles": read_list(read_model(lambda: PictureResponseTilesItem))}
+    annotations: list[PictureResponseAnnotationsItem] | None = None
+    """What is drawn on the image, at most 300; only with `annotate`."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"tiles": read_list(read_model(lambda: PictureResponseTilesItem)), "annotations": read_list(read_model(lambda: PictureResponseAnnotationsItem))}
+
+
+class PictureResponseAnnotationsItem(Model):
+    ref: str
+    """Reference for steps, as it is drawn."""
+    role: str
+    """ARIA role of the element."""
+    name: str
+    """Accessible name of the element."""
+    box: PictureResponseAnnotationsItemBox
+    """Place of the element in the visible area."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"box": read_model(lambda: PictureResponseAnnotationsItemBox)}
+
+
+class PictureResponseAnnotationsItemBox(Model):
+    """Place of the element in the visible area."""
+
+    x: int
+    """Distance from the left of the visible area in CSS pixels."""
+    y: int
+    """Distance from the top of the visible area in CSS pixels."""
+    width: int
+    """Width in CSS pixels."""
+    height: int
+    """Height in CSS pixels."""
 
 
 class PictureResponseTilesItem(Model):
@@ -4217,6 +4244,8 @@ __all__ = [
     "PageContentResponse",
     "PdfDocumentResponse",
     "PictureResponse",
+    "PictureResponseAnnotationsItem",
+    "PictureResponseAnnotationsItemBox",
     "PictureResponseTilesItem",
     "PlanResponse",
     "PlanResponseLimits",

@@ -3739,6 +3739,31 @@ export interface PictureResponse {
   tiles: Array<PictureResponseTilesItem> | null;
   /** Warnings about the capture, such as incomplete content. */
   warnings: Array<string>;
+  /** What is drawn on the image, at most 300; only with `annotate`. */
+  annotations?: Array<PictureResponseAnnotationsItem> | undefined;
+}
+
+export interface PictureResponseAnnotationsItem {
+  /** Reference for steps, as it is drawn. */
+  ref: string;
+  /** ARIA role of the element. */
+  role: string;
+  /** Accessible name of the element. */
+  name: string;
+  /** Place of the element in the visible area. */
+  box: PictureResponseAnnotationsItemBox;
+}
+
+/** Place of the element in the visible area. */
+export interface PictureResponseAnnotationsItemBox {
+  /** Distance from the left of the visible area in CSS pixels. */
+  x: number;
+  /** Distance from the top of the visible area in CSS pixels. */
+  y: number;
+  /** Width in CSS pixels. */
+  width: number;
+  /** Height in CSS pixels. */
+  height: number;
 }
 
 export interface PictureResponseTilesItem {
@@ -4219,6 +4244,8 @@ export interface ScreenshotRequest {
   selector?: string | null | undefined;
   /** Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`. */
   scroll_first?: boolean | null | undefined;
+  /** Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`. */
+  annotate?: boolean | null | undefined;
   /** Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000. */
   timeout_ms?: number | null | undefined;
 }

@@ -130,8 +130,8 @@ const indent = ({ node, text }: Line): string => `${'  '.repeat(Math.min(node.de
 function hashesOf(lines: readonly Line[]): number[] {
   const around: string[] = [];
   const seen = new Map<string, number>();
-  return lines.map(({ node }) => {
-    const said = toLine({ ...node, box: null }, { withPlace: false });
+  return lines.map(({ node, text }) => {
+    const said = node.box === null && node.place === undefined ? text : toLine({ ...node, box: null }, { withPlace: false });
     const key = node.ref === null ? `${around[node.depth - 1] ?? ''}\n${said}` : said;
     around.length = Math.min(around.length, node.depth);
     around[node.depth] = said;

@@ -1,6 +1,6 @@
 /** Screenshots and PDFs. */
 import type { PdfRequest, PictureResponse, ScreenshotRequest, Selector, Step } from '@berth/contract';
-import { untilQuiet, type Page, type Screenshot, runSteps, toPrintOptions, type StepContext } from '@berth/devtools';
+import { untilQuiet, withAnnotations, type Page, type Screenshot, runSteps, toPrintOptions, type StepContext } from '@berth/devtools';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { pageFailed } from './errors.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
@@ -18,7 +18,10 @@ export async function takeScreenshot(deps: StepContextDeps, request: ScreenshotR
   // Throws TabNotFoundError.
   const timeoutMs = await leftWhenQuiet(browser.page(tabId), request, signal);
   const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
-  return captureScreenshot(createStepContext(deps, tabId), options, signal);
+  const capture = (): Promise<ScreenshotResult> => captureScreenshot(createStepContext(deps, tabId), options, signal);
+  if (!request.annotate) return capture();
+  const { picture, annotations } = await withAnnotations(browser.page(tabId), { signal, timeoutMs }, capture);
+  return { ...picture, annotations };
 }
 
 export interface ScreenshotOptions {
