@@ -123,6 +123,10 @@ function packageRules({ packages, toolboxes, serverEntries }: Architecture, root
       from: { path: '^packages/sdk/', pathNot: [tests, testing] },
       to: { path: '^packages/(?!sdk/)' },
     }),
+    error('the-command-line-is-a-client', 'The command line reaches the service through the client, as any program does.', {
+      from: { path: '^packages/cli/', pathNot: [tests, testing] },
+      to: { path: '^packages/(?!cli/|sdk/)' },
+    }),
     error(
       'packages-stand-on-packages',
       'What ships never imports tests, benchmarks, scripts, what builds images, or what packages have for tests.',

@@ -189,7 +189,7 @@ is_stale() {
 list_service_sources() {
   echo package-lock.json
   echo scripts/build.ts
-  find packages -name node_modules -prune -o -name dist -prune -o -type f -name '*.ts' ! -path 'packages/web/*' ! -name '*.test.ts' ! -name '*.microvm.ts' -print
+  find packages -name node_modules -prune -o -name dist -prune -o -type f -name '*.ts' ! -path 'packages/web/*' ! -path 'packages/cli/*' ! -name '*.test.ts' ! -name '*.microvm.ts' -print
 }
 
 list_service_entries() {

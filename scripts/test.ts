@@ -60,6 +60,7 @@ const staticChecks: Step[] = [
   },
   { name: 'configuration page', commands: [[node, 'scripts/configuration.ts', '--check']] },
   { name: 'errors page', commands: [[node, 'scripts/errors-page.ts', '--check']] },
+  { name: 'commands page', commands: [[node, 'scripts/commands-page.ts', '--check']] },
 ];
 
 const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: root }).toSorted();

@@ -1,0 +1,4 @@
+/** The version of this program, in the file that is published with it. */
+import packageFile from '../package.json' with { type: 'json' };
+
+export const { version } = packageFile;
