@@ -17,6 +17,7 @@ import { inspect, parseArgs } from 'node:util';
 import { hasBerth } from './berth.ts';
 import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
+import { computer } from './sections/agents-computer.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
 import { clicks } from './sections/clicks.ts';
@@ -47,6 +48,7 @@ type Measure = (bench: Bench) => Promise<Section>;
 
 /** The parts of a section fail independently. */
 const sections: Record<string, Measure | Record<string, Measure>> = {
+  agents: { computer },
   lifecycle,
   clicks,
   cold,

@@ -2,7 +2,7 @@
  * The browser in a machine, over its DevTools pipe: the worker's own session,
  * and any number of customers' DevTools clients beside it.
  */
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline, abortAfter } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Vm } from '@berth/machines';
 import { Connection, CommandTimeoutError, type ConnectionOptions } from './cdp/connection.ts';
@@ -19,12 +19,13 @@ import {
 import { Console } from './tabs/console.ts';
 import { Display } from './screencast/display.ts';
 import { Downloads } from './storage/downloads.ts';
+import { findControlAt } from './input/drop-down-lists.ts';
 import { TabRemoteInput } from './input/remote-input.ts';
 import { Multiplexer, type PausedTarget } from './cdp/multiplexer.ts';
 import { Screencast } from './screencast/screencast.ts';
 import { navigate } from './page/navigate.ts';
-import { createPage, type TabDeps } from './page/create-page.ts';
-import type { Page } from './page/page.ts';
+import { createPage, pageStateOf, type TabDeps } from './page/create-page.ts';
+import type { CallOptions, Page, Point } from './page/page.ts';
 import { TimeoutScale } from './timeout-scale.ts';
 import { FetchedPage } from './page/private-page.ts';
 import type { CookieParam, NetworkEntries, PrivatePage, SiteCookie } from './page/private-model.ts';
@@ -33,7 +34,7 @@ import { NetworkLog } from './network/network-log.ts';
 import { readBrowserState, writeBrowserState } from './storage/browser-state.ts';
 import type { BrowserState, ReadBrowserState } from './storage/origin-state.ts';
 import { readCookies, readStorageState, setCookies, writeStorageState, type StorageDeps } from './storage/storage.ts';
-import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
+import type { Attendant, ControlQuestion, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { Tab } from './tabs/tab.ts';
 import { toUserAgentOverride } from './tabs/settings.ts';
 import { Tabs } from './tabs/tabs.ts';
@@ -279,6 +280,12 @@ class AttachedBrowser implements Browser {
 
   watchFileChoosers(listener: (tabId: string) => void): () => void {
     return this.#tabs.prompts.watchFileChoosers(listener);
+  }
+
+  async controlAt(tabId: string, at: Point, options: CallOptions): Promise<ControlQuestion | null> {
+    const match = await findControlAt(pageStateOf(this.#tabDeps(this.#tabs.get(tabId))), at, new Deadline(options));
+    match?.handler.cancel();
+    return match?.question ?? null;
   }
 
   async historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }> {

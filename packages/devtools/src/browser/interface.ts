@@ -1,8 +1,8 @@
 /** The interface of a browser: settings, events and errors. */
 import type { NavigationFailure, StorageState, Viewport } from '@berth/contract';
 import type { EgressRefusal } from '@berth/egress';
-import type { NavigationRequest, NavigationResult, Page } from './page/page.ts';
-import type { Attendant, Prompt, PromptAnswer } from './tabs/prompt.ts';
+import type { CallOptions, NavigationRequest, NavigationResult, Page, Point } from './page/page.ts';
+import type { Attendant, ControlQuestion, Prompt, PromptAnswer } from './tabs/prompt.ts';
 import type { BrowserState, ReadBrowserState } from './storage/origin-state.ts';
 import type { TimeoutScale } from './timeout-scale.ts';
 import type { ConsoleEntry, RemoteInput, ScreencastAttachment, ScreencastClient } from './screencast/clients.ts';
@@ -183,6 +183,8 @@ export interface Browser {
   answerPrompt(promptId: number, answer: PromptAnswer): Promise<void>;
   /** Reports file choosers that pages open, which open nowhere meanwhile. Returns a function that ends it. */
   watchFileChoosers(listener: (tabId: string) => void): () => void;
+  /** The drop-down list or picker that a press at the point would open; null for anything else. @throws TabNotFoundError, PageError */
+  controlAt(tabId: string, at: Point, options: CallOptions): Promise<ControlQuestion | null>;
   /** Whether the tab has earlier and later pages. @throws TabNotFoundError */
   historyOf(tabId: string): Promise<{ back: boolean; forward: boolean }>;
   /** Adds a listener for changes of `tabs()`, which may come in bursts; returns a function that removes it. */

@@ -84,12 +84,14 @@ async function moveTo({ x, y, button, modifiers }: Placed, options: ActOptions):
   return { button, modifiers: held };
 }
 
-/** The presses are sent right after each other: a page that moves something in between has no double click on it. */
+/** All is sent right behind each other, for the page in its order: one that moves something in between has no double click on it. */
 async function click(action: Clicks, options: ActOptions): Promise<void> {
-  const how = await moveTo(action, options);
   const { screen, by } = options;
-  if (how.button === 'left') options.beforePress(screen.position);
-  const sent: Promise<void>[] = [];
+  const { x, y, button } = action;
+  const how = { button, modifiers: action.modifiers.map(toModifier) };
+  const at = x === undefined || y === undefined ? screen.position : toScreen({ x, y }, options);
+  const sent = [screen.move(at, { modifiers: how.modifiers }, by)];
+  if (button === 'left') options.beforePress(at);
   for (let clickCount = 1; clickCount <= clickCounts[action.type]; clickCount += 1) {
     const press = { ...how, clickCount };
     sent.push(screen.down(press, by), screen.up(press, by));

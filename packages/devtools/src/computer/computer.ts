@@ -13,6 +13,8 @@ export { ComputerError } from './acts.ts';
 const pictureMsMax = 20_000;
 /** A page that is busy for longer gets its press, and nobody learns of the list that it opens. */
 const controlMsMax = 1000;
+/** A tab that has opened loads its page within milliseconds, if it has one. */
+const loadStartMsMax = 500;
 const qualityDefault = 80;
 
 export interface ComputerOptions {
@@ -65,8 +67,8 @@ class ComputerRun {
     await this.#act(screen);
     this.#happenings.index = null;
     const by = new Deadline({ signal: this.#signal, timeoutMs: this.#request.settle_ms + pictureMsMax });
-    if (this.#request.actions.length > 0) await this.#settle(screen, by);
-    return this.#finish(by);
+    const isCurrent = this.#request.actions.length === 0 || (await this.#settle(screen, by));
+    return this.#finish(isCurrent ? screen : null, by);
   }
 
   /** Time in which the page must say how large it is. */
@@ -143,8 +145,9 @@ class ComputerRun {
 
   async #searchControl(at: Point, by: Deadline): Promise<void> {
     const { index } = this.#happenings;
-    const question = await this.#page.controlAt(at, by.rest(this.#page.timeoutScale.ms(controlMsMax))).catch(() => null);
-    if (question) this.#happenings.addControl(this.#page.tabId, question, index);
+    const { tabId, timeoutScale } = this.#page;
+    const question = await this.#browser.controlAt(tabId, at, by.rest(timeoutScale.ms(controlMsMax))).catch(() => null);
+    if (question) this.#happenings.addControl(tabId, question, index);
   }
 
   /** @throws what is no failure of an action: the end of the call, or of the browser */
@@ -155,18 +158,25 @@ class ComputerRun {
     return failure;
   }
 
-  /** Waits for what the actions have started: a frame with their effect, and the page that they lead to. */
-  async #settle(screen: Screen, by: Deadline): Promise<void> {
+  /** Waits for a frame with the effect of the actions. Returns whether the screen is as large as it says. */
+  async #settle(screen: Screen, by: Deadline): Promise<boolean> {
     await Promise.all(this.#searches);
-    if (this.#page.closed.aborted || this.#happenings.isDialogOpen(this.#page.tabId)) return;
-    await screen.drawn(by).catch((error: unknown) => void this.#toFailure(error));
+    if (this.#page.closed.aborted || this.#happenings.isDialogOpen(this.#page.tabId)) return false;
+    try {
+      return await screen.drawn(by);
+    } catch (error) {
+      this.#toFailure(error);
+      return false;
+    }
   }
 
-  async #finish(by: Deadline): Promise<ComputerResult> {
+  /** `current`: the screen of the actions, where its size is known to be up to date. */
+  async #finish(current: Screen | null, by: Deadline): Promise<ComputerResult> {
     const tabId = await this.#shownTab(by);
-    const picture = await this.#lastPicture(tabId, by);
-    const { screen = null } = picture;
-    const tab = this.#browser.tabs().find((each) => each.tabId === tabId);
+    const isSame = tabId === this.#page.tabId && !this.#happenings.hasNavigated(tabId);
+    const picture = await this.#lastPicture(tabId, isSame ? current : null, by);
+    const { screen } = picture;
+    const tab = (await this.#browser.refreshTabs()).find((each) => each.tabId === tabId);
     const failed = this.#results.find(({ status }) => status === 'error');
     if (this.#happenings.leftOut > 0) this.#warnings.push('events_left_out');
     const size = screen?.size ?? { width: 0, height: 0 };
@@ -202,13 +212,17 @@ class ComputerRun {
     return this.#browser.activeTab().tabId;
   }
 
-  async #lastPicture(tabId: string, by: Deadline): Promise<{ screen: Screen | null; screenshot: ComputerPicture | null }> {
+  async #lastPicture(
+    tabId: string,
+    current: Screen | null,
+    by: Deadline,
+  ): Promise<{ screen: Screen | null; screenshot: ComputerPicture | null }> {
     let screen: Screen | null = null;
     try {
       if (this.#happenings.isDialogOpen(tabId)) throw dialogOpen();
       const page = this.#browser.page(tabId);
       await this.#untilLoaded(page, by);
-      screen = await PageScreen.open(page, by);
+      screen = current ?? (await PageScreen.open(page, by));
       return { screen, screenshot: this.#request.screenshot ? toReply(await this.#capture(screen, by)) : null };
     } catch (error) {
       this.#warnings.push(`screenshot_failed:${this.#toFailure(error).code}`);
@@ -220,20 +234,29 @@ class ComputerRun {
   async #untilLoaded(page: Page, by: Deadline): Promise<void> {
     const isLoading = (): boolean => this.#browser.tabs().some(({ tabId, status }) => tabId === page.tabId && status === 'loading');
     if (this.#results.length === 0 || !(isLoading() || this.#happenings.hasNavigated(page.tabId))) return;
-    const { settle_ms: leftMs } = this.#request;
-    const settled = by.within(leftMs);
+    const { settle_ms: settleMs } = this.#request;
+    const settled = by.within(settleMs);
+    // A new tab is empty at first, and may stay so.
+    const startMs = Math.min(settleMs, page.timeoutScale.ms(loadStartMsMax));
+    await this.#untilTabs(() => isLoading() || this.#happenings.hasLoaded(page.tabId), { withinMs: startMs, by });
+    await this.#untilTabs(() => !isLoading(), { withinMs: settled.leftMs, by });
+    if (isLoading()) this.#warnings.push('still_loading');
+    else await untilQuiet(page, { leftMs: settled.leftMs, signal: by.signal });
+  }
+
+  /** Waits until the tabs are so, or the time is over. */
+  async #untilTabs(areSo: () => boolean, { withinMs, by }: { withinMs: number; by: Deadline }): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, leftMs);
-    const unsubscribe = this.#browser.onTabsChanged(() => isLoading() || resolve());
-    if (!isLoading()) resolve();
+    const timer = setTimeout(resolve, withinMs);
+    const check = (): void => (areSo() ? resolve() : undefined);
+    const unsubscribe = this.#browser.onTabsChanged(check);
+    check();
     try {
       await orAbort(promise, by.signal);
     } finally {
       clearTimeout(timer);
       unsubscribe();
     }
-    if (isLoading()) this.#warnings.push('still_loading');
-    else await untilQuiet(page, { leftMs: settled.leftMs, signal: by.signal });
   }
 
   async #capture(screen: Screen, by: Deadline): Promise<Picture> {

@@ -35,6 +35,11 @@ export class Happenings {
     );
   }
 
+  /** Whether the tab shows a page that it has led to. */
+  hasLoaded(tabId: string): boolean {
+    return this.#events.some(({ type, tab_id: of }) => of === tabId && type === 'navigation');
+  }
+
   hasNavigated(tabId: string): boolean {
     return this.#events.some(({ type, tab_id: of }) => of === tabId && (type === 'navigation' || type === 'tab_opened'));
   }

@@ -37,8 +37,8 @@ export interface Screen {
   wheel(delta: Point, options: { modifiers: readonly Modifier[] }, by: Deadline): Promise<void>;
   press(chord: string, options: { holdMs: number }, by: Deadline): Promise<void>;
   type(text: string, options: { delayMs: number }, by: Deadline): Promise<void>;
-  /** Resolves when what the input has changed is drawn, as far as that can be seen within a moment. */
-  drawn(by: Deadline): Promise<void>;
+  /** Resolves when what the input has changed is drawn, as far as that can be seen within a moment: whether the size is up to date. */
+  drawn(by: Deadline): Promise<boolean>;
   capture(options: PictureOptions, by: Deadline): Promise<Picture>;
 }
 
@@ -52,21 +52,26 @@ const readSize = '() => ({ width: innerWidth, height: innerHeight })';
 const twoFrames = `(limitMs) => new Promise((resolve) => {
   setTimeout(resolve, limitMs);
   requestAnimationFrame(() => requestAnimationFrame(resolve));
-})`;
+}).then(${readSize})`;
+
+const atLeastOne = ({ width, height }: Size): Size => ({ width: Math.max(1, width), height: Math.max(1, height) });
 
 export class PageScreen implements Screen {
-  readonly size: Size;
   readonly #page: Page;
+  #size: Size;
 
   private constructor(page: Page, size: Size) {
     this.#page = page;
-    this.size = size;
+    this.#size = atLeastOne(size);
   }
 
   /** @throws PageError */
   static async open(page: Page, by: Deadline): Promise<PageScreen> {
-    const { width, height } = await page.call<Size>(page.mainFrame(), readSize, [], by.rest());
-    return new PageScreen(page, { width: Math.max(1, width), height: Math.max(1, height) });
+    return new PageScreen(page, await page.call<Size>(page.mainFrame(), readSize, [], by.rest()));
+  }
+
+  get size(): Size {
+    return this.#size;
   }
 
   get position(): Point {
@@ -98,17 +103,20 @@ export class PageScreen implements Screen {
   }
 
   /** A page that is busy or moves on is captured as it is. */
-  async drawn(by: Deadline): Promise<void> {
+  async drawn(by: Deadline): Promise<boolean> {
     const { timeoutScale } = this.#page;
     const limitMs = timeoutScale.ms(framesMsMax, by.leftMs / 4);
-    const options = by.rest(2 * limitMs);
-    await this.#page.call(this.#page.mainFrame(), twoFrames, [limitMs], options).catch((error: unknown) => {
+    try {
+      this.#size = atLeastOne(await this.#page.call<Size>(this.#page.mainFrame(), twoFrames, [limitMs], by.rest(2 * limitMs)));
+      return true;
+    } catch (error) {
       if (!(error instanceof PageError) || error.reason === 'page_crashed') throw error;
-    });
+      return false;
+    }
   }
 
   async capture({ format, quality, scale }: PictureOptions, by: Deadline): Promise<Picture> {
-    const options = { format, quality, fullPage: false, scrollFirst: false, imageScale: scale };
+    const options = { format, quality, fullPage: false, scrollFirst: false, imageScale: scale, isQuick: format === 'png' };
     const { tiles, width, height, contentType, warnings } = await this.#page.screenshot(options, {
       ...by.rest(),
       maxBytes: pictureBytesMax,

@@ -209,12 +209,13 @@ export class Capture {
 
   /** Captures the clip; without one the browser captures the viewport and needs no new layout. */
   async #take(
-    { format, quality }: ScreenshotOptions,
+    { format, quality, isQuick = false }: ScreenshotOptions,
     clip: NonNullable<Params<'Page.captureScreenshot'>>['clip'] | null,
     { by, maxBytes, isBeyond }: { by: Deadline; maxBytes: number; isBeyond: boolean },
   ): Promise<Buffer> {
     const params: Params<'Page.captureScreenshot'> = { format };
     if (quality !== undefined && format !== 'png') params.quality = quality;
+    if (isQuick) params.optimizeForSpeed = true;
     if (clip) Object.assign(params, { clip, captureBeyondViewport: isBeyond });
     // A large one comes as bytes.
     const { data }: { data: string | Buffer } = await this.#send('Page.captureScreenshot', params, by);

@@ -8,7 +8,6 @@ import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
 import { Geometry } from './geometry.ts';
 import { moveInHistory, reload, type HistoryDeps } from './navigate.ts';
-import { findControlAt } from '../input/drop-down-lists.ts';
 import { Input } from '../input/page-input.ts';
 import { Network } from './network.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
@@ -58,8 +57,7 @@ const pageStates = new WeakMap<Tab, PageState>();
 export function createPage(deps: PageDeps): Page {
   const { connection, tab, navigate, shouldKeepNetwork } = deps;
   const { timeoutScale } = connection;
-  const state = pageStateOf(deps);
-  const { frames, contexts, elements, input, capture, network, accessibility, snapshots } = state;
+  const { frames, contexts, elements, input, capture, network, accessibility, snapshots } = pageStateOf(deps);
   const moves: HistoryDeps = { navigation: { connection, tab, shouldKeepNetwork }, frames };
   const deadlineOf = (signal: AbortSignal): Deadline => new Deadline({ signal, timeoutMs: timeoutScale.ms(settingTimeoutMs) });
   return {
@@ -92,11 +90,6 @@ export function createPage(deps: PageDeps): Page {
     toMain: (frameId, points, options) => elements.toMain(frameId, points, options),
     ancestors: (frameId, options) => elements.ancestors(frameId, options),
     receives: (element, at, options) => elements.receives(element, at, options),
-    controlAt: async (at, options) => {
-      const match = await findControlAt(state, at, new Deadline(options));
-      match?.handler.cancel();
-      return match?.question ?? null;
-    },
     focus: (element, options) => elements.focus(element, options),
     setFiles: (element, paths, options) => elements.setFiles(element, paths, options),
     screenshot: (options, limits) => capture.screenshot(options, limits),

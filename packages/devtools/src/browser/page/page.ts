@@ -1,6 +1,5 @@
 /** The interface of a page. Everything that waits takes a signal; a page that hangs costs no more than the given timeout. */
 import type { Viewport, WaitUntil } from '@berth/contract';
-import type { ControlQuestion } from '../tabs/prompt.ts';
 import type { TreeNode } from '@berth/page-scripts/read/accessibility.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import type { PageSnapshot, SnapshotRequest } from './page-snapshot.ts';
@@ -117,6 +116,8 @@ export interface ScreenshotOptions {
   omitBackground?: boolean;
   /** Pixels of the image for each CSS px of the viewport, which takes the place of the device scale factor. */
   imageScale?: number | undefined;
+  /** Whether a PNG is rather made quickly than small. */
+  isQuick?: boolean;
 }
 /**
  * One image; a page above 16384 px comes in tiles, top to bottom.
@@ -288,8 +289,6 @@ export interface Page {
   ancestors(frameId: string, options: CallOptions): Promise<string[]>;
   /** Whether a click at the point hits the element or a descendant. `instead` describes the element in front for the error message. */
   receives(element: ElementRef, at: Point, options: CallOptions): Promise<{ receives: boolean; instead: string }>;
-  /** The drop-down list or picker that a press at the point would open; null for anything else. */
-  controlAt(at: Point, options: CallOptions): Promise<ControlQuestion | null>;
   focus(element: ElementRef, options: CallOptions): Promise<void>;
   /** Paths inside the machine. */
   setFiles(element: ElementRef, paths: readonly string[], options: CallOptions): Promise<void>;

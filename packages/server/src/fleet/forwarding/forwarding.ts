@@ -182,7 +182,7 @@ export class Forwarding implements Forwarder {
       return this.#deps.sessions.isLocal(named) ? null : this.#find(principal, named, false).then((target) => target && [target]);
     const { owner } = principal;
     if (!newWork.has(endpoint.id) || owner === null) return null;
-    if (endpoint.id === 'openConnect') return this.#findOrPlace(principal, query as ConnectRequest);
+    if (endpoint.id === 'openConnect') return this.#findOrPlace(principal, query);
     const wanted = body as { kind?: unknown; region?: unknown };
     return this.#place({
       work: newSessions.has(endpoint.id) ? 'session' : 'fetch',
