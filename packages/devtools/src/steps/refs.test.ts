@@ -32,7 +32,7 @@ async function open(html: string): Promise<Map<string, string>> {
     { type: 'snapshot', mode: 'full', format: 'json' },
   ]);
   assert.deepEqual(summarize(results), ['navigate ok', 'snapshot ok'], JSON.stringify(results));
-  const { nodes } = results[1]?.output as { nodes: { name: string; ref: string | null }[] };
+  const { nodes } = (results[1]?.output ?? {}) as { nodes: { name: string; ref: string | null }[] };
   return new Map(nodes.flatMap(({ name, ref }) => (ref === null ? [] : [[name, ref] as const])));
 }
 
@@ -78,7 +78,7 @@ it('every kind of step finds its element by a reference', async () => {
   const outputs = outputsOf(results);
   assert.deepEqual([outputs[11], outputs[12]], ['M', { word: 'a' }]);
   assert.match(String(outputs[13]), /^<button.*Go<\/button>$/);
-  assert.match(String((outputs[16] as { snapshot: string }).snapshot), /^- table "Sizes" \[ref=\w+\]\n {2}- row\n {4}- cell: 4/);
+  assert.match((outputs[16] as { snapshot: string }).snapshot, /^- table "Sizes" \[ref=\w+\]\n {2}- row\n {4}- cell: 4/);
   assert.deepEqual((outputs[17] as { width: number }).width, 40);
   assert.deepEqual(outputs[18], [1, 1, 1]);
   assert.equal(results[0]?.selector_used, `ref/${ref('Go')}`);

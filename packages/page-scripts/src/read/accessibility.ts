@@ -232,7 +232,7 @@ export function addNode(reading: Reading, node: TreeNode, element: Element | nul
 
 /** Adds the element, if it says something, and returns what of its children is to be read. */
 export function enter(reading: Reading, element: Element, level: Level): Level | null {
-  const { naming, options } = reading;
+  const { naming } = reading;
   const { page } = naming;
   const tag = page.name(element);
   if (/^(head|script|style|noscript|template|link|meta|title|datalist|param|source|track)$/.test(tag)) return null;

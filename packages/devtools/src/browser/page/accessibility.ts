@@ -194,7 +194,7 @@ export class Accessibility {
     { root, frameDepth }: { root: ElementRef | null; frameDepth: number },
   ): Promise<{ title: string; nodes: AccessibilityNode[] }> {
     const tree = await this.#readDocument(frameId, root, reading);
-    reading.isTruncated ||= tree.isTruncated === true;
+    reading.isTruncated ||= tree.isTruncated;
     const frames = tree.frames > 0 ? await this.#framesIn(frameId, reading.by) : [];
     const owner = this.#numberOf(frameId);
     const given: unknown[] = Array.isArray(tree.nodes) ? tree.nodes.slice(0, nodesMax) : [];
@@ -207,7 +207,8 @@ export class Accessibility {
       nodes.push({ ...said, frameId, ref: ref === undefined ? null : this.#refOf(owner, ref), box: boxes?.[index] ?? null });
       for (const each of inner.get(index) ?? []) nodes.push({ ...each, depth: each.depth + node.depth + 1 });
     }
-    return { title: cutText(String(tree.title ?? ''), 500), nodes };
+    const { title } = tree as { title: unknown };
+    return { title: typeof title === 'string' ? cutText(title, 500) : '', nodes };
   }
 
   async #readDocument(frameId: string, root: ElementRef | null, { options, by }: Reading): Promise<DocumentTree> {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import type { Page } from './page.ts';
-import type { SnapshotRequest } from './page-snapshot.ts';
+import type { Page, SnapshotRequest } from './page.ts';
 import { estimateTokens, hashOf, toLine } from './snapshot-text.ts';
 import { openPages, type TestSite } from '../../../testing/steps.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';

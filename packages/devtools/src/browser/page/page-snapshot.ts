@@ -5,41 +5,8 @@
  */
 import type { Tab } from '../tabs/tab.ts';
 import type { Accessibility, SnapshotNumbers } from './accessibility.ts';
-import type { AccessibilityNode, CallOptions, ElementRef } from './page.ts';
+import type { AccessibilityNode, CallOptions, PageSnapshot, SnapshotRequest } from './page.ts';
 import { estimateTokens, hashOf, toLine } from './snapshot-text.ts';
-
-export interface SnapshotRequest {
-  mode: 'interactive' | 'full';
-  /** Only what is in this element. The caller releases it. */
-  root?: ElementRef | undefined;
-  find?: string | undefined;
-  boxes: boolean;
-  urls: boolean;
-  maxTokens: number;
-  /** The cursor of the snapshot before. */
-  after?: string | undefined;
-  /** The id of an earlier snapshot: only what has changed. */
-  since?: string | undefined;
-  /** What is asked for beside `mode`: snapshots of two parts of a page cannot be compared. */
-  part?: string | undefined;
-}
-
-export interface PageSnapshot {
-  id: string;
-  tabId: string;
-  url: string;
-  title: string;
-  /** The lines, indented by two spaces for each level. */
-  text: string;
-  /** The nodes of the lines. */
-  nodes: AccessibilityNode[];
-  tokens: number;
-  /** What the tokens did not suffice for. */
-  left: { nodes: number; tokens: number; after: string } | null;
-  /** References of the earlier snapshot whose elements are gone; null without `since`. */
-  removed: string[] | null;
-  warnings: string[];
-}
 
 /** Snapshots of a tab that later ones can be compared with: a model has the last few in mind. */
 const keptMax = 4;
@@ -162,7 +129,7 @@ function withAncestors(lines: readonly Line[], isWanted: (at: number) => boolean
     kept.push(line);
     below = line.node.depth;
   }
-  return kept.reverse();
+  return kept.toReversed();
 }
 
 /** The lines from the cursor on, as many as the tokens suffice for; those around the first one come before it. */

@@ -2,7 +2,6 @@
 import type { Viewport, WaitUntil } from '@berth/contract';
 import type { TreeNode } from '@berth/page-scripts/read/accessibility.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
-import type { PageSnapshot, SnapshotRequest } from './page-snapshot.ts';
 
 export interface NavigationRequest {
   url: string;
@@ -226,6 +225,39 @@ export interface AccessibilityTree {
   isTruncated: boolean;
   /** Frames that did not answer, are too large or too many. */
   framesLeftOut: number;
+}
+
+export interface SnapshotRequest {
+  mode: 'interactive' | 'full';
+  /** Only what is in this element. The caller releases it. */
+  root?: ElementRef | undefined;
+  find?: string | undefined;
+  boxes: boolean;
+  urls: boolean;
+  maxTokens: number;
+  /** The cursor of the snapshot before. */
+  after?: string | undefined;
+  /** The id of an earlier snapshot: only what has changed. */
+  since?: string | undefined;
+  /** What is asked for beside `mode`: snapshots of two parts of a page cannot be compared. */
+  part?: string | undefined;
+}
+
+export interface PageSnapshot {
+  id: string;
+  tabId: string;
+  url: string;
+  title: string;
+  /** The lines, indented by two spaces for each level. */
+  text: string;
+  /** The nodes of the lines. */
+  nodes: AccessibilityNode[];
+  tokens: number;
+  /** What the tokens did not suffice for. */
+  left: { nodes: number; tokens: number; after: string } | null;
+  /** References of the earlier snapshot whose elements are gone; null without `since`. */
+  removed: string[] | null;
+  warnings: string[];
 }
 
 export interface Page {

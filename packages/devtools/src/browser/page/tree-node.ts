@@ -11,7 +11,7 @@ type Fields = Partial<Record<keyof TreeNode | keyof RefIdentity, unknown>>;
 
 const textOf = (value: unknown, charsMax = textCharsMax): string => (typeof value === 'string' ? cutText(value, charsMax) : '');
 const intOf = (value: unknown, max: number): number => (Number.isSafeInteger(value) ? Math.min(max, Math.max(0, value as number)) : 0);
-const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? (value as Fields) : {});
+const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? value : {});
 const roleOf = (value: unknown): string => (typeof value === 'string' && /^[a-z]{1,30}$/.test(value) ? value : 'generic');
 
 export function toTreeNode(given: unknown): TreeNode {
