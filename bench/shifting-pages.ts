@@ -43,7 +43,7 @@ const noting = (id: string, top: number): string =>
     onclick="note('${id.toUpperCase()}')" ondblclick="note('2')">${id}</button>`;
 
 /** A page, with a frame of another site at its right, that writes into its title which presses both have received, each in order. */
-export const pressedPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>|</title><body>
+export const pressedPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>loading</title><body>
 ${listed(`(text) => { own = text; show() }`)}<script>let own = ''; let framed = ''; const show = () => { document.title = own + '|' + framed }
 onmessage = ({ data }) => { framed = data; show() }</script>${noting('a', 40)}${noting('b', 200)}
 <iframe style="position:absolute;left:300px;top:0;width:300px;height:400px;border:0"></iframe>

@@ -111,7 +111,8 @@ export async function clicks(bench: Bench): Promise<Section> {
     for (let loop = 0; loop < busyLoops; loop += 1) bench.stage.start(process.execPath, ['-e', 'for (;;);'], { stdio: 'ignore' });
     for (let run = 0; run < runs; run += 1) {
       bench.reportProgress(`round ${run + 1} of ${runs}`);
-      for (const line of lines) await measure(berth, sessionId, `${bench.site.url}shifting/${line.name}`, line);
+      for (const line of lines.filter(({ name }) => bench.only.length === 0 || bench.only.includes(name)))
+        await measure(berth, sessionId, `${bench.site.url}shifting/${line.name}`, line);
       await measureViewer(berth, sessionId, `${bench.site.url}shifting/pressed`, { viewer, line: ofViewer });
     }
     await viewer.close();
