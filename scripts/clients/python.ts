@@ -444,7 +444,9 @@ function emitGroup(name: string, group: Group, isBound = false): string[] {
 function emitClass(name: string, { calls, groups }: Group, prefix: string, isBound: boolean): string {
   const base = isBound ? 'AsyncSessionResource' : 'AsyncResource';
   const parameters = isBound ? 'transport, session_id' : 'transport';
-  const parts = [...groups.keys()].map((part) => `        self.${snakeCased(part)} = ${prefix}${pascal(part)}(${parameters})\n`);
+  const parts = [...groups.keys()].map(
+    (part) => `        self.${snakeCased(part)}: ${prefix}${pascal(part)} = ${prefix}${pascal(part)}(${parameters})\n`,
+  );
   const typed = isBound ? 'transport: AsyncTransport, session_id: str' : 'transport: AsyncTransport';
   const init =
     parts.length === 0 ? '' : `    def __init__(self, ${typed}) -> None:\n        super().__init__(${parameters})\n${parts.join('')}\n`;

@@ -1,21 +1,26 @@
 /** The Python client: as it is built and installed, against the service, with its guide and with the libraries that people use beside it. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { programsOf } from '../documents.ts';
+import { programsOf, textOf } from '../documents.ts';
+import { nightly } from '../nightly.ts';
 import { buildClient, environment, runPython, withPython } from '../python.ts';
 import { Service, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
 const root = resolve(import.meta.dirname, '../..');
+const pyright = join(root, 'node_modules/pyright/index.js');
+const examplesOf = (libraries: readonly string[]): string[] => libraries.map((library) => `with_${library}.py`);
 const requirements = join(root, 'examples/python/requirements.txt');
 
 describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
   let site: Site;
   let service: Service;
   let interpreter: string;
+  /** Libraries keep settings in the home folder. */
+  const home = mkdtempSync(join(tmpdir(), 'berth-home-'));
   before(async () => {
     interpreter = await environment('clients', { requirements, client: 'wheel' });
     site = await startSite();
@@ -24,8 +29,10 @@ describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
   after(async () => {
     await stopAll();
     await site.close();
+    rmSync(home, { recursive: true, force: true, maxRetries: 5 });
   });
   const environmentOf = (): Record<string, string> => ({
+    HOME: home,
     BERTH_URL: service.url,
     BERTH_API_KEY: service.key,
     BERTH_ADMIN_KEY: service.adminKey,
@@ -49,6 +56,41 @@ describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
     assert.deepEqual(
       names.filter((name) => !/^berth(-[\d.]+\.dist-info)?\//.test(name)),
       [],
+    );
+  });
+
+  it('the Python client is typed in whole', async () => {
+    const env = { PATH: `${dirname(interpreter)}:${process.env['PATH']}` };
+    const report = await runPython(process.execPath, [pyright, '--verifytypes', 'berth', '--ignoreexternal'], env, tmpdir());
+    assert.match(report, /^Type completeness score: 100%$/m);
+  });
+
+  it('the Python client passes the strict check of its types', async () => {
+    await runPython(process.execPath, [pyright, '-p', join(root, 'clients/python'), '--pythonpath', interpreter], {});
+  });
+
+  for (const name of examplesOf(['playwright', 'scrapy']))
+    it(`the Python example ${name} runs`, async () => {
+      await runPython(interpreter, [join(root, 'examples/python', name)], environmentOf(), home);
+    });
+
+  describe('with libraries for agents', nightly, () => {
+    let agents: string;
+    before(
+      async () =>
+        (agents = await environment('agents', { requirements: join(root, 'examples/python/requirements-agents.txt'), client: 'wheel' })),
+    );
+    for (const name of examplesOf(['browser_use', 'langchain']))
+      it(`the Python example ${name} runs`, async () => {
+        await runPython(agents, [join(root, 'examples/python', name)], environmentOf(), home);
+      });
+  });
+
+  it('the Python examples are rows of the table in docs/clients.md', () => {
+    const rows = textOf('docs/clients.md').matchAll(/\.\.\/examples\/python\/(\w+\.py)/g);
+    assert.deepEqual(
+      Array.from(rows, ([, name = '']) => name).toSorted(),
+      globSync('*.py', { cwd: join(root, 'examples/python') }).toSorted(),
     );
   });
 

@@ -57,8 +57,6 @@ class Model:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Model) and type(self) is type(other) and self._json == other._json
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._json!r})"
 

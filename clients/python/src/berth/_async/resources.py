@@ -103,10 +103,10 @@ class AsyncSessions(AsyncResource):
 
     def __init__(self, transport: AsyncTransport) -> None:
         super().__init__(transport)
-        self.tabs = AsyncSessionsTabs(transport)
-        self.downloads = AsyncSessionsDownloads(transport)
-        self.cdp = AsyncSessionsCdp(transport)
-        self.recordings = AsyncSessionsRecordings(transport)
+        self.tabs: AsyncSessionsTabs = AsyncSessionsTabs(transport)
+        self.downloads: AsyncSessionsDownloads = AsyncSessionsDownloads(transport)
+        self.cdp: AsyncSessionsCdp = AsyncSessionsCdp(transport)
+        self.recordings: AsyncSessionsRecordings = AsyncSessionsRecordings(transport)
 
     async def end(self, session_id: str, *, options: RequestOptions | None = None) -> None:
         """End a session.
@@ -479,18 +479,18 @@ class AsyncAdmin(AsyncResource):
 
     def __init__(self, transport: AsyncTransport) -> None:
         super().__init__(transport)
-        self.sessions = AsyncAdminSessions(transport)
-        self.credit_codes = AsyncAdminCreditCodes(transport)
-        self.promo_codes = AsyncAdminPromoCodes(transport)
-        self.credits = AsyncAdminCredits(transport)
-        self.keys = AsyncAdminKeys(transport)
-        self.owners = AsyncAdminOwners(transport)
-        self.plans = AsyncAdminPlans(transport)
-        self.audit = AsyncAdminAudit(transport)
-        self.pool = AsyncAdminPool(transport)
-        self.workers = AsyncAdminWorkers(transport)
-        self.blocks = AsyncAdminBlocks(transport)
-        self.site_health = AsyncAdminSiteHealth(transport)
+        self.sessions: AsyncAdminSessions = AsyncAdminSessions(transport)
+        self.credit_codes: AsyncAdminCreditCodes = AsyncAdminCreditCodes(transport)
+        self.promo_codes: AsyncAdminPromoCodes = AsyncAdminPromoCodes(transport)
+        self.credits: AsyncAdminCredits = AsyncAdminCredits(transport)
+        self.keys: AsyncAdminKeys = AsyncAdminKeys(transport)
+        self.owners: AsyncAdminOwners = AsyncAdminOwners(transport)
+        self.plans: AsyncAdminPlans = AsyncAdminPlans(transport)
+        self.audit: AsyncAdminAudit = AsyncAdminAudit(transport)
+        self.pool: AsyncAdminPool = AsyncAdminPool(transport)
+        self.workers: AsyncAdminWorkers = AsyncAdminWorkers(transport)
+        self.blocks: AsyncAdminBlocks = AsyncAdminBlocks(transport)
+        self.site_health: AsyncAdminSiteHealth = AsyncAdminSiteHealth(transport)
 
     async def overview(self, *, options: RequestOptions | None = None) -> t.OverviewResponse:
         """Get the overview.
@@ -852,10 +852,10 @@ class AsyncSessionCalls(AsyncSessionResource):
 
     def __init__(self, transport: AsyncTransport, session_id: str) -> None:
         super().__init__(transport, session_id)
-        self.tabs = AsyncSessionTabs(transport, session_id)
-        self.downloads = AsyncSessionDownloads(transport, session_id)
-        self.cdp = AsyncSessionCdp(transport, session_id)
-        self.recordings = AsyncSessionRecordings(transport, session_id)
+        self.tabs: AsyncSessionTabs = AsyncSessionTabs(transport, session_id)
+        self.downloads: AsyncSessionDownloads = AsyncSessionDownloads(transport, session_id)
+        self.cdp: AsyncSessionCdp = AsyncSessionCdp(transport, session_id)
+        self.recordings: AsyncSessionRecordings = AsyncSessionRecordings(transport, session_id)
 
     async def end(self, *, options: RequestOptions | None = None) -> None:
         """End a session.
@@ -1007,18 +1007,18 @@ class AsyncCalls(AsyncResource):
 
     def __init__(self, transport: AsyncTransport) -> None:
         super().__init__(transport)
-        self.admin = AsyncAdmin(transport)
-        self.profiles = AsyncProfiles(transport)
-        self.connect_tokens = AsyncConnectTokens(transport)
-        self.skills = AsyncSkills(transport)
-        self.flows = AsyncFlows(transport)
-        self.templates = AsyncTemplates(transport)
-        self.reports = AsyncReports(transport)
-        self.regions = AsyncRegions(transport)
-        self.usage = AsyncUsage(transport)
-        self.credits = AsyncCredits(transport)
-        self.keys = AsyncKeys(transport)
-        self.billing = AsyncBilling(transport)
+        self.admin: AsyncAdmin = AsyncAdmin(transport)
+        self.profiles: AsyncProfiles = AsyncProfiles(transport)
+        self.connect_tokens: AsyncConnectTokens = AsyncConnectTokens(transport)
+        self.skills: AsyncSkills = AsyncSkills(transport)
+        self.flows: AsyncFlows = AsyncFlows(transport)
+        self.templates: AsyncTemplates = AsyncTemplates(transport)
+        self.reports: AsyncReports = AsyncReports(transport)
+        self.regions: AsyncRegions = AsyncRegions(transport)
+        self.usage: AsyncUsage = AsyncUsage(transport)
+        self.credits: AsyncCredits = AsyncCredits(transport)
+        self.keys: AsyncKeys = AsyncKeys(transport)
+        self.billing: AsyncBilling = AsyncBilling(transport)
 
     async def fetch(self, url: str, *, options: RequestOptions | None = None, **params: Unpack[p.FetchPageParams]) -> t.FetchResponse:
         """Fetch a page.

@@ -104,10 +104,10 @@ class Sessions(Resource):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        self.tabs = SessionsTabs(transport)
-        self.downloads = SessionsDownloads(transport)
-        self.cdp = SessionsCdp(transport)
-        self.recordings = SessionsRecordings(transport)
+        self.tabs: SessionsTabs = SessionsTabs(transport)
+        self.downloads: SessionsDownloads = SessionsDownloads(transport)
+        self.cdp: SessionsCdp = SessionsCdp(transport)
+        self.recordings: SessionsRecordings = SessionsRecordings(transport)
 
     def end(self, session_id: str, *, options: RequestOptions | None = None) -> None:
         """End a session.
@@ -480,18 +480,18 @@ class Admin(Resource):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        self.sessions = AdminSessions(transport)
-        self.credit_codes = AdminCreditCodes(transport)
-        self.promo_codes = AdminPromoCodes(transport)
-        self.credits = AdminCredits(transport)
-        self.keys = AdminKeys(transport)
-        self.owners = AdminOwners(transport)
-        self.plans = AdminPlans(transport)
-        self.audit = AdminAudit(transport)
-        self.pool = AdminPool(transport)
-        self.workers = AdminWorkers(transport)
-        self.blocks = AdminBlocks(transport)
-        self.site_health = AdminSiteHealth(transport)
+        self.sessions: AdminSessions = AdminSessions(transport)
+        self.credit_codes: AdminCreditCodes = AdminCreditCodes(transport)
+        self.promo_codes: AdminPromoCodes = AdminPromoCodes(transport)
+        self.credits: AdminCredits = AdminCredits(transport)
+        self.keys: AdminKeys = AdminKeys(transport)
+        self.owners: AdminOwners = AdminOwners(transport)
+        self.plans: AdminPlans = AdminPlans(transport)
+        self.audit: AdminAudit = AdminAudit(transport)
+        self.pool: AdminPool = AdminPool(transport)
+        self.workers: AdminWorkers = AdminWorkers(transport)
+        self.blocks: AdminBlocks = AdminBlocks(transport)
+        self.site_health: AdminSiteHealth = AdminSiteHealth(transport)
 
     def overview(self, *, options: RequestOptions | None = None) -> t.OverviewResponse:
         """Get the overview.
@@ -853,10 +853,10 @@ class SessionCalls(SessionResource):
 
     def __init__(self, transport: Transport, session_id: str) -> None:
         super().__init__(transport, session_id)
-        self.tabs = SessionTabs(transport, session_id)
-        self.downloads = SessionDownloads(transport, session_id)
-        self.cdp = SessionCdp(transport, session_id)
-        self.recordings = SessionRecordings(transport, session_id)
+        self.tabs: SessionTabs = SessionTabs(transport, session_id)
+        self.downloads: SessionDownloads = SessionDownloads(transport, session_id)
+        self.cdp: SessionCdp = SessionCdp(transport, session_id)
+        self.recordings: SessionRecordings = SessionRecordings(transport, session_id)
 
     def end(self, *, options: RequestOptions | None = None) -> None:
         """End a session.
@@ -1008,18 +1008,18 @@ class Calls(Resource):
 
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
-        self.admin = Admin(transport)
-        self.profiles = Profiles(transport)
-        self.connect_tokens = ConnectTokens(transport)
-        self.skills = Skills(transport)
-        self.flows = Flows(transport)
-        self.templates = Templates(transport)
-        self.reports = Reports(transport)
-        self.regions = Regions(transport)
-        self.usage = Usage(transport)
-        self.credits = Credits(transport)
-        self.keys = Keys(transport)
-        self.billing = Billing(transport)
+        self.admin: Admin = Admin(transport)
+        self.profiles: Profiles = Profiles(transport)
+        self.connect_tokens: ConnectTokens = ConnectTokens(transport)
+        self.skills: Skills = Skills(transport)
+        self.flows: Flows = Flows(transport)
+        self.templates: Templates = Templates(transport)
+        self.reports: Reports = Reports(transport)
+        self.regions: Regions = Regions(transport)
+        self.usage: Usage = Usage(transport)
+        self.credits: Credits = Credits(transport)
+        self.keys: Keys = Keys(transport)
+        self.billing: Billing = Billing(transport)
 
     def fetch(self, url: str, *, options: RequestOptions | None = None, **params: Unpack[p.FetchPageParams]) -> t.FetchResponse:
         """Fetch a page.
