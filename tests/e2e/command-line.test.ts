@@ -119,6 +119,21 @@ describe('the browser half of the command line', () => {
     assert.equal(await json(['eval', '6 * 7']), 42);
   });
 
+  it('acts on the refs of a snapshot, and shows what has changed since', async () => {
+    await json(['open', shop.url]);
+    const { snapshot } = await json<{ snapshot: string }>(['snapshot', '-i']);
+    const ref = /(?:searchbox|textbox|combobox) "Search[^\n]*\[ref=(e\d+)\]/.exec(snapshot)?.[1] ?? assert.fail(snapshot);
+    await json(['fill', `@${ref}`, 'lamp']);
+    assert.deepEqual(await json(['get', 'value', `@${ref}`]), { value: 'lamp' });
+    const changed = await berth(['diff', '--plain']);
+    assert.match(changed.stdout, new RegExp(`ref=${ref}\\]: "?lamp`));
+    const scoped = await json<{ snapshot: string }>(['snapshot', '-s', `@${ref}`]);
+    assert.ok(scoped.snapshot.length < snapshot.length);
+    const unknown = await failure(['click', '@e99999', '--timeout', '300']);
+    assert.deepEqual([unknown.exitCode, unknown.code], [5, 'ref_not_found']);
+    assert.match(unknown.hint ?? '', /berth snapshot/);
+  });
+
   it('says with exit code 5 that the page did not let a step happen', async () => {
     const { exitCode, code, hint } = await failure(['click', '#there-is-none', '--timeout', '300']);
     assert.deepEqual([exitCode, ['not_found', 'timeout'].includes(code)], [5, true], code);

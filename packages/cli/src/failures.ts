@@ -95,7 +95,7 @@ const isKeyRefused = ({ code, status }: ErrorOfService): boolean => status === 4
 
 function exitCodeOf({ code, status }: ErrorOfService): ExitCode {
   if (code === 'connection_failed' || code === 'timed_out') return exitCodes.unreachable;
-  if (code === 'stale_ref' || code === 'unknown_ref') return exitCodes.step;
+  if (code === 'stale_ref' || code === 'ref_not_found') return exitCodes.step;
   if (status === 401 || status === 403) return exitCodes.unauthorized;
   if (status === 404 || status === 410 || code === 'session_ended' || code.startsWith('unknown_')) return exitCodes.notFound;
   if (status === 402 || status === 429 || status === 503) return exitCodes.limited;

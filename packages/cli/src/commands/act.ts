@@ -53,7 +53,7 @@ const directions: Readonly<Record<string, readonly [x: number, y: number]>> = { 
 export const scroll: Action = (context) => {
   const [where = '', amount] = context.args;
   const container = context.options.text('in');
-  const inside = container === undefined ? {} : { container: selectorsOf(toTarget(container), '--in') };
+  const inside = container === undefined ? {} : { container: selectorsOf(toTarget(container)) };
   if (where === 'top' || where === 'bottom') return runStep(context, { type: 'scroll', to: where, ...inside });
   const direction = directions[where];
   if (!direction) return runStep(context, { type: 'scroll', ...toTarget(where), ...inside });
@@ -61,10 +61,8 @@ export const scroll: Action = (context) => {
   return runStep(context, { type: 'scroll', by: { x: direction[0] * pixels, y: direction[1] * pixels }, ...inside });
 };
 
-function selectorsOf(target: Target, what: string): readonly string[] {
-  if ('ref' in target) throw usageError(`${what} takes a locator, not a ref.`);
-  return target.selectors;
-}
+/** A ref as one of a list of selectors. */
+const selectorsOf = (target: Target): readonly string[] => ('ref' in target ? [`ref/${target.ref}`] : target.selectors);
 
 export const drag: Action = (context) => {
   const to = toTarget(context.arg(1));

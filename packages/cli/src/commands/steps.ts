@@ -10,7 +10,7 @@ export type Target = { ref: string } | { selectors: string[] };
 /** A step before the service has checked it. */
 export type StepDraft = { type: string } & Record<string, unknown>;
 
-const refForm = /^(?:@|ref=)?(e\d{1,9})$/;
+const refForm = /^(?:@|ref=)?((?:f\d{1,9})?e\d{1,9})$/;
 
 /** The element that a word of the command line names: `@e3`, `text=Buy`, `xpath=//a`, or any locator of steps. */
 export function toTarget(word: string): Target {
@@ -48,7 +48,7 @@ function toError(result: StepResult | undefined): CommandError {
 const stepHints: Readonly<Record<string, string>> = {
   not_found: 'Run `berth snapshot -i` to see what the page has.',
   stale_ref: 'Run `berth snapshot` and use the refs that it shows.',
-  unknown_ref: 'Run `berth snapshot` and use the refs that it shows.',
+  ref_not_found: 'Run `berth snapshot` and use the refs that it shows.',
   not_allowed: 'The operator has not set BERTH_ALLOW_EVALUATE.',
 };
 
