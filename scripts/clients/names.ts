@@ -10,6 +10,7 @@ export const names: Readonly<Record<string, string>> = {
   listSessions: 'sessions.list',
   navigate: 'sessions.navigate',
   runActions: 'sessions.act',
+  useComputer: 'sessions.computer',
   getContent: 'sessions.content',
   screenshot: 'sessions.screenshot',
   pdf: 'sessions.pdf',

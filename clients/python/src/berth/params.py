@@ -1328,7 +1328,7 @@ class ScreenshotParams(TypedDict, total=False):
 
 
 class UseComputerParams(TypedDict, total=False):
-    """Arguments of `berth.sessions.use_computer`."""
+    """Arguments of `berth.sessions.computer`."""
 
     actions: Sequence[ComputerAction] | None
     """Actions to run in order, at most 50, of which at most 5 are `screenshot`. Default: none, for a screenshot alone."""

@@ -36,7 +36,7 @@ sessions.act POST /v1/session/{session_id}/actions ib 215
 sessions.screenshot POST /v1/session/{session_id}/screenshot ib 155
 sessions.events GET /v1/session/{session_id}/events s 0
 sessions.upload POST /v1/session/{session_id}/uploads ib 0
-sessions.useComputer POST /v1/session/{session_id}/computer ib 155
+sessions.computer POST /v1/session/{session_id}/computer ib 155
 sessions.captcha GET /v1/session/{session_id}/captcha - 0
 sessions.cdp.list GET /v1/session/{session_id}/cdp/json/list - 0
 sessions.cdp.protocol GET /v1/session/{session_id}/cdp/json/protocol - 0

@@ -217,7 +217,7 @@ class AsyncSessions(AsyncResource):
         response = await self._transport.upload(ops.upload_file, {"session_id": session_id}, file, name, options)
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
-    async def use_computer(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
+    async def computer(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
         """Use mouse and keyboard.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
@@ -960,7 +960,7 @@ class AsyncSessionCalls(AsyncSessionResource):
         response = await self._transport.upload(ops.upload_file, {"session_id": self._session_id}, file, name, options)
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
-    async def use_computer(self, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
+    async def computer(self, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
         """Use mouse and keyboard.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
