@@ -86,8 +86,8 @@ export async function main(): Promise<string> {
   }
   // @ts-expect-error No session has this kind.
   await berth.sessions.create({ kind: 'toaster' });
-  // @ts-expect-error A click needs an element.
-  await session.act([{ type: 'click' }]);
+  // @ts-expect-error A fill needs a value.
+  await session.act([{ type: 'fill', selectors: ['#a'] }]);
   return \`\${data.markdown} \${requestId}\`;
 }
 `;

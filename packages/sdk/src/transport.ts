@@ -181,7 +181,7 @@ function search(query: Record<string, unknown> = {}): string {
   const add = (name: string, value: unknown): void => {
     if (value === undefined || value === null) return;
     if (typeof value === 'object' && !Array.isArray(value)) for (const [key, inner] of Object.entries(value)) add(`${name}.${key}`, inner);
-    else params.append(name, String(value as string | number | boolean | string[]));
+    else params.append(name, Array.isArray(value) ? value.join(',') : `${value as string | number | boolean}`);
   };
   for (const [name, value] of Object.entries(query)) add(name, value);
   return params.size === 0 ? '' : `?${params}`;
