@@ -12,6 +12,7 @@ export const names: Readonly<Record<string, string>> = {
   runActions: 'sessions.act',
   useComputer: 'sessions.computer',
   getContent: 'sessions.content',
+  getSnapshot: 'sessions.snapshot',
   screenshot: 'sessions.screenshot',
   pdf: 'sessions.pdf',
   getConsole: 'sessions.console',

@@ -66,6 +66,24 @@ test('a step that failed is an error with its code', async () => {
   assert.deepEqual(bodies(), [{ actions: [{ type: 'click', selectors: ['#buy'] }] }]);
 });
 
+test('an element is named by a selector, by several, or by a reference of a snapshot', async () => {
+  const step = { type: 'click', status: 'ok' };
+  const handle = session(...[1, 2, 3, 4].map(() => actions({ results: [step] })));
+  await handle.click('e3');
+  await handle.click('f2e12');
+  await handle.click('em');
+  await handle.fill(['#a', ['#frame', '#b']], 'x');
+  assert.deepEqual(
+    bodies().map((body) => (body as { actions: object[] }).actions[0]),
+    [
+      { type: 'click', ref: 'e3' },
+      { type: 'click', ref: 'f2e12' },
+      { type: 'click', selectors: ['em'] },
+      { type: 'fill', selectors: ['#a', ['#frame', '#b']], value: 'x' },
+    ],
+  );
+});
+
 test('a caller who goes on after errors gets the results of all steps', async () => {
   const reply = await session(actions({ status: 'error', failed_index: 0 })).act([{ type: 'reload' }], { stop_on_error: false });
   assert.equal(reply.status, 'error');

@@ -62,7 +62,7 @@ export class SessionHandle {
     return params.stop_on_error === false ? call : mapCall(call, refuseFailure);
   }
 
-  /** Clicks an element. */
+  /** Clicks an element: a selector, several to try in order, or a reference of `session.snapshot`. */
   click(selectors: Selectors, step: StepOf<'click'> = {}, options?: RequestOptions): Promise<StepResult> {
     return this.#step({ type: 'click', ...step, ...target(selectors) }, options);
   }
@@ -107,9 +107,13 @@ export class SessionHandle {
 export const openSession = (transport: Transport, id: string, data: SessionResponse | null): Session =>
   new SessionHandle(transport, id, data) as unknown as Session;
 
-const target = (selectors: Selectors): { selectors: Array<string | string[]> } => ({
-  selectors: typeof selectors === 'string' ? [selectors] : [...selectors],
-});
+/** A reference of a snapshot: `e12`, or `f2e12` in a frame. No element of a page is named so. */
+const refForm = /^(?:f\d{1,7})?e\d{1,9}$/;
+
+function target(selectors: Selectors): { ref: string } | { selectors: Array<string | string[]> } {
+  if (typeof selectors !== 'string') return { selectors: [...selectors] };
+  return refForm.test(selectors) ? { ref: selectors } : { selectors: [selectors] };
+}
 
 function refuseFailure(response: ActionsResponse): ActionsResponse {
   const failed = response.failed_index === null ? undefined : response.results.find(({ status }) => status === 'error');

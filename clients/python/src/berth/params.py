@@ -1218,7 +1218,7 @@ class OpenTabParams(TypedDict, total=False):
 
 
 class GetSnapshotParams(TypedDict, total=False):
-    """Arguments of `berth.sessions.get_snapshot`."""
+    """Arguments of `berth.sessions.snapshot`."""
 
     mode: Literal["interactive", "full"]
     """`interactive`: what can be operated, with headings, landmarks and messages. `full`: also texts, lists, tables and images. Default: `interactive`."""

@@ -31,7 +31,7 @@ async function take(context: Context, query: GetSnapshotQuery): Promise<Report> 
   const berth = await context.berth();
   const session = context.session();
   const given = Object.fromEntries(Object.entries({ ...query, tab_id: session.tabId }).filter(([, value]) => value !== undefined));
-  const taken = await berth.sessions.getSnapshot(session.id, given, { signal: context.signal });
+  const taken = await berth.sessions.snapshot(session.id, given, { signal: context.signal });
   context.sessionFile?.change({ snapshot_id: taken.snapshot_id });
   return report(taken, renderSnapshot);
 }

@@ -389,7 +389,7 @@ export interface CallsSessions {
   /** Rotate the egress IP address. Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes and `rotated` is false; such a call is free. */
   rotateIp(sessionId: string, options?: RequestOptions): Call<RotateIpResponse>;
   /** Get a snapshot. Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot. */
-  getSnapshot(sessionId: string, params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
+  snapshot(sessionId: string, params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
   /** List console lines. Returns the latest 500 lines that the pages of the session have written to their consoles, and their uncaught errors, oldest first. They are collected from the first call to this endpoint. The recording of a session has those from its start. */
   console(sessionId: string, params?: GetConsoleQuery, options?: RequestOptions): Call<Array<ConsoleLineResponse>>;
   /** Get page content. Returns the current content of a tab as HTML, Markdown, plain text or a list of links. A page that has just loaded is read when its scripts have shown their content, at most a second later. */
@@ -703,7 +703,7 @@ export interface SessionCalls {
   /** Rotate the egress IP address. Switches a session with a rotating proxy to the next proxy of its list. For other sessions nothing changes and `rotated` is false; such a call is free. */
   rotateIp(options?: RequestOptions): Call<RotateIpResponse>;
   /** Get a snapshot. Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot. */
-  getSnapshot(params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
+  snapshot(params?: GetSnapshotQuery, options?: RequestOptions): Call<SnapshotResponse>;
   /** List console lines. Returns the latest 500 lines that the pages of the session have written to their consoles, and their uncaught errors, oldest first. They are collected from the first call to this endpoint. The recording of a session has those from its start. */
   console(params?: GetConsoleQuery, options?: RequestOptions): Call<Array<ConsoleLineResponse>>;
   /** Get page content. Returns the current content of a tab as HTML, Markdown, plain text or a list of links. A page that has just loaded is read when its scripts have shown their content, at most a second later. */

@@ -24,7 +24,7 @@ sessions.tabs.list GET /v1/session/{session_id}/tabs - 0
 sessions.navigate POST /v1/session/{session_id}/navigate ib 155
 sessions.tabs.open POST /v1/session/{session_id}/tabs ib 155
 sessions.rotateIp POST /v1/session/{session_id}/rotate-ip i 155
-sessions.getSnapshot GET /v1/session/{session_id}/snapshot q 155
+sessions.snapshot GET /v1/session/{session_id}/snapshot q 155
 sessions.console GET /v1/session/{session_id}/console q 0
 sessions.content GET /v1/session/{session_id}/content q 155
 sessions.downloads.get GET /v1/session/{session_id}/downloads/{download_id} f 300

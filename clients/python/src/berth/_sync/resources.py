@@ -149,7 +149,7 @@ class Sessions(Resource):
         response = self._transport.call(ops.rotate_ip, {"session_id": session_id}, {}, options)
         return read_reply(read_model(lambda: t.RotateIpResponse), response)
 
-    def get_snapshot(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
+    def snapshot(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
         """Get a snapshot.
 
         Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot."""
@@ -892,7 +892,7 @@ class SessionCalls(SessionResource):
         response = self._transport.call(ops.rotate_ip, {"session_id": self._session_id}, {}, options)
         return read_reply(read_model(lambda: t.RotateIpResponse), response)
 
-    def get_snapshot(self, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
+    def snapshot(self, *, options: RequestOptions | None = None, **params: Unpack[p.GetSnapshotParams]) -> t.SnapshotResponse:
         """Get a snapshot.
 
         Returns the page as an accessibility tree, for language models and scripts. Elements have references, such as `e12`, which steps accept in place of selectors. A reference belongs to its document; it finds its element again after the page has drawn it anew, while role, name and place are the same. Values of passwords and one-time codes are never part of a snapshot."""
