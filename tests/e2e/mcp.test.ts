@@ -1,0 +1,326 @@
+/**
+ * The MCP server as a coding agent starts it, with a scripted client in place of a model: ten tasks in the shop, each a
+ * list of calls and what must have come of them.
+ */
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { getSession } from '@berth/contract';
+import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { ada } from '../shop/account.ts';
+import { products } from '../shop/data.ts';
+import { startShop, type Shop } from '../shop/shop.ts';
+import { Service } from './service.ts';
+
+const program = join(import.meta.dirname, '../../packages/mcp/src/main.ts');
+/** No reply may end a conversation. */
+const replyTokensMax = 8000;
+
+interface Reply {
+  text: string;
+  image: string | undefined;
+  isError: boolean;
+}
+
+interface Task {
+  title: string;
+  /** Calls in order; `session` is the handle of the task's session. */
+  run(agent: Agent, shop: Shop): Promise<void>;
+}
+
+class Agent {
+  readonly #client: Client;
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  async call(name: string, args: object = {}): Promise<Reply> {
+    const { content, isError = false } = (await this.#client.callTool({ name, arguments: { ...args } })) as {
+      content: { type: string; text?: string; data?: string }[];
+      isError?: boolean;
+    };
+    const text = content.map((part) => part.text ?? '').join('\n');
+    assert.ok(encode(text).length <= replyTokensMax, `${name} answered ${encode(text).length} tokens`);
+    return { text, image: content.find(({ type }) => type === 'image')?.data, isError };
+  }
+
+  /** Fails where the tool does. */
+  async ok(name: string, args: object = {}): Promise<string> {
+    const reply = await this.call(name, args);
+    assert.equal(reply.isError, false, reply.text);
+    return reply.text;
+  }
+
+  async open(url: string): Promise<string> {
+    const text = await this.ok('open', { url });
+    const [, session = ''] = /^session (\S+)/.exec(text) ?? [];
+    assert.notEqual(session, '', text);
+    return session;
+  }
+}
+
+const signIn = [
+  { type: 'fill', ref: 'label/E-mail address', value: ada.email },
+  { type: 'fill', ref: 'label/Password', value: ada.password },
+  { type: 'click', ref: 'aria/Log in[role="button"]' },
+];
+
+const tasks: Task[] = [
+  {
+    title: 'finds the names and prices of a list',
+    async run(agent, shop) {
+      const session = await agent.open(`${shop.url}/c/lighting`);
+      const text = await agent.ok('extract', {
+        session,
+        rows: '[data-testid=results] > li',
+        fields: { name: 'h2, h3, a', price: '.price' },
+      });
+      assert.match(text, /"name":"[^"]+","price":"[^"]*€/);
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'searches the shop',
+    async run(agent, shop) {
+      const session = await agent.open(shop.url);
+      const text = await agent.ok('act', {
+        session,
+        steps: [
+          { type: 'fill', ref: '#q', value: 'amber' },
+          { type: 'press', value: 'Enter' },
+          { type: 'wait', value: 'Results for' },
+        ],
+      });
+      assert.match(text, /3 wait ok/);
+      assert.match(text, /search\?q=amber/);
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'puts two of a product into the cart',
+    async run(agent, shop) {
+      const product = products.find(({ stock }) => stock > 5);
+      const session = await agent.open(`${shop.url}/products/${product?.slug ?? ''}`);
+      await agent.ok('act', {
+        session,
+        steps: [
+          { type: 'fill', ref: 'label/Quantity', value: '2' },
+          { type: 'click', ref: '#add-to-cart' },
+        ],
+      });
+      await agent.ok('act', {
+        session,
+        steps: [
+          { type: 'wait', ref: '#cart-count' },
+          { type: 'navigate', value: `${shop.url}/cart` },
+        ],
+      });
+      assert.match(await agent.ok('read', { session, only_main: true }), new RegExp(`${product?.name ?? ''}.*2`));
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'signs in and reads a report that it downloads',
+    async run(agent, shop) {
+      const session = await agent.open(`${shop.url}/login`);
+      assert.match(await agent.ok('act', { session, steps: signIn }), /Hello, Ada Vermeer/);
+      const text = await agent.ok('act', { session, steps: [{ type: 'download', ref: 'text/Report of your orders' }] });
+      const [, id = ''] = /"download_id":"([^"]+)"/.exec(text) ?? [];
+      assert.match(await agent.ok('files', { session }), /report\.csv completed/);
+      assert.match(await agent.ok('files', { session, get: id }), /order,total/);
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'sends a form with a file',
+    async run(agent, shop) {
+      const session = await agent.open(`${shop.url}/support`);
+      const [, file = ''] = /file id (\S+)/.exec(await agent.ok('files', { session, name: 'note.txt', text: 'The lamp is broken.' })) ?? [];
+      const text = await agent.ok('act', {
+        session,
+        steps: [
+          { type: 'select', ref: 'label/Subject', value: 'A repair' },
+          { type: 'fill', ref: 'label/Message', value: 'Please help.' },
+          { type: 'upload', ref: '#files', value: file },
+          { type: 'click', ref: 'aria/Send[role="button"]' },
+        ],
+      });
+      assert.match(text, /We have your message: .*Please help/);
+      assert.match(text, /note\.txt/);
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'reads a long page in parts without a session',
+    async run(agent, shop) {
+      const first = await agent.ok('read', { url: `${shop.url}/products`, max_tokens: 300 });
+      const [, after = ''] = /after "(\d+)"/.exec(first) ?? [];
+      const second = await agent.ok('read', { url: `${shop.url}/products`, max_tokens: 300, after });
+      assert.notEqual(after, '', first);
+      assert.notEqual(second.replaceAll(/page-[0-9a-f]+/g, ''), first.replaceAll(/page-[0-9a-f]+/g, ''));
+    },
+  },
+  {
+    title: 'fetches fields of a page without a session',
+    async run(agent, shop) {
+      const product = products[0];
+      const text = await agent.ok('fetch', {
+        url: `${shop.url}/products/${product?.slug ?? ''}`,
+        formats: ['metadata'],
+        fields: { name: 'h1', sku: '.sku' },
+      });
+      assert.ok(text.includes(`"name":"${product?.name ?? ''}"`) && text.includes(`"sku":"${product?.sku ?? ''}"`), text);
+    },
+  },
+  {
+    title: 'sees the page, at a size that models see',
+    async run(agent, shop) {
+      const session = await agent.open(shop.url);
+      const { text, image } = await agent.call('screenshot', { session });
+      assert.match(text, /^1024 × 768 px/);
+      assert.equal(
+        Buffer.from(image ?? '', 'base64')
+          .subarray(0, 3)
+          .toString('hex'),
+        'ffd8ff',
+      );
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'lists what a page requested, and works in a second tab',
+    async run(agent, shop) {
+      const session = await agent.open(shop.url);
+      assert.match(await agent.ok('network', { session, filter: '/assets/shop.js' }), /GET 200 \S+shop\.js/);
+      const text = await agent.ok('tabs', { session, url: `${shop.url}/help` });
+      const [, tab = ''] = /(\S+) \* Help/.exec(text) ?? [];
+      assert.match(await agent.ok('tabs', { session, close: tab }), /^(?!.*\/help)/s);
+      await agent.ok('end', { session });
+    },
+  },
+  {
+    title: 'runs a flow by its name, after it has looked at its inputs',
+    async run(agent, shop) {
+      assert.match(await agent.ok('run'), /extract_links: /);
+      assert.match(await agent.ok('run', { task: 'extract_links' }), /"inputs":/);
+      assert.match(await agent.ok('run', { task: 'extract_links', inputs: { url: shop.url } }), /ok, \d+ steps[^]*\/c\/lighting/);
+    },
+  },
+];
+
+describe('agents drive Berth over MCP', () => {
+  let shop: Shop;
+  let service: Service;
+  let client: Client;
+  let agent: Agent;
+  const errors: string[] = [];
+  before(async () => {
+    shop = await startShop({ consent: false });
+    service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: shop.host } });
+    const env = { PATH: process.env['PATH'] ?? '', BERTH_URL: service.url, BERTH_API_KEY: service.key };
+    const transport = new StdioClientTransport({ command: process.execPath, args: [program], env, stderr: 'pipe' });
+    transport.stderr?.on('data', (chunk: Buffer) => errors.push(chunk.toString()));
+    client = new Client({ name: 'scripted', version: '1' });
+    await client.connect(transport);
+    agent = new Agent(client);
+  });
+  after(async () => {
+    await client?.close();
+    await service.close();
+    await shop.close();
+  });
+
+  for (const { title, run } of tasks) it(`an agent over stdio ${title}`, () => run(agent, shop));
+
+  it('text of a page stands between markers that no page can know', async () => {
+    const first = await agent.ok('read', { url: `${shop.url}/help` });
+    const second = await agent.ok('read', { url: `${shop.url}/help` });
+    const markerOf = (text: string): string => /^<(page-[0-9a-f]{8})>/m.exec(text)?.[1] ?? '';
+    assert.match(first, /^<(page-[0-9a-f]{8})>\n[^]*\n<\/\1>/m);
+    assert.notEqual(markerOf(first), markerOf(second));
+  });
+
+  it('a call that fails says what to change, and the conversation goes on', async () => {
+    const unknown = await agent.call('read', { session: 'ses_unknown' });
+    assert.equal(unknown.isError, true);
+    assert.match(unknown.text, /^session_not_found: /);
+    const session = await agent.open(shop.url);
+    const failed = await agent.call('act', { session, steps: [{ type: 'click', ref: '#nowhere', timeout_ms: 500 }] });
+    assert.equal(failed.isError, true);
+    assert.match(failed.text, /1 click error not_found/);
+    const invalid = await agent.call('act', { session, steps: [{ type: 'click', ref: 'foo/bar' }] });
+    assert.equal(invalid.isError, true);
+    assert.match(invalid.text, /validation_error: /);
+    await agent.ok('end', { session });
+    assert.match((await agent.call('read', { session })).text, /^session_ended: /);
+  });
+
+  it('an agent acts by the references of a snapshot, and hears of one that is gone', async () => {
+    const session = await agent.open(shop.url);
+    const seen = await agent.ok('snapshot', { session, find: 'Search' });
+    const [, ref = ''] = /(?:searchbox|combobox|textbox) .*\[ref=(\w+)\]/.exec(seen) ?? [];
+    assert.notEqual(ref, '', seen);
+    const steps = [
+      { type: 'fill', ref, value: 'amber' },
+      { type: 'press', ref, value: 'Enter' },
+      { type: 'wait', value: 'Results for' },
+    ];
+    assert.match(await agent.ok('act', { session, steps }), /search\?q=amber/);
+    const stale = await agent.call('act', { session, steps: [{ type: 'click', ref }] });
+    assert.equal(stale.isError, true);
+    assert.match(stale.text, /stale_ref|ref_not_found/);
+    await agent.ok('end', { session });
+  });
+
+  it('a person who is handed a session opens its link', async () => {
+    const session = await agent.open(shop.url);
+    const text = await agent.ok('hand_over', { session, reason: 'Please sign in.' });
+    const [, link = ''] = /link: (\S+)/.exec(text) ?? [];
+    const [, since = ''] = /after "([^"]+)"/.exec(text) ?? [];
+    const page = await fetch(link, { redirect: 'manual' });
+    assert.ok(page.status < 400, String(page.status));
+    await page.body?.cancel();
+    assert.match(await agent.ok('hand_over', { session, after: since, timeout: 1 }), /Nobody has opened the link/);
+    await agent.ok('end', { session });
+  });
+
+  it('a session whose client was killed ends by its idle time', async () => {
+    const env = { PATH: process.env['PATH'] ?? '', BERTH_URL: service.url, BERTH_API_KEY: service.key };
+    const left = await Promise.all(
+      [1, 2, 3].map(async () => {
+        const transport = new StdioClientTransport({
+          command: process.execPath,
+          args: [program, '--idle-seconds', '10'],
+          env,
+          stderr: 'ignore',
+        });
+        const killed = new Client({ name: 'killed', version: '1' });
+        await killed.connect(transport);
+        const session = await new Agent(killed).open(shop.url);
+        process.kill(transport.pid ?? 0, 'SIGKILL');
+        return session;
+      }),
+    );
+    for (const session of left) {
+      for await (const event of eventsOf(service, session)) if (event.includes('session.ended')) break;
+      const { body } = await service.client.call(getSession, { params: { session_id: session } });
+      assert.ok(['ending', 'ended'].includes(body.status), body.status);
+      assert.equal(body.idle_timeout_seconds, 10);
+    }
+  });
+
+  it('nothing but the protocol is on standard output, and no warning beside it', () => {
+    assert.deepEqual(errors, []);
+  });
+});
+
+/** The stream of a session's events, as text; it ends with the session. */
+async function* eventsOf({ url, key }: Service, session: string): AsyncGenerator<string> {
+  const headers = { authorization: `Bearer ${key}`, 'last-event-id': '0' };
+  const response = await fetch(`${url}/v1/session/${session}/events`, { headers });
+  const decoder = new TextDecoder();
+  for await (const chunk of response.body ?? []) yield decoder.decode(chunk);
+}
