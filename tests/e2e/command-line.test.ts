@@ -1,10 +1,11 @@
 /** The program `berth`, built as it is published, as real processes against a real service and the shop. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { endSession, getSession } from '@berth/contract';
 import { buildCommandLine } from '../../scripts/cli.ts';
 import { products } from '../shop/data.ts';
@@ -20,8 +21,19 @@ before(async () => {
   home = mkdtempSync(join(tmpdir(), 'berth-cli-'));
   shop = await startShop({ consent: false });
   const environment = { BERTH_EGRESS_ALLOW: `${shop.host},${shop.otherHost}`, BERTH_ALLOW_EVALUATE: '1' };
-  [service] = await Promise.all([Service.start({ environment }), buildCommandLine(join(home, 'dist'))]);
+  [service] = await Promise.all([Service.start({ environment }), installCommandLine()]);
 });
+/** Packs the program and installs the package in an empty folder, as people do. */
+async function installCommandLine(): Promise<void> {
+  const [folder, installed] = [join(home, 'package'), join(home, 'installed')];
+  await buildCommandLine(join(folder, 'dist'));
+  for (const file of ['package.json', 'README.md']) copyFileSync(join(import.meta.dirname, '../../packages/cli', file), join(folder, file));
+  mkdirSync(installed);
+  const npm = (words: readonly string[], cwd: string) => promisify(execFile)('npm', [...words, '--no-audit', '--no-fund'], { cwd });
+  const { stdout } = await npm(['pack', '--silent', '--pack-destination', home], folder);
+  await npm(['install', '--offline', '--prefix', installed, join(home, stdout.trim())], installed);
+}
+
 after(async () => {
   await service.close();
   await shop.close();
@@ -46,7 +58,7 @@ interface RunOptions {
 function berth(words: readonly string[], { env = {}, stdin, folder = 'work', onOutput }: RunOptions = {}): Promise<Ran> {
   const cwd = join(home, folder);
   mkdirSync(cwd, { recursive: true });
-  const child = spawn(process.execPath, [join(home, 'dist/berth.js'), ...words], {
+  const child = spawn(process.execPath, [join(home, 'installed/node_modules/@berth/cli/dist/berth.js'), ...words], {
     cwd,
     env: {
       PATH: process.env['PATH'],
@@ -188,6 +200,8 @@ describe('the browser half of the command line', () => {
     assert.ok(stdout.startsWith('%PDF-'));
     const jpeg = await json<{ content_type: string }>(['screenshot', 'page.jpg']);
     assert.equal(jpeg.content_type, 'image/jpeg');
+    const { annotations } = await json<{ annotations: unknown[] }>(['screenshot', 'marked.png', '--annotate']);
+    assert.ok(annotations.length > 0);
   });
 
   it('shows cookies without their values unless they are asked for', async () => {
@@ -269,7 +283,7 @@ describe('what the command line prints', () => {
     const plain = await berth(['eval', script, '--plain']);
     assert.equal(plain.stdout, 'a]0;owned31mbc\n');
     const { stdout } = await berth(['eval', script]);
-    assert.doesNotMatch(stdout, /[\x1b\x07\x9b\u202e]/);
+    assert.doesNotMatch(stdout.trim(), /[\p{Cc}\u202e]/u);
     assert.equal(JSON.parse(stdout), 'a\u001b]0;owned\u0007\u009b31mb\u202ec');
   });
 
@@ -286,6 +300,19 @@ describe('what the command line prints', () => {
     const { exitCode, stderr } = await berth(['clik']);
     assert.equal(exitCode, 2);
     assert.match(stderr, /Did you mean click\?/);
+  });
+});
+
+describe('the package of the command line', () => {
+  it('depends on nothing, and says its version and completes its commands without a service', async () => {
+    assert.deepEqual(
+      readdirSync(join(home, 'installed/node_modules')).filter((name) => !name.startsWith('.')),
+      ['@berth'],
+    );
+    assert.match((await berth(['--version'])).stdout, /^\d+\.\d+\.\d+\n$/);
+    const { stdout } = await berth(['complete', '--', 'sn']);
+    assert.match(stdout, /^snapshot\t/m);
+    assert.match((await berth(['completion', 'bash'])).stdout, /berth/);
   });
 });
 

@@ -9,8 +9,7 @@ const shells = ['bash', 'zsh', 'fish', 'powershell'];
 /** Answers the shell, or prints its script: `complete -- WORDS`, `complete SHELL`. */
 export async function complete(words: readonly string[]): Promise<number> {
   const program = createProgram(() => Promise.resolve());
-  // The version of commander that it is written for is another copy with the same form.
-  addCompletion(program as never);
+  addCompletion(program);
   await program.parseAsync([...words], { from: 'user' });
   return exitCodes.ok;
 }

@@ -93,7 +93,7 @@ export function renderValue(value: unknown, paint: Paint): string {
 const renderField = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 /** A column: its title and what stands there. */
-export type Column<T> = readonly [title: string, cell: (row: T) => unknown];
+export type Column<T> = readonly [title: string, cell: (row: T) => string | number | null | undefined];
 
 /** A cell that is longer would leave no room for the others. */
 const cellLengthMax = 60;

@@ -1,7 +1,7 @@
 /** What is safe to print: text of pages and of the service never becomes an instruction to the terminal. */
 
 /** Controls except tab and newline: escapes begin with one. Marks that turn the direction of text hide what stands there. */
-const unsafe = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
+const unsafe = /(?![\t\n])[\p{Cc}\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
 
 /** The text without anything that a terminal obeys. */
 export const printable = (text: string): string => text.replaceAll('\r\n', '\n').replaceAll(unsafe, '');

@@ -1,5 +1,5 @@
 /** Opening pages, moving between them and their tabs, and the end of a session. */
-import type { Berth, CreateSessionRequest, NavigateResponse, SessionResponse, TabResponse } from '@berth/sdk';
+import type { Berth, CreateSessionRequest, NavigateResponse, TabResponse } from '@berth/sdk';
 import type { Action, Context, OpenSession } from '../context.ts';
 import { usageError } from '../failures.ts';
 import { toPairs } from '../options.ts';
@@ -115,7 +115,7 @@ export const listSessions: Action = async (context) => {
   const status = context.options.flag('all') ? undefined : 'starting,ready,ending';
   const page = await berth.sessions.list({ limit: sessionsMax, ...(status === undefined ? {} : { status }) }, { signal: context.signal });
   const current = context.findSession()?.id;
-  return report(page.items as SessionResponse[], (items, paint) =>
+  return report(page.items, (items, paint) =>
     renderTable(
       items,
       [

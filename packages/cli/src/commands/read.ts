@@ -98,7 +98,7 @@ async function save(context: Context, path: string, bytes: Buffer, fields: Recor
     return undefined;
   }
   writeFileSync(path, bytes);
-  return report({ path, bytes: bytes.length, ...fields }, (seen) => String(seen.path));
+  return report({ path, bytes: bytes.length, ...fields }, (seen) => seen.path);
 }
 
 /** A name that sorts by time. */
@@ -120,7 +120,7 @@ export const screenshot: Action = async (context) => {
       ...(options.flag('annotate') ? { annotate: true } : {}),
       ...(quality === undefined ? {} : { quality }),
       ...(session.tabId === undefined ? {} : { tab_id: session.tabId }),
-    } as Parameters<typeof berth.sessions.screenshot>[1],
+    },
     { signal: context.signal },
   );
   const { data_base64, tiles, ...fields } = picture;

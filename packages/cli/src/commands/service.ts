@@ -54,7 +54,7 @@ export const logout: Action = async (context) => {
   return report({ profile: name, status: removed ? 'removed' : 'absent' });
 };
 
-const shownProfile = ({ url, api_key, admin_key }: Profile): Record<string, unknown> => ({
+const shownProfile = ({ url, api_key, admin_key }: Profile): Record<string, string | null> => ({
   url: url ?? null,
   api_key: api_key === undefined ? null : redact(api_key),
   admin_key: admin_key === undefined ? null : redact(admin_key),
@@ -193,7 +193,7 @@ export const pool: Action = async (context) => {
   if (word === undefined) return report(await berth.admin.pool.get({ signal: context.signal }));
   if (word !== 'resize' || target === undefined || !/^\d+$/.test(target))
     throw usageError('pool knows resize NUMBER.', 'berth pool resize 4');
-  return report(await berth.admin.pool.resize({ target: Number(target) } as never, { signal: context.signal }));
+  return report(await berth.admin.pool.resize({ target: Number(target) }, { signal: context.signal }));
 };
 
 export const workers: Action = async (context) => {

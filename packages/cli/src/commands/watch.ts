@@ -2,6 +2,7 @@
 import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import type { ReadableStream } from 'node:stream/web';
 import type { RecordingResponse, ViewTokenResponse } from '@berth/sdk';
 import type { Action, Context } from '../context.ts';
 import { CommandError, exitCodes, usageError } from '../failures.ts';
@@ -68,7 +69,7 @@ export const record: Action = async (context) => {
     show(context, url);
     return report({ url, expires_at }, (seen) => seen.url);
   }
-  if (word === undefined || word === 'list') return report(recordings as RecordingResponse[], renderRecordings);
+  if (word === undefined || word === 'list') return report(recordings, renderRecordings);
   if (word !== 'save') throw usageError(`record knows list, link and save, not ${JSON.stringify(word)}.`);
   const [latest] = recordings;
   if (!latest)
@@ -82,7 +83,7 @@ export const record: Action = async (context) => {
   const response = await berth.sessions.recordings.asset(id, latest.rec_id, asset, { signal: context.signal });
   const file = path ?? asset.replace(/^.*\//, '');
   // The body is read once, and never held as a whole: a recording may have gigabytes.
-  await pipeline(Readable.fromWeb(response.body as import('node:stream/web').ReadableStream), createWriteStream(file));
+  await pipeline(Readable.fromWeb(response.body as ReadableStream), createWriteStream(file));
   return report({ path: file, rec_id: latest.rec_id, asset }, (seen) => seen.path);
 };
 
