@@ -74,7 +74,7 @@ module.exports.keepers = [
   {
     what: 'child processes',
     modules: ['^(node:)?child_process$'],
-    only: '^packages/((guest|machines)/src/|server/src/store/)',
+    only: '^packages/((guest|machines)/src/|server/src/store/|cli/src/(open-in-browser|commands/up)[.]ts$)',
   },
   {
     what: 'raw sockets',
@@ -98,7 +98,7 @@ module.exports.wordKeepers = [
     what: 'process.env',
     words: /\bprocess\s*[.]\s*env\b/,
     // The dashboard's snippets are programs for other people.
-    only: /^packages\/(server\/src\/config|web\/src\/dashboard\/pages\/sessions\/snippets)[.]ts$/,
+    only: /^packages\/(server\/src\/config|cli\/src\/main|web\/src\/dashboard\/pages\/sessions\/snippets)[.]ts$/,
   },
   {
     what: 'SQL text',

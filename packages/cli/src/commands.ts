@@ -595,7 +595,7 @@ export const commands: readonly CommandSpec[] = [
     summary: 'Print a completion script for bash, zsh, fish or powershell',
     examples: ['source <(berth completion bash)', 'berth completion zsh >~/.zsh/_berth'],
     group: 'Setup',
-    load: from(() => import('./completion.ts'), 'completion'),
+    load: from(() => import('./commands/completion.ts'), 'completion'),
   },
   {
     name: 'doctor',

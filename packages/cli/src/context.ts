@@ -21,6 +21,7 @@ export interface ContextFields {
   options: Options;
   output: Output;
   signal: AbortSignal;
+  env: Readonly<Record<string, string | undefined>>;
   /** Runs another command line, for `batch`. */
   run: (words: readonly string[], output: Output) => Promise<number>;
 }
@@ -32,16 +33,17 @@ export class Context {
   readonly options: Options;
   readonly output: Output;
   readonly signal: AbortSignal;
-  readonly env: Readonly<Record<string, string | undefined>> = process.env;
+  readonly env: ContextFields['env'];
   readonly run: ContextFields['run'];
   #access: Access | undefined;
   #berth: Berth | undefined;
 
-  constructor({ args, options, output, signal, run }: ContextFields) {
+  constructor({ args, options, output, signal, env, run }: ContextFields) {
     this.args = args;
     this.options = options;
     this.output = output;
     this.signal = signal;
+    this.env = env;
     this.run = run;
   }
 

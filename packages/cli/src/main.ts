@@ -9,6 +9,11 @@ process.once('SIGTERM', () => stop.abort(new DOMException('Interrupted.', 'Abort
 // A reader that has gone, such as `head`, wants nothing more, and that is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? 0 : 1));
 
-process.exitCode = await runCommandLine(process.argv.slice(2), { signal: stop.signal, stdout: process.stdout, stderr: process.stderr });
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  signal: stop.signal,
+  env: process.env,
+  stdout: process.stdout,
+  stderr: process.stderr,
+});
 // Connections that are kept for another call would hold the program.
 process.exit();

@@ -22,6 +22,8 @@ function addCommonOptions(command: Command, hasShortS: boolean): void {
 }
 
 export interface Runtime {
+  /** The environment, which the entry point alone reads. */
+  env: Readonly<Record<string, string | undefined>>;
   signal: AbortSignal;
   stdout: NodeJS.WriteStream;
   stderr: NodeJS.WriteStream;
@@ -30,7 +32,14 @@ export interface Runtime {
 /** Runs a command line and returns its exit code. */
 export async function runCommandLine(words: readonly string[], runtime: Runtime, shared?: Output): Promise<number> {
   let exitCode: number = exitCodes.ok;
-  if (words[0] === 'complete') return (await import('./completion.ts')).complete(words);
+  if (words[0] === 'complete') {
+    const { complete } = await import('./completion.ts');
+    await complete(
+      createProgram(() => Promise.resolve()),
+      words,
+    );
+    return exitCodes.ok;
+  }
   const program = createProgram(async (spec, values, args) => {
     exitCode = await runCommand({ spec, values, args, runtime, shared });
   });
@@ -84,13 +93,13 @@ interface Run {
 }
 
 async function runCommand({ spec, values, args, runtime, shared }: Run): Promise<number> {
-  const { stdout, stderr, signal } = runtime;
+  const { stdout, stderr, signal, env } = runtime;
   const options = new Options({ ...values, noOpen: values['open'] === false });
-  const output = shared ?? new Output(chooseFormat(options, stdout), { stdout, stderr });
+  const output = shared ?? new Output(chooseFormat(options, runtime), { stdout, stderr });
   const run = (words: readonly string[], to: Output): Promise<number> => runCommandLine(words, runtime, to);
   try {
     const action: Action = await spec.load();
-    await output.print(await action(new Context({ args, options, output, signal, run })));
+    await output.print(await action(new Context({ args, options, output, signal, env, run })));
     return exitCodes.ok;
   } catch (error) {
     const failure = describeFailure(signal.aborted ? signal.reason : error);
@@ -99,10 +108,10 @@ async function runCommand({ spec, values, args, runtime, shared }: Run): Promise
   }
 }
 
-function chooseFormat(options: Options, stdout: NodeJS.WriteStream): Format {
+function chooseFormat(options: Options, { env, stdout }: Runtime): Format {
   if (options.flag('json')) return 'json';
   if (options.flag('plain')) return 'text';
-  const wanted = process.env['BERTH_OUTPUT'];
+  const wanted = env['BERTH_OUTPUT'];
   if (wanted === 'json' || wanted === 'text') return wanted;
   return stdout.isTTY ? 'text' : 'json';
 }
