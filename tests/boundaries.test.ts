@@ -155,7 +155,7 @@ const seeds: Seed[] = [
   {
     file: 'packages/sdk/src/uses-an-entry.ts',
     text: valueOf('../../server/src/boot/app.ts'),
-    rules: ['packages-have-doors'],
+    rules: ['packages-have-doors', 'the-client-imports-nothing'],
   },
   {
     file: 'packages/site-report/src/climbs.ts',

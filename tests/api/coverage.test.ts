@@ -80,6 +80,7 @@ const tables = [
   'session-names',
   'profiles',
   'pool',
+  'reconnect',
   'fetch-attempts',
   'fetch-content',
   'fetch-machines',

@@ -140,7 +140,8 @@ const inEach = (find: (text: string) => string[]): string[] =>
 describe('the names', () => {
   it('the settings named in the documents are those that the service knows', () => {
     const known = new Set(Object.values(variableGroups).flatMap((group) => Object.keys(group)));
-    for (const ofClientsAndTests of ['BERTH_API_KEY', 'BERTH_URL', 'BERTH_CDP_URL', 'BERTH_FUZZ_SECONDS']) known.add(ofClientsAndTests);
+    const ofClientsAndTests = ['API_KEY', 'URL', 'CDP_URL', 'PROFILE', 'SESSION', 'OUTPUT', 'FUZZ_SECONDS'];
+    for (const name of ofClientsAndTests) known.add(`BERTH_${name}`);
     const unknown = inEach((text) =>
       (text.match(/\bBERTH_[A-Z_]*[A-Z]/g) ?? []).filter((name) => !known.has(name) && !/_TEST_/.test(name)),
     );

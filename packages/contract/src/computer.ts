@@ -277,7 +277,7 @@ export const useComputer = endpoint({
   method: 'POST',
   path: '/v1/session/{session_id}/computer',
   tag: 'Driving',
-  summary: 'Use mouse and keyboard',
+  summary: 'Run mouse and keyboard actions',
   description:
     'Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot ' +
     'of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action ' +

@@ -72,6 +72,7 @@ test('an element is named by a selector, by several, or by a reference of a snap
   await handle.click('e3');
   await handle.click('f2e12');
   await handle.click('em');
+  // oxlint-disable-next-line unicorn/no-array-fill-with-reference-type -- It is a step, not a list.
   await handle.fill(['#a', ['#frame', '#b']], 'x');
   assert.deepEqual(
     bodies().map((body) => (body as { actions: object[] }).actions[0]),

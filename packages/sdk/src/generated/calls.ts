@@ -408,7 +408,7 @@ export interface CallsSessions {
   events(sessionId: string, options?: EventOptions): Events<SessionEventResponse>;
   /** Upload a file. Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its `file_id`, and a DevTools client by its `file_id` or its name. Send it as JSON in base64, or as a form: `curl -F file=@photo.jpg`. The file is deleted when the session ends. */
   upload(sessionId: string, params: UploadRequest, options?: RequestOptions): Call<UploadedFileResponse>;
-  /** Use mouse and keyboard. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */
+  /** Run mouse and keyboard actions. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */
   computer(sessionId: string, params?: ComputerRequest, options?: RequestOptions): Call<ComputerResponse>;
   /** Get the captcha status. Returns whether the active tab shows a captcha, and the state of its solving. */
   captcha(sessionId: string, options?: RequestOptions): Call<CaptchaStatusResponse>;
@@ -722,7 +722,7 @@ export interface SessionCalls {
   events(options?: EventOptions): Events<SessionEventResponse>;
   /** Upload a file. Stores a file of at most 12 MiB in the session, so that an `upload` step can give it to a page by its `file_id`, and a DevTools client by its `file_id` or its name. Send it as JSON in base64, or as a form: `curl -F file=@photo.jpg`. The file is deleted when the session ends. */
   upload(params: UploadRequest, options?: RequestOptions): Call<UploadedFileResponse>;
-  /** Use mouse and keyboard. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */
+  /** Run mouse and keyboard actions. Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one. */
   computer(params?: ComputerRequest, options?: RequestOptions): Call<ComputerResponse>;
   /** Get the captcha status. Returns whether the active tab shows a captcha, and the state of its solving. */
   captcha(options?: RequestOptions): Call<CaptchaStatusResponse>;

@@ -218,7 +218,7 @@ class AsyncSessions(AsyncResource):
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
     async def computer(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
-        """Use mouse and keyboard.
+        """Run mouse and keyboard actions.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
         response = await self._transport.call(ops.use_computer, {"session_id": session_id}, {**params}, options)
@@ -961,7 +961,7 @@ class AsyncSessionCalls(AsyncSessionResource):
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
     async def computer(self, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
-        """Use mouse and keyboard.
+        """Run mouse and keyboard actions.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
         response = await self._transport.call(ops.use_computer, {"session_id": self._session_id}, {**params}, options)

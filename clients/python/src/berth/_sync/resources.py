@@ -219,7 +219,7 @@ class Sessions(Resource):
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
     def computer(self, session_id: str, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
-        """Use mouse and keyboard.
+        """Run mouse and keyboard actions.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
         response = self._transport.call(ops.use_computer, {"session_id": session_id}, {**params}, options)
@@ -962,7 +962,7 @@ class SessionCalls(SessionResource):
         return read_reply(read_model(lambda: t.UploadedFileResponse), response)
 
     def computer(self, *, options: RequestOptions | None = None, **params: Unpack[p.UseComputerParams]) -> t.ComputerResponse:
-        """Use mouse and keyboard.
+        """Run mouse and keyboard actions.
 
         Runs a list of actions by coordinates, such as a model chooses that looks at screenshots, and returns one screenshot of what they have led to. An action that fails ends the list; the response status is 200 all the same. Each action that ran is charged as one; a list without actions as one."""
         response = self._transport.call(ops.use_computer, {"session_id": self._session_id}, {**params}, options)
