@@ -134,7 +134,7 @@ describe('the browser half of the command line', () => {
   it('acts on the refs of a snapshot, and shows what has changed since', async () => {
     await json(['open', shop.url]);
     const { snapshot } = await json<{ snapshot: string }>(['snapshot', '-i']);
-    const ref = /(?:searchbox|textbox|combobox) "Search[^\n]*\[ref=(e\d+)\]/.exec(snapshot)?.[1] ?? assert.fail(snapshot);
+    const ref = /(?:searchbox|textbox|combobox) "Search[^\n]*\[ref=(\w+)\]/.exec(snapshot)?.[1] ?? assert.fail(snapshot);
     await json(['fill', `@${ref}`, 'lamp']);
     assert.deepEqual(await json(['get', 'value', `@${ref}`]), { value: 'lamp' });
     const changed = await berth(['diff', '--plain']);

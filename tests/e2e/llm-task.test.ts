@@ -59,7 +59,7 @@ describe('llm_task', () => {
     assert.ok(!text.includes(apiKey) && !service.errors.includes(apiKey) && !service.output.includes(apiKey), 'no key');
     return result;
   };
-  const refOf = (prompt: string, line: RegExp): string => new RegExp(`${line.source}.*\\[ref=(e\\d+)\\]`).exec(prompt)?.[1] ?? '';
+  const refOf = (prompt: string, line: RegExp): string => new RegExp(`${line.source}.*\\[ref=(\\w+)\\]`).exec(prompt)?.[1] ?? '';
 
   it('llm_task is listed, and works step by step until the goal is reached', async () => {
     assert.ok((await service.client.call(listTasks)).body.some(({ name }) => name === 'llm_task'));

@@ -49,7 +49,7 @@ const valueFields: Partial<Record<Step['type'], (value: string) => object>> = {
 };
 
 /** References of snapshots, with or without the sign that other tools put before them. */
-const refForm = /^@?(e\d{1,9})$/;
+const refForm = /^@?((?:f\d{1,7})?e\d{1,9})$/;
 
 /** An element as a step names it: `e12` of a snapshot, or a selector. */
 export function targetOf(target: string): { ref: string } | { selectors: string[] } {

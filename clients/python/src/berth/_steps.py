@@ -8,7 +8,7 @@ from typing import Any
 from . import types as t
 from ._errors import BerthError
 
-_ref = re.compile(r"@?(e[0-9]{1,9})")
+_ref = re.compile(r"@?((?:f[0-9]{1,7})?e[0-9]{1,9})")
 
 
 def target_of(target: str) -> dict[str, Any]:
