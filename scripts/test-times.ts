@@ -9,6 +9,8 @@ const pathIn = (root: string): string => resolve(root, 'node_modules/.cache/bert
 const msOfByte: readonly [folder: RegExp, ms: number][] = [
   [/^tests\/(?:ledger|fuzz|hostile-text)\//, 15],
   [/^tests\/operations\//, 7],
+  // Installs packages of Python, and checks their types.
+  [/^tests\/e2e\/python[.]/, 50],
   [/^tests\/e2e\//, 4.5],
   [/^packages\/devtools\//, 2.5],
   [/^tests\/(?:api|fleet)\//, 1.5],

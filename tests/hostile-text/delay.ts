@@ -44,7 +44,7 @@ export async function measureDelay(work: () => Promise<unknown>): Promise<LoopDe
 }
 
 /** Maximum measures of work above the lower bound: a garbage collection, or a neighbour of the core, may have fallen into one. */
-const measuresMax = 8;
+const measuresMax = 12;
 /** Wait before each further measure, longer each time: a neighbour may take caches and clock rate for seconds. */
 const waitMs = 200;
 
