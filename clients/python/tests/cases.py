@@ -15,8 +15,8 @@ from typing import Any, Callable
 from unittest.mock import patch
 from urllib.parse import parse_qsl, urlsplit
 
-from berth import AsyncBerth, Berth, BerthError, Model
-from berth.types import FetchResponse
+from berth import AsyncBerth, AsyncSession, Berth, BerthError, Model, Session
+from berth.types import FetchResponse, SessionResponse
 
 cases: list[dict[str, Any]] = json.loads((Path(__file__).parents[2] / "cases.json").read_text("utf-8"))["cases"]
 absent = object()
@@ -138,8 +138,11 @@ def call_of(berth: Any, case: dict[str, Any]) -> Callable[[], Any]:
         target, sent = berth.request, args.pop()
         named.update(query=sent.get("query"), json=sent.get("body"))
     else:
-        target = berth
-        for part in call["method"].split("."):
+        target, parts = berth, call["method"].split(".")
+        if parts[0] == "session":
+            handle = AsyncSession if isinstance(berth, AsyncBerth) else Session
+            target, parts = handle(berth._transport, SessionResponse({"session_id": "ses_1"})), parts[1:]
+        for part in parts:
             target = getattr(target, re.sub(r"[A-Z]", lambda found: f"_{found[0].lower()}", part))
         if call["method"] == "jobs.wait":
             args = [FetchResponse(arg) if isinstance(arg, dict) else arg for arg in args]

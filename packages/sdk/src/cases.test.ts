@@ -73,8 +73,11 @@ function call(berth: Berth, { call: { method, args, options = {}, how } }: Case,
   const path = method.split('.');
   const group = path
     .slice(0, -1)
-    .reduce((inner, name) => inner[name] as Record<string, unknown>, berth as unknown as Record<string, unknown>);
-  const called = group[path.at(-1) ?? ''] as (...all: unknown[]) => unknown;
+    .reduce((inner, name) => inner[name] as Record<string, unknown>, { ...berth, session: berth.session('ses_1') } as unknown as Record<
+      string,
+      unknown
+    >);
+  const called = (group[path.at(-1) ?? ''] as (...all: unknown[]) => unknown).bind(group);
   const more = {
     signal,
     ...(options.max_retries === undefined ? {} : { maxRetries: options.max_retries }),

@@ -1,6 +1,6 @@
 /** The handle of a session: its calls without the id, and what takes more than one call. */
 import { connectPlaywright, connectPuppeteer, type PlaywrightBrowser, type PuppeteerBrowser } from './browsers.ts';
-import type { Call, RequestOptions } from './call.ts';
+import type { Call, RequestOptions, WithResponse } from './call.ts';
 import { BerthError } from './errors.ts';
 import { toForm, type FileSource } from './files.ts';
 import type { SessionCalls } from './generated/calls.ts';
@@ -55,7 +55,7 @@ export class SessionHandle {
 
   /**
    * Runs steps in order and returns their results. A step that failed is an error with the code of the step, unless `stop_on_error`
-   * is false; `error.details` has the response.
+   * is false; `error.details` has the response, with what the step says of its failure.
    */
   act(steps: readonly Step[], params: Omit<RunActionsRequest, 'actions'> = {}, options?: RequestOptions): Call<ActionsResponse> {
     const call = this.#calls.act({ actions: [...steps], ...params }, options);
@@ -67,9 +67,19 @@ export class SessionHandle {
     return this.#step({ type: 'click', ...step, ...target(selectors) }, options);
   }
 
+  /** Moves the mouse over an element. */
+  hover(selectors: Selectors, step: StepOf<'hover'> = {}, options?: RequestOptions): Promise<StepResult> {
+    return this.#step({ type: 'hover', ...step, ...target(selectors) }, options);
+  }
+
   /** Replaces the text of a field. */
   fill(selectors: Selectors, value: string, step: Omit<StepOf<'fill'>, 'value'> = {}, options?: RequestOptions): Promise<StepResult> {
     return this.#step({ type: 'fill', ...step, ...target(selectors), value }, options);
+  }
+
+  /** Types text into a field, key by key. */
+  type(selectors: Selectors, text: string, step: Omit<StepOf<'type'>, 'text'> = {}, options?: RequestOptions): Promise<StepResult> {
+    return this.#step({ type: 'type', ...step, ...target(selectors), text }, options);
   }
 
   /** Presses a key or a chord, such as `Enter` or `Control+A`, where the focus is. */
@@ -115,9 +125,9 @@ function target(selectors: Selectors): { ref: string } | { selectors: Array<stri
   return refForm.test(selectors) ? { ref: selectors } : { selectors: [selectors] };
 }
 
-function refuseFailure(response: ActionsResponse): ActionsResponse {
-  const failed = response.failed_index === null ? undefined : response.results.find(({ status }) => status === 'error');
+function refuseFailure(response: ActionsResponse, { requestId }: WithResponse<ActionsResponse>): ActionsResponse {
   if (response.status === 'ok') return response;
-  const { code = 'step_failed', message = 'A step failed.' } = failed?.error ?? {};
-  throw new BerthError({ code, message: `Step ${response.failed_index}: ${message}`, status: 200, details: response });
+  const { failed_index: index, results } = response;
+  const { code = 'step_failed', message = 'A step failed.', details } = results.find(({ status }) => status === 'error')?.error ?? {};
+  throw new BerthError({ code, message: `Step ${index}: ${message}`, status: 200, requestId, details: { ...response, ...details } });
 }

@@ -121,8 +121,8 @@ export function asCall<T>(full: Promise<WithResponse<T>>): Call<T> {
 }
 
 /** A call with another value. */
-export const mapCall = <T, U>(call: Call<T>, map: (value: T) => U): Call<U> =>
-  asCall(call.withResponse().then((reply) => ({ ...reply, data: map(reply.data) })));
+export const mapCall = <T, U>(call: Call<T>, map: (value: T, reply: WithResponse<T>) => U): Call<U> =>
+  asCall(call.withResponse().then((reply) => ({ ...reply, data: map(reply.data, reply) })));
 
 const withKey = ({ takesIdempotencyKey = false }: Request, options: RequestOptions): RequestOptions =>
   takesIdempotencyKey ? { idempotencyKey: newKey(), ...options } : options;

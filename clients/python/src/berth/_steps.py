@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from . import types as t
+from ._core import Response
 from ._errors import BerthError
 
 _ref = re.compile(r"@?((?:f[0-9]{1,7})?e[0-9]{1,9})")
@@ -17,10 +18,14 @@ def target_of(target: str) -> dict[str, Any]:
     return {"ref": ref.group(1)} if ref else {"selectors": [target]}
 
 
-def step_error(result: t.StepResult) -> BerthError:
-    """The error of a step that failed."""
-    error = result.error
-    if error is None:
-        return BerthError("The step failed.", code="step_failed")
-    details = error.get("details")
-    return BerthError(error.message, code=error.code, details=None if details is None else details.to_dict())
+def step_error(reply: t.ActionsResponse, response: Response) -> BerthError:
+    """The error of a list of steps of which one failed. Its details have the reply, with what the step says of its failure."""
+    error = next((result.error for result in reply.results if result.error is not None), None)
+    details = error.get("details") if error is not None else None
+    return BerthError(
+        f"Step {reply.failed_index}: {'A step failed.' if error is None else error.message}",
+        code="step_failed" if error is None else error.code,
+        status=response.status,
+        request_id=response.request_id,
+        details={**reply.to_dict(), **({} if details is None else details.to_dict())},
+    )

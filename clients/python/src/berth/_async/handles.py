@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from .. import _operations as ops
 from .. import params as p
@@ -85,6 +85,20 @@ class AsyncSession(AsyncSessionCalls):
             self._drivers.append(playwright)
         return await playwright.chromium.connect_over_cdp(address.cdp_url, **options)
 
+    async def act(
+        self, actions: Sequence[p.Step] | None = None, *, options: RequestOptions | None = None, **params: Unpack[p.RunActionsParams]
+    ) -> t.ActionsResponse:
+        """Runs steps in order and returns their results.
+
+        A step that failed raises a ``BerthError`` with the code of the step, unless ``stop_on_error`` is false.
+        """
+        body: dict[str, Any] = {**({} if actions is None else {"actions": actions}), **params}
+        response = await self._transport.call(ops.run_actions, {"session_id": self.id}, body, options)
+        reply = t.ActionsResponse(response.data)
+        if reply.status == "error" and body.get("stop_on_error") is not False:
+            raise step_error(reply, response)
+        return reply
+
     async def click(self, target: str, **step: Any) -> t.StepResult:
         """Clicks an element: a ref of a snapshot such as ``e3``, or a selector. Further fields are those of the step."""
         return await self._step({"type": "click", **target_of(target), **step})
@@ -101,12 +115,12 @@ class AsyncSession(AsyncSessionCalls):
         """Types text into a field, key by key."""
         return await self._step({"type": "type", **target_of(target), "text": text, **step})
 
+    async def press(self, keys: str, **step: Any) -> t.StepResult:
+        """Presses a key or a chord, such as ``Enter`` or ``Control+A``, where the focus is."""
+        return await self._step({"type": "press", "keys": keys, **step})
+
     async def _step(self, step: Any) -> t.StepResult:
-        reply = await self.act([step])
-        result = reply.results[0]
-        if result.status == "error":
-            raise step_error(result)
-        return result
+        return (await self.act([step])).results[0]
 
 
 class AsyncSessionHandles(AsyncSessions):

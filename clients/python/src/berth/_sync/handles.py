@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Sequence
 
 from .. import _operations as ops
 from .. import params as p
@@ -86,6 +86,20 @@ class Session(SessionCalls):
             self._drivers.append(playwright)
         return playwright.chromium.connect_over_cdp(address.cdp_url, **options)
 
+    def act(
+        self, actions: Sequence[p.Step] | None = None, *, options: RequestOptions | None = None, **params: Unpack[p.RunActionsParams]
+    ) -> t.ActionsResponse:
+        """Runs steps in order and returns their results.
+
+        A step that failed raises a ``BerthError`` with the code of the step, unless ``stop_on_error`` is false.
+        """
+        body: dict[str, Any] = {**({} if actions is None else {"actions": actions}), **params}
+        response = self._transport.call(ops.run_actions, {"session_id": self.id}, body, options)
+        reply = t.ActionsResponse(response.data)
+        if reply.status == "error" and body.get("stop_on_error") is not False:
+            raise step_error(reply, response)
+        return reply
+
     def click(self, target: str, **step: Any) -> t.StepResult:
         """Clicks an element: a ref of a snapshot such as ``e3``, or a selector. Further fields are those of the step."""
         return self._step({"type": "click", **target_of(target), **step})
@@ -102,12 +116,12 @@ class Session(SessionCalls):
         """Types text into a field, key by key."""
         return self._step({"type": "type", **target_of(target), "text": text, **step})
 
+    def press(self, keys: str, **step: Any) -> t.StepResult:
+        """Presses a key or a chord, such as ``Enter`` or ``Control+A``, where the focus is."""
+        return self._step({"type": "press", "keys": keys, **step})
+
     def _step(self, step: Any) -> t.StepResult:
-        reply = self.act([step])
-        result = reply.results[0]
-        if result.status == "error":
-            raise step_error(result)
-        return result
+        return (self.act([step])).results[0]
 
 
 class SessionHandles(Sessions):
