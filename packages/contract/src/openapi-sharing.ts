@@ -35,6 +35,23 @@ export function shareParameters(paths: Record<string, Json>): Record<string, Jso
   return share(occurrences, 'parameters');
 }
 
+/** Replaces each header that responses of several operations have by a reference, and returns it with the components that there are. */
+export function shareHeaders(paths: Record<string, Json>, known: Record<string, Json>): Record<string, Json> {
+  const occurrences = operationsOf(paths).flatMap(({ operationId, responses }) =>
+    Object.values(responses).flatMap(({ headers = {} }) =>
+      Object.entries(headers as Record<string, Json>)
+        .filter(([, header]) => !('$ref' in header))
+        .map(([name, value]) => ({
+          value,
+          name,
+          operationId,
+          replace: (reference: Json): void => void ((headers as Record<string, Json>)[name] = reference),
+        })),
+    ),
+  );
+  return share(occurrences, 'headers', known);
+}
+
 /** Replaces each response that several operations have by a reference, and returns the components. */
 export function shareResponses(paths: Record<string, Json>): Record<string, Json> {
   const occurrences = operationsOf(paths).flatMap(({ operationId, responses }) =>
@@ -74,9 +91,9 @@ const statusNames: Record<string, string> = {
  * this kind. A name that is taken by a more frequent value is preceded by the
  * id of the first operation that has the value.
  */
-function share(occurrences: readonly Occurrence[], kind: string): Record<string, Json> {
+function share(occurrences: readonly Occurrence[], kind: string, known: Record<string, Json> = {}): Record<string, Json> {
   const byValue = Map.groupBy(occurrences, ({ value }) => JSON.stringify(value));
-  const components: Record<string, Json> = {};
+  const components = { ...known };
   for (const equal of [...byValue.values()].toSorted((one, other) => other.length - one.length)) {
     const [first] = equal;
     if (!first || equal.length === 1) continue;
@@ -131,7 +148,7 @@ export function extendSchema(schemas: Record<string, Json>, name: string, baseNa
 }
 
 /** Minimum uses and size of a shared property: below it, a reference makes the document hardly smaller and harder to read. */
-const sharedPropertyMin = { owners: 4, characters: 120 };
+const sharedPropertyMin = { owners: 3, characters: 100 };
 
 /** Writes a property that several schemas have alike once, as a schema that is named after it. */
 export function shareProperties(schemas: Record<string, Json>): void {

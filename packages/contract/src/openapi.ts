@@ -4,7 +4,15 @@ import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
 import { examples } from './examples.ts';
-import { extendSchema, extractBase, shareParameters, shareProperties, shareResponses, sortByName } from './openapi-sharing.ts';
+import {
+  extendSchema,
+  extractBase,
+  shareHeaders,
+  shareParameters,
+  shareProperties,
+  shareResponses,
+  sortByName,
+} from './openapi-sharing.ts';
 
 type Json = Record<string, unknown>;
 
@@ -27,6 +35,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
   for (const [base, extended] of extensions) if (base in schemas && extended in schemas) extendSchema(schemas, extended, base);
   shareProperties(schemas);
   const parameters = shareParameters(paths);
+  const headers = shareHeaders(paths, headerComponents);
   const responses = { ...components.responses(), ...shareResponses(paths) };
   return {
     openapi: '3.1.1',
@@ -35,7 +44,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
       version,
       description:
         'Remote browsers, each in its own machine, controlled over HTTP. Every response has the header `X-Request-Id`, ' +
-        'the id of the request in the logs.',
+        'the id of the request in the logs, and every error `X-Should-Retry`. Where calls are limited, `RateLimit` says how many are left.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
@@ -45,7 +54,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
       schemas: sortByName(schemas),
       responses: sortByName(responses),
       parameters,
-      headers: headerComponents,
+      headers,
       securitySchemes,
     },
   };
@@ -249,7 +258,6 @@ const htmlPage: Json = { 'text/html': { schema: { type: 'string' } } };
 
 const createValidationResponse = (components: Components, page: Json = {}): Json => ({
   description: 'The request does not match its schema. All errors are reported at once, up to a hundred of them.',
-  headers: headersNamed('X-Request-Id', 'X-Should-Retry'),
   content: { ...json(components.reference(ValidationBody, 'output')), ...page },
 });
 
@@ -282,6 +290,7 @@ const headerComponents = {
   'X-RateLimit-Limit': { description: 'Requests in a minute.', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'Requests left in this minute.', schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'Seconds until the count starts anew.', schema: { type: 'integer' } },
+  'WWW-Authenticate': { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } },
   'Idempotent-Replayed': {
     description: '`true` if this is the stored response to an earlier request with the same `Idempotency-Key`. Absent otherwise.',
     schema: { type: 'string', enum: ['true'] },
@@ -293,23 +302,25 @@ const headersNamed = (...names: (keyof typeof headerComponents)[]): Json =>
 const rateHeaders = ['RateLimit-Policy', 'RateLimit', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const;
 
 const createCommonHeaders = (endpoint: Endpoint): Json =>
-  headersNamed(
-    ...(endpoint.auth === 'none' ? [] : (['RateLimit'] as const)),
-    ...(acceptsIdempotencyKey(endpoint) ? (['Idempotent-Replayed'] as const) : []),
-  );
+  headersNamed(...(acceptsIdempotencyKey(endpoint) ? (['Idempotent-Replayed'] as const) : []));
 
 function createSuccessResponse(endpoint: Endpoint, components: Components): Json {
   const { summary, reply, replyKind, replyHeaders = {} } = endpoint;
   const own = Object.entries(replyHeaders).map(([name, description]) => [name, { description, schema: { type: 'string' } }]);
-  const headers = { ...createCommonHeaders(endpoint), ...Object.fromEntries(own) };
+  const headers = withHeaders({ ...createCommonHeaders(endpoint), ...Object.fromEntries(own) });
+  const text = { schema: { type: 'string' } };
   if (replyKind === 'websocket') return { description: 'The connection switches to the WebSocket protocol.' };
-  if (replyKind === 'empty') return { description: 'The request succeeded. The response has no body.', headers };
-  if (replyKind === 'html') return { description: summary, headers, content: { 'text/html': { schema: { type: 'string' } } } };
-  if (replyKind === 'text') return { description: summary, headers, content: { 'text/plain': { schema: { type: 'string' } } } };
-  if (replyKind === 'bytes') return { description: summary, headers, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
-  if (replyKind === 'events') return { description: summary, headers, content: { 'text/event-stream': { schema: { type: 'string' } } } };
-  return { description: summary, headers, content: json(reply ? components.reference(reply, 'output') : {}) };
+  if (replyKind === 'empty') return { description: 'The request succeeded. The response has no body.', ...headers };
+  if (replyKind === 'html') return { description: summary, ...headers, content: { 'text/html': text } };
+  if (replyKind === 'text') return { description: summary, ...headers, content: { 'text/plain': text } };
+  if (replyKind === 'bytes')
+    return { description: summary, ...headers, content: { '*/*': { schema: { type: 'string', format: 'binary' } } } };
+  if (replyKind === 'events') return { description: summary, ...headers, content: { 'text/event-stream': text } };
+  return { description: summary, ...headers, content: json(reply ? components.reference(reply, 'output') : {}) };
 }
+
+/** The headers of a response, where it has any of its own. */
+const withHeaders = (headers: Json): Json => (Object.keys(headers).length === 0 ? {} : { headers });
 
 interface ErrorResponseOptions {
   status: number;
@@ -319,13 +330,14 @@ interface ErrorResponseOptions {
 }
 
 function createErrorResponse({ status, codes, isLink = false }: ErrorResponseOptions, components: Components): Json {
-  const headers = headersNamed('X-Request-Id', 'X-Should-Retry', 'Retry-After');
-  if (status === 429) Object.assign(headers, headersNamed(...rateHeaders));
-  if (status === 401)
-    headers['WWW-Authenticate'] = { description: 'Authentication scheme that the endpoint requires.', schema: { type: 'string' } };
+  const headers = headersNamed(
+    ...(codes.some((code) => errors[code].retryable) ? (['Retry-After'] as const) : []),
+    ...(status === 429 ? rateHeaders : []),
+    ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+  );
   const description = codes.map((code) => `- \`${code}\`: ${causeOf(code)}`).join('\n');
   const page = isLink ? htmlPage : {};
-  return { description, headers, content: { ...json(components.reference(ErrorBody, 'output')), ...page } };
+  return { description, ...withHeaders(headers), content: { ...json(components.reference(ErrorBody, 'output')), ...page } };
 }
 
 function groupByStatus(codes: readonly ErrorCode[]): Record<number, ErrorCode[]> {

@@ -88,6 +88,9 @@ class BackStep(_BackStepWords, StepFields, total=False):
 BackStepTimeoutMs: TypeAlias = "int | None"
 """Maximum time for each attempt in milliseconds, 100 to 120000, within the time of the whole run. Default: 30000."""
 
+BlockDetection: TypeAlias = "Literal['default', 'strict', 'off'] | None"
+"""How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`."""
+
 Button: TypeAlias = "Literal['left', 'middle', 'right', 'back', 'forward'] | None"
 """Mouse button: `left`, `middle`, `right`, `back` or `forward`. Default: `left`."""
 
@@ -187,6 +190,9 @@ class CursorAction(TypedDict, total=False):
     type: Required[Literal["cursor"]]
     """Type of the action."""
 
+
+DelayMs: TypeAlias = "int | None"
+"""Milliseconds between two keys, 0 to 1000. Default: 0."""
 
 _DialogStepWords = TypedDict("_DialogStepWords", {"if": "StepIf"}, total=False)
 
@@ -303,8 +309,7 @@ class ExtractField(TypedDict, total=False):
     """Attribute to read instead of the text. `href` and `src` are returned as absolute URLs."""
     type: Literal["text", "html", "number", "url", "date", "boolean"] | None
     """Type of the value. Default: `text`."""
-    list: bool | None
-    """Whether to return all matches instead of the first. Default: `false`."""
+    list: List
 
 
 _ExtractStepWords = TypedDict("_ExtractStepWords", {"if": "StepIf", "as": "Literal['text', 'html', 'value', 'number', 'boolean', 'date', 'url'] | None"}, total=False)
@@ -320,8 +325,7 @@ class ExtractStep(_ExtractStepWords, StepFields, total=False):
     """Selectors of the element to read; with `list`, of all elements; with `fields`, of the element in which the fields are searched."""
     attribute: str | None
     """Attribute to read; URLs are made absolute. Default: the text of the element."""
-    list: bool | None
-    """Whether to return all matches instead of the first. Default: `false`."""
+    list: List
     fields: Mapping[str, StepExtractField] | None
     """Values to extract, by name, at most 100; with `list`, an object for each match of `selectors`."""
     table: bool | None
@@ -364,10 +368,8 @@ class FetchRequestScreenshot(TypedDict, total=False):
 
     full_page: bool | None
     """Whether to capture the full page instead of the visible area. Default: `true`."""
-    format: Literal["png", "jpeg", "webp"] | None
-    """Image format. Default: `png`."""
-    quality: int | None
-    """Image quality for `jpeg` and `webp`, 1 to 100. Default: 80."""
+    format: Format
+    quality: Quality
     selector: Selector | None
     """Selector of a single element to capture."""
     scroll_first: bool | None
@@ -379,8 +381,7 @@ class FetchRequestWaitFor(TypedDict, total=False):
 
     selector: Selector | None
     """Selector that must match an element."""
-    text: str | None
-    """Text that the page must show."""
+    text: Text
     ms: int | None
     """Milliseconds to wait, 0 to 30000."""
 
@@ -420,6 +421,9 @@ class ForEachStep(_ForEachStepWords, StepFields, total=False):
     """Maximum number of iterations, 1 to 500. Default: 100."""
 
 
+Format: TypeAlias = "Literal['png', 'jpeg', 'webp'] | None"
+"""Image format. Default: `png`."""
+
 _ForwardStepWords = TypedDict("_ForwardStepWords", {"if": "StepIf"}, total=False)
 
 class ForwardStep(_ForwardStepWords, StepFields, total=False):
@@ -430,6 +434,9 @@ class ForwardStep(_ForwardStepWords, StepFields, total=False):
     timeout_ms: BackStepTimeoutMs
     wait_until: WaitUntil
 
+
+Height: TypeAlias = "int"
+"""Height in CSS pixels, 240 to 2160."""
 
 _HoverStepWords = TypedDict("_HoverStepWords", {"if": "StepIf"}, total=False)
 
@@ -506,6 +513,9 @@ class LinksStep(_LinksStepWords, StepFields, total=False):
     selectors: HtmlStepSelectors
     ref: StepRef
 
+
+List: TypeAlias = "bool | None"
+"""Whether to return all matches instead of the first. Default: `false`."""
 
 _MarkdownStepWords = TypedDict("_MarkdownStepWords", {"if": "StepIf"}, total=False)
 
@@ -646,8 +656,7 @@ class PressStep(_PressStepWords, StepFields, total=False):
     """Selectors of the element to focus first. Default: the focused element."""
     keys: Required[str | Sequence[str]]
     """A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift."""
-    delay_ms: int | None
-    """Milliseconds between two keys, 0 to 1000. Default: 0."""
+    delay_ms: DelayMs
 
 
 Profile: TypeAlias = "ProfileRequest | None"
@@ -680,6 +689,9 @@ class ProxyRequest(TypedDict, total=False):
     bypass: Sequence[str] | None
     """Up to 50 hosts that are reached without the proxy, such as `example.com` or `*.example.com`. Default: none."""
 
+
+Quality: TypeAlias = "int | None"
+"""Image quality for `jpeg` and `webp`, 1 to 100. Default: 80."""
 
 _ReloadStepWords = TypedDict("_ReloadStepWords", {"if": "StepIf"}, total=False)
 
@@ -726,8 +738,7 @@ class ScreenshotStep(_ScreenshotStepWords, StepFields, total=False):
     selectors: Sequence[Selector] | None
     """Selectors of a single element to capture. Default: the page."""
     ref: StepRef
-    format: Literal["png", "jpeg", "webp"] | None
-    """Image format. Default: `png`."""
+    format: Format
     quality: int | None
     """Image quality for `jpeg` and `webp`, 0 to 100."""
     full_page: bool | None
@@ -872,10 +883,8 @@ class SetViewportStep(_SetViewportStepWords, StepFields, total=False):
     type: Required[Literal["set_viewport"]]
     """Type of the step."""
     timeout_ms: StepTimeoutMs
-    width: Required[int]
-    """Width in CSS pixels, 320 to 3840."""
-    height: Required[int]
-    """Height in CSS pixels, 240 to 2160."""
+    width: Required[Width]
+    height: Required[Height]
     device_scale_factor: float | None
     """Physical pixels per CSS pixel, 0.5 to 4. Default: 1."""
 
@@ -917,8 +926,7 @@ class StepCondition(TypedDict, total=False):
     """Selectors of which one must match an element."""
     not_exists: Sequence[Selector] | None
     """Selectors of which none may match an element."""
-    text: str | None
-    """Text that the page must show."""
+    text: Text
     url_matches: str | None
     """Pattern that the URL of the page must match."""
 
@@ -932,8 +940,7 @@ class StepExtractField(_StepExtractFieldWords, total=False):
     """Selectors of the element. Default: the element of the step itself."""
     attribute: str | None
     """Attribute to read; URLs are made absolute. Default: the text of the element."""
-    list: bool | None
-    """Whether to return all matches instead of the first. Default: `false`."""
+    list: List
 
 
 StepForce: TypeAlias = "bool | None"
@@ -985,6 +992,12 @@ class StorageStateRequestOriginsItemLocalStorageItem(TypedDict, total=False):
     """Value of the item, at most 5242880 characters, any of UTF-16."""
 
 
+TabId: TypeAlias = "str | None"
+"""Id of the tab to use. Default: the active tab."""
+
+Text: TypeAlias = "str | None"
+"""Text that the page must show."""
+
 class TripleClickAction(TypedDict, total=False):
     """Clicks three times."""
 
@@ -1003,8 +1016,7 @@ class TypeAction(TypedDict, total=False):
     """Type of the action."""
     text: Required[str]
     """Text to type into what has the focus, at most 10000 characters. A line break is the Enter key."""
-    delay_ms: int | None
-    """Milliseconds between two keys, 0 to 1000. Default: 0."""
+    delay_ms: DelayMs
 
 
 _TypeStepWords = TypedDict("_TypeStepWords", {"if": "StepIf"}, total=False)
@@ -1020,8 +1032,7 @@ class TypeStep(_TypeStepWords, StepFields, total=False):
     """Selectors of the element to type into. Default: the focused element."""
     text: Required[str]
     """Text to type, at most 10000 characters; may contain placeholders."""
-    delay_ms: int | None
-    """Milliseconds between two keys, 0 to 1000. Default: 0."""
+    delay_ms: DelayMs
 
 
 _UploadStepWords = TypedDict("_UploadStepWords", {"if": "StepIf"}, total=False)
@@ -1039,10 +1050,8 @@ class UploadStep(_UploadStepWords, StepFields, total=False):
 
 
 class ViewportInput(TypedDict, total=False):
-    width: Required[int]
-    """Width in CSS pixels, 320 to 3840."""
-    height: Required[int]
-    """Height in CSS pixels, 240 to 2160."""
+    width: Required[Width]
+    height: Required[Height]
     device_scale_factor: float | None
     """Physical pixels per CSS pixel, 0.5 to 4. Default: 1."""
 
@@ -1071,8 +1080,7 @@ class WaitStep(_WaitStepWords, StepFields, total=False):
     ref: StepRef
     state: Literal["visible", "attached", "hidden", "detached"] | None
     """State of the element to wait for. Requires `selectors`. Default: `visible`."""
-    text: str | None
-    """Text that the page must show."""
+    text: Text
     url: str | None
     """Pattern that the URL of the page must match."""
     network_idle: Literal[True] | None
@@ -1083,6 +1091,9 @@ class WaitStep(_WaitStepWords, StepFields, total=False):
 
 WaitUntil: TypeAlias = "Literal['load', 'domcontentloaded', 'networkidle', 'commit'] | None"
 """Page event to wait for: `commit` (response received), `domcontentloaded`, `load` or `networkidle` (no request open for half a second; event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds do not count). Default: `load`."""
+
+Width: TypeAlias = "int"
+"""Width in CSS pixels, 320 to 3840."""
 
 X: TypeAlias = "float | None"
 """Distance from the left edge, in pixels of the screenshot. Default, with `y`: where the mouse is."""
@@ -1201,8 +1212,7 @@ class NavigateParams(TypedDict, total=False):
     """Maximum time for the navigation in milliseconds, 1000 to 120000. Default: 30000."""
     referer: str | None
     """URL to send as the `Referer` header. Default: none."""
-    block_detection: Literal["default", "strict", "off"] | None
-    """How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`."""
+    block_detection: BlockDetection
     tab_id: str | None
     """Id of the tab to navigate. Default: the active tab."""
 
@@ -1285,8 +1295,7 @@ class PdfParams(TypedDict, total=False):
     """Whether a page size set in CSS takes precedence. Default: `false`."""
     scroll_first: bool | None
     """Whether to scroll through the page first, so that lazy-loaded images are present. Default: `true`."""
-    tab_id: str | None
-    """Id of the tab to use. Default: the active tab."""
+    tab_id: TabId
     timeout_ms: int | None
     """Maximum time for printing in milliseconds, 1000 to 120000. Default: 30000."""
 
@@ -1296,8 +1305,7 @@ class RunActionsParams(TypedDict, total=False):
 
     recording: Mapping[str, Any] | None
     """A recording exported as JSON from Chrome’s DevTools Recorder, to run instead of `actions`."""
-    tab_id: str | None
-    """Id of the tab to use. Default: the active tab."""
+    tab_id: TabId
     inputs: Mapping[str, Any] | None
     """Values for `{{inputs.name}}` placeholders in the steps. Default: none."""
     stop_on_error: bool | None
@@ -1309,12 +1317,9 @@ class RunActionsParams(TypedDict, total=False):
 class ScreenshotParams(TypedDict, total=False):
     """Arguments of `berth.sessions.screenshot`."""
 
-    tab_id: str | None
-    """Id of the tab to use. Default: the active tab."""
-    format: Literal["png", "jpeg", "webp"] | None
-    """Image format. Default: `png`."""
-    quality: int | None
-    """Image quality for `jpeg` and `webp`, 1 to 100. Default: 80."""
+    tab_id: TabId
+    format: Format
+    quality: Quality
     full_page: bool | None
     """Whether to capture the full page instead of the visible area. Default: `false`."""
     selector: str | None
@@ -1344,8 +1349,7 @@ class UseComputerParams(TypedDict, total=False):
     """Whether to take a screenshot after the last action. Default: `true`."""
     format: Literal["png", "jpeg", "webp"] | None
     """Image format of screenshots: `png`, `jpeg` or `webp`. Default: `png`."""
-    quality: int | None
-    """Image quality for `jpeg` and `webp`, 1 to 100. Default: 80."""
+    quality: Quality
     settle_ms: int | None
     """Maximum milliseconds to wait before the last screenshot for a navigation that the actions have started, 0 to 10000. Default: 3000."""
     timeout_ms: int | None
@@ -1439,8 +1443,7 @@ class FetchPageParams(TypedDict, total=False):
     """Types of resources that the page does not load. Default: none."""
     retry: FetchRequestRetry | None
     """When and how often to retry."""
-    block_detection: Literal["default", "strict", "off"] | None
-    """How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`."""
+    block_detection: BlockDetection
     respect_robots: bool | None
     """Whether to respect the site’s robots.txt. Default: `false`."""
     async_: Async
@@ -1547,8 +1550,7 @@ class InspectParams(TypedDict, total=False):
     """Whether to request well-known files, such as `/openapi.json` and `/.well-known/openid-configuration`. `robots.txt` and `security.txt` are always requested. Default: `false`."""
     scroll: bool | None
     """Whether to scroll each page to its end, so that lazy content loads. Default: `false`."""
-    block_detection: Literal["default", "strict", "off"] | None
-    """How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`."""
+    block_detection: BlockDetection
     async_: Async
     metadata: Metadata
 
@@ -1800,6 +1802,7 @@ __all__ = [
     "BackStep",
     "BackStepTimeoutMs",
     "BillingPortalParams",
+    "BlockDetection",
     "BlockHistoryParams",
     "Button",
     "CaptchaRequest",
@@ -1818,6 +1821,7 @@ __all__ = [
     "CreateViewTokenParams",
     "CreateVncTokenParams",
     "CursorAction",
+    "DelayMs",
     "DialogStep",
     "DoubleClickAction",
     "DownloadStep",
@@ -1838,6 +1842,7 @@ __all__ = [
     "FetchRequestWaitFor",
     "FillStep",
     "ForEachStep",
+    "Format",
     "ForwardStep",
     "GetConsoleParams",
     "GetContentParams",
@@ -1848,6 +1853,7 @@ __all__ = [
     "GetStrategiesParams",
     "GetUsageParams",
     "GrantCreditsParams",
+    "Height",
     "HoverStep",
     "HtmlStep",
     "HtmlStepSelectors",
@@ -1857,6 +1863,7 @@ __all__ = [
     "InspectRequestHar2Log",
     "KeyAction",
     "LinksStep",
+    "List",
     "ListAllSessionsParams",
     "ListAuditParams",
     "ListBlocksParams",
@@ -1886,6 +1893,7 @@ __all__ = [
     "Profile",
     "ProfileRequest",
     "ProxyRequest",
+    "Quality",
     "ReloadStep",
     "RepeatStep",
     "ResizePoolParams",
@@ -1922,6 +1930,8 @@ __all__ = [
     "StorageStateRequest",
     "StorageStateRequestOriginsItem",
     "StorageStateRequestOriginsItemLocalStorageItem",
+    "TabId",
+    "Text",
     "TripleClickAction",
     "TypeAction",
     "TypeStep",
@@ -1933,6 +1943,7 @@ __all__ = [
     "WaitAction",
     "WaitStep",
     "WaitUntil",
+    "Width",
     "X",
     "Y",
 ]

@@ -310,8 +310,7 @@ class BlockEventResponse(Model):
     """Confidence of the detection."""
     evidence: list[BlockEvidence]
     """Evidence for the block."""
-    status_code: int | None
-    """HTTP status of the page; null if no response was received."""
+    status_code: StatusCode
     job_id: str | None
     """Id of the fetch’s job; null for a navigation."""
     session_id: str | None
@@ -410,6 +409,9 @@ class BlockHistoryResponseTotal(Model):
     """Number of blocks in each interval."""
 
 
+BrowserSeconds: TypeAlias = "int | None"
+"""Browser time in seconds; null: unlimited."""
+
 class Bytes(Media):
     data_base64: str
     """The bytes in base64."""
@@ -433,6 +435,9 @@ class Captcha(Model):
     visible: bool | None
     """Whether a challenge is visible to a visitor; null if the page was not loaded in a browser."""
 
+
+CaptchaSolves: TypeAlias = "int | None"
+"""Number of captchas solved by a provider; null: unlimited."""
 
 class CaptchaStatusResponse(Model):
     present: bool
@@ -1009,8 +1014,7 @@ class FetchAttempt(Model):
     """Egress of the attempt."""
     kind: str
     """Kind of machine that was used."""
-    status_code: int | None
-    """HTTP status of the page; null if no response was received."""
+    status_code: StatusCode
     status: Literal["ok", "blocked", "error"]
     """Result of the attempt."""
     block_type: Literal["rate_limited", "challenge", "captcha", "access_denied", "bot_wall", "geo_blocked", "login_wall", "consent_wall", "empty_shell", "robots_disallowed", "cooldown", "unknown"] | None
@@ -1078,8 +1082,7 @@ class FetchResponse(Model):
     """Network traffic as HAR 1.2 without bodies; null if not requested or not available."""
     actions: list[StepResult]
     """Results of the steps that ran, in order."""
-    block: Block | None
-    """The detected block, with its evidence; null if the page shows no sign of one."""
+    block: FetchResponseBlock
     captcha: Captcha | None
     """Captcha on the page; null if no page was loaded."""
     attempts: list[FetchAttempt]
@@ -1103,6 +1106,9 @@ class FetchResponse(Model):
     """When the fetch finished (RFC 3339, UTC); null while it is pending."""
     _readers: ClassVar[Mapping[str, Reader]] = {"redirects": read_list(read_model(lambda: FetchResponseRedirectsItem)), "raw": read_model(lambda: Bytes), "links": read_list(read_model(lambda: Link)), "page": read_model(lambda: FetchResponsePage), "screenshot": read_model(lambda: PictureResponse), "pdf": read_model(lambda: Bytes), "tables": read_list(read_model(lambda: FetchResponseTablesItem)), "har": read_model(lambda: FetchResponseHar), "actions": read_list(read_model(lambda: StepResult)), "block": read_model(lambda: Block), "captcha": read_model(lambda: Captcha), "attempts": read_list(read_model(lambda: FetchAttempt)), "resolved_by": read_model(lambda: FetchResponseResolvedBy), "timings": read_model(lambda: FetchResponseTimings), "bytes": read_model(lambda: FetchResponseBytes), "usage": read_model(lambda: WorkUsage), "error": read_model(lambda: WorkError)}
 
+
+FetchResponseBlock: TypeAlias = "Block | None"
+"""The detected block, with its evidence; null if the page shows no sign of one."""
 
 class FetchResponseBytes(Model):
     """Network traffic of the page’s own requests in bytes, as sent on the wire."""
@@ -1201,6 +1207,9 @@ class HealthResponseChecksValue(Model):
     """Explanation of the status."""
 
 
+Height: TypeAlias = "int"
+"""Height in CSS pixels, 240 to 2160."""
+
 class InspectAction(Model):
     index: int
     """Position of the step in its list, from 0."""
@@ -1237,8 +1246,7 @@ class InspectAntiAutomation(Model):
     """Where it was seen."""
     challenge_seen: bool
     """Whether a challenge or a captcha was shown, or a request was refused."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -1466,8 +1474,7 @@ class InspectAuthMechanism(Model):
     """Attributes of the cookie; null for what is no cookie."""
     jwt: InspectJwt | None
     """Header and claim names of the token; null for what is no JWT."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
     _readers: ClassVar[Mapping[str, Reader]] = {"cookie_flags": read_model(lambda: InspectCookieFlags), "jwt": read_model(lambda: InspectJwt)}
 
@@ -1495,8 +1502,7 @@ class InspectAutomation(Model):
     """Protections against automation, at most 20."""
     robots_note: str | None
     """What `robots.txt` means for automating this site."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
     _readers: ClassVar[Mapping[str, Reader]] = {"pagination": read_model(lambda: InspectPagination), "consent_banner": read_model(lambda: InspectConsentBanner), "iframes": read_list(read_model(lambda: InspectFrame)), "anti_automation": read_list(read_model(lambda: InspectAntiAutomation))}
 
@@ -1515,6 +1521,9 @@ class InspectChainLink(Model):
     transfer_bytes: int
     """Bytes on the wire."""
 
+
+InspectConfidence: TypeAlias = "Literal['high', 'medium', 'low']"
+"""How sure the report is of it."""
 
 class InspectConsentBanner(Model):
     vendor: str | None
@@ -1572,8 +1581,7 @@ class InspectCookie(Model):
     """What it seems to be for."""
     set_by: str | None
     """URL whose response set it; null for a cookie of a script, or from before."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -1608,8 +1616,7 @@ class InspectCsrf(Model):
     """Name of the meta element, cookie, hidden field or header."""
     endpoint_ids: list[str]
     """Ids of the endpoints that receive it."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -1638,8 +1645,7 @@ class InspectDependency(Model):
 class InspectDetected(Model):
     name: str
     """Name, as in `technologies`."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -1709,8 +1715,7 @@ class InspectEndpoint(Model):
     """Whether a program can repeat the call outside of the browser."""
     curl: str
     """Command that repeats a call, with placeholders for secrets. It has the body only if `capture_bodies` is `samples`, else the name of a file."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
     _readers: ClassVar[Mapping[str, Reader]] = {"params": read_model(lambda: InspectEndpointParams), "request": read_model(lambda: InspectEndpointRequest), "responses": read_list(read_model(lambda: InspectReply)), "pagination": read_model(lambda: InspectEndpointPagination), "auth_refs": read_list(read_model(lambda: InspectCredential)), "csrf": read_model(lambda: InspectEndpointCsrf), "rate_limit": read_model(lambda: InspectEndpointRateLimit), "cors": read_model(lambda: InspectEndpointCors), "initiator": read_model(lambda: InspectEndpointInitiator), "depends_on": read_list(read_model(lambda: InspectDependency))}
 
@@ -1759,8 +1764,7 @@ class InspectEndpointPagination(Model):
     """Parameters of the query that choose the page."""
     next: str | None
     """Where the response names the next page, such as `$.next_cursor` or `header link`; null if it does not."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -1945,8 +1949,7 @@ class InspectLoginForm(Model):
     """Name of the hidden field with a CSRF token."""
     over_https: bool
     """Whether page and action use HTTPS."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
     _readers: ClassVar[Mapping[str, Reader]] = {"fields": read_list(read_model(lambda: InspectLoginField))}
 
@@ -1971,8 +1974,7 @@ class InspectOidc(Model):
     """The challenge method of the authorization code flow. `unknown`: no flow was seen."""
     discovery: bool
     """Whether the discovery document was read."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2047,8 +2049,7 @@ class InspectRendering(Model):
     """`ssr`: on the server. `csr`: in the browser. `hybrid`: in both."""
     ratio: float | None
     """Characters of text in the raw HTML, divided by those of the rendered page."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2137,8 +2138,7 @@ class InspectResponse(Model):
     """Link to the report as a page for people, which needs no key and works for 24 hours; null if there is no report."""
     artifacts: InspectResponseArtifacts | None
     """Parts of the report as files, by links that work as `report_url` does; null if there is no report."""
-    block: Block | None
-    """The detected block, with its evidence; null if the page shows no sign of one."""
+    block: FetchResponseBlock
     actions: list[InspectAction]
     """Results of the steps that ran, in order."""
     screenshot: PictureResponse | None
@@ -2253,8 +2253,7 @@ class InspectSecurityNote(Model):
     """Stable name of the note, such as `hsts_missing`."""
     text: str
     """What was observed, and what would be better."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2361,8 +2360,7 @@ class InspectSso(Model):
     """CSS selector of the link or button."""
     client_id: str | None
     """The public client id, where the address carries one."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2384,8 +2382,7 @@ class InspectTechnology(Model):
     """Version, where the site names it."""
     reasons: list[str]
     """Where it was seen, such as `response header server`, at most 5."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2406,8 +2403,7 @@ class InspectThirdParty(Model):
     """Time of its scripts on the main thread; null if it was not measured."""
     sets_cookies: bool
     """Whether its responses set cookies."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2452,8 +2448,7 @@ class InspectTokenRefresh(Model):
     """Method of the request."""
     interval_s: int | None
     """Median seconds between two calls; null after one call."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2464,8 +2459,7 @@ class InspectUnauthenticatedProbe(Model):
     """The URL, without the values of its parameters."""
     status_code: int
     """The response to the request that carried no credential."""
-    confidence: Literal["high", "medium", "low"]
-    """How sure the report is of it."""
+    confidence: InspectConfidence
     evidence: InspectEvidence
 
 
@@ -2551,8 +2545,7 @@ class InspectedPage(Model):
     """URL of the page after all redirects, redacted."""
     title: str
     """Title of the page; empty if unknown."""
-    status_code: int | None
-    """HTTP status of the page; null if no response was received."""
+    status_code: StatusCode
     requests: int
     """Number of requests of the page."""
     load_ms: int | None
@@ -2631,8 +2624,7 @@ class NavigateResponse(Model):
     """Id of the tab that was navigated."""
     duration_ms: int
     """Duration of the navigation in milliseconds."""
-    block: Block | None
-    """The detected block, with its evidence; null if the page shows no sign of one."""
+    block: FetchResponseBlock
     captcha: Captcha
     """Captcha on the page."""
     warnings: list[str]
@@ -2983,10 +2975,8 @@ class PlanResponseLimits(Model):
     """Number of actions; null: unlimited."""
     egress_bytes: int | None
     """Network traffic in bytes; null: unlimited."""
-    browser_seconds: int | None
-    """Browser time in seconds; null: unlimited."""
-    captcha_solves: int | None
-    """Number of captchas solved by a provider; null: unlimited."""
+    browser_seconds: BrowserSeconds
+    captcha_solves: CaptchaSolves
 
 
 class PoolResponse(Model):
@@ -3636,6 +3626,9 @@ class StartNavigation(Model):
     """What went wrong and what to do; null if the navigation succeeded."""
 
 
+StatusCode: TypeAlias = "int | None"
+"""HTTP status of the page; null if no response was received."""
+
 class StepResult(Model):
     """Result of a step. The results of nested steps are in its `output.steps`."""
 
@@ -3906,10 +3899,8 @@ class UsageResponseLimits(Model):
     """Number of actions; null: unlimited."""
     egress_bytes: int | None
     """Network traffic in bytes; null: unlimited."""
-    browser_seconds: int | None
-    """Browser time in seconds; null: unlimited."""
-    captcha_solves: int | None
-    """Number of captchas solved by a provider; null: unlimited."""
+    browser_seconds: BrowserSeconds
+    captcha_solves: CaptchaSolves
 
 
 class UsageResponseRemaining(Model):
@@ -3919,10 +3910,8 @@ class UsageResponseRemaining(Model):
     """Number of actions; null: unlimited."""
     egress_bytes: int | None
     """Network traffic in bytes; null: unlimited."""
-    browser_seconds: int | None
-    """Browser time in seconds; null: unlimited."""
-    captcha_solves: int | None
-    """Number of captchas solved by a provider; null: unlimited."""
+    browser_seconds: BrowserSeconds
+    captcha_solves: CaptchaSolves
 
 
 class UsageResponseUsage(Model):
@@ -3958,10 +3947,8 @@ class ViewTokenResponse(Model):
 
 
 class Viewport(Model):
-    width: int
-    """Width in CSS pixels, 320 to 3840."""
-    height: int
-    """Height in CSS pixels, 240 to 2160."""
+    width: Width
+    height: Height
     device_scale_factor: float
     """Physical pixels per CSS pixel, 0.5 to 4. Default: 1."""
 
@@ -3980,6 +3967,9 @@ class VncTokenResponse(Model):
     token_type: Literal["vnc"]
     """Always `vnc`."""
 
+
+Width: TypeAlias = "int"
+"""Width in CSS pixels, 320 to 3840."""
 
 class WorkError(Model):
     code: str
@@ -4078,8 +4068,10 @@ __all__ = [
     "BlockHistoryResponseOther",
     "BlockHistoryResponseSeriesItem",
     "BlockHistoryResponseTotal",
+    "BrowserSeconds",
     "Bytes",
     "Captcha",
+    "CaptchaSolves",
     "CaptchaStatusResponse",
     "CdpProtocolReply",
     "CdpProtocolReplyVersion",
@@ -4125,6 +4117,7 @@ __all__ = [
     "FetchAttempt",
     "FetchAttemptEgress",
     "FetchResponse",
+    "FetchResponseBlock",
     "FetchResponseBytes",
     "FetchResponseHar",
     "FetchResponsePage",
@@ -4135,6 +4128,7 @@ __all__ = [
     "GetHarReply",
     "HealthResponse",
     "HealthResponseChecksValue",
+    "Height",
     "InspectAction",
     "InspectAlternate",
     "InspectAmount",
@@ -4150,6 +4144,7 @@ __all__ = [
     "InspectAuthMechanism",
     "InspectAutomation",
     "InspectChainLink",
+    "InspectConfidence",
     "InspectConsentBanner",
     "InspectConsoleError",
     "InspectContentSecurityPolicy",
@@ -4294,6 +4289,7 @@ __all__ = [
     "SnapshotResponse",
     "SnapshotResponseLeft",
     "StartNavigation",
+    "StatusCode",
     "StepResult",
     "StepResultError",
     "StepResultErrorDetails",
@@ -4316,6 +4312,7 @@ __all__ = [
     "ViewTokenResponse",
     "Viewport",
     "VncTokenResponse",
+    "Width",
     "WorkError",
     "WorkUsage",
     "WorkerResponse",

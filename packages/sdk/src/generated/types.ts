@@ -266,6 +266,9 @@ export interface Block {
   retry_after_seconds: number | null;
 }
 
+/** How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`. */
+export type BlockDetection = 'default' | 'strict' | 'off' | null;
+
 export interface BlockEventResponse {
   /** Id of the event. */
   event_id: string;
@@ -287,8 +290,7 @@ export interface BlockEventResponse {
   confidence: 'high' | 'medium' | 'low';
   /** Evidence for the block. */
   evidence: Array<BlockEvidence>;
-  /** HTTP status of the page; null if no response was received. */
-  status_code: number | null;
+  status_code: StatusCode;
   /** Id of the fetch’s job; null for a navigation. */
   job_id: string | null;
   /** Id of the session; null if no browser was used. */
@@ -387,6 +389,9 @@ export interface BodyTooLargeDetails {
   limit_bytes: number;
 }
 
+/** Browser time in seconds; null: unlimited. */
+export type BrowserSeconds = number | null;
+
 /** Mouse button: `left`, `middle`, `right`, `back` or `forward`. Default: `left`. */
 export type Button = 'left' | 'middle' | 'right' | 'back' | 'forward' | null;
 
@@ -419,6 +424,9 @@ export interface CaptchaRequest {
   /** Who solves captchas: `http`, the operator’s solver endpoint, or `human`, a person in the live view. Default: all configured providers, `http` first. */
   provider?: 'http' | 'human' | null | undefined;
 }
+
+/** Number of captchas solved by a provider; null: unlimited. */
+export type CaptchaSolves = number | null;
 
 export interface CaptchaStatusResponse {
   /** Whether the active tab shows a captcha. */
@@ -631,8 +639,7 @@ export interface ComputerRequest {
   screenshot?: boolean | null | undefined;
   /** Image format of screenshots: `png`, `jpeg` or `webp`. Default: `png`. */
   format?: 'png' | 'jpeg' | 'webp' | null | undefined;
-  /** Image quality for `jpeg` and `webp`, 1 to 100. Default: 80. */
-  quality?: number | null | undefined;
+  quality?: Quality | undefined;
   /** Maximum milliseconds to wait before the last screenshot for a navigation that the actions have started, 0 to 10000. Default: 3000. */
   settle_ms?: number | null | undefined;
   /** Maximum time for all actions together in milliseconds, 1000 to 120000. Default: 60000. */
@@ -1023,10 +1030,8 @@ export interface DashboardConfigResponsePlansItemLimits {
   actions: number | null;
   /** Network traffic in bytes; null: unlimited. */
   egress_bytes: number | null;
-  /** Browser time in seconds; null: unlimited. */
-  browser_seconds: number | null;
-  /** Number of captchas solved by a provider; null: unlimited. */
-  captcha_solves: number | null;
+  browser_seconds: BrowserSeconds;
+  captcha_solves: CaptchaSolves;
 }
 
 /** How people sign in, besides with an API key or the admin key. */
@@ -1043,6 +1048,9 @@ export interface DeadlineExceededDetails {
   /** Deadline of the call in milliseconds. */
   deadline_ms?: number | undefined;
 }
+
+/** Milliseconds between two keys, 0 to 1000. Default: 0. */
+export type DelayMs = number | null;
 
 /** Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred. */
 export interface DialogStep extends StepFields {
@@ -1374,8 +1382,7 @@ export interface ExtractField {
   attr?: string | null | undefined;
   /** Type of the value. Default: `text`. */
   type?: 'text' | 'html' | 'number' | 'url' | 'date' | 'boolean' | null | undefined;
-  /** Whether to return all matches instead of the first. Default: `false`. */
-  list?: boolean | null | undefined;
+  list?: List | undefined;
 }
 
 /** Extracts values from the page. At least one of `selectors`, `fields`, `table` and `json_ld` is required. */
@@ -1391,8 +1398,7 @@ export interface ExtractStep extends StepFields {
   attribute?: string | null | undefined;
   /** Type of the value. Default: `text`. */
   as?: 'text' | 'html' | 'value' | 'number' | 'boolean' | 'date' | 'url' | null | undefined;
-  /** Whether to return all matches instead of the first. Default: `false`. */
-  list?: boolean | null | undefined;
+  list?: List | undefined;
   /** Values to extract, by name, at most 100; with `list`, an object for each match of `selectors`. */
   fields?: Record<string, StepExtractField> | null | undefined;
   /** Whether to return the table at `selectors`, or all tables of the page. Default: `false`. */
@@ -1416,8 +1422,7 @@ export interface FetchAttempt {
   egress: FetchAttemptEgress;
   /** Kind of machine that was used. */
   kind: string;
-  /** HTTP status of the page; null if no response was received. */
-  status_code: number | null;
+  status_code: StatusCode;
   /** Result of the attempt. */
   status: 'ok' | 'blocked' | 'error';
   /** Type of block; null if the attempt was not blocked. */
@@ -1485,8 +1490,7 @@ export interface FetchRequest {
   block_resources?: Array<'image' | 'media' | 'font' | 'stylesheet' | 'websocket'> | null | undefined;
   /** When and how often to retry. */
   retry?: FetchRequestRetry | null | undefined;
-  /** How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`. */
-  block_detection?: 'default' | 'strict' | 'off' | null | undefined;
+  block_detection?: BlockDetection | undefined;
   /** Whether to respect the site’s robots.txt. Default: `false`. */
   respect_robots?: boolean | null | undefined;
   async?: Async | undefined;
@@ -1523,10 +1527,8 @@ export interface FetchRequestRetry {
 export interface FetchRequestScreenshot {
   /** Whether to capture the full page instead of the visible area. Default: `true`. */
   full_page?: boolean | null | undefined;
-  /** Image format. Default: `png`. */
-  format?: 'png' | 'jpeg' | 'webp' | null | undefined;
-  /** Image quality for `jpeg` and `webp`, 1 to 100. Default: 80. */
-  quality?: number | null | undefined;
+  format?: Format | undefined;
+  quality?: Quality | undefined;
   /** Selector of a single element to capture. */
   selector?: Selector | null | undefined;
   /** Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`. */
@@ -1537,8 +1539,7 @@ export interface FetchRequestScreenshot {
 export interface FetchRequestWaitFor {
   /** Selector that must match an element. */
   selector?: Selector | null | undefined;
-  /** Text that the page must show. */
-  text?: string | null | undefined;
+  text?: Text | undefined;
   /** Milliseconds to wait, 0 to 30000. */
   ms?: number | null | undefined;
 }
@@ -1590,8 +1591,7 @@ export interface FetchResponse {
   har: FetchResponseHar | null;
   /** Results of the steps that ran, in order. */
   actions: Array<StepResult>;
-  /** The detected block, with its evidence; null if the page shows no sign of one. */
-  block: Block | null;
+  block: FetchResponseBlock;
   /** Captcha on the page; null if no page was loaded. */
   captcha: Captcha | null;
   /** Attempts of the fetch, in order. */
@@ -1614,6 +1614,9 @@ export interface FetchResponse {
   /** When the fetch finished (RFC 3339, UTC); null while it is pending. */
   finished_at: string | null;
 }
+
+/** The detected block, with its evidence; null if the page shows no sign of one. */
+export type FetchResponseBlock = Block | null;
 
 /** Network traffic of the page’s own requests in bytes, as sent on the wire. */
 export interface FetchResponseBytes {
@@ -1720,6 +1723,9 @@ export interface ForEachStep extends StepFields {
   max?: number | null | undefined;
 }
 
+/** Image format. Default: `png`. */
+export type Format = 'png' | 'jpeg' | 'webp' | null;
+
 /** Goes forward in the history of the tab. */
 export interface ForwardStep extends StepFields {
   /** Type of the step. */
@@ -1756,6 +1762,9 @@ export interface HealthResponseChecksValue {
   /** Explanation of the status. */
   note: string;
 }
+
+/** Height in CSS pixels, 240 to 2160. */
+export type Height = number;
 
 /** Moves the mouse over an element. */
 export interface HoverStep extends StepFields {
@@ -1833,8 +1842,7 @@ export interface InspectAntiAutomation {
   reasons: Array<string>;
   /** Whether a challenge or a captcha was shown, or a request was refused. */
   challenge_seen: boolean;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2057,8 +2065,7 @@ export interface InspectAuthMechanism {
   cookie_flags: InspectCookieFlags | null;
   /** Header and claim names of the token; null for what is no JWT. */
   jwt: InspectJwt | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2085,8 +2092,7 @@ export interface InspectAutomation {
   anti_automation: Array<InspectAntiAutomation>;
   /** What `robots.txt` means for automating this site. */
   robots_note: string | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2104,6 +2110,9 @@ export interface InspectChainLink {
   /** Bytes on the wire. */
   transfer_bytes: number;
 }
+
+/** How sure the report is of it. */
+export type InspectConfidence = 'high' | 'medium' | 'low';
 
 export interface InspectConsentBanner {
   /** Vendor of the consent banner. */
@@ -2161,8 +2170,7 @@ export interface InspectCookie {
   purpose: 'auth' | 'csrf' | 'analytics' | 'ads' | 'bot_defence' | 'preference' | 'unknown';
   /** URL whose response set it; null for a cookie of a script, or from before. */
   set_by: string | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2197,8 +2205,7 @@ export interface InspectCsrf {
   source_name: string | null;
   /** Ids of the endpoints that receive it. */
   endpoint_ids: Array<string>;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2227,8 +2234,7 @@ export interface InspectDependency {
 export interface InspectDetected {
   /** Name, as in `technologies`. */
   name: string;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2298,8 +2304,7 @@ export interface InspectEndpoint {
   replayable: 'yes' | 'no' | 'needs_token';
   /** Command that repeats a call, with placeholders for secrets. It has the body only if `capture_bodies` is `samples`, else the name of a file. */
   curl: string;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2343,8 +2348,7 @@ export interface InspectEndpointPagination {
   params: Array<string>;
   /** Where the response names the next page, such as `$.next_cursor` or `header link`; null if it does not. */
   next: string | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2523,8 +2527,7 @@ export interface InspectLoginForm {
   csrf_field: string | null;
   /** Whether page and action use HTTPS. */
   over_https: boolean;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2548,8 +2551,7 @@ export interface InspectOidc {
   pkce: 'S256' | 'plain' | 'none' | 'unknown';
   /** Whether the discovery document was read. */
   discovery: boolean;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2624,8 +2626,7 @@ export interface InspectRendering {
   type: 'ssr' | 'csr' | 'hybrid' | 'unknown';
   /** Characters of text in the raw HTML, divided by those of the rendered page. */
   ratio: number | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2688,8 +2689,7 @@ export interface InspectRequest {
   probe?: boolean | null | undefined;
   /** Whether to scroll each page to its end, so that lazy content loads. Default: `false`. */
   scroll?: boolean | null | undefined;
-  /** How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`. */
-  block_detection?: 'default' | 'strict' | 'off' | null | undefined;
+  block_detection?: BlockDetection | undefined;
   async?: Async | undefined;
   metadata?: Metadata | undefined;
 }
@@ -2767,8 +2767,7 @@ export interface InspectResponse {
   report_url: string | null;
   /** Parts of the report as files, by links that work as `report_url` does; null if there is no report. */
   artifacts: InspectResponseArtifacts | null;
-  /** The detected block, with its evidence; null if the page shows no sign of one. */
-  block: Block | null;
+  block: FetchResponseBlock;
   /** Results of the steps that ran, in order. */
   actions: Array<InspectAction>;
   /** The first page as a person sees it; null if not requested or not available. */
@@ -2876,8 +2875,7 @@ export interface InspectSecurityNote {
   code: string;
   /** What was observed, and what would be better. */
   text: string;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -2982,8 +2980,7 @@ export interface InspectSso {
   selector: string | null;
   /** The public client id, where the address carries one. */
   client_id: string | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -3005,8 +3002,7 @@ export interface InspectTechnology {
   version: string | null;
   /** Where it was seen, such as `response header server`, at most 5. */
   reasons: Array<string>;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -3027,8 +3023,7 @@ export interface InspectThirdParty {
   main_thread_ms: number | null;
   /** Whether its responses set cookies. */
   sets_cookies: boolean;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -3073,8 +3068,7 @@ export interface InspectTokenRefresh {
   method: string;
   /** Median seconds between two calls; null after one call. */
   interval_s: number | null;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -3085,8 +3079,7 @@ export interface InspectUnauthenticatedProbe {
   url: string;
   /** The response to the request that carried no credential. */
   status_code: number;
-  /** How sure the report is of it. */
-  confidence: 'high' | 'medium' | 'low';
+  confidence: InspectConfidence;
   evidence: InspectEvidence;
 }
 
@@ -3170,8 +3163,7 @@ export interface InspectedPage {
   url: string;
   /** Title of the page; empty if unknown. */
   title: string;
-  /** HTTP status of the page; null if no response was received. */
-  status_code: number | null;
+  status_code: StatusCode;
   /** Number of requests of the page. */
   requests: number;
   /** Time until the load event in milliseconds; null if there was none. */
@@ -3287,6 +3279,9 @@ export interface LinksStep extends StepFields {
   ref?: StepRef | undefined;
 }
 
+/** Whether to return all matches instead of the first. Default: `false`. */
+export type List = boolean | null;
+
 export interface LivezReply {
   /** Always `ok`. */
   status: 'ok';
@@ -3356,8 +3351,7 @@ export interface NavigateRequest {
   timeout_ms?: number | null | undefined;
   /** URL to send as the `Referer` header. Default: none. */
   referer?: string | null | undefined;
-  /** How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`. */
-  block_detection?: 'default' | 'strict' | 'off' | null | undefined;
+  block_detection?: BlockDetection | undefined;
   /** Id of the tab to navigate. Default: the active tab. */
   tab_id?: string | null | undefined;
 }
@@ -3377,8 +3371,7 @@ export interface NavigateResponse {
   tab_id: string;
   /** Duration of the navigation in milliseconds. */
   duration_ms: number;
-  /** The detected block, with its evidence; null if the page shows no sign of one. */
-  block: Block | null;
+  block: FetchResponseBlock;
   /** Captcha on the page. */
   captcha: Captcha;
   /** Warnings, such as `possible_block:challenge:cloudflare` when the evidence for a block is weak, and `challenge_cleared:challenge:cloudflare` after a challenge that passed by itself. */
@@ -3690,8 +3683,7 @@ export interface PdfOptions {
 }
 
 export interface PdfRequest extends PdfOptions {
-  /** Id of the tab to use. Default: the active tab. */
-  tab_id?: string | null | undefined;
+  tab_id?: TabId | undefined;
   /** Maximum time for printing in milliseconds, 1000 to 120000. Default: 30000. */
   timeout_ms?: number | null | undefined;
 }
@@ -3832,10 +3824,8 @@ export interface PlanResponseLimits {
   actions: number | null;
   /** Network traffic in bytes; null: unlimited. */
   egress_bytes: number | null;
-  /** Browser time in seconds; null: unlimited. */
-  browser_seconds: number | null;
-  /** Number of captchas solved by a provider; null: unlimited. */
-  captcha_solves: number | null;
+  browser_seconds: BrowserSeconds;
+  captcha_solves: CaptchaSolves;
 }
 
 export interface PoolResponse {
@@ -3995,8 +3985,7 @@ export interface PressStep extends StepFields {
   selectors?: Array<Selector> | null | undefined;
   /** A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift. */
   keys: string | Array<string>;
-  /** Milliseconds between two keys, 0 to 1000. Default: 0. */
-  delay_ms?: number | null | undefined;
+  delay_ms?: DelayMs | undefined;
 }
 
 /** Profile to work with. The work then has a session of its own, which counts as one, ends with it, and saves the profile where `save_changes` asks for it. Not with `session_id`. Default: null, none. */
@@ -4089,6 +4078,9 @@ export interface ProxyRequest {
   /** Up to 50 hosts that are reached without the proxy, such as `example.com` or `*.example.com`. Default: none. */
   bypass?: Array<string> | null | undefined;
 }
+
+/** Image quality for `jpeg` and `webp`, 1 to 100. Default: 80. */
+export type Quality = number | null;
 
 export interface RecordingResponse {
   /** Id of the recording. */
@@ -4215,8 +4207,7 @@ export interface RunActionsRequest {
   actions?: Array<Step> | null | undefined;
   /** A recording exported as JSON from Chrome’s DevTools Recorder, to run instead of `actions`. */
   recording?: Record<string, unknown> | null | undefined;
-  /** Id of the tab to use. Default: the active tab. */
-  tab_id?: string | null | undefined;
+  tab_id?: TabId | undefined;
   /** Values for `{{inputs.name}}` placeholders in the steps. Default: none. */
   inputs?: Record<string, unknown> | null | undefined;
   /** Whether to stop at the first step that fails. Default: `true`. */
@@ -4232,12 +4223,9 @@ export interface ScreenshotAction {
 }
 
 export interface ScreenshotRequest {
-  /** Id of the tab to use. Default: the active tab. */
-  tab_id?: string | null | undefined;
-  /** Image format. Default: `png`. */
-  format?: 'png' | 'jpeg' | 'webp' | null | undefined;
-  /** Image quality for `jpeg` and `webp`, 1 to 100. Default: 80. */
-  quality?: number | null | undefined;
+  tab_id?: TabId | undefined;
+  format?: Format | undefined;
+  quality?: Quality | undefined;
   /** Whether to capture the full page instead of the visible area. Default: `false`. */
   full_page?: boolean | null | undefined;
   /** Selector of a single element to capture: CSS, or any selector of the step language. */
@@ -4259,8 +4247,7 @@ export interface ScreenshotStep extends StepFields {
   /** Selectors of a single element to capture. Default: the page. */
   selectors?: Array<Selector> | null | undefined;
   ref?: StepRef | undefined;
-  /** Image format. Default: `png`. */
-  format?: 'png' | 'jpeg' | 'webp' | null | undefined;
+  format?: Format | undefined;
   /** Image quality for `jpeg` and `webp`, 0 to 100. */
   quality?: number | null | undefined;
   /** Whether to capture the full page instead of the visible area. Default: `false`. */
@@ -4651,10 +4638,8 @@ export interface SetViewportStep extends StepFields {
   type: 'set_viewport';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
-  /** Width in CSS pixels, 320 to 3840. */
-  width: number;
-  /** Height in CSS pixels, 240 to 2160. */
-  height: number;
+  width: Width;
+  height: Height;
   /** Physical pixels per CSS pixel, 0.5 to 4. Default: 1. */
   device_scale_factor?: number | null | undefined;
 }
@@ -4880,6 +4865,9 @@ export interface StartNavigation {
   message: string | null;
 }
 
+/** HTTP status of the page; null if no response was received. */
+export type StatusCode = number | null;
+
 export type Step = NavigateStep | BackStep | ForwardStep | ReloadStep | ClickStep | HoverStep | FillStep | TypeStep | PressStep | SelectStep | CheckStep | UploadStep | DragStep | ScrollStep | WaitStep | ExtractStep | SnapshotStep | ScreenshotStep | PdfStep | HtmlStep | MarkdownStep | LinksStep | DownloadStep | DialogStep | SetCookieStep | SetHeaderStep | SetViewportStep | EvaluateStep | AssertStep | IfStep | ForEachStep | RepeatStep;
 
 /** All of the given conditions must hold when the step is evaluated. */
@@ -4888,8 +4876,7 @@ export interface StepCondition {
   exists?: Array<Selector> | null | undefined;
   /** Selectors of which none may match an element. */
   not_exists?: Array<Selector> | null | undefined;
-  /** Text that the page must show. */
-  text?: string | null | undefined;
+  text?: Text | undefined;
   /** Pattern that the URL of the page must match. */
   url_matches?: string | null | undefined;
 }
@@ -4902,8 +4889,7 @@ export interface StepExtractField {
   attribute?: string | null | undefined;
   /** Type of the value. Default: `text`. */
   as?: 'text' | 'html' | 'value' | 'number' | 'boolean' | 'date' | 'url' | null | undefined;
-  /** Whether to return all matches instead of the first. Default: `false`. */
-  list?: boolean | null | undefined;
+  list?: List | undefined;
 }
 
 /** Fields of every step. */
@@ -5113,6 +5099,9 @@ export interface StrategiesResponseStrategiesItem {
   enabled: boolean;
 }
 
+/** Id of the tab to use. Default: the active tab. */
+export type TabId = string | null;
+
 export interface TabLimitReachedDetails {
   /** The limit. */
   limit: number;
@@ -5204,6 +5193,9 @@ export interface TemplateResponse {
   finished_at: string | null;
 }
 
+/** Text that the page must show. */
+export type Text = string | null;
+
 /** Clicks three times. */
 export interface TripleClickAction {
   /** Type of the action. */
@@ -5220,8 +5212,7 @@ export interface TypeAction {
   type: 'type';
   /** Text to type into what has the focus, at most 10000 characters. A line break is the Enter key. */
   text: string;
-  /** Milliseconds between two keys, 0 to 1000. Default: 0. */
-  delay_ms?: number | null | undefined;
+  delay_ms?: DelayMs | undefined;
 }
 
 /** Types text key by key. */
@@ -5235,8 +5226,7 @@ export interface TypeStep extends StepFields {
   selectors?: Array<Selector> | null | undefined;
   /** Text to type, at most 10000 characters; may contain placeholders. */
   text: string;
-  /** Milliseconds between two keys, 0 to 1000. Default: 0. */
-  delay_ms?: number | null | undefined;
+  delay_ms?: DelayMs | undefined;
 }
 
 export interface UnknownTaskDetails {
@@ -5357,10 +5347,8 @@ export interface UsageResponseLimits {
   actions: number | null;
   /** Network traffic in bytes; null: unlimited. */
   egress_bytes: number | null;
-  /** Browser time in seconds; null: unlimited. */
-  browser_seconds: number | null;
-  /** Number of captchas solved by a provider; null: unlimited. */
-  captcha_solves: number | null;
+  browser_seconds: BrowserSeconds;
+  captcha_solves: CaptchaSolves;
 }
 
 /** What remains of the limits this month; null: unlimited. */
@@ -5369,10 +5357,8 @@ export interface UsageResponseRemaining {
   actions: number | null;
   /** Network traffic in bytes; null: unlimited. */
   egress_bytes: number | null;
-  /** Browser time in seconds; null: unlimited. */
-  browser_seconds: number | null;
-  /** Number of captchas solved by a provider; null: unlimited. */
-  captcha_solves: number | null;
+  browser_seconds: BrowserSeconds;
+  captcha_solves: CaptchaSolves;
 }
 
 /** Usage in this month. */
@@ -5456,19 +5442,15 @@ export interface ViewTokenResponse {
 }
 
 export interface Viewport {
-  /** Width in CSS pixels, 320 to 3840. */
-  width: number;
-  /** Height in CSS pixels, 240 to 2160. */
-  height: number;
+  width: Width;
+  height: Height;
   /** Physical pixels per CSS pixel, 0.5 to 4. Default: 1. */
   device_scale_factor: number;
 }
 
 export interface ViewportInput {
-  /** Width in CSS pixels, 320 to 3840. */
-  width: number;
-  /** Height in CSS pixels, 240 to 2160. */
-  height: number;
+  width: Width;
+  height: Height;
   /** Physical pixels per CSS pixel, 0.5 to 4. Default: 1. */
   device_scale_factor?: number | null | undefined;
 }
@@ -5514,8 +5496,7 @@ export interface WaitStep extends StepFields {
   ref?: StepRef | undefined;
   /** State of the element to wait for. Requires `selectors`. Default: `visible`. */
   state?: 'visible' | 'attached' | 'hidden' | 'detached' | null | undefined;
-  /** Text that the page must show. */
-  text?: string | null | undefined;
+  text?: Text | undefined;
   /** Pattern that the URL of the page must match. */
   url?: string | null | undefined;
   /** Wait until no request was open for half a second. Event streams, WebSockets, media, beacons and requests that are open for longer than 5 seconds, such as long polls, do not count. */
@@ -5535,6 +5516,9 @@ export interface WebhookResponse {
   /** Whether the event had already been received. */
   duplicate: boolean;
 }
+
+/** Width in CSS pixels, 320 to 3840. */
+export type Width = number;
 
 export interface WorkError {
   /** Error code. */
