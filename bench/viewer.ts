@@ -62,7 +62,7 @@ export class Viewer {
     return { sinceOpen: atMs - this.#openedMs, sinceCall: atMs - this.#startedMs };
   }
 
-  /** What the viewer was told that failed. */
+  /** Messages about inputs that failed. */
   readonly failures: string[] = [];
 
   send(command: LiveViewCommand): void {

@@ -127,6 +127,10 @@ function packageRules({ packages, toolboxes, serverEntries }: Architecture, root
       from: { path: '^packages/cli/', pathNot: [tests, testing] },
       to: { path: '^packages/(?!cli/|sdk/)' },
     }),
+    error('the-mcp-server-is-a-client', 'The MCP server reaches the service through the client, as any program does.', {
+      from: { path: '^packages/mcp/', pathNot: [tests, testing] },
+      to: { path: '^packages/(?!mcp/|sdk/|lib/)' },
+    }),
     error(
       'packages-stand-on-packages',
       'What ships never imports tests, benchmarks, scripts, what builds images, or what packages have for tests.',

@@ -175,6 +175,7 @@ const seeds: Seed[] = [
   },
   { file: 'packages/guest/src/uses-a-package.ts', text: valueOf('@berth/lib'), rules: ['guest-imports-the-contract-alone'] },
   { file: 'packages/cli/src/uses-a-package.ts', text: valueOf('@berth/lib'), rules: ['the-command-line-is-a-client'] },
+  { file: 'packages/mcp/src/uses-a-package.ts', text: valueOf('@berth/contract'), rules: ['the-mcp-server-is-a-client'] },
   {
     file: 'tests/uses-an-inner-file.test.ts',
     text: valueOf('../packages/server/src/sessions/sessions/session.ts'),

@@ -49,7 +49,7 @@ async function measure(berth: Berth, sessionId: string, url: string, line: Line)
   if (click?.status === 'ok') line.ms.push(click.duration_ms);
 }
 
-/** Where a viewer presses, and what is noted of it: `a` to `c` are buttons, `c` and the field `f` in the frame. */
+/** The places that a viewer presses, with the letter that is noted of each: `a` to `c` are buttons, `c` and the field `f` in the frame. */
 const places = { a: [80, 60], b: [80, 220], c: [380, 60], f: [360, 210] } as const;
 /** Two equal ones in turn are a double click; what is no place is typed. */
 const inputs = ['a', 'c', 'b', 'c', 'c', 'f', 'x', 'y', 'a'] as const;

@@ -1,4 +1,4 @@
-/** What a running command has: its options, the service, and the session that it is about. */
+/** The context of a running command: its options, the service, and the session that it is about. */
 import type { Berth } from '@berth/sdk';
 import { readAccess, type Access } from './config-file.ts';
 import { CommandError, exitCodes } from './failures.ts';
@@ -6,7 +6,7 @@ import type { Options } from './options.ts';
 import type { Output, Report, Stream } from './output.ts';
 import { SessionFile } from './session-file.ts';
 
-/** What a command does. */
+/** The work of a command. */
 export type Action = (context: Context) => Promise<Report | Stream | undefined>;
 
 /** A session as commands see it. */
@@ -75,7 +75,7 @@ export class Context {
     return this.options.text('session') ?? (this.env['BERTH_SESSION'] || undefined);
   }
 
-  /** Where the id of the session is kept; undefined where the caller names it by its id. */
+  /** The file that keeps the id of the session; undefined where the caller names it by its id. */
   get sessionFile(): SessionFile | undefined {
     const name = this.sessionName;
     if (name !== undefined && sessionId.test(name)) return undefined;

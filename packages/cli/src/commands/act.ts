@@ -100,7 +100,7 @@ const finders: Readonly<Record<string, (value: string, name: string | undefined)
   css: (selector) => selector,
 };
 
-/** What `find` does with the element, with the word after it. */
+/** The actions of `find`, each with the word after it. */
 const acts: Readonly<Record<string, (target: Target, value: string | undefined) => StepDraft>> = {
   click: (target) => ({ type: 'click', ...target }),
   dblclick: (target) => ({ type: 'click', ...target, count: 2 }),
@@ -129,7 +129,7 @@ export const find: Action = (context) => {
   return runStep(context, act({ selectors: [finder(value, context.options.text('name'))] }, input));
 };
 
-/** What `wait` waits for, by the kind of word or option that is given. */
+/** The step of `wait` for the word or option that is given. */
 export const wait: Action = (context) => {
   const { options } = context;
   const [word] = context.args;

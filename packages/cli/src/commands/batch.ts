@@ -4,7 +4,7 @@ import { CommandError, exitCodes, usageError } from '../failures.ts';
 import { splitWords } from '../words.ts';
 import { readStdin } from './read.ts';
 
-/** What one batch has at most: a list that never ends is a program's, and a program has the client. */
+/** The most commands of one batch: a list that never ends is a program’s, and a program has the client. */
 const commandsMax = 500;
 
 export const batch: Action = async (context) => {

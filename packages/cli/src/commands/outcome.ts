@@ -1,4 +1,4 @@
-/** What became of work of the service. */
+/** The outcome of work of the service. */
 import { CommandError, exitCodes } from '../failures.ts';
 
 interface Outcome {

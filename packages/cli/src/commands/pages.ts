@@ -52,7 +52,7 @@ async function findOrCreate(context: Context, berth: Berth): Promise<{ session: 
   return { session: { id, tabId: undefined }, isNew: true };
 }
 
-/** What creates a session returns its record, or a handle with it. */
+/** The call that creates a session returns its record, or a handle with it. */
 const idOf = (created: object): string => ('session_id' in created ? String(created.session_id) : String((created as { id: unknown }).id));
 
 /** A session that has ended by itself is replaced without a word: pages of the old one are gone either way. */

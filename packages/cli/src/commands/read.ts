@@ -1,4 +1,4 @@
-/** What a page shows and holds: content, pictures, cookies, traffic. */
+/** Commands that read a page: content, pictures, cookies, traffic. */
 import { writeFileSync } from 'node:fs';
 import type { ConsoleLineResponse, StorageState } from '@berth/sdk';
 import type { Action, Context } from '../context.ts';
@@ -77,7 +77,7 @@ export const evaluate: Action = async (context) => {
   return report(value ?? null, (seen) => (typeof seen === 'string' ? seen : JSON.stringify(seen, null, 2)));
 };
 
-/** What a person or a program pipes in: as much as a body of the service may have. */
+/** The text that is piped in: as much as a body of the service may have. */
 const stdinBytesMax = 16 * 1024 * 1024;
 
 export async function readStdin(): Promise<string> {
