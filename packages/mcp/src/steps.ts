@@ -1,5 +1,5 @@
 /** Steps as models write them, as steps of the API. */
-import type { RunActionsRequest } from '@berth/sdk';
+import { targetOf, type RunActionsRequest } from '@berth/sdk';
 import { z } from 'zod';
 
 type ApiStep = NonNullable<RunActionsRequest['actions']>[number];
@@ -47,15 +47,6 @@ const valueFields: Partial<Record<Step['type'], (value: string) => object>> = {
   navigate: (url) => ({ url }),
   dialog: (value) => (value === 'false' ? { accept: false } : { accept: true, ...(value === 'true' ? {} : { text: value }) }),
 };
-
-/** References of snapshots, with or without the sign that other tools put before them. */
-const refForm = /^@?((?:f\d{1,7})?e\d{1,9})$/;
-
-/** An element as a step names it: `e12` of a snapshot, or a selector. */
-export function targetOf(target: string): { ref: string } | { selectors: string[] } {
-  const [, ref] = refForm.exec(target) ?? [];
-  return ref === undefined ? { selectors: [target] } : { ref };
-}
 
 /** @throws z.ZodError */
 export function toApiStep({ type, ref, value, to, ...rest }: Step): ApiStep {

@@ -25,6 +25,7 @@ export type * from './generated/calls.ts';
 export type * from './generated/types.ts';
 export type { JobReference, JobWaitOptions } from './jobs.ts';
 export type { Session } from './session.ts';
+export { targetOf } from './target.ts';
 
 export interface BerthOptions {
   /** API key. Default: `BERTH_API_KEY`, or that of the command line's profile. null: none. */

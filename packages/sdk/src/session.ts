@@ -15,6 +15,7 @@ import type {
   UploadedFileResponse,
 } from './generated/types.ts';
 import { createSessionCalls } from './operations.ts';
+import { targetOf } from './target.ts';
 import { mapCall, StreamedForm, type Transport } from './transport.ts';
 
 type Selectors = string | ReadonlyArray<string | string[]>;
@@ -117,13 +118,8 @@ export class SessionHandle {
 export const openSession = (transport: Transport, id: string, data: SessionResponse | null): Session =>
   new SessionHandle(transport, id, data) as unknown as Session;
 
-/** A reference of a snapshot: `e12`, or `f2e12` in a frame. No element of a page is named so. */
-const refForm = /^(?:f\d{1,7})?e\d{1,9}$/;
-
-function target(selectors: Selectors): { ref: string } | { selectors: Array<string | string[]> } {
-  if (typeof selectors !== 'string') return { selectors: [...selectors] };
-  return refForm.test(selectors) ? { ref: selectors } : { selectors: [selectors] };
-}
+const target = (selectors: Selectors): { ref: string } | { selectors: Array<string | string[]> } =>
+  typeof selectors === 'string' ? targetOf(selectors) : { selectors: [...selectors] };
 
 function refuseFailure(response: ActionsResponse, { requestId }: WithResponse<ActionsResponse>): ActionsResponse {
   if (response.status === 'ok') return response;

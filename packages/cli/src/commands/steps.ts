@@ -1,21 +1,19 @@
 /** Runs steps of the step language, and says what became of them. */
-import type { ActionsResponse, Step, StepResult } from '@berth/sdk';
+import { targetOf, type ActionsResponse, type Step, type StepResult } from '@berth/sdk';
 import type { Context } from '../context.ts';
 import { CommandError, exitCodes } from '../failures.ts';
 import { report, type Report } from '../output.ts';
 
 /** How a command names an element: by a ref of a snapshot, or by a locator. */
-export type Target = { ref: string } | { selectors: string[] };
+export type Target = ReturnType<typeof targetOf>;
 
 /** A step before the service has checked it. */
 export type StepDraft = { type: string } & Record<string, unknown>;
 
-const refForm = /^(?:@|ref=)?((?:f\d{1,9})?e\d{1,9})$/;
-
 /** The element that a word of the command line names: `@e3`, `text=Buy`, `xpath=//a`, or any locator of steps. */
 export function toTarget(word: string): Target {
-  const ref = refForm.exec(word)?.[1];
-  if (ref !== undefined) return { ref };
+  const target = targetOf(word.replace(/^ref=/, ''));
+  if ('ref' in target) return target;
   const [, kind, rest = ''] = /^(text|xpath|label|placeholder|testid)=([^]*)$/.exec(word) ?? [];
   return { selectors: [kind === undefined ? word : `${kind}/${rest}`] };
 }

@@ -1,8 +1,8 @@
 /** Looking at a page: as a tree with references, or as an image. */
+import { targetOf } from '@berth/sdk';
 import { z } from 'zod';
 import type { Answer } from '../answer.ts';
 import { takeSnapshot } from '../snapshots.ts';
-import { targetOf } from '../steps.ts';
 import { tool } from '../tool.ts';
 import { after, maxTokens, session, tab, target } from './inputs.ts';
 

@@ -1,9 +1,8 @@
 /** Reading what a page says, and values of it. */
-import { BerthError, type StepResult } from '@berth/sdk';
+import { BerthError, targetOf, type StepResult } from '@berth/sdk';
 import { z } from 'zod';
 import { inLine, type Answer } from '../answer.ts';
 import { fittingLength, roughTokens } from '../tokens.ts';
-import { targetOf } from '../steps.ts';
 import { tool, type ToolContext } from '../tool.ts';
 import { after, maxTokens, session, tab, target, url } from './inputs.ts';
 
