@@ -10,6 +10,8 @@ const cache = join(root, 'node_modules/.cache/python');
 const run = promisify(execFile);
 /** Some hundred megabytes from a registry, on a busy machine. */
 const installMsMax = 600_000;
+/** Options of a hook or a test that makes an environment. The time of its suite does not hold for a hook, nor for a test. */
+export const installing = { timeout: installMsMax };
 /** The oldest version that the client supports. */
 const minorMin = 10;
 

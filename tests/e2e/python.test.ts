@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { programsOf, textOf } from '../documents.ts';
 import { nightly } from '../nightly.ts';
-import { buildClient, environment, runPython, withPython } from '../python.ts';
+import { buildClient, environment, installing, runPython, withPython } from '../python.ts';
 import { Service, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -15,7 +15,7 @@ const pyright = join(root, 'node_modules/pyright/index.js');
 const examplesOf = (libraries: readonly string[]): string[] => libraries.map((library) => `with_${library}.py`);
 const requirements = join(root, 'examples/python/requirements.txt');
 
-describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
+describe('the Python client', withPython, () => {
   let site: Site;
   let service: Service;
   let interpreter: string;
@@ -25,7 +25,7 @@ describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
     interpreter = await environment('clients', { requirements, client: 'wheel' });
     site = await startSite();
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_POOL_TARGET: '2' } });
-  });
+  }, installing);
   after(async () => {
     await stopAll();
     await site.close();
@@ -43,7 +43,7 @@ describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
     ['wheel', 'httpx==0.28.1'],
     ['sdist', 'httpx==0.23.0'],
   ] as const)
-    it(`the ${client} of the Python client, installed alone with ${httpx}, does what every client does`, async () => {
+    it(`the ${client} of the Python client, installed alone with ${httpx}, does what every client does`, installing, async () => {
       const alone = await environment(client, { packages: [httpx], client });
       assert.match(await runPython(alone, ['clients/python/tests/cases.py'], {}), /^OK$/m);
     });
@@ -76,10 +76,9 @@ describe('the Python client', { ...withPython, timeout: 900_000 }, () => {
 
   describe('with libraries for agents', nightly, () => {
     let agents: string;
-    before(
-      async () =>
-        (agents = await environment('agents', { requirements: join(root, 'examples/python/requirements-agents.txt'), client: 'wheel' })),
-    );
+    before(async () => {
+      agents = await environment('agents', { requirements: join(root, 'examples/python/requirements-agents.txt'), client: 'wheel' });
+    }, installing);
     for (const name of examplesOf(['browser_use', 'langchain']))
       it(`the Python example ${name} runs`, async () => {
         await runPython(agents, [join(root, 'examples/python', name)], environmentOf(), home);
