@@ -131,7 +131,7 @@ describe('200', () => {
 
   it('POST /v1/fetch returns a page from a browser with its machine', async () => {
     const reply = await withBrowser('http://status-404.test/page', {
-      formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'pdf', 'har'],
+      formats: ['html', 'text', 'markdown', 'links', 'metadata', 'screenshot', 'snapshot', 'pdf', 'har'],
     });
     assert.deepEqual(
       [reply.status, reply.status_code, reply.final_url, reply.title, reply.resolved_by],
@@ -139,6 +139,7 @@ describe('200', () => {
     );
     assert.match(reply.html ?? '', /<h1>status-404\.test<\/h1>/);
     assert.match(reply.markdown ?? '', /# status-404\.test/);
+    assert.equal(reply.snapshot, '- heading "status-404.test" [level=1]\n- link "Next"');
     assert.deepEqual([reply.links?.length, reply.page?.title], [1, 'status-404.test']);
     assert.deepEqual([reply.screenshot?.content_type, reply.pdf?.content_type], ['image/png', 'application/pdf']);
     assert.equal((reply.har?.log as { version?: string } | undefined)?.version, '1.2');
@@ -196,6 +197,7 @@ describe('200', () => {
       ['/app', page('<div id="root"></div><script src="/app.js"></script>'), {}, 'needs_script'],
       ['/refresh', page(article, '<meta http-equiv="refresh" content="1;url=/next">'), {}, 'meta_refresh'],
       ['/picture', page(article), { formats: ['screenshot'] }, 'needs_format'],
+      ['/tree', page(article), { formats: ['snapshot'] }, 'needs_format'],
       ['/steps', page(article), { actions: [{ type: 'wait', ms: 1 }] }, 'needs_actions'],
       ['/wait', page(article), { wait_for: { ms: 1 } }, 'needs_actions'],
     ];
@@ -374,6 +376,7 @@ describe('422', () => {
     ['a region beside a session', { session_id: 'x', region: 'local' }, 'body.region', 'value_error'],
     ['a proxy beside a session', { session_id: 'x', proxy: { type: 'none' } }, 'body.proxy', 'value_error'],
     ['steps without a browser', { mode: 'http', actions: [{ type: 'wait', ms: 1 }] }, 'body.actions', 'value_error'],
+    ['a tree without a browser', { mode: 'http', formats: ['snapshot'] }, 'body.formats', 'value_error'],
     ['a picture without a browser', { mode: 'http', formats: ['screenshot'] }, 'body.formats', 'value_error'],
     ['a PDF without a browser', { mode: 'http', formats: ['pdf'] }, 'body.formats', 'value_error'],
     ['a format that is none', { formats: ['html', 'docx'] }, 'body.formats.1', 'literal_error'],

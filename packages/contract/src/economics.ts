@@ -11,13 +11,15 @@ const Revenue = z
     credits: amount('Credits redeemed with codes, at their price'),
     total: amount('Sum of both'),
   })
-  .describe('Revenue of the month.');
+  .meta({ id: 'Revenue', description: 'Revenue of the month.' });
 const usageCost = {
   vm_hours: amount('Time of browsers'),
   egress: amount('Traffic'),
   captcha: amount('Solved captchas'),
 };
-const UsageCost = z.object({ ...usageCost, total: amount('Sum of all') }).describe('Cost of usage, without fixed cost.');
+const UsageCost = z
+  .object({ ...usageCost, total: amount('Sum of all') })
+  .meta({ id: 'UsageCost', description: 'Cost of usage, without fixed cost.' });
 const margins = {
   margin: amount('Revenue less cost'),
   margin_pct: z.number().nullable().describe('Margin in percent of the revenue, with two decimals; null without revenue.'),

@@ -10,10 +10,24 @@ import { WorkError, WorkUsage, asyncReplyHeaders, jobStatuses, pollDeadlineMs, w
 import { WorkProfile } from './profiles.ts';
 import { strategyNames } from './selfheal.ts';
 import { HeaderMap, Metadata, ProxyRequest, SessionKind, resourceTypes } from './session-request.ts';
+import { SnapshotMode, SnapshotOptions, snapshotTokens } from './snapshot-options.ts';
 import { Pattern, Selector as StepSelector } from './step-fields.ts';
 import { StepResult, Steps } from './steps.ts';
 
-export const fetchFormats = ['html', 'raw', 'markdown', 'text', 'links', 'metadata', 'screenshot', 'pdf', 'json', 'tables', 'har'] as const;
+export const fetchFormats = [
+  'html',
+  'raw',
+  'markdown',
+  'text',
+  'links',
+  'metadata',
+  'screenshot',
+  'pdf',
+  'json',
+  'tables',
+  'har',
+  'snapshot',
+] as const;
 export type FetchFormat = (typeof fetchFormats)[number];
 export const fetchModes = ['browser', 'http', 'auto'] as const;
 export const retryReasons = ['blocked', 'timeout', 'proxy_error', '5xx'] as const;
@@ -31,6 +45,24 @@ export const ExtractField = z
   })
   .meta({ id: 'ExtractField' });
 export type ExtractField = z.infer<typeof ExtractField>;
+
+export const FetchSnapshotOptions = z
+  .strictObject({
+    mode: SnapshotMode.default('full').describe(
+      '`full`: texts, lists, tables and images, too. `interactive`: what can be operated, with headings, landmarks and messages. Default: `full`.',
+    ),
+    find: SnapshotOptions.shape.find,
+    max_tokens: z
+      .int()
+      .min(snapshotTokens.min)
+      .max(snapshotTokens.max)
+      .default(snapshotTokens.max)
+      .describe(
+        `Maximum size in tokens, ${snapshotTokens.min} to ${snapshotTokens.max}, as far as they can be estimated. Default: ${snapshotTokens.max}.`,
+      ),
+    urls: SnapshotOptions.shape.urls,
+  })
+  .meta({ id: 'FetchSnapshotOptions' });
 
 export const FetchRequest = z
   .strictObject({
@@ -145,6 +177,9 @@ export const FetchRequest = z
       .nullable()
       .default(null)
       .describe('Options of the `screenshot` format. Default: null, the defaults of each option.'),
+    snapshot: FetchSnapshotOptions.nullable()
+      .default(null)
+      .describe('Options of the `snapshot` format. Default: null, the defaults of each option.'),
     pdf: PdfOptions.nullable().default(null).describe('Options of the `pdf` format. Default: null, the defaults of each option.'),
     block_ads: z
       .boolean()
@@ -187,12 +222,14 @@ export const FetchRequest = z
     if (mode === 'http' && kind !== 'headless') addIssue('kind', 'The mode `http` uses no browser. Use another mode');
     if (mode === 'http' && actions.length > 0) addIssue('actions', 'Actions require a browser. Use another mode');
     if (mode === 'http')
-      for (const format of formats.filter(needsBrowser)) addIssue('formats', `\`${format}\` requires a browser. Use another mode`);
+      for (const format of formats.filter((each) => browserFormats.has(each)))
+        addIssue('formats', `\`${format}\` requires a browser. Use another mode`);
   })
   .meta({ id: 'FetchRequest' });
 export type FetchRequest = z.infer<typeof FetchRequest>;
 
-const needsBrowser = (format: FetchFormat): boolean => format === 'screenshot' || format === 'pdf' || format === 'har';
+/** Formats that plain HTTP cannot return. */
+export const browserFormats: ReadonlySet<FetchFormat> = new Set(['screenshot', 'pdf', 'har', 'snapshot'] as const);
 
 export const Bytes = z
   .object({
@@ -260,6 +297,13 @@ export const FetchResult = z
       .nullable()
       .describe('Metadata of the page; null if not requested or not available.'),
     screenshot: Picture.nullable().describe('The screenshot; null if not requested or not available.'),
+    snapshot: z
+      .string()
+      .nullable()
+      .describe(
+        'The page as an accessibility tree, a line for each node; null if not requested or not available. With `session_id` elements have ' +
+          'references for the steps of that session.',
+      ),
     pdf: Bytes.nullable().describe('The PDF document; null if not requested or not available.'),
     json: z.unknown().describe('The extracted fields, or the response itself if it is JSON.'),
     tables: z

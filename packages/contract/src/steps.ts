@@ -57,8 +57,11 @@ export const FailureDetails = z
       .optional()
       .describe('The elements that are most like the one that a stale reference had, at most 5, best first.'),
   })
-  .optional()
-  .describe('What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure.');
+  .meta({
+    id: 'FailureDetails',
+    description: 'What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure.',
+  })
+  .optional();
 
 export const StepResult = z
   .object({

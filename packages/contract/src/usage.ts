@@ -14,7 +14,7 @@ export const Limits = z
     browser_seconds: z.int().nullable().describe('Browser time in seconds; null: unlimited.'),
     captcha_solves: z.int().nullable().describe('Number of captchas solved by a provider; null: unlimited.'),
   })
-  .describe('Limits per calendar month; null: unlimited.');
+  .meta({ id: 'UsageLimits', description: 'Limits per calendar month; null: unlimited.' });
 
 /** Half a year is enough for any chart, and a reply of some kilobytes. */
 export const usageDaysMax = 184;

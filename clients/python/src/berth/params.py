@@ -386,6 +386,17 @@ class FetchRequestWaitFor(TypedDict, total=False):
     """Milliseconds to wait, 0 to 30000."""
 
 
+class FetchSnapshotOptions(TypedDict, total=False):
+    mode: Literal["interactive", "full"] | None
+    """`full`: texts, lists, tables and images, too. `interactive`: what can be operated, with headings, landmarks and messages. Default: `full`."""
+    find: str | None
+    """Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything."""
+    max_tokens: int | None
+    """Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 32000."""
+    urls: bool | None
+    """Whether to add the URLs of links. Default: `false`."""
+
+
 _FillStepWords = TypedDict("_FillStepWords", {"if": "StepIf"}, total=False)
 
 class FillStep(_FillStepWords, StepFields, total=False):
@@ -1397,7 +1408,7 @@ class CreateVncTokenParams(TypedDict, total=False):
 class FetchPageParams(TypedDict, total=False):
     """Arguments of `berth.fetch`."""
 
-    formats: Sequence[Literal["html", "raw", "markdown", "text", "links", "metadata", "screenshot", "pdf", "json", "tables", "har"]] | None
+    formats: Sequence[Literal["html", "raw", "markdown", "text", "links", "metadata", "screenshot", "pdf", "json", "tables", "har", "snapshot"]] | None
     """Formats to return. Default: `html` and `metadata`."""
     mode: Literal["browser", "http", "auto"] | None
     """How to fetch. `browser`: load the page in a browser. `http`: send one plain request; JavaScript does not run. `auto`: `http` first, and a browser if the page needs one. Default: `browser`."""
@@ -1435,6 +1446,8 @@ class FetchPageParams(TypedDict, total=False):
     """Values to extract from the page, returned in `json`. Default: null, none."""
     screenshot: FetchRequestScreenshot | None
     """Options of the `screenshot` format. Default: null, the defaults of each option."""
+    snapshot: FetchSnapshotOptions | None
+    """Options of the `snapshot` format. Default: null, the defaults of each option."""
     pdf: PdfOptions | None
     """Options of the `pdf` format. Default: null, the defaults of each option."""
     block_ads: bool | None
@@ -1840,6 +1853,7 @@ __all__ = [
     "FetchRequestRetry",
     "FetchRequestScreenshot",
     "FetchRequestWaitFor",
+    "FetchSnapshotOptions",
     "FillStep",
     "ForEachStep",
     "Format",

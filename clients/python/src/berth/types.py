@@ -207,30 +207,8 @@ class AgentStepError(Model):
     """Error code of the step."""
     message: str
     """What went wrong and what to do."""
-    details: AgentStepErrorDetails | None = None
-    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: AgentStepErrorDetails)}
-
-
-class AgentStepErrorDetails(Model):
-    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
-
-    reason: str | None = None
-    """Why a page could not be loaded, as in the error `navigation_failed`."""
-    net_error: str | None = None
-    """Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
-    candidates: list[AgentStepErrorDetailsCandidatesItem] | None = None
-    """The elements that are most like the one that a stale reference had, at most 5, best first."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"candidates": read_list(read_model(lambda: AgentStepErrorDetailsCandidatesItem))}
-
-
-class AgentStepErrorDetailsCandidatesItem(Model):
-    ref: str
-    """Reference for steps."""
-    role: str
-    """ARIA role of the element."""
-    name: str
-    """Accessible name of the element."""
+    details: FailureDetails | None = None
+    _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: FailureDetails)}
 
 
 class AgentTaskResponse(Model):
@@ -409,9 +387,6 @@ class BlockHistoryResponseTotal(Model):
     """Number of blocks in each interval."""
 
 
-BrowserSeconds: TypeAlias = "int | None"
-"""Browser time in seconds; null: unlimited."""
-
 class Bytes(Media):
     data_base64: str
     """The bytes in base64."""
@@ -435,9 +410,6 @@ class Captcha(Model):
     visible: bool | None
     """Whether a challenge is visible to a visitor; null if the page was not loaded in a browser."""
 
-
-CaptchaSolves: TypeAlias = "int | None"
-"""Number of captchas solved by a provider; null: unlimited."""
 
 class CaptchaStatusResponse(Model):
     present: bool
@@ -823,8 +795,7 @@ class EconomicsResponse(Model):
     """Time of the figures (RFC 3339, UTC)."""
     currency: str | None
     """Currency of all amounts, ISO 4217; null without a price file."""
-    revenue: EconomicsResponseRevenue
-    """Revenue of the month."""
+    revenue: Revenue
     cost: EconomicsResponseCost
     """Cost of the month up to now."""
     margin: float
@@ -843,7 +814,7 @@ class EconomicsResponse(Model):
     """The whole month, if usage and redeemed credits continue at the average of the month so far."""
     assumptions: list[str]
     """What the figures rest on, and what they leave out, each as a sentence."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: EconomicsResponseRevenue), "cost": read_model(lambda: EconomicsResponseCost), "usage": read_model(lambda: EconomicsResponseUsage), "credits": read_model(lambda: EconomicsResponseCredits), "by_plan": read_list(read_model(lambda: EconomicsResponseByPlanItem)), "by_owner": read_list(read_model(lambda: EconomicsResponseByOwnerItem)), "forecast": read_model(lambda: EconomicsResponseForecast)}
+    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: Revenue), "cost": read_model(lambda: EconomicsResponseCost), "usage": read_model(lambda: EconomicsResponseUsage), "credits": read_model(lambda: EconomicsResponseCredits), "by_plan": read_list(read_model(lambda: EconomicsResponseByPlanItem)), "by_owner": read_list(read_model(lambda: EconomicsResponseByOwnerItem)), "forecast": read_model(lambda: EconomicsResponseForecast)}
 
 
 class EconomicsResponseByOwnerItem(Model):
@@ -851,39 +822,13 @@ class EconomicsResponseByOwnerItem(Model):
     """Id of the owner."""
     tier: str
     """Plan of the owner."""
-    revenue: EconomicsResponseByOwnerItemRevenue
-    """Revenue of the month."""
-    cost: EconomicsResponseByOwnerItemCost
-    """Cost of usage, without fixed cost."""
+    revenue: Revenue
+    cost: UsageCost
     margin: float
     """Revenue less cost, in `currency`."""
     margin_pct: float | None
     """Margin in percent of the revenue, with two decimals; null without revenue."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: EconomicsResponseByOwnerItemRevenue), "cost": read_model(lambda: EconomicsResponseByOwnerItemCost)}
-
-
-class EconomicsResponseByOwnerItemCost(Model):
-    """Cost of usage, without fixed cost."""
-
-    vm_hours: float
-    """Time of browsers, in `currency`."""
-    egress: float
-    """Traffic, in `currency`."""
-    captcha: float
-    """Solved captchas, in `currency`."""
-    total: float
-    """Sum of all, in `currency`."""
-
-
-class EconomicsResponseByOwnerItemRevenue(Model):
-    """Revenue of the month."""
-
-    subscriptions: float
-    """Monthly prices of active subscriptions, in `currency`."""
-    credits: float
-    """Credits redeemed with codes, at their price, in `currency`."""
-    total: float
-    """Sum of both, in `currency`."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: Revenue), "cost": read_model(lambda: UsageCost)}
 
 
 class EconomicsResponseByPlanItem(Model):
@@ -891,39 +836,13 @@ class EconomicsResponseByPlanItem(Model):
     """Plan."""
     owners: int
     """Owners on the plan with revenue or usage in this month."""
-    revenue: EconomicsResponseByPlanItemRevenue
-    """Revenue of the month."""
-    cost: EconomicsResponseByPlanItemCost
-    """Cost of usage, without fixed cost."""
+    revenue: Revenue
+    cost: UsageCost
     margin: float
     """Revenue less cost, in `currency`."""
     margin_pct: float | None
     """Margin in percent of the revenue, with two decimals; null without revenue."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: EconomicsResponseByPlanItemRevenue), "cost": read_model(lambda: EconomicsResponseByPlanItemCost)}
-
-
-class EconomicsResponseByPlanItemCost(Model):
-    """Cost of usage, without fixed cost."""
-
-    vm_hours: float
-    """Time of browsers, in `currency`."""
-    egress: float
-    """Traffic, in `currency`."""
-    captcha: float
-    """Solved captchas, in `currency`."""
-    total: float
-    """Sum of all, in `currency`."""
-
-
-class EconomicsResponseByPlanItemRevenue(Model):
-    """Revenue of the month."""
-
-    subscriptions: float
-    """Monthly prices of active subscriptions, in `currency`."""
-    credits: float
-    """Credits redeemed with codes, at their price, in `currency`."""
-    total: float
-    """Sum of both, in `currency`."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"revenue": read_model(lambda: Revenue), "cost": read_model(lambda: UsageCost)}
 
 
 class EconomicsResponseCost(Model):
@@ -965,17 +884,6 @@ class EconomicsResponseForecast(Model):
     """Margin in percent of the revenue, with two decimals; null without revenue."""
 
 
-class EconomicsResponseRevenue(Model):
-    """Revenue of the month."""
-
-    subscriptions: float
-    """Monthly prices of active subscriptions, in `currency`."""
-    credits: float
-    """Credits redeemed with codes, at their price, in `currency`."""
-    total: float
-    """Sum of both, in `currency`."""
-
-
 class EconomicsResponseUsage(Model):
     """What the cost of usage is made of."""
 
@@ -999,6 +907,27 @@ class EconomicsResponseUsageEgressBytes(Model):
     """Traffic of sessions and fetches with rotating proxies."""
     external: int
     """Traffic of sessions and fetches with a proxy of their own."""
+
+
+class FailureDetails(Model):
+    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
+
+    reason: str | None = None
+    """Why a page could not be loaded, as in the error `navigation_failed`."""
+    net_error: str | None = None
+    """Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
+    candidates: list[FailureDetailsCandidatesItem] | None = None
+    """The elements that are most like the one that a stale reference had, at most 5, best first."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"candidates": read_list(read_model(lambda: FailureDetailsCandidatesItem))}
+
+
+class FailureDetailsCandidatesItem(Model):
+    ref: str
+    """Reference for steps."""
+    role: str
+    """ARIA role of the element."""
+    name: str
+    """Accessible name of the element."""
 
 
 class FetchAttempt(Model):
@@ -1072,6 +1001,8 @@ class FetchResponse(Model):
     """Metadata of the page; null if not requested or not available."""
     screenshot: PictureResponse | None
     """The screenshot; null if not requested or not available."""
+    snapshot: str | None
+    """The page as an accessibility tree, a line for each node; null if not requested or not available. With `session_id` elements have references for the steps of that session."""
     pdf: Bytes | None
     """The PDF document; null if not requested or not available."""
     json: Any
@@ -2957,26 +2888,14 @@ class PlanResponse(Model):
     """Days for which an ended recording is stored."""
     job_weight: int
     """Slots for waiting jobs that an owner gets for each one of an owner with the weight 1."""
-    limits: PlanResponseLimits
-    """Limits per calendar month; null: unlimited."""
+    limits: UsageLimits
     overage_allowed: bool
     """Whether usage beyond the limits is allowed."""
     enforced: bool
     """Whether the limits are enforced."""
     owners: int
     """Number of owners of the plan, trials aside."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"limits": read_model(lambda: PlanResponseLimits)}
-
-
-class PlanResponseLimits(Model):
-    """Limits per calendar month; null: unlimited."""
-
-    actions: int | None
-    """Number of actions; null: unlimited."""
-    egress_bytes: int | None
-    """Network traffic in bytes; null: unlimited."""
-    browser_seconds: BrowserSeconds
-    captcha_solves: CaptchaSolves
+    _readers: ClassVar[Mapping[str, Reader]] = {"limits": read_model(lambda: UsageLimits)}
 
 
 class PoolResponse(Model):
@@ -3221,6 +3140,17 @@ class RegionsResponse(Model):
     regions: list[Region]
     """The regions."""
     _readers: ClassVar[Mapping[str, Reader]] = {"regions": read_list(read_model(lambda: Region))}
+
+
+class Revenue(Model):
+    """Revenue of the month."""
+
+    subscriptions: float
+    """Monthly prices of active subscriptions, in `currency`."""
+    credits: float
+    """Credits redeemed with codes, at their price, in `currency`."""
+    total: float
+    """Sum of both, in `currency`."""
 
 
 class RevokedKeyResponse(Model):
@@ -3664,30 +3594,8 @@ class StepResultError(Model):
     """Error code: one of `timeout`, `not_found`, `not_actionable`, `click_not_received`, `assertion_failed`, `navigation_failed`, `not_a_page`, `not_allowed`, `too_large`, `invalid_selector`, `invalid_value`, `frame_not_found`, `tab_not_found`, `ref_not_found`, `stale_ref`, `file_not_found`, `download_failed`, `script_failed`, `page_lost`, `limit_reached`."""
     message: str
     """What went wrong and what to do."""
-    details: StepResultErrorDetails | None = None
-    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: StepResultErrorDetails)}
-
-
-class StepResultErrorDetails(Model):
-    """What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure."""
-
-    reason: str | None = None
-    """Why a page could not be loaded, as in the error `navigation_failed`."""
-    net_error: str | None = None
-    """Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none."""
-    candidates: list[StepResultErrorDetailsCandidatesItem] | None = None
-    """The elements that are most like the one that a stale reference had, at most 5, best first."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"candidates": read_list(read_model(lambda: StepResultErrorDetailsCandidatesItem))}
-
-
-class StepResultErrorDetailsCandidatesItem(Model):
-    ref: str
-    """Reference for steps."""
-    role: str
-    """ARIA role of the element."""
-    name: str
-    """Accessible name of the element."""
+    details: FailureDetails | None = None
+    _readers: ClassVar[Mapping[str, Reader]] = {"details": read_model(lambda: FailureDetails)}
 
 
 class StorageState(Model):
@@ -3849,6 +3757,32 @@ class UploadedFileResponse(Model):
     """When the file was uploaded (RFC 3339, UTC)."""
 
 
+class UsageCost(Model):
+    """Cost of usage, without fixed cost."""
+
+    vm_hours: float
+    """Time of browsers, in `currency`."""
+    egress: float
+    """Traffic, in `currency`."""
+    captcha: float
+    """Solved captchas, in `currency`."""
+    total: float
+    """Sum of all, in `currency`."""
+
+
+class UsageLimits(Model):
+    """Limits per calendar month; null: unlimited."""
+
+    actions: int | None
+    """Number of actions; null: unlimited."""
+    egress_bytes: int | None
+    """Network traffic in bytes; null: unlimited."""
+    browser_seconds: int | None
+    """Browser time in seconds; null: unlimited."""
+    captcha_solves: int | None
+    """Number of captchas solved by a provider; null: unlimited."""
+
+
 class UsageResponse(Model):
     tier: str
     """Plan in effect: that of a trial while one is active."""
@@ -3856,9 +3790,9 @@ class UsageResponse(Model):
     """Calendar month in UTC, as `YYYY-MM`."""
     usage: UsageResponseUsage
     """Usage in this month."""
-    limits: UsageResponseLimits
+    limits: UsageLimits
     """Limits of the plan per month; null: unlimited."""
-    remaining: UsageResponseRemaining
+    remaining: UsageLimits
     """What remains of the limits this month; null: unlimited."""
     concurrency_limit: int
     """Maximum number of live sessions: that of the plan, or that of a worker if the plan has none."""
@@ -3874,7 +3808,7 @@ class UsageResponse(Model):
     """When the trial ends and the previous plan applies again (RFC 3339, UTC); null without a trial."""
     days: list[UsageResponseDaysItem] | None = None
     """Usage of each of the last `days` days, oldest first, today included. Absent unless `days` was sent. Up to two seconds old."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"usage": read_model(lambda: UsageResponseUsage), "limits": read_model(lambda: UsageResponseLimits), "remaining": read_model(lambda: UsageResponseRemaining), "days": read_list(read_model(lambda: UsageResponseDaysItem))}
+    _readers: ClassVar[Mapping[str, Reader]] = {"usage": read_model(lambda: UsageResponseUsage), "limits": read_model(lambda: UsageLimits), "remaining": read_model(lambda: UsageLimits), "days": read_list(read_model(lambda: UsageResponseDaysItem))}
 
 
 class UsageResponseDaysItem(Model):
@@ -3890,28 +3824,6 @@ class UsageResponseDaysItem(Model):
     """Number of sessions created."""
     captcha_solves: int
     """Number of captchas solved by a provider."""
-
-
-class UsageResponseLimits(Model):
-    """Limits of the plan per month; null: unlimited."""
-
-    actions: int | None
-    """Number of actions; null: unlimited."""
-    egress_bytes: int | None
-    """Network traffic in bytes; null: unlimited."""
-    browser_seconds: BrowserSeconds
-    captcha_solves: CaptchaSolves
-
-
-class UsageResponseRemaining(Model):
-    """What remains of the limits this month; null: unlimited."""
-
-    actions: int | None
-    """Number of actions; null: unlimited."""
-    egress_bytes: int | None
-    """Network traffic in bytes; null: unlimited."""
-    browser_seconds: BrowserSeconds
-    captcha_solves: CaptchaSolves
 
 
 class UsageResponseUsage(Model):
@@ -4056,8 +3968,6 @@ __all__ = [
     "AgentResponseMetadata",
     "AgentStep",
     "AgentStepError",
-    "AgentStepErrorDetails",
-    "AgentStepErrorDetailsCandidatesItem",
     "AgentTaskResponse",
     "AuditEntryResponse",
     "Block",
@@ -4068,10 +3978,8 @@ __all__ = [
     "BlockHistoryResponseOther",
     "BlockHistoryResponseSeriesItem",
     "BlockHistoryResponseTotal",
-    "BrowserSeconds",
     "Bytes",
     "Captcha",
-    "CaptchaSolves",
     "CaptchaStatusResponse",
     "CdpProtocolReply",
     "CdpProtocolReplyVersion",
@@ -4103,17 +4011,14 @@ __all__ = [
     "DownloadResponse",
     "EconomicsResponse",
     "EconomicsResponseByOwnerItem",
-    "EconomicsResponseByOwnerItemCost",
-    "EconomicsResponseByOwnerItemRevenue",
     "EconomicsResponseByPlanItem",
-    "EconomicsResponseByPlanItemCost",
-    "EconomicsResponseByPlanItemRevenue",
     "EconomicsResponseCost",
     "EconomicsResponseCredits",
     "EconomicsResponseForecast",
-    "EconomicsResponseRevenue",
     "EconomicsResponseUsage",
     "EconomicsResponseUsageEgressBytes",
+    "FailureDetails",
+    "FailureDetailsCandidatesItem",
     "FetchAttempt",
     "FetchAttemptEgress",
     "FetchResponse",
@@ -4243,7 +4148,6 @@ __all__ = [
     "PictureResponseAnnotationsItemBox",
     "PictureResponseTilesItem",
     "PlanResponse",
-    "PlanResponseLimits",
     "PoolResponse",
     "PoolResponseCounts",
     "PoolResponseTargets",
@@ -4261,6 +4165,7 @@ __all__ = [
     "Region",
     "RegionEgress",
     "RegionsResponse",
+    "Revenue",
     "RevokedKeyResponse",
     "RotateIpResponse",
     "RotatedKeyResponse",
@@ -4292,8 +4197,6 @@ __all__ = [
     "StatusCode",
     "StepResult",
     "StepResultError",
-    "StepResultErrorDetails",
-    "StepResultErrorDetailsCandidatesItem",
     "StorageState",
     "StorageStateOriginsItem",
     "StorageStateOriginsItemLocalStorageItem",
@@ -4304,10 +4207,10 @@ __all__ = [
     "TemplateItemResponse",
     "TemplateResponse",
     "UploadedFileResponse",
+    "UsageCost",
+    "UsageLimits",
     "UsageResponse",
     "UsageResponseDaysItem",
-    "UsageResponseLimits",
-    "UsageResponseRemaining",
     "UsageResponseUsage",
     "ViewTokenResponse",
     "Viewport",

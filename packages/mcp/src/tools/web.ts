@@ -8,7 +8,7 @@ import { jobAnswer, jobArgs, startOrWait } from './jobs.ts';
 import { url } from './inputs.ts';
 import { jsonAnswer, pageFrom } from './read.ts';
 
-const formats = ['markdown', 'text', 'html', 'links', 'metadata', 'tables', 'json', 'screenshot'] as const;
+const formats = ['markdown', 'text', 'html', 'links', 'metadata', 'tables', 'json', 'snapshot', 'screenshot'] as const;
 type Format = (typeof formats)[number];
 
 export const fetchPage = tool({

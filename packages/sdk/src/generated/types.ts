@@ -128,27 +128,7 @@ export interface AgentStepError {
   code: string;
   /** What went wrong and what to do. */
   message: string;
-  /** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
-  details?: AgentStepErrorDetails | undefined;
-}
-
-/** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
-export interface AgentStepErrorDetails {
-  /** Why a page could not be loaded, as in the error `navigation_failed`. */
-  reason?: string | undefined;
-  /** Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
-  net_error?: string | null | undefined;
-  /** The elements that are most like the one that a stale reference had, at most 5, best first. */
-  candidates?: Array<AgentStepErrorDetailsCandidatesItem> | undefined;
-}
-
-export interface AgentStepErrorDetailsCandidatesItem {
-  /** Reference for steps. */
-  ref: string;
-  /** ARIA role of the element. */
-  role: string;
-  /** Accessible name of the element. */
-  name: string;
+  details?: FailureDetails | undefined;
 }
 
 export interface AgentTaskResponse {
@@ -389,9 +369,6 @@ export interface BodyTooLargeDetails {
   limit_bytes: number;
 }
 
-/** Browser time in seconds; null: unlimited. */
-export type BrowserSeconds = number | null;
-
 /** Mouse button: `left`, `middle`, `right`, `back` or `forward`. Default: `left`. */
 export type Button = 'left' | 'middle' | 'right' | 'back' | 'forward' | null;
 
@@ -424,9 +401,6 @@ export interface CaptchaRequest {
   /** Who solves captchas: `http`, the operator’s solver endpoint, or `human`, a person in the live view. Default: all configured providers, `http` first. */
   provider?: 'http' | 'human' | null | undefined;
 }
-
-/** Number of captchas solved by a provider; null: unlimited. */
-export type CaptchaSolves = number | null;
 
 export interface CaptchaStatusResponse {
   /** Whether the active tab shows a captcha. */
@@ -1020,18 +994,7 @@ export interface DashboardConfigResponsePlansItem {
   concurrency_limit: number | null;
   /** Maximum `timeout_seconds` of a session. */
   max_session_seconds: number;
-  /** Limits per calendar month; null: unlimited. */
-  limits: DashboardConfigResponsePlansItemLimits;
-}
-
-/** Limits per calendar month; null: unlimited. */
-export interface DashboardConfigResponsePlansItemLimits {
-  /** Number of actions; null: unlimited. */
-  actions: number | null;
-  /** Network traffic in bytes; null: unlimited. */
-  egress_bytes: number | null;
-  browser_seconds: BrowserSeconds;
-  captcha_solves: CaptchaSolves;
+  limits: UsageLimits;
 }
 
 /** How people sign in, besides with an API key or the admin key. */
@@ -1178,8 +1141,7 @@ export interface EconomicsResponse {
   at: string;
   /** Currency of all amounts, ISO 4217; null without a price file. */
   currency: string | null;
-  /** Revenue of the month. */
-  revenue: EconomicsResponseRevenue;
+  revenue: Revenue;
   /** Cost of the month up to now. */
   cost: EconomicsResponseCost;
   /** Revenue less cost, in `currency`. */
@@ -1205,36 +1167,12 @@ export interface EconomicsResponseByOwnerItem {
   owner: string;
   /** Plan of the owner. */
   tier: string;
-  /** Revenue of the month. */
-  revenue: EconomicsResponseByOwnerItemRevenue;
-  /** Cost of usage, without fixed cost. */
-  cost: EconomicsResponseByOwnerItemCost;
+  revenue: Revenue;
+  cost: UsageCost;
   /** Revenue less cost, in `currency`. */
   margin: number;
   /** Margin in percent of the revenue, with two decimals; null without revenue. */
   margin_pct: number | null;
-}
-
-/** Cost of usage, without fixed cost. */
-export interface EconomicsResponseByOwnerItemCost {
-  /** Time of browsers, in `currency`. */
-  vm_hours: number;
-  /** Traffic, in `currency`. */
-  egress: number;
-  /** Solved captchas, in `currency`. */
-  captcha: number;
-  /** Sum of all, in `currency`. */
-  total: number;
-}
-
-/** Revenue of the month. */
-export interface EconomicsResponseByOwnerItemRevenue {
-  /** Monthly prices of active subscriptions, in `currency`. */
-  subscriptions: number;
-  /** Credits redeemed with codes, at their price, in `currency`. */
-  credits: number;
-  /** Sum of both, in `currency`. */
-  total: number;
 }
 
 export interface EconomicsResponseByPlanItem {
@@ -1242,36 +1180,12 @@ export interface EconomicsResponseByPlanItem {
   tier: string;
   /** Owners on the plan with revenue or usage in this month. */
   owners: number;
-  /** Revenue of the month. */
-  revenue: EconomicsResponseByPlanItemRevenue;
-  /** Cost of usage, without fixed cost. */
-  cost: EconomicsResponseByPlanItemCost;
+  revenue: Revenue;
+  cost: UsageCost;
   /** Revenue less cost, in `currency`. */
   margin: number;
   /** Margin in percent of the revenue, with two decimals; null without revenue. */
   margin_pct: number | null;
-}
-
-/** Cost of usage, without fixed cost. */
-export interface EconomicsResponseByPlanItemCost {
-  /** Time of browsers, in `currency`. */
-  vm_hours: number;
-  /** Traffic, in `currency`. */
-  egress: number;
-  /** Solved captchas, in `currency`. */
-  captcha: number;
-  /** Sum of all, in `currency`. */
-  total: number;
-}
-
-/** Revenue of the month. */
-export interface EconomicsResponseByPlanItemRevenue {
-  /** Monthly prices of active subscriptions, in `currency`. */
-  subscriptions: number;
-  /** Credits redeemed with codes, at their price, in `currency`. */
-  credits: number;
-  /** Sum of both, in `currency`. */
-  total: number;
 }
 
 /** Cost of the month up to now. */
@@ -1308,16 +1222,6 @@ export interface EconomicsResponseForecast {
   margin: number;
   /** Margin in percent of the revenue, with two decimals; null without revenue. */
   margin_pct: number | null;
-}
-
-/** Revenue of the month. */
-export interface EconomicsResponseRevenue {
-  /** Monthly prices of active subscriptions, in `currency`. */
-  subscriptions: number;
-  /** Credits redeemed with codes, at their price, in `currency`. */
-  credits: number;
-  /** Sum of both, in `currency`. */
-  total: number;
 }
 
 /** What the cost of usage is made of. */
@@ -1409,6 +1313,25 @@ export interface ExtractStep extends StepFields {
   limit?: number | null | undefined;
 }
 
+/** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
+export interface FailureDetails {
+  /** Why a page could not be loaded, as in the error `navigation_failed`. */
+  reason?: string | undefined;
+  /** Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
+  net_error?: string | null | undefined;
+  /** The elements that are most like the one that a stale reference had, at most 5, best first. */
+  candidates?: Array<FailureDetailsCandidatesItem> | undefined;
+}
+
+export interface FailureDetailsCandidatesItem {
+  /** Reference for steps. */
+  ref: string;
+  /** ARIA role of the element. */
+  role: string;
+  /** Accessible name of the element. */
+  name: string;
+}
+
 export interface FetchAttempt {
   /** Number of the attempt, from 1. */
   n: number;
@@ -1445,7 +1368,7 @@ export interface FetchRequest {
   /** URL to fetch, `http` or `https`, at most 8192 characters. */
   url: string;
   /** Formats to return. Default: `html` and `metadata`. */
-  formats?: Array<'html' | 'raw' | 'markdown' | 'text' | 'links' | 'metadata' | 'screenshot' | 'pdf' | 'json' | 'tables' | 'har'> | null | undefined;
+  formats?: Array<'html' | 'raw' | 'markdown' | 'text' | 'links' | 'metadata' | 'screenshot' | 'pdf' | 'json' | 'tables' | 'har' | 'snapshot'> | null | undefined;
   /** How to fetch. `browser`: load the page in a browser. `http`: send one plain request; JavaScript does not run. `auto`: `http` first, and a browser if the page needs one. Default: `browser`. */
   mode?: 'browser' | 'http' | 'auto' | null | undefined;
   /** HTTP method. Methods other than GET require `mode: http`. Default: `GET`. */
@@ -1482,6 +1405,8 @@ export interface FetchRequest {
   extract?: FetchRequestExtract | null | undefined;
   /** Options of the `screenshot` format. Default: null, the defaults of each option. */
   screenshot?: FetchRequestScreenshot | null | undefined;
+  /** Options of the `snapshot` format. Default: null, the defaults of each option. */
+  snapshot?: FetchSnapshotOptions | null | undefined;
   /** Options of the `pdf` format. Default: null, the defaults of each option. */
   pdf?: PdfOptions | null | undefined;
   /** Whether to refuse connections to known advertising and tracking hosts. Default: `false`. */
@@ -1581,6 +1506,8 @@ export interface FetchResponse {
   page: FetchResponsePage | null;
   /** The screenshot; null if not requested or not available. */
   screenshot: PictureResponse | null;
+  /** The page as an accessibility tree, a line for each node; null if not requested or not available. With `session_id` elements have references for the steps of that session. */
+  snapshot: string | null;
   /** The PDF document; null if not requested or not available. */
   pdf: Bytes | null;
   /** The extracted fields, or the response itself if it is JSON. */
@@ -1688,6 +1615,17 @@ export interface FetchResponseTimings {
   load_ms: number | null;
   /** Total time in milliseconds. */
   total_ms: number;
+}
+
+export interface FetchSnapshotOptions {
+  /** `full`: texts, lists, tables and images, too. `interactive`: what can be operated, with headings, landmarks and messages. Default: `full`. */
+  mode?: 'interactive' | 'full' | null | undefined;
+  /** Only what matches, with what is around it: a part of the role, name, value or row in any case, `"the whole text"`, or `/a regular expression/` with the flags `imsuv`. Default: everything. */
+  find?: string | null | undefined;
+  /** Maximum size in tokens, 100 to 32000, as far as they can be estimated. Default: 32000. */
+  max_tokens?: number | null | undefined;
+  /** Whether to add the URLs of links. Default: `false`. */
+  urls?: boolean | null | undefined;
 }
 
 /** Sets the value of a field at once: text fields, editable elements, dates, colors and ranges. */
@@ -3808,24 +3746,13 @@ export interface PlanResponse {
   recording_retention_days: number;
   /** Slots for waiting jobs that an owner gets for each one of an owner with the weight 1. */
   job_weight: number;
-  /** Limits per calendar month; null: unlimited. */
-  limits: PlanResponseLimits;
+  limits: UsageLimits;
   /** Whether usage beyond the limits is allowed. */
   overage_allowed: boolean;
   /** Whether the limits are enforced. */
   enforced: boolean;
   /** Number of owners of the plan, trials aside. */
   owners: number;
-}
-
-/** Limits per calendar month; null: unlimited. */
-export interface PlanResponseLimits {
-  /** Number of actions; null: unlimited. */
-  actions: number | null;
-  /** Network traffic in bytes; null: unlimited. */
-  egress_bytes: number | null;
-  browser_seconds: BrowserSeconds;
-  captcha_solves: CaptchaSolves;
 }
 
 export interface PoolResponse {
@@ -4172,6 +4099,16 @@ export interface RepeatStep extends StepFields {
   until?: StepCondition | null | undefined;
   /** Maximum number of iterations, 1 to 500. Default: 10. */
   max?: number | null | undefined;
+}
+
+/** Revenue of the month. */
+export interface Revenue {
+  /** Monthly prices of active subscriptions, in `currency`. */
+  subscriptions: number;
+  /** Credits redeemed with codes, at their price, in `currency`. */
+  credits: number;
+  /** Sum of both, in `currency`. */
+  total: number;
 }
 
 export interface RevokedKeyResponse {
@@ -4961,27 +4898,7 @@ export interface StepResultError {
   code: string;
   /** What went wrong and what to do. */
   message: string;
-  /** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
-  details?: StepResultErrorDetails | undefined;
-}
-
-/** What a page that could not be loaded failed with, or what is like a stale reference; only of such a failure. */
-export interface StepResultErrorDetails {
-  /** Why a page could not be loaded, as in the error `navigation_failed`. */
-  reason?: string | undefined;
-  /** Error of the network for such a page, such as `net::ERR_NAME_NOT_RESOLVED`; null if there was none. */
-  net_error?: string | null | undefined;
-  /** The elements that are most like the one that a stale reference had, at most 5, best first. */
-  candidates?: Array<StepResultErrorDetailsCandidatesItem> | undefined;
-}
-
-export interface StepResultErrorDetailsCandidatesItem {
-  /** Reference for steps. */
-  ref: string;
-  /** ARIA role of the element. */
-  role: string;
-  /** Accessible name of the element. */
-  name: string;
+  details?: FailureDetails | undefined;
 }
 
 /** Selectors of the element, 1 to 20, tried in order: the first that matches anything is used. One of `selectors` and `ref` is required. */
@@ -5299,6 +5216,30 @@ export interface UriTooLongDetails {
   limit_bytes: number;
 }
 
+/** Cost of usage, without fixed cost. */
+export interface UsageCost {
+  /** Time of browsers, in `currency`. */
+  vm_hours: number;
+  /** Traffic, in `currency`. */
+  egress: number;
+  /** Solved captchas, in `currency`. */
+  captcha: number;
+  /** Sum of all, in `currency`. */
+  total: number;
+}
+
+/** Limits per calendar month; null: unlimited. */
+export interface UsageLimits {
+  /** Number of actions; null: unlimited. */
+  actions: number | null;
+  /** Network traffic in bytes; null: unlimited. */
+  egress_bytes: number | null;
+  /** Browser time in seconds; null: unlimited. */
+  browser_seconds: number | null;
+  /** Number of captchas solved by a provider; null: unlimited. */
+  captcha_solves: number | null;
+}
+
 export interface UsageResponse {
   /** Plan in effect: that of a trial while one is active. */
   tier: string;
@@ -5307,9 +5248,9 @@ export interface UsageResponse {
   /** Usage in this month. */
   usage: UsageResponseUsage;
   /** Limits of the plan per month; null: unlimited. */
-  limits: UsageResponseLimits;
+  limits: UsageLimits;
   /** What remains of the limits this month; null: unlimited. */
-  remaining: UsageResponseRemaining;
+  remaining: UsageLimits;
   /** Maximum number of live sessions: that of the plan, or that of a worker if the plan has none. */
   concurrency_limit: number;
   /** Whether managed and rotating proxies may be used. */
@@ -5339,26 +5280,6 @@ export interface UsageResponseDaysItem {
   sessions: number;
   /** Number of captchas solved by a provider. */
   captcha_solves: number;
-}
-
-/** Limits of the plan per month; null: unlimited. */
-export interface UsageResponseLimits {
-  /** Number of actions; null: unlimited. */
-  actions: number | null;
-  /** Network traffic in bytes; null: unlimited. */
-  egress_bytes: number | null;
-  browser_seconds: BrowserSeconds;
-  captcha_solves: CaptchaSolves;
-}
-
-/** What remains of the limits this month; null: unlimited. */
-export interface UsageResponseRemaining {
-  /** Number of actions; null: unlimited. */
-  actions: number | null;
-  /** Network traffic in bytes; null: unlimited. */
-  egress_bytes: number | null;
-  browser_seconds: BrowserSeconds;
-  captcha_solves: CaptchaSolves;
 }
 
 /** Usage in this month. */

@@ -43,7 +43,8 @@ export class Snapshots {
   async take(request: SnapshotRequest, options: CallOptions): Promise<PageSnapshot> {
     const { mode, root, find, boxes, urls } = request;
     const tree = await this.#accessibility.tree({ ...options, mode, root, find, boxes, urls });
-    const all = toLines(tree.nodes, { mode, isSearch: find !== undefined });
+    const nodes = request.withRefs === false ? tree.nodes.map((node) => ({ ...node, ref: null })) : tree.nodes;
+    const all = toLines(nodes, { mode, isSearch: find !== undefined });
     const part = `${mode} ${request.part ?? ''}`;
     const warnings = [
       ...(tree.isTruncated ? ['page_too_large'] : []),

@@ -235,6 +235,8 @@ export interface SnapshotRequest {
   boxes: boolean;
   urls: boolean;
   maxTokens: number;
+  /** False: the lines have no references. */
+  withRefs?: boolean;
   /** The cursor of the snapshot before. */
   after?: string | undefined;
   /** The id of an earlier snapshot: only what has changed. */

@@ -1,6 +1,6 @@
 /** One attempt: over plain HTTP, in a browser of its own, or in the caller's session. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { StrategyName } from '@berth/contract';
+import { browserFormats, type StrategyName } from '@berth/contract';
 import type { CookieParam, PrivatePage } from '@berth/devtools';
 import type { Captchas } from '../../sessions/captcha/captcha.ts';
 import type { Content, Converter } from '@berth/reading';
@@ -193,7 +193,7 @@ function egressOf(route: EgressRoute): Transport['egress'] {
 
 /** Why the request needs a browser from the start; null when plain HTTP may do. */
 function toBrowserReason({ formats, actions, wait_for: waitFor }: FetchSpec['request']): string | null {
-  if (formats.includes('screenshot') || formats.includes('pdf') || formats.includes('har')) return 'needs_format';
+  if (formats.some((format) => browserFormats.has(format))) return 'needs_format';
   return actions.length > 0 || waitFor !== null ? 'needs_actions' : null;
 }
 

@@ -6,7 +6,7 @@ import { loadWarnings, toHar, toProbedPage, type SolveCaptchaResult } from '../.
 import type { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { followedMsMax } from '@berth/lib/refresh.ts';
-import { printPdf, readFrames, takeScreenshot, type PageSnapshot } from './capture.ts';
+import { printPdf, readFrames, takeScreenshot, takeSnapshot, type PageSnapshot } from './capture.ts';
 import { readCompletePage, waitForRequests } from './complete.ts';
 import { convertPage } from './convert.ts';
 import { limits } from './limits.ts';
@@ -78,7 +78,8 @@ export class BrowserFetch {
     const captureOptions = { signal, timeoutMs: Math.max(1, budget.leftMs) };
     const screenshot = request.formats.includes('screenshot') ? await takeScreenshot({ stepContext, request }, captureOptions) : {};
     const pdf = request.formats.includes('pdf') ? await printPdf(page.page, request, captureOptions) : {};
-    return [...before, ...content, screenshot, pdf];
+    const tree = request.formats.includes('snapshot') ? await takeSnapshot(page.page, request, captureOptions) : {};
+    return [...before, ...content, screenshot, tree, pdf];
   }
 
   /** Reads a complete page. Also returns the outcome of the document that was read: a page may move on by itself after its load. */

@@ -1,5 +1,5 @@
 /** Reads a page: a snapshot of its document, a screenshot, a PDF. */
-import { PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
+import { FetchSnapshotOptions, PdfOptions, ServiceError, type FetchRequest } from '@berth/contract';
 import { pageProbeObject, type PageProbe, snapshotScript, type Snapshot } from '@berth/reading';
 import { bothWithFrames, PageError, whenQuiet, type Page, type toQuietOptions, toPrintOptions, type StepContext } from '@berth/devtools';
 import { Deadline } from '@berth/lib/deadline.ts';
@@ -122,6 +122,19 @@ function toWarningReason(error: unknown): string {
   if (error instanceof PageError) return error.reason;
   if (error instanceof ServiceError && error.code === 'page_failed') return String(error.details['reason']);
   throw error;
+}
+
+/** Reads the accessibility tree; without one, a warning says why. A page that closes with the fetch has no use for references. */
+export async function takeSnapshot(page: Page, request: FetchRequest, options: CaptureLimits): Promise<PagePart> {
+  const { max_tokens: maxTokens, ...asked } = request.snapshot ?? FetchSnapshotOptions.parse({});
+  try {
+    const withRefs = request.session_id !== null;
+    const { text: snapshot, left, warnings } = await page.snapshot({ ...asked, boxes: false, maxTokens, withRefs }, options);
+    return { snapshot, warnings: [...warnings, ...(left ? [`snapshot_cut:${left.nodes}`] : [])] };
+  } catch (error) {
+    if (!(error instanceof PageError)) throw error;
+    return { warnings: [`snapshot_failed:${error.reason}`] };
+  }
 }
 
 /** Prints a PDF; without one, a warning says why. */

@@ -94,3 +94,8 @@ it('a fetch result that was stored before credits existed cost none', () => {
   const stored = { ...toFetchResult(frame, outcome), usage } as FetchResponse;
   assert.deepEqual(FetchResult.parse(toFinished(stored)).usage, { ...usage, credits: 0 });
 });
+
+it('a fetch result that was stored before the format snapshot existed has none', () => {
+  const { snapshot: _, ...stored } = toFetchResult(frame, outcome);
+  assert.equal(FetchResult.parse(toFinished(stored as FetchResponse)).snapshot, null);
+});

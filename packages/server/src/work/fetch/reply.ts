@@ -55,8 +55,12 @@ export function toUnfinished(record: JobRecord): FetchResponse {
   };
 }
 
-/** Results stored before credits existed have no `usage.credits`. */
-export const toFinished = (result: FetchResponse): FetchResponse => ({ ...result, usage: { ...noUsage, ...result.usage } });
+/** A result that an earlier release stored lacks the fields that came since: `usage.credits`, `snapshot`. */
+export const toFinished = (result: FetchResponse): FetchResponse => ({
+  ...result,
+  snapshot: result.snapshot ?? null,
+  usage: { ...noUsage, ...result.usage },
+});
 
 const noUsage: FetchResponse['usage'] = { actions: 0, egress_bytes: 0, captcha_solves: 0, credits: 0 };
 

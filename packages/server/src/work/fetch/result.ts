@@ -8,7 +8,20 @@ import { isJsonWithin } from '@berth/lib/json/bounds.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 
 type ResponseBytes = NonNullable<FetchResponse['raw']>;
-type ContentField = 'title' | 'html' | 'raw' | 'markdown' | 'text' | 'links' | 'page' | 'screenshot' | 'pdf' | 'json' | 'tables' | 'har';
+type ContentField =
+  | 'title'
+  | 'html'
+  | 'raw'
+  | 'markdown'
+  | 'text'
+  | 'links'
+  | 'page'
+  | 'screenshot'
+  | 'snapshot'
+  | 'pdf'
+  | 'json'
+  | 'tables'
+  | 'har';
 
 export interface PageResult extends Pick<FetchResponse, ContentField | 'actions' | 'block' | 'captcha' | 'warnings'> {
   finalUrl: string;
@@ -22,7 +35,7 @@ export interface PageResult extends Pick<FetchResponse, ContentField | 'actions'
 
 const noResponse = { statusCode: null, headers: {}, contentType: null, redirects: [], ttfbMs: null, loadMs: null };
 const noFormats = { html: null, raw: null, markdown: null, text: null, links: null, page: null, screenshot: null, pdf: null };
-const noData = { json: null, tables: null, har: null };
+const noData = { json: null, tables: null, har: null, snapshot: null };
 
 /** A result with nothing in it but the URL. */
 export const createPageResult = (url: string): PageResult => ({

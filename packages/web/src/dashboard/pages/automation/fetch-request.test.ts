@@ -11,7 +11,7 @@ test('each mode of the fetch playground makes requests that the contract accepts
     for (const body of toFetchBodies({ url, mode, formats: fetchFormats, options })) {
       const { success, error } = FetchRequest.safeParse(body);
       assert.ok(success, `${mode}: ${error?.message}`);
-      assert.equal(body.formats.length, body.mode === 'http' ? fetchFormats.length - 3 : fetchFormats.length);
+      assert.equal(body.formats.length, body.mode === 'http' ? fetchFormats.length - 4 : fetchFormats.length);
       assert.equal(body['timeout_ms'], 9000);
     }
 });

@@ -17,8 +17,17 @@ export interface FetchBody extends Record<string, unknown> {
   formats: readonly FetchFormat[];
 }
 
-const browserFormats: ReadonlySet<FetchFormat> = new Set(['screenshot', 'pdf', 'har']);
-const browserOptions: ReadonlySet<string> = new Set(['actions', 'session_id', 'kind', 'screenshot', 'pdf', 'wait_until', 'wait_for']);
+const browserFormats: ReadonlySet<FetchFormat> = new Set(['screenshot', 'pdf', 'har', 'snapshot']);
+const browserOptions: ReadonlySet<string> = new Set([
+  'actions',
+  'session_id',
+  'kind',
+  'screenshot',
+  'snapshot',
+  'pdf',
+  'wait_until',
+  'wait_for',
+]);
 
 /** Whether plain HTTP can return it. */
 export const isHttpFormat = (format: FetchFormat): boolean => !browserFormats.has(format);

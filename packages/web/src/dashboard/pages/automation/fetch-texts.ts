@@ -13,6 +13,7 @@ export const formatNames: Readonly<Record<FetchFormat, string>> = {
   json: 'Extracted values',
   tables: 'Tables',
   har: 'HAR',
+  snapshot: 'Snapshot',
 };
 
 const toJson = (value: unknown): string => JSON.stringify(value, null, 2);
@@ -26,6 +27,8 @@ export function textOf(result: FetchResponse, format: FetchFormat): string | nul
       return result.markdown;
     case 'text':
       return result.text;
+    case 'snapshot':
+      return result.snapshot;
     case 'links':
       return result.links && result.links.map(({ url, text }) => `${url}  ${text.replaceAll(/\s+/g, ' ')}`).join('\n');
     case 'metadata':
@@ -55,6 +58,7 @@ export function formatsOf(result: FetchResponse, formats: readonly FetchFormat[]
     json: result.json,
     tables: result.tables,
     har: result.har,
+    snapshot: result.snapshot,
   };
   return formats.filter((format) => values[format] !== null && values[format] !== undefined);
 }

@@ -11,6 +11,7 @@ export function FormatView({ result, format }: { result: FetchResponse; format: 
     case 'html':
     case 'markdown':
     case 'text':
+    case 'snapshot':
       return <TextBlock text={textOf(result, format) ?? ''} label={label} fileName={fileNames[format] ?? 'page.txt'} />;
     case 'har':
       return <TextBlock text={JSON.stringify(result.har, null, 2)} label={label} fileName="page.har" />;
