@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { navigate, screenshot } from '@berth/contract';
+import { getSnapshot, navigate, screenshot } from '@berth/contract';
 import { assertSoon, startApp, type TestApp } from '../harness.ts';
 import { assertError, callWhileBrowserDies, jammedSession, muteSession } from '../session-states.ts';
 
@@ -40,6 +40,22 @@ describe('404 tab_not_found', () => {
   });
 });
 
+describe('404 ref_not_found', () => {
+  it('POST /v1/session/{session_id}/screenshot answers 404 ref_not_found for a reference that no snapshot has', async () => {
+    await served.refuse(screenshot, 'ref_not_found', { params: { session_id: sessionId }, body: { ref: 'e4000' } });
+  });
+});
+
+describe('409 stale_ref', () => {
+  it('POST /v1/session/{session_id}/screenshot answers 409 stale_ref for a reference whose element is gone', async () => {
+    await served.call(getSnapshot, { params: { session_id: sessionId } });
+    for (const element of [{ ref: 'e1' }, { selector: 'ref/e1' }]) {
+      const { details } = await served.refuse(screenshot, 'stale_ref', { params: { session_id: sessionId }, body: element });
+      assert.deepEqual(details, { candidates: [] });
+    }
+  });
+});
+
 describe('409 session_busy', () => {
   it('POST /v1/session/{session_id}/screenshot refuses the eighteenth concurrent call immediately with 409 session_busy', async () => {
     const { sessionId: jammed, release } = await jammedSession(served);
@@ -52,6 +68,11 @@ describe('422', () => {
   it('POST /v1/session/{session_id}/screenshot refuses an invalid locator with 422', async () => {
     const [issue] = await served.issues(screenshot, { params: { session_id: sessionId }, body: { selector: 'nonsense/h1' } });
     assert.deepEqual([issue?.loc, issue?.type], [['body', 'selector'], 'selector']);
+  });
+
+  it('POST /v1/session/{session_id}/screenshot refuses a selector beside a reference with 422', async () => {
+    const [issue] = await served.issues(screenshot, { params: { session_id: sessionId }, body: { selector: 'h1', ref: 'e1' } });
+    assert.deepEqual([issue?.loc, issue?.type], [['body', 'ref'], 'value_error']);
   });
 });
 

@@ -187,6 +187,10 @@ const tasks: Task[] = [
           .toString('hex'),
         'ffd8ff',
       );
+      const shown = await agent.call('snapshot', { session });
+      const [, ref] = /link [^\n]*\[ref=(e\d+)\]/.exec(shown.text) ?? [];
+      const element = await agent.call('screenshot', { session, ref });
+      assert.match(element.text, /^[1-9]\d* × [1-9]\d* px/);
       await agent.ok('end', { session });
     },
   },

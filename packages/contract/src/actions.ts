@@ -4,7 +4,7 @@ import { boundedRecord, boundedString } from './bounds.ts';
 import { endpoint } from './endpoint.ts';
 import { driveErrors, driveDeadlineMs } from './drive.ts';
 import { PathId, Timestamp, queryBool, queryInt, sessionParams } from './fields.ts';
-import { checkSelector, printFields } from './step-fields.ts';
+import { Ref, checkSelector, printFields } from './step-fields.ts';
 import { SnapshotBox } from './snapshot-options.ts';
 import { StorageState } from './storage-state.ts';
 import { StepResult, Steps } from './steps.ts';
@@ -101,14 +101,12 @@ export const ScreenshotRequest = z
       .check(checkSelector)
       .optional()
       .describe('Selector of a single element to capture: CSS, or any selector of the step language.'),
+    ref: Ref.optional().describe('Reference of a single element to capture, such as `e12`, instead of `selector`.'),
     scroll_first: z
       .boolean()
       .default(true)
       .describe('Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`.'),
-    annotate: z
-      .boolean()
-      .default(false)
-      .describe('Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`.'),
+    annotate: z.boolean().default(false).describe('Whether to draw references of a snapshot on what can be operated. Default: `false`.'),
     timeout_ms: z
       .int()
       .min(1000)
@@ -117,9 +115,9 @@ export const ScreenshotRequest = z
       .describe('Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000.'),
   })
   .check(({ value, issues }) => {
-    if (!value.annotate || (!value.full_page && value.selector === undefined)) return;
-    const message = 'Only the visible area can be annotated: omit `full_page` and `selector`';
-    issues.push({ code: 'custom', message, path: ['annotate'], input: value, params: { type: 'value_error' } });
+    if (value.ref === undefined || value.selector === undefined) return;
+    const message = 'Only one of selector, ref may be given';
+    issues.push({ code: 'custom', message, path: ['ref'], input: value, params: { type: 'value_error' } });
   })
   .meta({ id: 'ScreenshotRequest' });
 export type ScreenshotRequest = z.infer<typeof ScreenshotRequest>;
@@ -148,7 +146,7 @@ export const Picture = z
           ref: z.string().describe('Reference for steps, as it is drawn.'),
           role: z.string().describe('ARIA role of the element.'),
           name: z.string().describe('Accessible name of the element.'),
-          box: z.object(SnapshotBox).describe('Place of the element in the visible area.'),
+          box: z.object(SnapshotBox).describe('Place of the element in the image.'),
         }),
       )
       .optional()
@@ -171,7 +169,7 @@ export const screenshot = endpoint({
   bodyOptional: true,
   reply: Picture,
   status: 200,
-  errors: actionErrors,
+  errors: [...actionErrors, 'ref_not_found', 'stale_ref'],
   cost: 'action',
   deadlineMs: driveDeadlineMs,
 });

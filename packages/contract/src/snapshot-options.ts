@@ -37,8 +37,8 @@ export const SnapshotOptions = z.strictObject({
 export type SnapshotOptions = z.infer<typeof SnapshotOptions>;
 
 export const SnapshotBox = {
-  x: z.int().describe('Distance from the left of the visible area in CSS pixels.'),
-  y: z.int().describe('Distance from the top of the visible area in CSS pixels.'),
+  x: z.int().describe('Distance from the left in CSS pixels.'),
+  y: z.int().describe('Distance from the top in CSS pixels.'),
   width: z.int().describe('Width in CSS pixels.'),
   height: z.int().describe('Height in CSS pixels.'),
 };

@@ -22,7 +22,7 @@ export const SnapshotNode = z
       .describe('Options of a selection; null for other elements.'),
     ref: z.string().nullable().describe('Reference for steps, such as `e12`; null for an element that has none.'),
     place: z.string().nullable().describe('Text that tells the row or card of the element from others; null outside of any.'),
-    box: z.object(SnapshotBox).nullable().describe('Place of the element; null unless `boxes` was sent.'),
+    box: z.object(SnapshotBox).nullable().describe('Place of the element in the visible area; null unless `boxes` was sent.'),
     url: z.string().nullable().describe('URL of a link; null unless `urls` was sent.'),
   })
   .meta({ id: 'SnapshotNode' });

@@ -289,6 +289,7 @@ const ScreenshotStep = slowStep('screenshot', {
     .optional()
     .describe('Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of `full_page`.'),
   omit_background: z.boolean().default(false).describe('Whether to make the page’s default background transparent. Default: `false`.'),
+  annotate: z.boolean().default(false).describe('Whether to draw references of a snapshot on what can be operated. Default: `false`.'),
 })
   .check(refAsSelector)
   .meta({ id: 'ScreenshotStep', description: 'Takes a screenshot.' });

@@ -758,6 +758,8 @@ class ScreenshotStep(_ScreenshotStepWords, StepFields, total=False):
     """Whether to scroll through the page first, so that lazy-loaded images are present. Default: the value of `full_page`."""
     omit_background: bool | None
     """Whether to make the page’s default background transparent. Default: `false`."""
+    annotate: bool | None
+    """Whether to draw references of a snapshot on what can be operated. Default: `false`."""
 
 
 class ScrollAction(TypedDict, total=False):
@@ -1335,10 +1337,12 @@ class ScreenshotParams(TypedDict, total=False):
     """Whether to capture the full page instead of the visible area. Default: `false`."""
     selector: str | None
     """Selector of a single element to capture: CSS, or any selector of the step language."""
+    ref: str | None
+    """Reference of a single element to capture, such as `e12`, instead of `selector`."""
     scroll_first: bool | None
     """Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`."""
     annotate: bool | None
-    """Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`."""
+    """Whether to draw references of a snapshot on what can be operated. Default: `false`."""
     timeout_ms: int | None
     """Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000."""
 

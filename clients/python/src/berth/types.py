@@ -2839,17 +2839,17 @@ class PictureResponseAnnotationsItem(Model):
     name: str
     """Accessible name of the element."""
     box: PictureResponseAnnotationsItemBox
-    """Place of the element in the visible area."""
+    """Place of the element in the image."""
     _readers: ClassVar[Mapping[str, Reader]] = {"box": read_model(lambda: PictureResponseAnnotationsItemBox)}
 
 
 class PictureResponseAnnotationsItemBox(Model):
-    """Place of the element in the visible area."""
+    """Place of the element in the image."""
 
     x: int
-    """Distance from the left of the visible area in CSS pixels."""
+    """Distance from the left in CSS pixels."""
     y: int
-    """Distance from the top of the visible area in CSS pixels."""
+    """Distance from the top in CSS pixels."""
     width: int
     """Width in CSS pixels."""
     height: int
@@ -3476,19 +3476,19 @@ class SnapshotNode(Model):
     place: str | None
     """Text that tells the row or card of the element from others; null outside of any."""
     box: SnapshotNodeBox | None
-    """Place of the element; null unless `boxes` was sent."""
+    """Place of the element in the visible area; null unless `boxes` was sent."""
     url: str | None
     """URL of a link; null unless `urls` was sent."""
     _readers: ClassVar[Mapping[str, Reader]] = {"options": read_model(lambda: SnapshotNodeOptions), "box": read_model(lambda: SnapshotNodeBox)}
 
 
 class SnapshotNodeBox(Model):
-    """Place of the element; null unless `boxes` was sent."""
+    """Place of the element in the visible area; null unless `boxes` was sent."""
 
     x: int
-    """Distance from the left of the visible area in CSS pixels."""
+    """Distance from the left in CSS pixels."""
     y: int
-    """Distance from the top of the visible area in CSS pixels."""
+    """Distance from the top in CSS pixels."""
     width: int
     """Width in CSS pixels."""
     height: int

@@ -63,7 +63,6 @@ export type {
 export { findKey } from './input/remote-keys.ts';
 export type { Attendant, ControlQuestion, Prompt, PromptAnswer } from './tabs/prompt.ts';
 export { PageError, RefError } from './page/page.ts';
-export { withAnnotations, type Annotation } from './page/annotate.ts';
 export { toLine as toSnapshotLine } from './page/snapshot-text.ts';
 export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.ts';
 export { bothWithFrames, withFrames } from './page/with-frames.ts';

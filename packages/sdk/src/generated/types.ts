@@ -3680,15 +3680,15 @@ export interface PictureResponseAnnotationsItem {
   role: string;
   /** Accessible name of the element. */
   name: string;
-  /** Place of the element in the visible area. */
+  /** Place of the element in the image. */
   box: PictureResponseAnnotationsItemBox;
 }
 
-/** Place of the element in the visible area. */
+/** Place of the element in the image. */
 export interface PictureResponseAnnotationsItemBox {
-  /** Distance from the left of the visible area in CSS pixels. */
+  /** Distance from the left in CSS pixels. */
   x: number;
-  /** Distance from the top of the visible area in CSS pixels. */
+  /** Distance from the top in CSS pixels. */
   y: number;
   /** Width in CSS pixels. */
   width: number;
@@ -4167,9 +4167,11 @@ export interface ScreenshotRequest {
   full_page?: boolean | null | undefined;
   /** Selector of a single element to capture: CSS, or any selector of the step language. */
   selector?: string | null | undefined;
+  /** Reference of a single element to capture, such as `e12`, instead of `selector`. */
+  ref?: string | null | undefined;
   /** Whether to scroll through a full page first, so that lazy-loaded images are present. Default: `true`. */
   scroll_first?: boolean | null | undefined;
-  /** Whether to draw the references of a snapshot on what can be operated in the visible area. Default: `false`. */
+  /** Whether to draw references of a snapshot on what can be operated. Default: `false`. */
   annotate?: boolean | null | undefined;
   /** Maximum time for the screenshot in milliseconds, 1000 to 120000. Default: 30000. */
   timeout_ms?: number | null | undefined;
@@ -4193,6 +4195,8 @@ export interface ScreenshotStep extends StepFields {
   scroll_first?: boolean | null | undefined;
   /** Whether to make the page’s default background transparent. Default: `false`. */
   omit_background?: boolean | null | undefined;
+  /** Whether to draw references of a snapshot on what can be operated. Default: `false`. */
+  annotate?: boolean | null | undefined;
 }
 
 /** Turns the mouse wheel. */
@@ -4700,17 +4704,17 @@ export interface SnapshotNode {
   ref: string | null;
   /** Text that tells the row or card of the element from others; null outside of any. */
   place: string | null;
-  /** Place of the element; null unless `boxes` was sent. */
+  /** Place of the element in the visible area; null unless `boxes` was sent. */
   box: SnapshotNodeBox | null;
   /** URL of a link; null unless `urls` was sent. */
   url: string | null;
 }
 
-/** Place of the element; null unless `boxes` was sent. */
+/** Place of the element in the visible area; null unless `boxes` was sent. */
 export interface SnapshotNodeBox {
-  /** Distance from the left of the visible area in CSS pixels. */
+  /** Distance from the left in CSS pixels. */
   x: number;
-  /** Distance from the top of the visible area in CSS pixels. */
+  /** Distance from the top in CSS pixels. */
   y: number;
   /** Width in CSS pixels. */
   width: number;

@@ -1,9 +1,10 @@
 /** Screenshots of a page: the viewport, the full page, or one element. */
 import { ProtocolError, type Command, type Params, type Result } from '../cdp/connection.ts';
 import { replyTooLargeCode } from '../cdp/large-reply.ts';
+import type { Annotator } from './annotate.ts';
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';
-import { PageError, type Box, type Screenshot, type ScreenshotOptions, type PdfOptions } from './page.ts';
+import { PageError, type Box, type Point, type Screenshot, type ScreenshotOptions, type PdfOptions } from './page.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import type { PageSession } from './session.ts';
 import type { ExecutionContexts } from './execution-contexts.ts';
@@ -27,6 +28,8 @@ interface CaptureLimits {
 
 /** The captured area in CSS px of the document, and the pixels of the image per CSS px. */
 interface Area extends Box {
+  /** Where the document is scrolled to. */
+  scroll: Point;
   scale: number;
   /** The factor by which the browser scales the image. */
   zoom?: number;
@@ -77,15 +80,24 @@ const waitForAnimations = `async (limitMs) => {
   await Promise.race([Promise.allSettled(ending.map(({ finished }) => finished)), late]);
 }`;
 
+interface CaptureDeps {
+  frames: Frames;
+  contexts: ExecutionContexts;
+  elements: Elements;
+  annotator: Annotator;
+}
+
 export class Capture {
   readonly #frames: Frames;
   readonly #contexts: ExecutionContexts;
   readonly #elements: Elements;
+  readonly #annotator: Annotator;
 
-  constructor(frames: Frames, contexts: ExecutionContexts, elements: Elements) {
+  constructor({ frames, contexts, elements, annotator }: CaptureDeps) {
     this.#frames = frames;
     this.#contexts = contexts;
     this.#elements = elements;
+    this.#annotator = annotator;
   }
 
   /** @throws PageError */
@@ -101,10 +113,27 @@ export class Capture {
       if (transparent) await this.#send('Emulation.setDefaultBackgroundColorOverride', { color: { r: 0, g: 0, b: 0, a: 0 } }, by);
       await this.#waitForAnimations(by);
       const area = await this.#area(options, by, warnings);
-      return await this.#tiles(options, area, { by, maxBytes: limits.maxBytes, warnings });
+      const take = () => this.#tiles(options, area, { by, maxBytes: limits.maxBytes, warnings });
+      return options.annotate === true ? await this.#annotated({ area, root: options.element, by, warnings }, take) : await take();
     } finally {
       if (options.fullPage) this.#frames.main.sendNoReply('Emulation.setScrollbarsHidden', { hidden: false });
       if (transparent) this.#frames.main.sendNoReply('Emulation.setDefaultBackgroundColorOverride', {});
+    }
+  }
+
+  /** The labels are in the page only while the picture is taken. */
+  async #annotated(
+    { area, root, by, warnings }: { area: Area; root: ScreenshotOptions['element']; by: Deadline; warnings: string[] },
+    take: () => Promise<Screenshot>,
+  ): Promise<Screenshot> {
+    const frameId = this.#frames.tab.id;
+    const { x, y, width, height, scroll } = area;
+    try {
+      const { shown, isCut } = await this.#annotator.show(frameId, { area: { x, y, width, height }, scroll, root }, by);
+      if (isCut) warnings.push('annotations_cut');
+      return { ...(await take()), annotations: shown };
+    } finally {
+      await this.#annotator.hide(frameId, by);
     }
   }
 
@@ -134,18 +163,19 @@ export class Capture {
       this.#screen(by),
     ]);
     const { innerWidth, innerHeight, scale } = screen;
+    const scroll = { x: shown.pageX, y: shown.pageY };
     if (element) {
       if (!box || box.width <= 0 || box.height <= 0) throw new PageError('not_possible', 'The element is not rendered.');
-      return { ...outward({ ...box, x: box.x + shown.pageX, y: box.y + shown.pageY }), scale };
+      return { ...outward({ ...box, x: box.x + shown.pageX, y: box.y + shown.pageY }), scroll, scale };
     }
     if (fullPage) {
       const width = Math.max(Math.ceil(content.width), innerWidth);
       const height = Math.max(Math.ceil(content.height), innerHeight);
       if (screen.hidesContent) warnings.push('scroll_area_cut');
-      return { x: 0, y: 0, width, height, scale };
+      return { x: 0, y: 0, width, height, scroll, scale };
     }
     const { imageScale = scale } = options;
-    return { x: shown.pageX, y: shown.pageY, width: innerWidth, height: innerHeight, scale: imageScale, zoom: imageScale / scale };
+    return { ...scroll, scroll, width: innerWidth, height: innerHeight, scale: imageScale, zoom: imageScale / scale };
   }
 
   /** A page that hides itself while it loads is given time to show itself. Returns false for one that still does not. */

@@ -3,6 +3,7 @@ import type { Viewport } from '@berth/contract';
 import type { Connection, Params } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
 import { Accessibility, SnapshotNumbers } from './accessibility.ts';
+import { Annotator } from './annotate.ts';
 import { Capture } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
@@ -113,10 +114,10 @@ function createPageState({ connection, tab, ...deps }: TabDeps): PageState {
   const contexts = new ExecutionContexts(frames);
   const geometry = new Geometry(frames, contexts);
   const elements = new Elements(frames, contexts, geometry);
-  const capture = new Capture(frames, contexts, elements);
   const network = new Network({ connection, frames, ...deps });
   const numbers = SnapshotNumbers.of(connection);
   const accessibility = new Accessibility({ frames, contexts, elements, numbers });
+  const capture = new Capture({ frames, contexts, elements, annotator: new Annotator(contexts, accessibility) });
   const snapshots = new Snapshots(tab, accessibility, numbers);
   return { frames, contexts, geometry, elements, input: new Input(frames), capture, network, accessibility, snapshots };
 }

@@ -117,12 +117,24 @@ export interface ScreenshotOptions {
   imageScale?: number | undefined;
   /** Whether a PNG is rather made quickly than small. */
   isQuick?: boolean;
+  /** Draws the references of what can be operated. */
+  annotate?: boolean | undefined;
 }
+
+/** A reference that is drawn on a picture, with its place in the picture in CSS px. */
+export interface Annotation {
+  ref: string;
+  role: string;
+  name: string;
+  box: Box;
+}
+
 /**
  * One image; a page above 16384 px comes in tiles, top to bottom.
  * All lengths are in pixels of the image: CSS px times the device scale factor.
  * Warnings: `page_keeps_growing` if `scrollFirst` did not reach the end, `page_cut` if the page exceeds the maximum image size,
- * `scroll_area_cut` if a full page is mostly an element that scrolls by itself, `page_hidden` if styles hide the whole page.
+ * `scroll_area_cut` if a full page is mostly an element that scrolls by itself, `page_hidden` if styles hide the whole page,
+ * `annotations_cut` if there is more to operate than is drawn.
  */
 export interface Screenshot {
   tiles: { data: Buffer; width: number; height: number; y: number }[];
@@ -130,6 +142,8 @@ export interface Screenshot {
   width: number;
   height: number;
   warnings: string[];
+  /** What is drawn on the picture; only with `annotate`. */
+  annotations?: Annotation[];
 }
 
 export interface PdfOptions {

@@ -20,11 +20,15 @@ export const screenshot: Act<'screenshot'> = async (attempt, step) => {
     scrollFirst: step.scroll_first ?? step.full_page,
     element,
     omitBackground: step.omit_background,
+    annotate: step.annotate,
   };
   const picture = await page.screenshot(options, { signal, timeoutMs: attempt.leftMs, maxBytes: binaryBytesMax });
   for (const warning of picture.warnings) attempt.warn(warning);
   const [first, ...more] = picture.tiles.map(({ data, width, height, y }) => ({ data_base64: data.toString('base64'), width, height, y }));
-  const output = { content_type: picture.contentType, width: picture.width, height: picture.height };
+  const output = {
+    ...{ content_type: picture.contentType, width: picture.width, height: picture.height },
+    ...(picture.annotations ? { annotations: picture.annotations } : {}),
+  };
   return more.length === 0 ? { ...output, data_base64: first?.data_base64 ?? '' } : { ...output, tiles: [first, ...more] };
 };
 

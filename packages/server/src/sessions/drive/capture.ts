@@ -1,8 +1,8 @@
 /** Screenshots and PDFs. */
 import type { PdfRequest, PictureResponse, ScreenshotRequest, Selector, Step } from '@berth/contract';
-import { untilQuiet, withAnnotations, type Page, type Screenshot, runSteps, toPrintOptions, type StepContext } from '@berth/devtools';
+import { untilQuiet, type Page, type Screenshot, runSteps, toPrintOptions, type StepContext } from '@berth/devtools';
 import { Deadline } from '@berth/lib/deadline.ts';
-import { pageFailed } from './errors.ts';
+import { pageFailed, refFailed } from './errors.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 
 export type ScreenshotResult = PictureResponse;
@@ -14,14 +14,12 @@ const binaryBytesMax = 24 * 1024 * 1024;
 export async function takeScreenshot(deps: StepContextDeps, request: ScreenshotRequest, signal: AbortSignal): Promise<ScreenshotResult> {
   const { browser } = deps.machine;
   const tabId = tabIdOf(browser, request.tab_id);
-  const { selector, format, quality, full_page: fullPage, scroll_first: scrollFirst } = request;
+  const { format, quality, full_page: fullPage, scroll_first: scrollFirst, annotate } = request;
+  const selector = request.ref === undefined ? request.selector : `ref/${request.ref}`;
   // Throws TabNotFoundError.
   const timeoutMs = await leftWhenQuiet(browser.page(tabId), request, signal);
-  const options = { selector, format, quality, fullPage, scrollFirst, timeoutMs, bytesMax: binaryBytesMax };
-  const capture = (): Promise<ScreenshotResult> => captureScreenshot(createStepContext(deps, tabId), options, signal);
-  if (!request.annotate) return capture();
-  const { picture, annotations } = await withAnnotations(browser.page(tabId), { signal, timeoutMs }, capture);
-  return { ...picture, annotations };
+  const options = { selector, format, quality, fullPage, scrollFirst, annotate, timeoutMs, bytesMax: binaryBytesMax };
+  return captureScreenshot(createStepContext(deps, tabId), options, signal);
 }
 
 export interface ScreenshotOptions {
@@ -31,6 +29,8 @@ export interface ScreenshotOptions {
   quality: number | undefined;
   fullPage: boolean;
   scrollFirst: boolean;
+  /** Draws the references of what can be operated. */
+  annotate?: boolean;
   timeoutMs: number;
   bytesMax: number;
 }
@@ -38,8 +38,8 @@ export interface ScreenshotOptions {
 /** Captures the context's main tab. @throws PageError, ServiceError page_failed */
 export async function captureScreenshot(context: StepContext, options: ScreenshotOptions, signal: AbortSignal): Promise<ScreenshotResult> {
   if (options.selector !== undefined) return captureElement(context, { ...options, selector: options.selector }, signal);
-  const { format, fullPage, scrollFirst, timeoutMs, bytesMax: maxBytes } = options;
-  const request = { format, quality: toQuality(options), fullPage, scrollFirst: fullPage && scrollFirst };
+  const { format, fullPage, scrollFirst, annotate, timeoutMs, bytesMax: maxBytes } = options;
+  const request = { format, quality: toQuality(options), fullPage, scrollFirst: fullPage && scrollFirst, annotate };
   return toScreenshotResult(await context.page(context.mainTabId).screenshot(request, { signal, timeoutMs, maxBytes }));
 }
 
@@ -55,12 +55,13 @@ async function captureElement(
   options: ScreenshotOptions & { selector: Selector },
   signal: AbortSignal,
 ): Promise<ScreenshotResult> {
-  const { selector, format, timeoutMs } = options;
+  const { selector, format, timeoutMs, annotate = false } = options;
   const step = {
     ...screenshotStepDefaults,
     selectors: [selector],
     format,
     quality: toQuality(options),
+    annotate,
     timeout_ms: timeoutMs,
   } satisfies Step;
   // The step times out before the run, because its error is the more specific one.
@@ -70,8 +71,10 @@ async function captureElement(
     { signal },
   );
   const [result] = results;
-  if (!result || result.error || typeof result.output !== 'object')
-    throw pageFailed(result?.error?.code ?? 'timeout', result?.error?.message ?? 'The screenshot timed out.');
+  const { error } = result ?? {};
+  if (error?.code === 'stale_ref' || error?.code === 'ref_not_found') throw refFailed(error.code, error.message, error.details?.candidates);
+  if (!result || error || typeof result.output !== 'object')
+    throw pageFailed(error?.code ?? 'timeout', error?.message ?? 'The screenshot timed out.');
   return {
     data_base64: null,
     tiles: null,
@@ -90,7 +93,7 @@ const screenshotStepDefaults = {
   omit_background: false,
 } as const;
 
-function toScreenshotResult({ tiles, contentType, width, height, warnings }: Screenshot): ScreenshotResult {
+function toScreenshotResult({ tiles, contentType, width, height, warnings, annotations }: Screenshot): ScreenshotResult {
   const encoded = tiles.map(({ data, ...position }) => ({ data_base64: data.toString('base64'), ...position }));
   const [only, ...more] = encoded;
   return {
@@ -99,6 +102,7 @@ function toScreenshotResult({ tiles, contentType, width, height, warnings }: Scr
     height,
     ...(more.length > 0 ? { data_base64: null, tiles: encoded } : { data_base64: only?.data_base64 ?? null, tiles: null }),
     warnings,
+    ...(annotations ? { annotations } : {}),
   };
 }
 
