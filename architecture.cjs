@@ -55,6 +55,8 @@ module.exports.ladder = [
   'work/inspect',
   'work/skills',
   'work/flows',
+  // agents: the API by the protocol of their hosts
+  'mcp',
   // operators
   'ops',
   // readers: what the service says about itself

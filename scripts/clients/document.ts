@@ -218,6 +218,7 @@ const credentials: Record<Endpoint['auth'], Credential> = {
   connect: 'key',
   recording: 'key',
   report: 'key',
+  agent: 'key',
   admin: 'admin',
   metrics: 'admin',
   login: 'login',

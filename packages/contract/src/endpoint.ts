@@ -7,9 +7,21 @@ import type { ErrorCode } from './errors.ts';
  * a token of the session in the path. `connectPath`: a connect token in the path. `view`, `vnc` and `recording`: a token of that
  * purpose or the cookie that the first request sets; `recording` also accepts
  * the owner's API key. `report`: the token of a report's link, or the owner's API key. `login`: a login token of the identity provider.
- * `metrics`: the credential of `/metrics`.
+ * `metrics`: the credential of `/metrics`. `agent`: an API key, also in the header `X-API-Key`, or a connect token.
  */
-export type Auth = 'none' | 'bearer' | 'admin' | 'connect' | 'connectPath' | 'view' | 'vnc' | 'recording' | 'report' | 'login' | 'metrics';
+export type Auth =
+  | 'none'
+  | 'bearer'
+  | 'admin'
+  | 'connect'
+  | 'connectPath'
+  | 'view'
+  | 'vnc'
+  | 'recording'
+  | 'report'
+  | 'login'
+  | 'metrics'
+  | 'agent';
 
 /** Form of a success response. Default: JSON. */
 export type ReplyKind = 'json' | 'html' | 'text' | 'empty' | 'websocket' | 'bytes' | 'events';
@@ -108,6 +120,7 @@ const authErrors: Record<Auth, readonly ErrorCode[]> = {
   recording: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   report: ['missing_view_token', 'invalid_view_token', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   login: ['missing_login_token', 'invalid_login_token', 'login_unavailable', 'rate_limited', 'store_unavailable'],
+  agent: ['missing_api_key', 'invalid_api_key', 'invalid_connect_token', 'rate_limited', 'store_unavailable'],
   metrics: ['missing_admin_key', 'invalid_admin_key', 'missing_metrics_token', 'invalid_metrics_token', 'rate_limited'],
 };
 

@@ -138,6 +138,7 @@ const security: Record<Endpoint['auth'], Json[]> = {
   metrics: [{ metricsToken: [] }, { adminKey: [] }],
   recording: [{ viewToken: [] }, { viewCookie: [] }, { apiKey: [] }],
   report: [{ viewToken: [] }, { apiKey: [] }],
+  agent: [{ apiKey: [] }, { connectToken: [] }],
 };
 
 function createOperation(endpoint: Endpoint, components: Components): Json {

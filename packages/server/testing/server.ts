@@ -61,6 +61,7 @@ export const guards: Guards = {
     if (adminKey === goodAdminKey) return { owner: null, keyId: null, requestsPerMinute: null, scope: 'metrics' };
     throw new ServiceError(adminKey === undefined ? 'missing_admin_key' : 'invalid_admin_key', 'The metrics are for the operator.');
   },
+  agent: bearer,
   view: link,
   vnc: link,
   report: (credentials) => (credentials.authorization === undefined ? link(credentials) : bearer(credentials)),

@@ -23,6 +23,8 @@ import type { Loop } from '@berth/lib/loop.ts';
 import { mountDevIdp } from '../accounts/login/login.ts';
 import { mountMeteringAdmin } from '../accounts/metering/admin-routes.ts';
 import { mountMetering } from '../accounts/metering/routes.ts';
+import { Mcp, mayCallApi } from '../mcp/mcp.ts';
+import { mountMcp } from '../mcp/routes.ts';
 import { mountDashboard } from '../ops/dashboard.ts';
 import { Economics } from '../ops/economics.ts';
 import type { Metrics } from '../ops/metrics.ts';
@@ -70,6 +72,7 @@ export function mountRoutes(mount: MountDeps): Http {
       admin: adminGuard(adminKey),
       connect: connects.authenticate,
       connectPath: connects.authenticatePath,
+      agent: connects.authenticate,
       view: tokens.authenticateView,
       vnc: tokens.authenticateVnc,
       recording: tokens.authenticateRecording,
@@ -78,6 +81,7 @@ export function mountRoutes(mount: MountDeps): Http {
       metrics: metricsGuard({ metricsToken: config.metricsToken, adminKey }),
     },
     errorPage: pages.errorPage,
+    checkInner: mayCallApi(connects),
     sessionIdOf: (owner, name) => sessions.idOf(owner, name),
     forwarder: services.forwarding ?? undefined,
     // What comes first after a freeze may be a request, and not the timer that looks at the clock.
@@ -127,6 +131,7 @@ export function mountRoutes(mount: MountDeps): Http {
   });
   mountOps(http, ops);
   mountDashboard(http, pages, dashboardConfig({ config, regions, tiers: services.owners.tiers, hasEncoder: deps.encoders !== null }));
+  mountMcp(http, new Mcp({ fetchAs: (call) => http.fetchAs(call), publicUrl: config.publicUrl }));
   mountDocs(http, { readHealth: () => ops.health(), hasSignIn: services.devIssuer !== null });
   return http;
 }

@@ -20,7 +20,16 @@ export interface ForwardedCall {
 }
 
 /** The request headers that a handler may read; all others are handled before it. */
-export type ReadableHeader = 'last-event-id' | 'idempotency-key' | 'stripe-signature' | 'host' | 'origin';
+export type ReadableHeader =
+  | 'last-event-id'
+  | 'idempotency-key'
+  | 'stripe-signature'
+  | 'host'
+  | 'origin'
+  | 'accept'
+  | 'mcp-protocol-version'
+  | 'mcp-method'
+  | 'mcp-name';
 
 export interface Call<E extends Endpoint = Endpoint> {
   params: ParamsOf<E>;
@@ -50,6 +59,9 @@ export type FileHandler<E extends Endpoint> = (call: Call<E>) => Promise<FileRep
 /** The iterable is sent until it ends; it is closed when the client disconnects or the service stops. */
 export type EventsHandler<E extends Endpoint> = (call: Call<E>) => Promise<AsyncIterable<ServerEvent>> | AsyncIterable<ServerEvent>;
 
+/** Makes the whole response. An error thrown here becomes the response. */
+export type ResponseHandler<E extends Endpoint> = (call: Call<E>) => Promise<Response> | Response;
+
 /** Called after authentication and validation. An error thrown before `accept` becomes the response to the upgrade. */
 export type SocketHandler<E extends Endpoint> = (call: Call<E>, upgrade: Upgrade) => Promise<void> | void;
 
@@ -75,4 +87,6 @@ export interface Routes {
   /** Mounts an endpoint that answers with server-sent events (`replyKind: 'events'`). */
   onEvents<E extends Endpoint>(endpoint: E, handler: EventsHandler<E>): void;
   onSocket<E extends Endpoint>(endpoint: E, handler: SocketHandler<E>): void;
+  /** Mounts a way in by the protocol of others, whose handler makes the whole response. It is no part of the contract. */
+  onResponse<E extends Endpoint>(endpoint: E, handler: ResponseHandler<E>): void;
 }

@@ -7,7 +7,8 @@ import type { Log } from '@berth/lib/log.ts';
 import type { Rates } from '../rates/rates.ts';
 import type { Store } from '../store/store.ts';
 import type { ForwardedCall, Routes } from './call.ts';
-import type { Guards } from '../accounts/principals/principals.ts';
+import type { Guards, Principal } from '../accounts/principals/principals.ts';
+import type { InnerCall } from './inner.ts';
 import type { ErrorPage } from './error-page.ts';
 import type { Forwarder } from './forward/forward.ts';
 import type { Claimant } from './limits/idempotency.ts';
@@ -68,6 +69,8 @@ export interface HttpOptions {
   errorPage?: ErrorPage;
   /** Passes requests to the worker that can answer them; absent: this one answers all. */
   forwarder?: Forwarder | undefined;
+  /** Whether the caller of the request to itself may make it, beyond what its endpoint asks of everybody. @throws ServiceError */
+  checkInner?: (principal: Principal, endpoint: Endpoint, params: Readonly<Record<string, string>>) => Promise<void>;
   /** Called before anything of a request is handled: it must be cheap and never throw. */
   onRequest?: () => void;
   /** Called for metrics at the end of every request: it must be cheap and never throw. */
@@ -107,6 +110,8 @@ export interface Http extends Routes {
   readonly mounted: ReadonlySet<string>;
   /** Serves on a port, which it then owns. Nothing can be mounted after this. */
   listen(port: BoundPort): Promise<void>;
+  /** A `fetch` of the API within this process, as a caller whom the service has authenticated. */
+  fetchAs(call: InnerCall): typeof fetch;
   /** Serves a request that another worker has admitted. It is neither authenticated nor counted again, and goes no further. */
   receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void;
   /** Serves a WebSocket that another worker has admitted, as `receive` serves a request. */

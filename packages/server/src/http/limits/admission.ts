@@ -4,6 +4,7 @@ import type { IncomingMessage } from 'node:http';
 import { RateLimiterRes, type RateLimiter, type Rates } from '../../rates/rates.ts';
 import type { Credentials, Guards, Principal } from '../../accounts/principals/principals.ts';
 import { credentialHint } from '../credential-hints.ts';
+import type { HttpOptions } from '../options.ts';
 import type { Exchange } from '../server/exchange.ts';
 import { networkOf } from '../server/peer.ts';
 import type { Peers } from '../server/peer.ts';
@@ -18,6 +19,7 @@ interface AdmissionDeps {
   authFailuresPerMinuteMax: number | null;
   /** Requests with the admin key or the metrics token per minute; null: unlimited. */
   adminRequestsPerMinuteMax: number | null;
+  checkInner?: HttpOptions['checkInner'];
 }
 
 const windowSeconds = 60;
@@ -44,11 +46,20 @@ export class Admission {
       exchange.principal = await this.#options.guards.none(noCredentials);
       return;
     }
-    const principal = await this.#authenticate(endpoint, exchange.request, raw);
+    const principal = exchange.inner
+      ? await this.#checkInner(endpoint, exchange.inner.principal, raw)
+      : await this.#authenticate(endpoint, exchange.request, raw);
     exchange.principal = principal;
     const isOperator = endpoint.auth === 'admin' || endpoint.auth === 'metrics';
     const perMinute = isOperator ? this.#options.adminRequestsPerMinuteMax : principal.requestsPerMinute;
     if (perMinute !== null) await this.#take(exchange, principal.scope, perMinute);
+  }
+
+  /** The caller was authenticated when it came in: what is left is what it may do. */
+  async #checkInner(endpoint: Endpoint, principal: Principal, { params }: RawRequest): Promise<Principal> {
+    if (endpoint.auth !== 'bearer') throw new Error(`the service does not call ${endpoint.id} for others`);
+    await this.#options.checkInner?.(principal, endpoint, params);
+    return principal;
   }
 
   async #authenticate(endpoint: Endpoint, request: IncomingMessage, raw: RawRequest): Promise<Principal> {
@@ -67,6 +78,7 @@ export class Admission {
     if (endpoint.auth === 'login') return loginTokenOf(request);
     if (endpoint.auth === 'admin') return { ...noCredentials, adminKey: adminKeyOf(request), params: raw.params };
     if (acceptsLinks(endpoint.auth)) return linkOf(endpoint, request, raw, viewCookieName(this.#options.peers.origin(request)));
+    if (endpoint.auth === 'agent') return agentCredentialOf(request, raw);
     if (endpoint.auth === 'connectPath') return { ...noCredentials, token: raw.params['token'], params: raw.params };
     const token = endpoint.auth === 'connect' ? tokenOf(raw) : undefined;
     const { authorization } = request.headers;
@@ -144,6 +156,16 @@ function loginTokenOf(request: IncomingMessage): Credentials {
       'Send the login token of your identity provider as `Authorization: Bearer TOKEN`. API keys are not accepted here.',
     );
   return { ...noCredentials, authorization: request.headers.authorization };
+}
+
+/** Hosts of agents that cannot set `Authorization` can set a header of another name. */
+function agentCredentialOf(request: IncomingMessage, { params }: RawRequest): Credentials {
+  const { authorization, 'x-api-key': key } = request.headers;
+  if (authorization === undefined && typeof key === 'string' && /^\S+$/.test(key))
+    return { ...noCredentials, authorization: `Bearer ${key}`, params };
+  if (isOneBearer(request)) return { ...noCredentials, authorization, params };
+  if (hasAuthorization(request) || (key !== undefined && key !== '')) throw malformedKey();
+  throw new ServiceError('missing_api_key', 'Send one API key as `Authorization: Bearer KEY` or `X-API-Key: KEY`.');
 }
 
 /** The guard decides which of the two it requires. */

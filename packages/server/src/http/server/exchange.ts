@@ -1,5 +1,6 @@
 import type { ServerResponse, IncomingMessage } from 'node:http';
 import type { Call, ForwardedCall, ReadableHeader } from '../call.ts';
+import type { InnerCall } from '../inner.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
 import { redactUrl } from '@berth/lib/secrets/redact.ts';
@@ -60,6 +61,8 @@ export class Exchange implements Call {
 
   /** Set for a request that another worker has admitted. */
   readonly forwarded: ForwardedCall | null;
+  /** Set for a request of the service to itself. */
+  inner: InnerCall | null = null;
 
   constructor(request: IncomingMessage, response: ServerResponse | null, requestId: string, forwarded: ForwardedCall | null = null) {
     this.forwarded = forwarded;

@@ -8,7 +8,7 @@ import { toJsonText } from '@berth/lib/json/text.ts';
 import { runFor } from '@berth/lib/turns/sections.ts';
 import { Admission, countHeader } from '../limits/admission.ts';
 import { hasBody } from '../body/body.ts';
-import type { Call, EventsHandler, ForwardedCall, FileHandler, Handler, ServerEvent, SocketHandler } from '../call.ts';
+import type { Call, EventsHandler, ForwardedCall, FileHandler, Handler, ResponseHandler, ServerEvent, SocketHandler } from '../call.ts';
 import { Compressed } from '../body/compressed.ts';
 import { prefersHtml } from '../error-page.ts';
 import { clientClosedRequestStatus, logFailure, outcomeOf, toErrorPage, toErrorResponse, type HttpResponse } from '../errors.ts';
@@ -16,13 +16,14 @@ import { ClientDisconnectedError, Exchange } from './exchange.ts';
 import { workerHeaders, type ForwardTarget } from '../forward/forward.ts';
 import { Idempotency } from '../limits/idempotency.ts';
 import { LargeBodies } from '../body/large-bodies.ts';
+import { connectionPair, fetchOver, type InnerCall } from '../inner.ts';
 import type { Asset, Http, HttpOptions } from '../options.ts';
 import { OtherWorkers } from '../forward/other-workers.ts';
 import { Peers } from './peer.ts';
 import type { BoundPort } from './port.ts';
 import { parserError, refuse, urlTooLong, type ParserError } from '../refusal.ts';
 import { resolveSessionNames } from '../forward/session-names.ts';
-import { eventStream, fileStream, readRangeHeader, type FileReply, type Stream } from './stream.ts';
+import { eventStream, fileStream, readRangeHeader, responseStream, type FileReply, type Stream } from './stream.ts';
 import { Router } from './router.ts';
 import { Upgrades, type SocketRoute } from './upgrade.ts';
 import { validate, type Bodies, type RawRequest } from '../body/validate.ts';
@@ -73,6 +74,8 @@ class RoutedHttp implements Http {
   readonly #active = new Set<Exchange>();
   /** Requests that other workers have admitted. */
   readonly #forwarded = new WeakMap<IncomingMessage, ForwardedCall>();
+  /** Connections of the service to itself. */
+  readonly #inner = new WeakMap<Duplex, InnerCall>();
   readonly #malformed = new WeakSet<Socket>();
   #onIdle: (() => void) | undefined;
   #port: BoundPort | undefined;
@@ -159,6 +162,12 @@ class RoutedHttp implements Http {
     this.#mount(endpoint, plain, { endpoint, handler: handler as unknown as SocketRoute['handler'] });
   }
 
+  onResponse<E extends Endpoint>(endpoint: E, handler: ResponseHandler<E>): void {
+    const loose = handler as unknown as (call: Call) => Promise<Response> | Response;
+    const serve: Serve = (context) => this.#serveStream(endpoint, context, async () => responseStream(await loose(context.exchange)));
+    this.#addRoute(endpoint, serve);
+  }
+
   asset(path: string, asset: Asset, endpoint?: Endpoint): void {
     if (endpoint) this.mounted.add(endpoint.id);
     this.#router.add('GET', path, { serve: ({ exchange, request }) => this.#serveAsset(asset, exchange, request) });
@@ -181,6 +190,10 @@ class RoutedHttp implements Http {
 
   #mount(endpoint: Endpoint, serve: Serve, socket?: SocketRoute): void {
     this.mounted.add(endpoint.id);
+    this.#addRoute(endpoint, serve, socket);
+  }
+
+  #addRoute(endpoint: Endpoint, serve: Serve, socket?: SocketRoute): void {
     const route = { serve: (context: RequestContext) => this.#answer(endpoint, context, serve), ...(socket ? { socket } : {}) };
     const [own = '', withoutRest] = routerPathsOf(endpoint);
     this.#router.add(endpoint.method, own, route);
@@ -273,11 +286,22 @@ class RoutedHttp implements Http {
   #openExchange(request: IncomingMessage, response: ServerResponse | null): Exchange {
     this.#options.onRequest?.();
     const forwarded = this.#forwarded.get(request) ?? null;
-    return new Exchange(request, response, forwarded?.requestId ?? requestIdOf(request), forwarded);
+    const exchange = new Exchange(request, response, forwarded?.requestId ?? requestIdOf(request), forwarded);
+    exchange.inner = this.#inner.get(request.socket) ?? null;
+    return exchange;
   }
 
-  #originOf({ forwarded, request }: Exchange): string {
-    return forwarded?.origin ?? this.#peers.origin(request);
+  #originOf({ forwarded, inner, request }: Exchange): string {
+    return forwarded?.origin ?? inner?.origin ?? this.#peers.origin(request);
+  }
+
+  fetchAs(call: InnerCall): typeof fetch {
+    return fetchOver(() => {
+      const [client, server] = connectionPair();
+      this.#inner.set(server, call);
+      this.#server.emit('connection', server);
+      return client;
+    });
   }
 
   receive(request: IncomingMessage, response: ServerResponse, call: ForwardedCall): void {

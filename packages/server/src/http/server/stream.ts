@@ -1,6 +1,6 @@
 /** Streamed responses: files and server-sent events. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { ServiceError } from '@berth/contract';
 import { create as contentDisposition } from 'content-disposition';
@@ -99,6 +99,22 @@ async function* exactly(source: AsyncIterable<Buffer>, bytes: number): AsyncIter
   }
   if (left !== 0) throw new Error('the file does not have its announced length');
 }
+
+/** A response that was made whole, as its body comes. */
+export const responseStream = ({ status, headers, body }: Response): Stream => ({
+  status,
+  headers: Object.fromEntries(headers),
+  drop: async () => void (await body?.cancel()),
+  async send(response, signal) {
+    if (body === null) return void response.end();
+    try {
+      await pipeline(Readable.from(body), response, { signal });
+    } catch {
+      // The client notices the truncated body; the pipeline has closed both ends.
+      response.destroy();
+    }
+  },
+});
 
 /** Clients reconnect after this time. */
 const retryMs = 2000;

@@ -101,12 +101,15 @@ export class CdpConnections {
 
   /** A session that this caller may connect to: with a connect token only one that it created. @throws ServiceError as `Sessions.ready` */
   async ready({ principal, signal }: Pick<Call, 'principal' | 'signal'>, sessionId: string): Promise<RunningSession> {
-    const owner = ownerOf(principal);
-    if (principal.connectTokenId !== undefined) {
-      const { record } = await this.#sessions.get(owner, sessionId);
-      if (!mayDrive(principal, record)) throw sessionNotFound();
-    }
-    return this.#sessions.ready(owner, sessionId, { signal });
+    await this.assertMayDrive(principal, sessionId);
+    return this.#sessions.ready(ownerOf(principal), sessionId, { signal });
+  }
+
+  /** @throws ServiceError session_not_found for a connect token that did not create the session */
+  async assertMayDrive(principal: Principal, sessionId: string): Promise<void> {
+    if (principal.connectTokenId === undefined) return;
+    const { record } = await this.#sessions.get(ownerOf(principal), sessionId);
+    if (!mayDrive(principal, record)) throw sessionNotFound();
   }
 
   async info({ principal, origin, signal }: Pick<Call, 'principal' | 'origin' | 'signal'>, sessionId: string): Promise<ConnectInfo> {
