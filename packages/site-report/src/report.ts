@@ -17,7 +17,7 @@ import { createThirdParties } from './site/third-parties.ts';
 export type ReportOptions = Pick<InspectRequest, 'include' | 'capture_bodies'>;
 
 /** The part of a response that is made of the capture alone. */
-export interface Report extends Pick<InspectResponse, 'url' | 'final_url' | 'pages' | 'limits' | 'redactions'>, Sections {
+export interface Report extends Pick<InspectResponse, 'url' | 'final_url' | 'pages' | 'limits' | 'redactions' | 'warnings'>, Sections {
   /** Time of the first request; null without one. */
   startedAt: string | null;
   /** Time from the first request to the end of the last one. */
@@ -25,7 +25,7 @@ export interface Report extends Pick<InspectResponse, 'url' | 'final_url' | 'pag
 }
 
 export function createReport(captured: Capture, options: ReportOptions): Report {
-  const { mask, ...clean } = redact(captured);
+  const { mask, warnings, ...clean } = redact(captured);
   const input = createReportInput(clean);
   const { capture, redactions } = input;
   const pages = listPages(capture);
@@ -35,6 +35,7 @@ export function createReport(captured: Capture, options: ReportOptions): Report 
     pages,
     limits: toLimits(capture),
     redactions: { headers: redactions.headers, body_keys: redactions.bodyKeys, body_values: redactions.bodyValues },
+    warnings,
     ...withoutSecrets(createSections(input, options), mask),
     ...spanOf(capture.har.log.entries),
   };

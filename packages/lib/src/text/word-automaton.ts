@@ -41,22 +41,41 @@ class Transitions {
   }
 }
 
+/** Numbers of 32 bits by state. A list of numbers takes twice the memory, and that of the heap, which is limited. */
+class Numbers {
+  #values = new Int32Array(256);
+
+  get(state: number): number {
+    return this.#values[state] ?? 0;
+  }
+
+  set(state: number, value: number): void {
+    if (state >= this.#values.length) {
+      const values = new Int32Array(2 * state);
+      values.set(this.#values);
+      this.#values = values;
+    }
+    this.#values[state] = value;
+  }
+}
+
 /** States built between two pauses. */
 const sliceStates = 16 * 1024;
 
 /** State 0 is the root: no word has begun. */
 export class WordAutomaton {
   readonly #next = new Transitions();
-  readonly #fail: number[] = [0];
-  readonly #depth: number[] = [0];
+  readonly #fail = new Numbers();
+  readonly #depth = new Numbers();
   /** The nearest state down the failure links, itself included, at which a word ends; 0 for none. */
-  readonly #output: number[] = [0];
-  readonly #parent: number[] = [0];
-  readonly #code: number[] = [0];
+  readonly #output = new Numbers();
+  readonly #parent = new Numbers();
+  readonly #code = new Numbers();
+  #states = 1;
 
-  /** How many characters it compares at most; memory is in proportion. */
+  /** How many characters it compares at most: some 50 bytes of memory each. */
   get size(): number {
-    return this.#depth.length;
+    return this.#states;
   }
 
   /** Adds a word that is not empty. @returns the state at which it ends, which equal words share */
@@ -66,27 +85,26 @@ export class WordAutomaton {
       const code = word.charCodeAt(at);
       state = this.#next.get(state, code) || this.#append(state, code);
     }
-    this.#output[state] = state;
+    this.#output.set(state, state);
     return state;
   }
 
   #append(parent: number, code: number): number {
-    const state = this.#depth.length;
+    const state = this.#states;
+    this.#states += 1;
     this.#next.set(parent, code, state);
-    this.#depth.push((this.#depth[parent] ?? 0) + 1);
-    this.#parent.push(parent);
-    this.#code.push(code);
-    this.#fail.push(0);
-    this.#output.push(0);
+    this.#depth.set(state, this.#depth.get(parent) + 1);
+    this.#parent.set(state, parent);
+    this.#code.set(state, code);
     return state;
   }
 
   /** Makes it ready to be used; no word may be added after it. Pauses at each `yield`. */
   *link(): Generator<void> {
     const byDepth: number[][] = [];
-    for (const [state, depth] of this.#depth.entries()) {
+    for (let state = 1; state < this.#states; state += 1) {
       if (state % sliceStates === 0) yield;
-      if (state > 0) (byDepth[depth] ??= []).push(state);
+      (byDepth[this.#depth.get(state)] ??= []).push(state);
     }
     let linked = 0;
     // The shallow ones first, because the links of others lead to them.
@@ -94,10 +112,10 @@ export class WordAutomaton {
       for (const state of states ?? []) {
         linked += 1;
         if (linked % sliceStates === 0) yield;
-        const parent = this.#parent[state] ?? 0;
-        const fail = parent === 0 ? 0 : this.step(this.#fail[parent] ?? 0, this.#code[state] ?? 0);
-        this.#fail[state] = fail;
-        if (this.#output[state] === 0) this.#output[state] = this.#output[fail] ?? 0;
+        const parent = this.#parent.get(state);
+        const fail = parent === 0 ? 0 : this.step(this.#fail.get(parent), this.#code.get(state));
+        this.#fail.set(state, fail);
+        if (this.#output.get(state) === 0) this.#output.set(state, this.#output.get(fail));
       }
   }
 
@@ -107,17 +125,17 @@ export class WordAutomaton {
     for (;;) {
       const next = this.#next.get(state, code);
       if (next !== 0 || state === 0) return next;
-      state = this.#fail[state] ?? 0;
+      state = this.#fail.get(state);
     }
   }
 
   /** The end of the longest word that ends here; 0 for none. */
   outputOf(state: number): number {
-    return this.#output[state] ?? 0;
+    return this.#output.get(state);
   }
 
   /** The number of characters that lead to the state. */
   depthOf(state: number): number {
-    return this.#depth[state] ?? 0;
+    return this.#depth.get(state);
   }
 }

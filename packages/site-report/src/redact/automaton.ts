@@ -6,6 +6,10 @@ export const wordCharsMin = 4;
 /** A word is searched by its first characters; `Word.text` then says how far it goes on. */
 const prefixCharsMax = 128;
 const candidatesMax = 16;
+/** Maximum characters that are compared: some 50 MB of memory and two seconds to build, for all forms of 4,000 secrets that have nothing in common. */
+const statesMax = 1_000_000;
+/** Maximum characters of the words: the heap of the thread is ten times as large. */
+const keptCharsMax = 50_000_000;
 const tokenChar = /[\w.~+/=%-]/;
 
 export interface Word<T> {
@@ -29,18 +33,25 @@ export class Automaton<T> {
   /** Hashes of the first four characters of all words: text without them is skipped. */
   readonly #starts = new Uint8Array(1 << hashBits);
 
-  constructor(words: Iterable<Word<T>>) {
-    for (const word of words) if (word.text.length >= wordCharsMin) this.#add(word);
+  #keptChars = 0;
+
+  /** Adds a word, unless it is too short to be searched for. @returns false where there is no more room */
+  add(word: Word<T>): boolean {
+    if (word.text.length < wordCharsMin) return true;
+    const chars = Math.min(word.text.length, prefixCharsMax);
+    if (this.#automaton.size + chars > statesMax || this.#keptChars + word.text.length > keptCharsMax) return false;
+    this.#keptChars += word.text.length;
+    this.#insert(word);
+    return true;
+  }
+
+  /** Makes it ready to search; no word may be added after it. */
+  link(): void {
     // It needs no pauses: it runs in a thread of its own, where nobody else waits.
     for (const _ of this.#automaton.link());
   }
 
-  /** Maximum number of characters to compare; memory is in proportion. */
-  get size(): number {
-    return this.#automaton.size;
-  }
-
-  #add(word: Word<T>): void {
+  #insert(word: Word<T>): void {
     let hash = 0;
     for (let i = 0; i < wordCharsMin; i++) hash = ((hash << 5) ^ word.text.charCodeAt(i)) & hashMask;
     this.#starts[hash] = 1;

@@ -20,6 +20,7 @@ export interface Redacted {
   capture: Capture;
   secrets: Secret[];
   redactions: Redactions;
+  warnings: string[];
   /** Replaces the secrets in what was made of the capture: decoding may show one that no text of the capture showed. */
   mask: <T>(value: T) => T;
 }
@@ -31,10 +32,12 @@ export function redact(capture: Capture): Redacted {
   const redactions: Redactions = { headers: 0, bodyKeys: 0, bodyValues: 0 };
   mapCapture(capture, collector(table, spans, redactions));
   table.assignPlaceholders();
-  const replace = replacer(table, spans);
+  const { automaton, searchesAll } = table.createAutomaton();
+  const replace = replacer(table, spans, automaton);
   const clean = mapCapture(capture, replace);
   const maskText = (text: string): string => replace(text, { reading: 'none', position: 'other', entryIndex: null, name: null });
-  return { capture: clean, secrets: table.list(maskText), redactions, mask: (value) => mapTexts(value, maskText) };
+  const warnings = searchesAll ? [] : ['secrets_not_searched'];
+  return { capture: clean, secrets: table.list(maskText), redactions, warnings, mask: (value) => mapTexts(value, maskText) };
 }
 
 /** Places of secrets in texts that are read in the same manner, three numbers each: start, end, id. */
@@ -112,8 +115,7 @@ interface Span {
 const cachedCharsMax = 300;
 const cacheSizeMax = 50_000;
 
-function replacer(table: SecretTable, spans: Spans): TextVisitor {
-  const automaton = table.createAutomaton();
+function replacer(table: SecretTable, spans: Spans, automaton: Automaton<SearchedForm>): TextVisitor {
   const unchanged = new Set<string>();
   return (text, source) => {
     if (text === '') return text;

@@ -1,6 +1,6 @@
 /** The distinct secrets of a capture, while they are collected. */
 import { locationsMax, type Secret, type SecretKind, type SecretLocation } from '../secret.ts';
-import { Automaton, type Word } from './automaton.ts';
+import { Automaton } from './automaton.ts';
 import { base64Of, encodingsOf } from './encodings.ts';
 import type { Hit } from '@berth/lib/secrets/hit.ts';
 import { readJwt } from './jwt.ts';
@@ -24,11 +24,10 @@ export interface SearchedForm {
   needsBoundary: boolean;
 }
 
-/** Values beyond share a placeholder by kind, and are replaced where they were seen. */
+/** Maximum values of one group of kinds. Those beyond share a placeholder by kind, and are replaced where they were seen. */
 const secretsMax = 20_000;
-/** Maximum characters in the automaton, where each takes some 100 bytes. */
-const searchedCharsMax = 500_000;
-const prefixChars = 128;
+/** Kinds that open nothing: a list of customers has thousands, which must not take the place of a password. */
+const weakKinds = new Set<SecretKind>(['email', 'phone', 'username', 'cookie']);
 const boundaryCharsMax = 16;
 const pemLineCharsMin = 40;
 
@@ -39,6 +38,7 @@ const defaultRank = 4;
 export class SecretTable {
   readonly #ids = new Map<string, number>();
   readonly #secrets: Collected[] = [];
+  readonly #counts = { weak: 0, strong: 0 };
   readonly #overflow = new Map<SecretKind, number>();
 
   /** @returns the id of the value's secret */
@@ -55,7 +55,8 @@ export class SecretTable {
   }
 
   #append(value: string, kind: SecretKind): number {
-    const isOver = this.#ids.size >= secretsMax;
+    const group = weakKinds.has(kind) ? 'weak' : 'strong';
+    const isOver = (this.#counts[group] += 1) > secretsMax;
     const shared = isOver ? this.#overflow.get(kind) : undefined;
     if (shared !== undefined) return shared;
     const id = this.#secrets.length;
@@ -97,22 +98,27 @@ export class SecretTable {
     return this.#secrets[id]?.placeholder ?? '';
   }
 
-  createAutomaton(): Automaton<SearchedForm> {
-    return new Automaton(this.#words());
-  }
-
-  *#words(): Generator<Word<SearchedForm>> {
-    let budget = searchedCharsMax;
-    for (const [id, { value, kind, isNamed }] of this.#secrets.entries()) {
-      if (!isSearched(value, kind, isNamed)) continue;
-      const isShort = value.length < boundaryCharsMax;
-      const plain = kind === 'private_key' ? [...encodingsOf(value), ...linesOf(value)] : encodingsOf(value);
-      for (const form of [...plain.map((text) => ({ text, needsBoundary: isShort })), ...base64Forms(value)]) {
-        budget -= Math.min(form.text.length, prefixChars);
-        if (budget < 0) return;
-        yield { text: form.text, value: { id, needsBoundary: form.needsBoundary } };
+  /**
+   * Searches for all secrets as they are, then for their other forms: those of kinds that open something first.
+   * `searchesAll`: nothing was left out, of any secret.
+   */
+  createAutomaton(): { automaton: Automaton<SearchedForm>; searchesAll: boolean } {
+    const automaton = new Automaton<SearchedForm>();
+    const searched = [...this.#secrets.entries()].filter(([, { value, kind, isNamed }]) => isSearched(value, kind, isNamed));
+    const [strong, weak] = [
+      searched.filter(([, { kind }]) => !weakKinds.has(kind)),
+      searched.filter(([, { kind }]) => weakKinds.has(kind)),
+    ];
+    let isFull = false;
+    for (const formsFor of [plainForms, encodedForms])
+      for (const [id, { value, kind }] of [...strong, ...weak]) {
+        if (isFull) break;
+        const needsBoundary = value.length < boundaryCharsMax;
+        for (const { text, mayTouch } of formsFor(value, kind))
+          isFull ||= !automaton.add({ text, value: { id, needsBoundary: needsBoundary && !mayTouch } });
       }
-    }
+    automaton.link();
+    return { automaton, searchesAll: !isFull && this.#overflow.size === 0 };
   }
 
   list(clean: (text: string) => string): Secret[] {
@@ -129,7 +135,22 @@ export class SecretTable {
   }
 }
 
-const base64Forms = (value: string) => base64Of(value).map((text) => ({ text, needsBoundary: false }));
+/** A form of a secret. Base64 of it stands among letters and digits of other bytes. */
+interface Form {
+  text: string;
+  mayTouch: boolean;
+}
+
+const plainForms = (value: string): Form[] => [{ text: value, mayTouch: false }];
+
+function encodedForms(value: string, kind: SecretKind): Form[] {
+  const [, ...encoded] = encodingsOf(value);
+  const lines = kind === 'private_key' ? linesOf(value) : [];
+  return [
+    ...[...encoded, ...lines].map((text) => ({ text, mayTouch: false })),
+    ...base64Of(value).map((text) => ({ text, mayTouch: true })),
+  ];
+}
 
 const linesOf = (value: string): string[] => value.split('\n').filter((line) => line.length >= pemLineCharsMin);
 

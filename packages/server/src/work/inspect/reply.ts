@@ -68,7 +68,7 @@ export function toResult({ jobId, subject }: { jobId: string; subject: InspectSu
     duration_ms: isOfHar ? durationMs : outcome.durationMs,
     block,
     actions,
-    warnings: [...new Set(warnings)],
+    warnings: [...new Set([...warnings, ...(report?.warnings ?? [])])],
     screenshot,
     usage,
     error,
