@@ -52,6 +52,7 @@ export const names: Readonly<Record<string, string>> = {
   listTemplates: 'templates.list',
   listSkills: 'skills.list',
   deleteSkill: 'skills.delete',
+  listJobs: 'jobs.list',
   getJob: 'jobs.get',
   getFetchJob: 'jobs.getFetch',
   cancelJob: 'jobs.cancel',

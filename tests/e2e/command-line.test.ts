@@ -402,6 +402,10 @@ describe('the service half of the command line', () => {
     assert.ok(flows.length > 0);
     const { status } = await json<{ status: string }>(['inspect', shop.url]);
     assert.equal(status, 'ok');
+    const inspected = (await json<{ kind: string; target: string }[]>(['jobs', '--kind', 'inspect', '--limit', '1']))[0];
+    assert.deepEqual([inspected?.kind, inspected?.target], ['inspect', `${shop.url}/`]);
+    assert.match((await berth(['jobs', '--status', 'ok', '--plain'])).stdout, /^job .*\n.* inspect .* ok /);
+    assert.equal((await failure(['jobs', '--kind', 'crawl'])).exitCode, 2);
     assert.equal((await failure(['run', 'no-such-flow'])).exitCode, 4);
   });
 });

@@ -489,6 +489,18 @@ export const commands: readonly CommandSpec[] = [
     load: work('showJob'),
   },
   {
+    name: 'jobs',
+    summary: 'List jobs, newest first',
+    options: [
+      ['--kind <kind>', 'Only fetch, inspect, agent or template.'],
+      ['--status <list>', 'Only these of pending, ok, blocked and error, such as pending,error.'],
+      ['--limit <number>', 'At most this many, 1 to 500. Default: 20.'],
+    ],
+    examples: ['berth jobs --status error', 'berth jobs --kind fetch --limit 100'],
+    group: 'Work without a session',
+    load: work('listJobs'),
+  },
+  {
     name: 'cancel',
     args: '<id>',
     summary: 'Cancel a job',

@@ -1,10 +1,13 @@
 /** Endpoints of jobs: asynchronous work that is polled by its id. */
 import { z } from 'zod';
 import { endpoint } from './endpoint.ts';
-import { PathId, Timestamp, queryInt } from './fields.ts';
+import { boundedList, boundedString } from './bounds.ts';
+import { PathId, Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';
 
 export const jobStatuses = ['pending', 'ok', 'blocked', 'error'] as const;
 export type JobStatus = (typeof jobStatuses)[number];
+
+export const jobKinds = ['fetch', 'inspect', 'agent', 'template'] as const;
 
 /** Error of work whose response status is 200, so that the body reports it. */
 export const WorkError = z
@@ -58,14 +61,18 @@ export const workErrors = [
   'deadline_exceeded',
 ] as const;
 
-export const Job = z
+/** Maximum length of what a job works on: a line of a table, and most addresses whole. */
+export const jobTargetCharsMax = 500;
+
+/** A job in a list: without its result, which may have megabytes, and the details of its error. */
+export const JobItem = z
   .object({
     job_id: z.string().describe('Id of the job.'),
     session_id: z
       .string()
       .nullable()
       .describe('Id of the session that runs the job, or ran it; null while there is none, and if none did.'),
-    kind: z.enum(['fetch', 'inspect', 'agent', 'template']).describe('Kind of job.'),
+    kind: z.enum(jobKinds).describe('Kind of job.'),
     status: z.enum(jobStatuses).describe('Status of the job: `pending` until it is done, then its result.'),
     stage: z.enum(['queued', 'running', 'done']).describe('Stage of the job.'),
     progress: z
@@ -78,15 +85,29 @@ export const Job = z
     created_at: Timestamp.describe('When the job was created (RFC 3339, UTC).'),
     started_at: Timestamp.nullable().describe('When the job started to run (RFC 3339, UTC); null before that.'),
     finished_at: Timestamp.nullable().describe('When the job finished (RFC 3339, UTC); null before that.'),
-    expires_at: Timestamp.nullable().describe('When the result is deleted (RFC 3339, UTC); null while the job is pending.'),
-    result: z
-      .record(z.string(), z.unknown())
+    expires_at: Timestamp.nullable().describe(
+      'When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its ' +
+        '`session_id`, `error` and `usage` are null.',
+    ),
+    target: z
+      .string()
       .nullable()
-      .describe('Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending.'),
-    error: WorkError.nullable().describe('Error of a job with `status: error`; null otherwise.'),
+      .describe(
+        'Address of the page without credentials, query and fragment, or name of the flow or template, at most ' +
+          `${jobTargetCharsMax} characters; null for a HAR.`,
+      ),
+    error: WorkError.nullable().describe('Error of a job with `status: error`, in lists without `details`; null otherwise.'),
     usage: WorkUsage.nullable().describe('Resources that the job has used; null while it is pending.'),
   })
-  .meta({ id: 'JobResponse' });
+  .meta({ id: 'JobItemResponse' });
+export type JobItemResponse = z.infer<typeof JobItem>;
+
+export const Job = JobItem.extend({
+  result: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending.'),
+}).meta({ id: 'JobResponse' });
 export type JobResponse = z.infer<typeof Job>;
 
 const jobParams = z.object({ job_id: PathId.describe('Id of the job.') });
@@ -132,4 +153,38 @@ export const cancelJob = endpoint({
   reply: Job,
   status: 200,
   errors: ['job_not_found', 'job_expired', 'store_unavailable'],
+});
+
+/** Parses `status=pending,error`. Unknown statuses are rejected. */
+const StatusList = boundedString(0, 200)
+  .transform((text) => text.split(','))
+  .pipe(boundedList(z.enum(jobStatuses), 20).min(1));
+
+/** The last second of the year 9999, the latest that the database reads. */
+const unixSeconds = queryInt(0, 253_402_300_799);
+
+export const listJobs = endpoint({
+  id: 'listJobs',
+  method: 'GET',
+  path: '/v1/jobs',
+  tag: 'Jobs',
+  summary: 'List jobs',
+  description:
+    'Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days.',
+  auth: 'bearer',
+  query: z.strictObject({
+    kind: z.enum(jobKinds).optional().describe('Only jobs of this kind. Default: all.'),
+    status: StatusList.optional().meta({
+      type: 'string',
+      examples: ['pending,error'],
+      description: 'Comma-separated list of statuses to include, such as `pending,error`. Default: all.',
+    }),
+    since: unixSeconds.optional().describe('Only jobs created from this time on, in Unix seconds.'),
+    until: unixSeconds.optional().describe('Only jobs created before this time, in Unix seconds.'),
+    ...pageQuery,
+  }),
+  reply: z.array(JobItem),
+  replyHeaders: pageHeaders,
+  status: 200,
+  errors: ['store_unavailable'],
 });

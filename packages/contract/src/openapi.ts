@@ -68,6 +68,7 @@ export const extensions: readonly [base: string, extended: string][] = [
   ['KeyResponse', 'CreatedKeyResponse'],
   ['PdfOptions', 'PdfRequest'],
   ['AgentTaskResponse', 'TemplateItemResponse'],
+  ['JobItemResponse', 'JobResponse'],
 ];
 
 /** Names of the schemas of all kinds of steps. */

@@ -18,18 +18,21 @@ export const PoolTargetRequest = z
       .describe('Number of warm machines of this kind in the region, shared by its workers: 0 to 1000.'),
     kind: z.enum(poolKinds).default('headless').describe('Kind of machine. Default: `headless`.'),
   })
-  .meta({ id: 'PoolTargetRequest' });
+  .meta({ id: 'PoolTargetRequest' })
+  .meta({ id: 'PoolTarget' });
 
 const count = z.int().min(0);
 
 /** Machines of a region by state. */
-export const PoolCounts = z.object({
-  warming: count.describe('Machines that are starting.'),
-  ready: count.describe('Machines that are waiting for a session.'),
-  assigned: count.describe('Machines that are in use.'),
-  draining: count.describe('Machines that are ending.'),
-  failed: count.describe('Machines that have failed and are not yet ended.'),
-});
+export const PoolCounts = z
+  .object({
+    warming: count.describe('Machines that are starting.'),
+    ready: count.describe('Machines that are waiting for a session.'),
+    assigned: count.describe('Machines that are in use.'),
+    draining: count.describe('Machines that are ending.'),
+    failed: count.describe('Machines that have failed and are not yet ended.'),
+  })
+  .meta({ id: 'PoolCounts' });
 
 const PoolTarget = z.object({
   target: count.describe('Number of warm machines of this kind in the region.'),

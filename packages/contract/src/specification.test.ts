@@ -12,6 +12,7 @@ interface Schema {
   $ref?: string;
   type?: string;
   items?: Schema;
+  allOf?: Schema[];
   anyOf?: Schema[];
   properties?: Record<string, Schema>;
   required?: string[];
@@ -86,6 +87,18 @@ const specified: Row[] = [
   ['POST /v1/admin/credits', 'admin', 200, 'CreditGrantResponse', 'GrantRequest'],
 ];
 
+/** A schema as it reads with what it refers to and extends. */
+function resolved(schema: Schema | undefined): Schema {
+  const { allOf = [], ...own } = schema?.$ref === undefined ? (schema ?? {}) : (schemas[nameOf(schema) ?? ''] ?? {});
+  const bases = allOf.map(resolved);
+  return {
+    ...own,
+    properties: Object.assign({}, ...bases.map(({ properties }) => properties), own.properties) as Record<string, Schema>,
+    required: [...bases.flatMap(({ required = [] }) => required), ...(own.required ?? [])],
+  };
+}
+const propertiesOf = (component: string): Record<string, Schema> => resolved(schemas[component]).properties ?? {};
+
 const nameOf = (schema: Schema | undefined): string | undefined => schema?.$ref?.replace('#/components/schemas/', '');
 const operationOf = ({ method, path }: Endpoint): Operation => {
   const operation = document.paths[path]?.[method.toLowerCase()];
@@ -151,7 +164,7 @@ describe('a response', () => {
     it(`the response ${component} has the fields and types of the specification`, () => {
       const { properties = {}, required = [] } = schemas[component] ?? {};
       assert.deepEqual(
-        Object.keys(expected).map((name) => [name, properties[name]?.type, required.includes(name)]),
+        Object.keys(expected).map((name) => [name, resolved(properties[name]).type, required.includes(name)]),
         Object.entries(expected).map(([name, type]) => [name, type, true]),
       );
     });
@@ -169,15 +182,15 @@ describe('a response', () => {
   });
 
   it('the response of usage has its axes, of which sessions are unlimited', () => {
-    const { usage, limits, remaining } = schemas['UsageResponse']?.properties ?? {};
+    const { usage, limits, remaining } = propertiesOf('UsageResponse');
     const axes = ['actions', 'egress_bytes', 'browser_seconds', 'captcha_solves'];
     assert.deepEqual(Object.keys(usage?.properties ?? {}).toSorted(), [...axes, 'sessions'].toSorted());
-    for (const part of [limits, remaining]) assert.deepEqual(Object.keys(part?.properties ?? {}).toSorted(), axes.toSorted());
+    for (const part of [limits, remaining]) assert.deepEqual(Object.keys(resolved(part).properties ?? {}).toSorted(), axes.toSorted());
   });
 
   it('the responses of jobs have the statuses of the specification', () => {
     for (const component of ['JobResponse', 'FetchResponse'])
-      assert.deepEqual(schemas[component]?.properties?.['status']?.enum, ['pending', 'ok', 'blocked', 'error']);
+      assert.deepEqual(propertiesOf(component)['status']?.enum, ['pending', 'ok', 'blocked', 'error']);
   });
 
   it('the responses for operators have what they read about strategies, flows and skills', () => {

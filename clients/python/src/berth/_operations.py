@@ -58,6 +58,7 @@ get_inspect_report = Operation("getInspectReport", "GET", "/v1/inspect/{job_id}/
 inspect = Operation("inspect", "POST", "/v1/inspect", takes_key=True, has_body=True, deadline=240)
 cancel_job = Operation("cancelJob", "DELETE", "/v1/job/{job_id}")
 get_job = Operation("getJob", "GET", "/v1/job/{job_id}", query=frozenset(("wait_seconds",)), deadline=35)
+list_jobs = Operation("listJobs", "GET", "/v1/jobs", query=frozenset(("kind", "status", "since", "until", "limit", "cursor",)))
 list_regions = Operation("listRegions", "GET", "/v1/regions")
 get_usage = Operation("getUsage", "GET", "/v1/usage", query=frozenset(("days",)))
 create_credit_codes = Operation("createCreditCodes", "POST", "/admin/credit-codes", credential="admin", takes_key=True, has_body=True)

@@ -1579,6 +1579,21 @@ class GetJobParams(TypedDict, total=False):
     """Seconds to wait for the job to finish before responding, 0 to 25. Default: 0."""
 
 
+class ListJobsParams(TypedDict, total=False):
+    """Arguments of `berth.jobs.list`."""
+
+    kind: Literal["fetch", "inspect", "agent", "template"]
+    """Only jobs of this kind. Default: all."""
+    status: str
+    """Comma-separated list of statuses to include, such as `pending,error`. Default: all."""
+    since: int
+    """Only jobs created from this time on, in Unix seconds."""
+    until: int
+    """Only jobs created before this time, in Unix seconds."""
+    limit: int
+    """Maximum number of items per page, 1 to 500. Default: 100."""
+
+
 class GetUsageParams(TypedDict, total=False):
     """Arguments of `berth.usage.get`."""
 
@@ -1737,15 +1752,6 @@ class ListAuditParams(TypedDict, total=False):
     """Only entries from this time on, in Unix seconds."""
 
 
-class ResizePoolParams(TypedDict, total=False):
-    """Arguments of `berth.admin.pool.resize`."""
-
-    target: Required[int]
-    """Number of warm machines of this kind in the region, shared by its workers: 0 to 1000."""
-    kind: Literal["headless", "full_browser"] | None
-    """Kind of machine. Default: `headless`."""
-
-
 class DrainWorkerParams(TypedDict, total=False):
     """Arguments of `berth.admin.workers.drain`."""
 
@@ -1886,6 +1892,7 @@ __all__ = [
     "ListAuditParams",
     "ListBlocksParams",
     "ListCreditEntriesParams",
+    "ListJobsParams",
     "ListKeysParams",
     "ListOwnKeysParams",
     "ListOwnersParams",
@@ -1914,7 +1921,6 @@ __all__ = [
     "Quality",
     "ReloadStep",
     "RepeatStep",
-    "ResizePoolParams",
     "RotateOwnKeyParams",
     "RunActionsParams",
     "RunAgentParams",

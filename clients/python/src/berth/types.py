@@ -2483,7 +2483,7 @@ class InspectedPage(Model):
     """Time until the load event in milliseconds; null if there was none."""
 
 
-class JobResponse(Model):
+class JobItemResponse(Model):
     job_id: str
     """Id of the job."""
     session_id: str | None
@@ -2494,7 +2494,7 @@ class JobResponse(Model):
     """Status of the job: `pending` until it is done, then its result."""
     stage: Literal["queued", "running", "done"]
     """Stage of the job."""
-    progress: JobResponseProgress
+    progress: JobItemResponseProgress
     """Progress of the job."""
     created_at: str
     """When the job was created (RFC 3339, UTC)."""
@@ -2503,17 +2503,17 @@ class JobResponse(Model):
     finished_at: str | None
     """When the job finished (RFC 3339, UTC); null before that."""
     expires_at: str | None
-    """When the result is deleted (RFC 3339, UTC); null while the job is pending."""
-    result: dict[str, Any] | None
-    """Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending."""
+    """When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its `session_id`, `error` and `usage` are null."""
+    target: str | None
+    """Address of the page without credentials, query and fragment, or name of the flow or template, at most 500 characters; null for a HAR."""
     error: WorkError | None
-    """Error of a job with `status: error`; null otherwise."""
+    """Error of a job with `status: error`, in lists without `details`; null otherwise."""
     usage: WorkUsage | None
     """Resources that the job has used; null while it is pending."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"progress": read_model(lambda: JobResponseProgress), "error": read_model(lambda: WorkError), "usage": read_model(lambda: WorkUsage)}
+    _readers: ClassVar[Mapping[str, Reader]] = {"progress": read_model(lambda: JobItemResponseProgress), "error": read_model(lambda: WorkError), "usage": read_model(lambda: WorkUsage)}
 
 
-class JobResponseProgress(Model):
+class JobItemResponseProgress(Model):
     """Progress of the job."""
 
     step: int
@@ -2522,6 +2522,12 @@ class JobResponseProgress(Model):
     """Total number of steps; null if unknown."""
     note: str
     """Description of the current step."""
+
+
+class JobResponse(JobItemResponse):
+    result: dict[str, Any] | None
+    """Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"progress": read_model(lambda: JobItemResponseProgress), "error": read_model(lambda: WorkError), "usage": read_model(lambda: WorkUsage)}
 
 
 class Link(Model):
@@ -2673,24 +2679,9 @@ class OverviewResponsePool(Model):
 
     targets: OverviewResponsePoolTargets
     """Warm machines that the region keeps."""
-    counts: OverviewResponsePoolCounts
+    counts: PoolCounts
     """Machines of the region by state."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"targets": read_model(lambda: OverviewResponsePoolTargets), "counts": read_model(lambda: OverviewResponsePoolCounts)}
-
-
-class OverviewResponsePoolCounts(Model):
-    """Machines of the region by state."""
-
-    warming: int
-    """Machines that are starting."""
-    ready: int
-    """Machines that are waiting for a session."""
-    assigned: int
-    """Machines that are in use."""
-    draining: int
-    """Machines that are ending."""
-    failed: int
-    """Machines that have failed and are not yet ended."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"targets": read_model(lambda: OverviewResponsePoolTargets), "counts": read_model(lambda: PoolCounts)}
 
 
 class OverviewResponsePoolTargets(Model):
@@ -2898,31 +2889,7 @@ class PlanResponse(Model):
     _readers: ClassVar[Mapping[str, Reader]] = {"limits": read_model(lambda: UsageLimits)}
 
 
-class PoolResponse(Model):
-    object: Literal["pool"]
-    """Always `pool`."""
-    region: str
-    """Region of the pool."""
-    target: int
-    """Target for `headless` machines; `targets` has those of all kinds."""
-    targets: PoolResponseTargets
-    """Targets of the whole region, divided evenly among its live workers."""
-    counts: PoolResponseCounts
-    """Number of machines in `vms`, by state."""
-    updated_at: str | None
-    """When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration."""
-    updated_by: str | None
-    """Who set the `headless` target; null if it comes from the configuration."""
-    vms: list[PoolVm]
-    """Machines of the region."""
-    worker: PoolResponseWorker
-    """The worker that responds to this request."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"targets": read_model(lambda: PoolResponseTargets), "counts": read_model(lambda: PoolResponseCounts), "vms": read_list(read_model(lambda: PoolVm)), "worker": read_model(lambda: PoolResponseWorker)}
-
-
-class PoolResponseCounts(Model):
-    """Number of machines in `vms`, by state."""
-
+class PoolCounts(Model):
     warming: int
     """Machines that are starting."""
     ready: int
@@ -2933,6 +2900,28 @@ class PoolResponseCounts(Model):
     """Machines that are ending."""
     failed: int
     """Machines that have failed and are not yet ended."""
+
+
+class PoolResponse(Model):
+    object: Literal["pool"]
+    """Always `pool`."""
+    region: str
+    """Region of the pool."""
+    target: int
+    """Target for `headless` machines; `targets` has those of all kinds."""
+    targets: PoolResponseTargets
+    """Targets of the whole region, divided evenly among its live workers."""
+    counts: PoolCounts
+    """Number of machines in `vms`, by state."""
+    updated_at: str | None
+    """When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration."""
+    updated_by: str | None
+    """Who set the `headless` target; null if it comes from the configuration."""
+    vms: list[PoolVm]
+    """Machines of the region."""
+    worker: PoolResponseWorker
+    """The worker that responds to this request."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"targets": read_model(lambda: PoolResponseTargets), "counts": read_model(lambda: PoolCounts), "vms": read_list(read_model(lambda: PoolVm)), "worker": read_model(lambda: PoolResponseWorker)}
 
 
 class PoolResponseTargets(Model):
@@ -4121,8 +4110,9 @@ __all__ = [
     "InspectWebSocket",
     "InspectWebSocketMessageTypesItem",
     "InspectedPage",
+    "JobItemResponse",
+    "JobItemResponseProgress",
     "JobResponse",
-    "JobResponseProgress",
     "Link",
     "LivezReply",
     "NavigateResponse",
@@ -4133,7 +4123,6 @@ __all__ = [
     "OverviewResponseJobs",
     "OverviewResponseLoopsItem",
     "OverviewResponsePool",
-    "OverviewResponsePoolCounts",
     "OverviewResponsePoolTargets",
     "OverviewResponseSessions",
     "OverviewResponseWorkersItem",
@@ -4148,8 +4137,8 @@ __all__ = [
     "PictureResponseAnnotationsItemBox",
     "PictureResponseTilesItem",
     "PlanResponse",
+    "PoolCounts",
     "PoolResponse",
-    "PoolResponseCounts",
     "PoolResponseTargets",
     "PoolResponseTargetsFullBrowser",
     "PoolResponseTargetsHeadless",

@@ -1,6 +1,6 @@
 /** Work that the service does in a browser of its own: fetches, reports, flows, and jobs. */
 import { readFileSync } from 'node:fs';
-import type { AgentResponse, FetchRequest, InspectResponse, JobResponse } from '@berth/sdk';
+import type { AgentResponse, FetchRequest, InspectResponse, JobResponse, ListJobsQuery } from '@berth/sdk';
 import type { Action, Context } from '../context.ts';
 import { usageError } from '../failures.ts';
 import { openInBrowser } from '../open-in-browser.ts';
@@ -113,6 +113,36 @@ function toValue(text: string): unknown {
     return text;
   }
 }
+
+/** A screen of jobs where nobody said how many. */
+const jobsShown = 20;
+
+export const listJobs: Action = async (context) => {
+  const { options, signal } = context;
+  const berth = await context.berth();
+  const [kind, status] = [options.text('kind'), options.text('status')];
+  const filter = {
+    limit: options.number('limit') ?? jobsShown,
+    ...(kind === undefined ? {} : { kind }),
+    ...(status === undefined ? {} : { status }),
+  };
+  const { items } = await berth.jobs.list(filter as ListJobsQuery, { signal });
+  return report(items, (seen, paint) =>
+    renderTable(
+      seen,
+      [
+        ['job', ({ job_id }) => job_id],
+        ['kind', (job) => job.kind],
+        ['status', (job) => (job.status === 'pending' ? job.stage : job.status)],
+        ['target', ({ target }) => target],
+        ['credits', ({ usage }) => usage?.credits],
+        ['created', ({ created_at }) => created_at],
+        ['error', ({ error }) => error?.code],
+      ],
+      paint,
+    ),
+  );
+};
 
 export const showJob: Action = async (context) => {
   const berth = await context.berth();

@@ -44,6 +44,7 @@ import type {
   HealthResponse,
   InspectRequest,
   InspectResponse,
+  JobItemResponse,
   JobResponse,
   KeyResponse,
   List,
@@ -61,7 +62,7 @@ import type {
   PinOwnerRequest,
   PlanResponse,
   PoolResponse,
-  PoolTargetRequest,
+  PoolTarget,
   PortalRequest,
   PortalResponse,
   ProfileResponse,
@@ -216,6 +217,22 @@ export interface ListTemplatesQuery {
 export interface GetJobQuery {
   /** Seconds to wait for the job to finish before responding, 0 to 25. Default: 0. */
   wait_seconds?: number | undefined;
+}
+
+/** Options of “List jobs”. */
+export interface ListJobsQuery {
+  /** Only jobs of this kind. Default: all. */
+  kind?: 'fetch' | 'inspect' | 'agent' | 'template' | undefined;
+  /** Comma-separated list of statuses to include, such as `pending,error`. Default: all. */
+  status?: string | undefined;
+  /** Only jobs created from this time on, in Unix seconds. */
+  since?: number | undefined;
+  /** Only jobs created before this time, in Unix seconds. */
+  until?: number | undefined;
+  /** Maximum number of items per page, 1 to 500. Default: 100. */
+  limit?: number | undefined;
+  /** Value of `X-Next-Cursor` of the previous page. Default: the first page. */
+  cursor?: string | undefined;
 }
 
 /** Options of “Get usage”. */
@@ -559,7 +576,7 @@ export interface CallsAdminPool {
   /** Get the warm pool. Returns the machines of this region with their state and use, and the load of the worker that responds. */
   get(options?: RequestOptions): Call<PoolResponse>;
   /** Resize the warm pool. Sets the number of warm machines of a kind in this region and returns the pool, whose own `target` is that of `headless`: `targets` has all kinds. The target takes effect at once, persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines above the target are ended. */
-  resize(params: PoolTargetRequest, options?: RequestOptions): Call<PoolResponse>;
+  resize(params?: PoolTarget, options?: RequestOptions): Call<PoolResponse>;
 }
 
 /** The operations of `workers`. */
@@ -626,6 +643,8 @@ export interface CallsJobs {
   cancel(jobId: string, options?: RequestOptions): Call<JobResponse>;
   /** Get a job. Returns the status, progress and result of a job. With `wait_seconds` the response is sent as soon as the job finishes, or after that time. Results are retained for 24 hours. */
   get(jobId: string, params?: GetJobQuery, options?: RequestOptions): Call<JobResponse>;
+  /** List jobs. Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days. */
+  list(params?: ListJobsQuery, options?: RequestOptions): Pages<JobItemResponse>;
 }
 
 /** The operations of `flows`. */

@@ -63,6 +63,7 @@ reports.html GET /v1/inspect/{job_id}/report.html t 0
 inspect POST /v1/inspect ib 240
 jobs.cancel DELETE /v1/job/{job_id} - 0
 jobs.get GET /v1/job/{job_id} q 35
+jobs.list GET /v1/jobs pq 0
 regions.list GET /v1/regions - 0
 usage.get GET /v1/usage q 0
 admin.creditCodes.create POST /admin/credit-codes aib 0

@@ -3117,7 +3117,7 @@ export interface InsufficientCreditsDetails {
   required: number;
 }
 
-export interface JobResponse {
+export interface JobItemResponse {
   /** Id of the job. */
   job_id: string;
   /** Id of the session that runs the job, or ran it; null while there is none, and if none did. */
@@ -3129,31 +3129,36 @@ export interface JobResponse {
   /** Stage of the job. */
   stage: 'queued' | 'running' | 'done';
   /** Progress of the job. */
-  progress: JobResponseProgress;
+  progress: JobItemResponseProgress;
   /** When the job was created (RFC 3339, UTC). */
   created_at: string;
   /** When the job started to run (RFC 3339, UTC); null before that. */
   started_at: string | null;
   /** When the job finished (RFC 3339, UTC); null before that. */
   finished_at: string | null;
-  /** When the result is deleted (RFC 3339, UTC); null while the job is pending. */
+  /** When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its `session_id`, `error` and `usage` are null. */
   expires_at: string | null;
-  /** Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending. */
-  result: Record<string, unknown> | null;
-  /** Error of a job with `status: error`; null otherwise. */
+  /** Address of the page without credentials, query and fragment, or name of the flow or template, at most 500 characters; null for a HAR. */
+  target: string | null;
+  /** Error of a job with `status: error`, in lists without `details`; null otherwise. */
   error: WorkError | null;
   /** Resources that the job has used; null while it is pending. */
   usage: WorkUsage | null;
 }
 
 /** Progress of the job. */
-export interface JobResponseProgress {
+export interface JobItemResponseProgress {
   /** Number of steps completed. */
   step: number;
   /** Total number of steps; null if unknown. */
   total: number | null;
   /** Description of the current step. */
   note: string;
+}
+
+export interface JobResponse extends JobItemResponse {
+  /** Result of the job: a FetchResponse, InspectResponse, AgentResponse or TemplateResponse. null while the job is pending. */
+  result: Record<string, unknown> | null;
 }
 
 /** Presses keys. */
@@ -3460,21 +3465,7 @@ export interface OverviewResponsePool {
   /** Warm machines that the region keeps. */
   targets: OverviewResponsePoolTargets;
   /** Machines of the region by state. */
-  counts: OverviewResponsePoolCounts;
-}
-
-/** Machines of the region by state. */
-export interface OverviewResponsePoolCounts {
-  /** Machines that are starting. */
-  warming: number;
-  /** Machines that are waiting for a session. */
-  ready: number;
-  /** Machines that are in use. */
-  assigned: number;
-  /** Machines that are ending. */
-  draining: number;
-  /** Machines that have failed and are not yet ended. */
-  failed: number;
+  counts: PoolCounts;
 }
 
 /** Warm machines that the region keeps. */
@@ -3755,29 +3746,7 @@ export interface PlanResponse {
   owners: number;
 }
 
-export interface PoolResponse {
-  /** Always `pool`. */
-  object: 'pool';
-  /** Region of the pool. */
-  region: string;
-  /** Target for `headless` machines; `targets` has those of all kinds. */
-  target: number;
-  /** Targets of the whole region, divided evenly among its live workers. */
-  targets: PoolResponseTargets;
-  /** Number of machines in `vms`, by state. */
-  counts: PoolResponseCounts;
-  /** When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration. */
-  updated_at: string | null;
-  /** Who set the `headless` target; null if it comes from the configuration. */
-  updated_by: string | null;
-  /** Machines of the region. */
-  vms: Array<PoolVm>;
-  /** The worker that responds to this request. */
-  worker: PoolResponseWorker;
-}
-
-/** Number of machines in `vms`, by state. */
-export interface PoolResponseCounts {
+export interface PoolCounts {
   /** Machines that are starting. */
   warming: number;
   /** Machines that are waiting for a session. */
@@ -3788,6 +3757,27 @@ export interface PoolResponseCounts {
   draining: number;
   /** Machines that have failed and are not yet ended. */
   failed: number;
+}
+
+export interface PoolResponse {
+  /** Always `pool`. */
+  object: 'pool';
+  /** Region of the pool. */
+  region: string;
+  /** Target for `headless` machines; `targets` has those of all kinds. */
+  target: number;
+  /** Targets of the whole region, divided evenly among its live workers. */
+  targets: PoolResponseTargets;
+  /** Number of machines in `vms`, by state. */
+  counts: PoolCounts;
+  /** When the `headless` target was set (RFC 3339, UTC); null if it comes from the configuration. */
+  updated_at: string | null;
+  /** Who set the `headless` target; null if it comes from the configuration. */
+  updated_by: string | null;
+  /** Machines of the region. */
+  vms: Array<PoolVm>;
+  /** The worker that responds to this request. */
+  worker: PoolResponseWorker;
 }
 
 /** Targets of the whole region, divided evenly among its live workers. */
@@ -3860,6 +3850,8 @@ export interface PoolResponseWorkerTemplatesItem {
   /** Cause of the last failure, or a hint; null if there is none. */
   note: string | null;
 }
+
+export type PoolTarget = PoolTargetRequest;
 
 export interface PoolTargetRequest {
   /** Number of warm machines of this kind in the region, shared by its workers: 0 to 1000. */

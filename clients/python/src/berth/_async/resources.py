@@ -400,11 +400,11 @@ class AsyncAdminPool(AsyncResource):
         response = await self._transport.call(ops.get_pool, {}, {}, options)
         return read_reply(read_model(lambda: t.PoolResponse), response)
 
-    async def resize(self, *, options: RequestOptions | None = None, **params: Unpack[p.ResizePoolParams]) -> t.PoolResponse:
+    async def resize(self, *, options: RequestOptions | None = None) -> t.PoolResponse:
         """Resize the warm pool.
 
         Sets the number of warm machines of a kind in this region and returns the pool, whose own `target` is that of `headless`: `targets` has all kinds. The target takes effect at once, persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines above the target are ended."""
-        response = await self._transport.call(ops.resize_pool, {}, {**params}, options)
+        response = await self._transport.call(ops.resize_pool, {}, {}, options)
         return read_reply(read_model(lambda: t.PoolResponse), response)
 
 
@@ -621,6 +621,12 @@ class AsyncJobs(AsyncResource):
         Returns the status, progress and result of a job. With `wait_seconds` the response is sent as soon as the job finishes, or after that time. Results are retained for 24 hours."""
         response = await self._transport.call(ops.get_job, {"job_id": job_id}, {**params}, options)
         return read_reply(read_model(lambda: t.JobResponse), response)
+
+    def list(self, *, options: RequestOptions | None = None, **params: Unpack[p.ListJobsParams]) -> AsyncPages[t.JobItemResponse]:
+        """List jobs.
+
+        Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days."""
+        return AsyncPages(self._transport, ops.list_jobs, {}, {**params}, read_model(lambda: t.JobItemResponse), options)
 
 
 class AsyncFlows(AsyncResource):

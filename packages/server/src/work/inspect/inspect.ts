@@ -85,13 +85,13 @@ function createKind(deps: MachineSpecDeps, runDeps: InspectRunDeps): InspectKind
     jobKinds: ['inspect'],
     check: (principal, request) => createInspectSpec(deps, principal, request),
     needs: ({ request, machine }) => {
-      const { depth, max_pages: pagesMax, actions, url, profile, metadata, timeout_ms: timeoutMs } = request;
+      const { depth, max_pages: pagesMax, actions, url, profile, timeout_ms: timeoutMs } = request;
       return {
         jobKind: 'inspect',
         machine,
         place: profile !== null ? 'session' : url === null ? 'nothing' : 'page',
         actions: (depth === 0 ? 1 : pagesMax) + countSteps(actions),
-        subject: newSubject(metadata),
+        subject: newSubject(request),
         hasSecrets: carriesSecrets(request),
         reserveMs: reportMs(timeoutMs),
       };

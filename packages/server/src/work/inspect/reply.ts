@@ -9,9 +9,14 @@ import { mapTexts } from '@berth/lib/text/map-texts.ts';
 export interface InspectSubject extends Record<string, unknown> {
   inspect_id: string;
   metadata: InspectRequest['metadata'];
+  /** The address without what may be secret in it, for lists; absent for a HAR. */
+  url?: string;
 }
 
-export const newSubject = (metadata: InspectRequest['metadata']): InspectSubject => ({ inspect_id: newId('ins'), metadata });
+export function newSubject({ url, metadata }: Pick<InspectRequest, 'url' | 'metadata'>): InspectSubject {
+  const { origin = null, pathname = '' } = url === null ? {} : new URL(url);
+  return { inspect_id: newId('ins'), metadata, ...(origin === null ? {} : { url: `${origin}${pathname}` }) };
+}
 
 export const pollPath = (jobId: string): string => `/v1/job/${jobId}`;
 export const reportPath = (jobId: string): string => `/v1/inspect/${jobId}/report.html`;

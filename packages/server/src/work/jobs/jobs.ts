@@ -12,12 +12,13 @@ import { JobTransfer } from './job-transfer.ts';
 import type { LargeResults } from './large-results.ts';
 import { cancelled, endedAt } from './outcome.ts';
 import { JobRunner, type JobRunnerDeps } from './job-runner.ts';
-import { countJobs, findJob, finishJob, type JobState } from './store.ts';
+import { countJobs, findJob, finishJob, listJobs, type JobFilter, type JobState, type ListedJob } from './store.ts';
 import type { Listener } from '../../store/store.ts';
 
 export { resultBytesMax, type JobOutcome } from './outcome.ts';
 export {
   JobEndedError,
+  isJobId,
   newJobId,
   sessionIdOf,
   stageOf,
@@ -31,7 +32,7 @@ export {
   type JobWork,
 } from './job.ts';
 export { LargeResults } from './large-results.ts';
-export { offersChannel } from './store.ts';
+export { offersChannel, type JobFilter, type ListedJob } from './store.ts';
 
 export interface JobsDeps extends Omit<JobRunnerDeps, 'transfer' | 'largeResults'>, Pick<RecoverDeps, 'silentWorkers'> {
   /** Absent: no other worker shares the database. `secret` is common to the fleet. */
@@ -157,6 +158,19 @@ export class Jobs {
     } finally {
       slot.leave();
     }
+  }
+
+  /** Jobs of an owner without their results, newest first. @throws ServiceError store_unavailable */
+  async list(filter: JobFilter): Promise<ListedJob[]> {
+    const { store, clock } = this.#deps;
+    const listed = await listJobs(store, filter);
+    const now = clock.now();
+    return listed.map((job) => {
+      const live = job.status === 'pending' ? this.#runner.live.get(job.jobId) : undefined;
+      if (live) return { ...job, progress: live.progress };
+      // The result is deleted within a minute of its time, and cannot be read from then on.
+      return job.isDropped || (job.expiresAt && job.expiresAt <= now) ? { ...job, isDropped: true, outline: null, usage: null } : job;
+    });
   }
 
   /** Ends a job as `error` with the code `cancelled`, on any worker. No effect on a job that has ended. Throws like `get`. */

@@ -17,7 +17,23 @@ export interface StoredOutcome {
   largeResultBytes?: number;
   error: Buffer | null;
   usage: WorkUsage | null;
+  outline: JobOutline;
 }
+
+/** What a list shows of an outcome. */
+export interface JobOutline {
+  /** Which session the result says did the work, null for none. Absent: the result does not say. */
+  session_id?: string | null;
+  error: Omit<WorkError, 'details'> | null;
+}
+
+export const outlineOf = ({ result, error }: Pick<JobOutcome, 'result' | 'error'>): JobOutline => {
+  const { session_id: session } = result ?? {};
+  return {
+    ...(session === undefined ? {} : { session_id: typeof session === 'string' ? session : null }),
+    error: error && { code: error.code, message: error.message.slice(0, messageCharsMax), retryable: error.retryable },
+  };
+};
 
 /** A page with its screenshot as base64 is a few MiB. The bytes are copied several times, here and in the database. */
 export const resultBytesMax = 32 * 1024 * 1024;
@@ -36,7 +52,7 @@ export const endedAt = (finishedAt: Date): { finishedAt: Date; expiresAt: Date }
 export async function toStoredOutcome({ status, result, error, usage }: JobOutcome): Promise<StoredOutcome> {
   const bytes = result && (await bytesOf(result));
   if (bytes === 'too large') return { ...errorOutcome(resultTooLarge), usage };
-  return { status, result: bytes, error: error && errorBytes(error), usage };
+  return { status, result: bytes, error: error && errorBytes(error), usage, outline: outlineOf({ result, error }) };
 }
 
 /** The outcome of work that threw. Details of unexpected errors do not reach the caller. */
@@ -46,7 +62,10 @@ export function outcomeOfError(thrown: unknown): StoredOutcome {
   return errorOutcome({ code, message, retryable, ...(Object.keys(details).length > 0 ? { details } : {}) });
 }
 
-const errorOutcome = (error: WorkError): StoredOutcome => ({ status: 'error', result: null, error: errorBytes(error), usage: null });
+const errorOutcome = (error: WorkError): StoredOutcome => ({
+  ...{ status: 'error', result: null, error: errorBytes(error), usage: null },
+  outline: outlineOf({ result: null, error }),
+});
 
 async function bytesOf(result: Record<string, unknown>): Promise<Buffer | 'too large'> {
   try {

@@ -1,7 +1,7 @@
 import { sql, type Generated, type Selectable } from 'kysely';
 import type { JobStatus, WorkUsage } from '@berth/contract';
 import type { Tables } from '../../store/store.ts';
-import type { StoredOutcome } from './outcome.ts';
+import { outlineOf, type JobOutline, type StoredOutcome } from './outcome.ts';
 import { noProgress, type JobKind, type JobProgress, type JobRecord } from './job.ts';
 
 interface JobTable {
@@ -30,6 +30,7 @@ interface JobTable {
   touched_at: Date | null;
   queue_ms_max: number | null;
   released_at: Date | null;
+  outline: Buffer | null;
 }
 /** States of a job as the overview counts them. */
 export type JobState = Exclude<JobStatus, 'pending'> | 'queued' | 'running';
@@ -40,17 +41,19 @@ interface JobTables {
 
 const jobs = (tables: Tables) => tables.tables<JobTables>();
 
-const toBytes = (document: JobProgress | JobRecord['subject']): Buffer => Buffer.from(JSON.stringify(document));
+const toBytes = (document: JobProgress | JobOutline | JobRecord['subject']): Buffer => Buffer.from(JSON.stringify(document));
 const fromBytes = (bytes: Buffer | null): unknown => (bytes ? JSON.parse(bytes.toString('utf8')) : null);
 
-/** Columns of a job without its request, which is large and of use only to who runs the job. */
-const recordColumns = [
-  ...(['job_id', 'owner_id', 'session_id', 'worker_id', 'kind', 'status', 'subject', 'progress', 'result', 'error', 'usage'] as const),
+/** Columns of a job without what may be large. */
+const smallColumns = [
+  ...(['job_id', 'owner_id', 'session_id', 'worker_id', 'kind', 'status', 'subject', 'progress', 'usage'] as const),
   ...(['created_at', 'started_at', 'finished_at', 'expires_at'] as const),
 ] as const;
+/** Columns of a job without its request, which is large and of use only to who runs the job. */
+const recordColumns = [...smallColumns, 'result', 'error'] as const;
 
 /** Converts a row without its result, which may have megabytes. */
-const toRecord = (row: Pick<Selectable<JobTable>, (typeof recordColumns)[number]>): JobRecord => ({
+const toRecord = (row: Pick<Selectable<JobTable>, (typeof smallColumns)[number] | 'error'>): JobRecord => ({
   jobId: row.job_id,
   owner: row.owner_id,
   sessionId: row.session_id,
@@ -105,6 +108,45 @@ export async function findJob(
     .where('owner_id', '=', owner)
     .executeTakeFirst();
   return row && { record: toRecord(row), result: row.result, hasLargeResult: row.result_bytes !== null };
+}
+
+export interface JobFilter {
+  owner: string;
+  kind?: JobKind | undefined;
+  statuses?: JobStatus[] | undefined;
+  /** Created at that time or later. */
+  since?: Date | undefined;
+  /** Created before. */
+  until?: Date | undefined;
+  /** The last job of the page before. */
+  after?: { createdAt: Date; jobId: string } | undefined;
+  limit: number;
+}
+
+/** A job without its result. `outline` is null while it is pending and when its result is dropped. */
+export type ListedJob = JobRecord & { outline: JobOutline | null; isDropped: boolean };
+
+/** Newest first. */
+export async function listJobs(tables: Tables, filter: JobFilter): Promise<ListedJob[]> {
+  const { owner, kind, statuses, since, until, after, limit } = filter;
+  // Versions before wrote no outline. The details of an error may be long.
+  const error = sql<Buffer | null>`case when outline is null then error end`.as('error');
+  let query = jobs(tables)
+    .selectFrom('jobs')
+    .select([...smallColumns, 'outline', 'dropped_at', error])
+    .where('owner_id', '=', owner);
+  if (kind) query = query.where('kind', '=', kind);
+  if (statuses) query = query.where('status', 'in', statuses);
+  if (since) query = query.where('created_at', '>=', since);
+  if (until) query = query.where('created_at', '<', until);
+  if (after) query = query.where(sql<boolean>`(created_at, job_id) < (${after.createdAt}, ${after.jobId})`);
+  const rows = await query.orderBy('created_at', 'desc').orderBy('job_id', 'desc').limit(limit).execute();
+  return rows.map((row) => {
+    const record = toRecord(row);
+    const written = fromBytes(row.outline) as JobOutline | null;
+    const outline = written ?? (record.error && outlineOf(record));
+    return { ...record, outline, isDropped: row.dropped_at !== null };
+  });
 }
 
 interface Start {
@@ -259,6 +301,7 @@ export async function finishJob(tables: Tables, jobId: string, finish: FinishOpt
       result_bytes: finish.largeResultBytes ?? null,
       error: finish.error,
       usage: finish.usage,
+      outline: toBytes(finish.outline),
       finished_at: finish.finishedAt,
       expires_at: finish.expiresAt,
       request: null,
@@ -321,7 +364,7 @@ export async function trimResults(tables: Tables, owner: string, { bytes, now }:
   const rows = await jobs(tables)
     .updateTable('jobs')
     .from(sized)
-    .set({ result: null, error: null, usage: null, progress: toBytes(noProgress), expires_at: now, dropped_at: now })
+    .set({ result: null, error: null, usage: null, outline: null, progress: toBytes(noProgress), expires_at: now, dropped_at: now })
     .whereRef('jobs.job_id', '=', 'sized.job_id')
     .where('sized.total', '>', bytes)
     .returning(['jobs.job_id', 'jobs.result_bytes'])
@@ -339,7 +382,7 @@ export async function dropResults(tables: Tables, now: Date, limit: number): Pro
     .limit(limit);
   const rows = await jobs(tables)
     .updateTable('jobs')
-    .set({ result: null, error: null, usage: null, progress: toBytes(noProgress), dropped_at: now })
+    .set({ result: null, error: null, usage: null, outline: null, progress: toBytes(noProgress), dropped_at: now })
     .where('job_id', 'in', expired)
     .returning('job_id')
     .execute();
