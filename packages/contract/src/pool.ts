@@ -18,8 +18,7 @@ export const PoolTargetRequest = z
       .describe('Number of warm machines of this kind in the region, shared by its workers: 0 to 1000.'),
     kind: z.enum(poolKinds).default('headless').describe('Kind of machine. Default: `headless`.'),
   })
-  .meta({ id: 'PoolTargetRequest' })
-  .meta({ id: 'PoolTarget' });
+  .meta({ id: 'PoolTargetRequest' });
 
 const count = z.int().min(0);
 
@@ -34,11 +33,13 @@ export const PoolCounts = z
   })
   .meta({ id: 'PoolCounts' });
 
-const PoolTarget = z.object({
-  target: count.describe('Number of warm machines of this kind in the region.'),
-  updated_at: Timestamp.nullable().describe('When the target was set (RFC 3339, UTC); null if it comes from the configuration.'),
-  updated_by: z.string().nullable().describe('Who set the target; null if it comes from the configuration.'),
-});
+const PoolTarget = z
+  .object({
+    target: count.describe('Number of warm machines of this kind in the region.'),
+    updated_at: Timestamp.nullable().describe('When the target was set (RFC 3339, UTC); null if it comes from the configuration.'),
+    updated_by: z.string().nullable().describe('Who set the target; null if it comes from the configuration.'),
+  })
+  .meta({ id: 'PoolTarget' });
 
 const PoolVm = z
   .object({

@@ -1752,6 +1752,15 @@ class ListAuditParams(TypedDict, total=False):
     """Only entries from this time on, in Unix seconds."""
 
 
+class ResizePoolParams(TypedDict, total=False):
+    """Arguments of `berth.admin.pool.resize`."""
+
+    target: Required[int]
+    """Number of warm machines of this kind in the region, shared by its workers: 0 to 1000."""
+    kind: Literal["headless", "full_browser"] | None
+    """Kind of machine. Default: `headless`."""
+
+
 class DrainWorkerParams(TypedDict, total=False):
     """Arguments of `berth.admin.workers.drain`."""
 
@@ -1921,6 +1930,7 @@ __all__ = [
     "Quality",
     "ReloadStep",
     "RepeatStep",
+    "ResizePoolParams",
     "RotateOwnKeyParams",
     "RunActionsParams",
     "RunAgentParams",

@@ -2927,33 +2927,11 @@ class PoolResponse(Model):
 class PoolResponseTargets(Model):
     """Targets of the whole region, divided evenly among its live workers."""
 
-    headless: PoolResponseTargetsHeadless
+    headless: PoolTarget
     """Target for `headless` machines."""
-    full_browser: PoolResponseTargetsFullBrowser
+    full_browser: PoolTarget
     """Target for `full_browser` machines."""
-    _readers: ClassVar[Mapping[str, Reader]] = {"headless": read_model(lambda: PoolResponseTargetsHeadless), "full_browser": read_model(lambda: PoolResponseTargetsFullBrowser)}
-
-
-class PoolResponseTargetsFullBrowser(Model):
-    """Target for `full_browser` machines."""
-
-    target: int
-    """Number of warm machines of this kind in the region."""
-    updated_at: str | None
-    """When the target was set (RFC 3339, UTC); null if it comes from the configuration."""
-    updated_by: str | None
-    """Who set the target; null if it comes from the configuration."""
-
-
-class PoolResponseTargetsHeadless(Model):
-    """Target for `headless` machines."""
-
-    target: int
-    """Number of warm machines of this kind in the region."""
-    updated_at: str | None
-    """When the target was set (RFC 3339, UTC); null if it comes from the configuration."""
-    updated_by: str | None
-    """Who set the target; null if it comes from the configuration."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"headless": read_model(lambda: PoolTarget), "full_browser": read_model(lambda: PoolTarget)}
 
 
 class PoolResponseWorker(Model):
@@ -3000,6 +2978,15 @@ class PoolResponseWorkerTemplatesItem(Model):
     """Number of failed boots of this kind since the last successful one."""
     note: str | None
     """Cause of the last failure, or a hint; null if there is none."""
+
+
+class PoolTarget(Model):
+    target: int
+    """Number of warm machines of this kind in the region."""
+    updated_at: str | None
+    """When the target was set (RFC 3339, UTC); null if it comes from the configuration."""
+    updated_by: str | None
+    """Who set the target; null if it comes from the configuration."""
 
 
 class PoolVm(Model):
@@ -4140,11 +4127,10 @@ __all__ = [
     "PoolCounts",
     "PoolResponse",
     "PoolResponseTargets",
-    "PoolResponseTargetsFullBrowser",
-    "PoolResponseTargetsHeadless",
     "PoolResponseWorker",
     "PoolResponseWorkerPressure",
     "PoolResponseWorkerTemplatesItem",
+    "PoolTarget",
     "PoolVm",
     "PortalResponse",
     "ProfileResponse",

@@ -62,7 +62,7 @@ import type {
   PinOwnerRequest,
   PlanResponse,
   PoolResponse,
-  PoolTarget,
+  PoolTargetRequest,
   PortalRequest,
   PortalResponse,
   ProfileResponse,
@@ -576,7 +576,7 @@ export interface CallsAdminPool {
   /** Get the warm pool. Returns the machines of this region with their state and use, and the load of the worker that responds. */
   get(options?: RequestOptions): Call<PoolResponse>;
   /** Resize the warm pool. Sets the number of warm machines of a kind in this region and returns the pool, whose own `target` is that of `headless`: `targets` has all kinds. The target takes effect at once, persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines above the target are ended. */
-  resize(params?: PoolTarget, options?: RequestOptions): Call<PoolResponse>;
+  resize(params: PoolTargetRequest, options?: RequestOptions): Call<PoolResponse>;
 }
 
 /** The operations of `workers`. */

@@ -3783,29 +3783,9 @@ export interface PoolResponse {
 /** Targets of the whole region, divided evenly among its live workers. */
 export interface PoolResponseTargets {
   /** Target for `headless` machines. */
-  headless: PoolResponseTargetsHeadless;
+  headless: PoolTarget;
   /** Target for `full_browser` machines. */
-  full_browser: PoolResponseTargetsFullBrowser;
-}
-
-/** Target for `full_browser` machines. */
-export interface PoolResponseTargetsFullBrowser {
-  /** Number of warm machines of this kind in the region. */
-  target: number;
-  /** When the target was set (RFC 3339, UTC); null if it comes from the configuration. */
-  updated_at: string | null;
-  /** Who set the target; null if it comes from the configuration. */
-  updated_by: string | null;
-}
-
-/** Target for `headless` machines. */
-export interface PoolResponseTargetsHeadless {
-  /** Number of warm machines of this kind in the region. */
-  target: number;
-  /** When the target was set (RFC 3339, UTC); null if it comes from the configuration. */
-  updated_at: string | null;
-  /** Who set the target; null if it comes from the configuration. */
-  updated_by: string | null;
+  full_browser: PoolTarget;
 }
 
 /** The worker that responds to this request. */
@@ -3851,7 +3831,14 @@ export interface PoolResponseWorkerTemplatesItem {
   note: string | null;
 }
 
-export type PoolTarget = PoolTargetRequest;
+export interface PoolTarget {
+  /** Number of warm machines of this kind in the region. */
+  target: number;
+  /** When the target was set (RFC 3339, UTC); null if it comes from the configuration. */
+  updated_at: string | null;
+  /** Who set the target; null if it comes from the configuration. */
+  updated_by: string | null;
+}
 
 export interface PoolTargetRequest {
   /** Number of warm machines of this kind in the region, shared by its workers: 0 to 1000. */

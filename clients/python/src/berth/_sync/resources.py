@@ -401,11 +401,11 @@ class AdminPool(Resource):
         response = self._transport.call(ops.get_pool, {}, {}, options)
         return read_reply(read_model(lambda: t.PoolResponse), response)
 
-    def resize(self, *, options: RequestOptions | None = None) -> t.PoolResponse:
+    def resize(self, *, options: RequestOptions | None = None, **params: Unpack[p.ResizePoolParams]) -> t.PoolResponse:
         """Resize the warm pool.
 
         Sets the number of warm machines of a kind in this region and returns the pool, whose own `target` is that of `headless`: `targets` has all kinds. The target takes effect at once, persists over restarts, and overrides `BERTH_POOL_TARGET`. Machines in use are not affected; idle machines above the target are ended."""
-        response = self._transport.call(ops.resize_pool, {}, {}, options)
+        response = self._transport.call(ops.resize_pool, {}, {**params}, options)
         return read_reply(read_model(lambda: t.PoolResponse), response)
 
 
