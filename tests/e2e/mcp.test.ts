@@ -1,23 +1,45 @@
 /** The MCP server as a coding agent starts it, with a scripted client in place of a model. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { getSession } from '@berth/contract';
+import { publint } from 'publint';
+import { packMcp } from '../../scripts/pack-mcp.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Agent, tasks } from './mcp-tasks.ts';
 import { Service } from './service.ts';
 
-const program = join(import.meta.dirname, '../../packages/mcp/src/main.ts');
+/** Packs the MCP server and installs the package in an empty folder, as `npx` does. */
+async function installMcp(home: string): Promise<string> {
+  const installed = join(home, 'installed');
+  mkdirSync(installed);
+  await packMcp(join(home, 'package'));
+  const npm = (...words: string[]) => promisify(execFile)('npm', [...words, '--no-audit', '--no-fund'], { cwd: installed });
+  const { stdout } = await npm('pack', '--silent', join(home, 'package'));
+  await npm('install', '--offline', join(installed, stdout.trim()));
+  return join(installed, 'node_modules/@berth/mcp');
+}
 
 describe('agents drive Berth over MCP', () => {
   let shop: Shop;
   let service: Service;
   let client: Client;
   let agent: Agent;
+  let home: string;
+  /** The installed package, and the program in it. */
+  let installed: string;
+  let program: string;
   const errors: string[] = [];
   before(async () => {
+    home = mkdtempSync(join(tmpdir(), 'berth-mcp-'));
+    installed = await installMcp(home);
+    program = join(installed, 'dist/berth-mcp.js');
     shop = await startShop({ consent: false });
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: shop.host } });
     const env = { PATH: process.env['PATH'] ?? '', BERTH_URL: service.url, BERTH_API_KEY: service.key };
@@ -31,9 +53,16 @@ describe('agents drive Berth over MCP', () => {
     await client?.close();
     await service.close();
     await shop.close();
+    rmSync(home, { recursive: true, force: true });
   });
 
   for (const { title, run } of tasks) it(`an agent over stdio ${title}`, () => run(agent, shop));
+
+  it('the package has one program, depends on nothing, and publint finds nothing in it', async () => {
+    const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')) as Record<string, unknown>;
+    assert.deepEqual([manifest['bin'], manifest['dependencies']], [{ 'berth-mcp': 'dist/berth-mcp.js' }, undefined]);
+    assert.deepEqual((await publint({ pkgDir: installed, pack: false })).messages, []);
+  });
 
   it('text of a page stands between markers that no page can know', async () => {
     const first = await agent.ok('read', { url: `${shop.url}/help` });

@@ -8,7 +8,7 @@ import { families, type Family } from './tool.ts';
 
 const help = `MCP server of Berth: browsers for agents, over standard input and output.
 
-Usage: node main.ts [--url URL] [--tools FAMILIES] [--idle-seconds N]
+Usage: npx @berth/mcp [--url URL] [--tools FAMILIES] [--idle-seconds N]
 
   --url URL           Address of the service. Default: BERTH_URL, or that of the command line's profile.
   --tools FAMILIES    Families of tools, separated by commas: ${families.join(', ')}. Default: all.
