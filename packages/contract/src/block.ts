@@ -37,6 +37,7 @@ export const blockVendors = [
   'generic',
   'unknown',
 ] as const;
+export const BlockVendor = z.enum(blockVendors).meta({ id: 'BlockVendor' });
 export type BlockVendor = (typeof blockVendors)[number];
 
 export const confidences = ['high', 'medium', 'low'] as const;
@@ -57,7 +58,7 @@ export const Block = z
   .object({
     blocked: z.boolean().describe('Always true: a page that is not blocked has no `block`.'),
     type: z.enum(blockTypes).describe('Type of block.'),
-    vendor: z.enum(blockVendors).describe('Vendor of the protection that blocked the page.'),
+    vendor: BlockVendor.describe('Vendor of the protection that blocked the page.'),
     confidence: z.enum(confidences).describe('Confidence of the detection.'),
     evidence: z.array(BlockEvidence).describe('Evidence for the block.'),
     signatures_version: z.string().describe('Version of the detection rules.'),
@@ -73,7 +74,7 @@ export type Block = z.infer<typeof Block>;
 export const Captcha = z
   .object({
     present: z.boolean().describe('Whether the page contains a captcha.'),
-    vendor: z.enum(blockVendors).nullable().describe('Vendor of the captcha; null if there is none.'),
+    vendor: BlockVendor.nullable().describe('Vendor of the captcha; null if there is none.'),
     visible: z.boolean().nullable().describe('Whether a challenge is visible to a visitor; null if the page was not loaded in a browser.'),
   })
   .meta({ id: 'Captcha', description: 'A captcha on the page. It is not a block by itself: a login form can contain one.' });

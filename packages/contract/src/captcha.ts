@@ -1,6 +1,6 @@
 /** The captcha status of a session. */
 import { z } from 'zod';
-import { blockVendors } from './block.ts';
+import { BlockVendor } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, sessionParams } from './fields.ts';
 
@@ -26,7 +26,7 @@ export type CaptchaType = (typeof captchaTypes)[number];
 export const CaptchaStatus = z
   .object({
     present: z.boolean().describe('Whether the active tab shows a captcha.'),
-    vendor: z.enum(blockVendors).nullable().describe('Vendor of the captcha; null when no captcha is detected.'),
+    vendor: BlockVendor.nullable().describe('Vendor of the captcha; null when no captcha is detected.'),
     type: z
       .enum(captchaTypes)
       .nullable()

@@ -86,16 +86,12 @@ export const JobItem = z
     started_at: Timestamp.nullable().describe('When the job started to run (RFC 3339, UTC); null before that.'),
     finished_at: Timestamp.nullable().describe('When the job finished (RFC 3339, UTC); null before that.'),
     expires_at: Timestamp.nullable().describe(
-      'When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its ' +
-        '`session_id`, `error` and `usage` are null.',
+      'When the result is deleted (RFC 3339, UTC), and with it `session_id`, `error` and `usage` in lists; null while the job is pending.',
     ),
     target: z
       .string()
       .nullable()
-      .describe(
-        'Address of the page without credentials, query and fragment, or name of the flow or template, at most ' +
-          `${jobTargetCharsMax} characters; null for a HAR.`,
-      ),
+      .describe('Address of the page without credentials, query and fragment, or name of the flow or template; null for a HAR.'),
     error: WorkError.nullable().describe('Error of a job with `status: error`, in lists without `details`; null otherwise.'),
     usage: WorkUsage.nullable().describe('Resources that the job has used; null while it is pending.'),
   })
@@ -169,8 +165,7 @@ export const listJobs = endpoint({
   path: '/v1/jobs',
   tag: 'Jobs',
   summary: 'List jobs',
-  description:
-    'Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days.',
+  description: 'Returns your jobs without their results, newest first: pending ones, and those that ended in the last 31 days.',
   auth: 'bearer',
   query: z.strictObject({
     kind: z.enum(jobKinds).optional().describe('Only jobs of this kind. Default: all.'),

@@ -1,7 +1,7 @@
 /** Endpoints of the self-heal data about sites: blocks, health and strategies. */
 import { z } from 'zod';
 import { boundedString } from './bounds.ts';
-import { BlockEvidence, blockTypes, blockVendors, confidences } from './block.ts';
+import { BlockEvidence, BlockVendor, blockTypes, confidences } from './block.ts';
 import { endpoint } from './endpoint.ts';
 import { Timestamp, pageHeaders, pageQuery, queryInt } from './fields.ts';
 
@@ -30,7 +30,7 @@ export const BlockEvent = z
     domain: z.string().describe('Registrable domain of the site, or its host if there is none, such as an IP address.'),
     url: z.string().describe('URL of the page without credentials, query and fragment.'),
     type: z.enum(blockTypes).describe('Type of block.'),
-    vendor: z.enum(blockVendors).describe('Vendor of the protection that blocked the page.'),
+    vendor: BlockVendor.describe('Vendor of the protection that blocked the page.'),
     confidence: z.enum(confidences).describe('Confidence of the detection.'),
     evidence: z.array(BlockEvidence).describe('Evidence for the block.'),
     status_code: z.int().nullable().describe('HTTP status of the page; null if no response was received.'),
@@ -80,7 +80,7 @@ export const SiteHealth = z
     last_ok_at: Timestamp.nullable().describe('When an attempt last succeeded (RFC 3339, UTC); null if never.'),
     last_block_at: Timestamp.nullable().describe('When an attempt was last blocked (RFC 3339, UTC); null if never.'),
     last_block_type: z.enum(blockTypes).nullable().describe('Type of the last block; null if there was none.'),
-    vendor: z.enum(blockVendors).nullable().describe('Vendor of the last block; null if there was none.'),
+    vendor: BlockVendor.nullable().describe('Vendor of the last block; null if there was none.'),
     best_strategy: z.enum(strategyNames).nullable().describe('Strategy with the best score so far; null if none has succeeded.'),
     cooldown_until: Timestamp.nullable().describe('When the cooldown ends (RFC 3339, UTC); null if there is none.'),
     avg_latency_ms: z
@@ -203,7 +203,7 @@ const EpochSeconds = z.preprocess(
 );
 
 const blockType = boundedString(0, 200).optional().describe('Only blocks of this type. None has an unknown type.');
-const blockVendor = z.enum(blockVendors).optional().describe('Only blocks by this vendor.');
+const blockVendor = BlockVendor.optional().describe('Only blocks by this vendor.');
 
 export const listBlocks = endpoint({
   id: 'listBlocks',

@@ -91,6 +91,8 @@ BackStepTimeoutMs: TypeAlias = "int | None"
 BlockDetection: TypeAlias = "Literal['default', 'strict', 'off'] | None"
 """How block pages are detected. `default`: on clear evidence. `strict`: also on weaker evidence. `off`: not at all. Default: `default`."""
 
+BlockVendor: TypeAlias = "Literal['cloudflare', 'akamai', 'datadome', 'human', 'imperva', 'aws_waf', 'kasada', 'sucuri', 'f5', 'ddos_guard', 'reblaze', 'google', 'recaptcha', 'hcaptcha', 'turnstile', 'arkose', 'generic', 'unknown']"
+
 Button: TypeAlias = "Literal['left', 'middle', 'right', 'back', 'forward'] | None"
 """Mouse button: `left`, `middle`, `right`, `back` or `forward`. Default: `left`."""
 
@@ -1781,7 +1783,7 @@ class BlockHistoryParams(TypedDict, total=False):
     """Only blocks by this site. A host name stands for its registrable domain. A text that is none matches no block."""
     type: str
     """Only blocks of this type. None has an unknown type."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"]
+    vendor: BlockVendor
     """Only blocks by this vendor."""
 
 
@@ -1810,7 +1812,7 @@ class ListBlocksParams(TypedDict, total=False):
     """Only blocks by this site. A host name stands for its registrable domain. A text that is none matches no block."""
     type: str
     """Only blocks of this type. None has an unknown type."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"]
+    vendor: BlockVendor
     """Only blocks by this vendor."""
     since: float
     """Only blocks from this time on, in Unix seconds."""
@@ -1836,6 +1838,7 @@ __all__ = [
     "BillingPortalParams",
     "BlockDetection",
     "BlockHistoryParams",
+    "BlockVendor",
     "Button",
     "CaptchaRequest",
     "CheckStep",

@@ -252,7 +252,7 @@ class Block(Model):
     """Always true: a page that is not blocked has no `block`."""
     type: Literal["rate_limited", "challenge", "captcha", "access_denied", "bot_wall", "geo_blocked", "login_wall", "consent_wall", "empty_shell", "robots_disallowed", "cooldown", "unknown"]
     """Type of block."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"]
+    vendor: BlockVendor
     """Vendor of the protection that blocked the page."""
     confidence: Literal["high", "medium", "low"]
     """Confidence of the detection."""
@@ -282,7 +282,7 @@ class BlockEventResponse(Model):
     """URL of the page without credentials, query and fragment."""
     type: Literal["rate_limited", "challenge", "captcha", "access_denied", "bot_wall", "geo_blocked", "login_wall", "consent_wall", "empty_shell", "robots_disallowed", "cooldown", "unknown"]
     """Type of block."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"]
+    vendor: BlockVendor
     """Vendor of the protection that blocked the page."""
     confidence: Literal["high", "medium", "low"]
     """Confidence of the detection."""
@@ -387,6 +387,8 @@ class BlockHistoryResponseTotal(Model):
     """Number of blocks in each interval."""
 
 
+BlockVendor: TypeAlias = "Literal['cloudflare', 'akamai', 'datadome', 'human', 'imperva', 'aws_waf', 'kasada', 'sucuri', 'f5', 'ddos_guard', 'reblaze', 'google', 'recaptcha', 'hcaptcha', 'turnstile', 'arkose', 'generic', 'unknown']"
+
 class Bytes(Media):
     data_base64: str
     """The bytes in base64."""
@@ -405,7 +407,7 @@ class Captcha(Model):
 
     present: bool
     """Whether the page contains a captcha."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"] | None
+    vendor: BlockVendor | None
     """Vendor of the captcha; null if there is none."""
     visible: bool | None
     """Whether a challenge is visible to a visitor; null if the page was not loaded in a browser."""
@@ -414,7 +416,7 @@ class Captcha(Model):
 class CaptchaStatusResponse(Model):
     present: bool
     """Whether the active tab shows a captcha."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"] | None
+    vendor: BlockVendor | None
     """Vendor of the captcha; null when no captcha is detected."""
     type: Literal["turnstile", "cloudflare_challenge", "recaptcha", "hcaptcha", "arkose", "other"] | None
     """Kind of captcha; null when no captcha is detected. `cloudflare_challenge` and `other` cannot be solved by a provider: only a person in the live view can pass them."""
@@ -2503,9 +2505,9 @@ class JobItemResponse(Model):
     finished_at: str | None
     """When the job finished (RFC 3339, UTC); null before that."""
     expires_at: str | None
-    """When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its `session_id`, `error` and `usage` are null."""
+    """When the result is deleted (RFC 3339, UTC), and with it `session_id`, `error` and `usage` in lists; null while the job is pending."""
     target: str | None
-    """Address of the page without credentials, query and fragment, or name of the flow or template, at most 500 characters; null for a HAR."""
+    """Address of the page without credentials, query and fragment, or name of the flow or template; null for a HAR."""
     error: WorkError | None
     """Error of a job with `status: error`, in lists without `details`; null otherwise."""
     usage: WorkUsage | None
@@ -3375,7 +3377,7 @@ class SiteHealthResponse(Model):
     """When an attempt was last blocked (RFC 3339, UTC); null if never."""
     last_block_type: Literal["rate_limited", "challenge", "captcha", "access_denied", "bot_wall", "geo_blocked", "login_wall", "consent_wall", "empty_shell", "robots_disallowed", "cooldown", "unknown"] | None
     """Type of the last block; null if there was none."""
-    vendor: Literal["cloudflare", "akamai", "datadome", "human", "imperva", "aws_waf", "kasada", "sucuri", "f5", "ddos_guard", "reblaze", "google", "recaptcha", "hcaptcha", "turnstile", "arkose", "generic", "unknown"] | None
+    vendor: BlockVendor | None
     """Vendor of the last block; null if there was none."""
     best_strategy: Literal["direct", "wait_retry", "throttle", "rotate_egress", "fresh_context", "full_browser", "captcha_provider", "human"] | None
     """Strategy with the best score so far; null if none has succeeded."""
@@ -3954,6 +3956,7 @@ __all__ = [
     "BlockHistoryResponseOther",
     "BlockHistoryResponseSeriesItem",
     "BlockHistoryResponseTotal",
+    "BlockVendor",
     "Bytes",
     "Captcha",
     "CaptchaStatusResponse",

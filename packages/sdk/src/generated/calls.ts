@@ -10,6 +10,7 @@ import type {
   AuditEntryResponse,
   BlockEventResponse,
   BlockHistoryResponse,
+  BlockVendor,
   CaptchaStatusResponse,
   CdpProtocolReply,
   CdpTargetResponse,
@@ -314,7 +315,7 @@ export interface BlockHistoryQuery {
   /** Only blocks of this type. None has an unknown type. */
   type?: string | undefined;
   /** Only blocks by this vendor. */
-  vendor?: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown' | undefined;
+  vendor?: BlockVendor | undefined;
 }
 
 /** Options of “Get site health”. */
@@ -340,7 +341,7 @@ export interface ListBlocksQuery {
   /** Only blocks of this type. None has an unknown type. */
   type?: string | undefined;
   /** Only blocks by this vendor. */
-  vendor?: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown' | undefined;
+  vendor?: BlockVendor | undefined;
   /** Only blocks from this time on, in Unix seconds. */
   since?: number | undefined;
   /** Maximum number of events per page, 1 to 1000. Default: 100. */
@@ -643,7 +644,7 @@ export interface CallsJobs {
   cancel(jobId: string, options?: RequestOptions): Call<JobResponse>;
   /** Get a job. Returns the status, progress and result of a job. With `wait_seconds` the response is sent as soon as the job finishes, or after that time. Results are retained for 24 hours. */
   get(jobId: string, params?: GetJobQuery, options?: RequestOptions): Call<JobResponse>;
-  /** List jobs. Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days. */
+  /** List jobs. Returns your jobs without their results, newest first: pending ones, and those that ended in the last 31 days. */
   list(params?: ListJobsQuery, options?: RequestOptions): Pages<JobItemResponse>;
 }
 

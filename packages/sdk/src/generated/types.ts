@@ -233,7 +233,7 @@ export interface Block {
   /** Type of block. */
   type: 'rate_limited' | 'challenge' | 'captcha' | 'access_denied' | 'bot_wall' | 'geo_blocked' | 'login_wall' | 'consent_wall' | 'empty_shell' | 'robots_disallowed' | 'cooldown' | 'unknown';
   /** Vendor of the protection that blocked the page. */
-  vendor: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown';
+  vendor: BlockVendor;
   /** Confidence of the detection. */
   confidence: 'high' | 'medium' | 'low';
   /** Evidence for the block. */
@@ -265,7 +265,7 @@ export interface BlockEventResponse {
   /** Type of block. */
   type: 'rate_limited' | 'challenge' | 'captcha' | 'access_denied' | 'bot_wall' | 'geo_blocked' | 'login_wall' | 'consent_wall' | 'empty_shell' | 'robots_disallowed' | 'cooldown' | 'unknown';
   /** Vendor of the protection that blocked the page. */
-  vendor: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown';
+  vendor: BlockVendor;
   /** Confidence of the detection. */
   confidence: 'high' | 'medium' | 'low';
   /** Evidence for the block. */
@@ -364,6 +364,8 @@ export interface BlockHistoryResponseTotal {
   counts: Array<number>;
 }
 
+export type BlockVendor = 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown';
+
 export interface BodyTooLargeDetails {
   /** Maximum number of bytes. */
   limit_bytes: number;
@@ -390,7 +392,7 @@ export interface Captcha {
   /** Whether the page contains a captcha. */
   present: boolean;
   /** Vendor of the captcha; null if there is none. */
-  vendor: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown' | null;
+  vendor: BlockVendor | null;
   /** Whether a challenge is visible to a visitor; null if the page was not loaded in a browser. */
   visible: boolean | null;
 }
@@ -406,7 +408,7 @@ export interface CaptchaStatusResponse {
   /** Whether the active tab shows a captcha. */
   present: boolean;
   /** Vendor of the captcha; null when no captcha is detected. */
-  vendor: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown' | null;
+  vendor: BlockVendor | null;
   /** Kind of captcha; null when no captcha is detected. `cloudflare_challenge` and `other` cannot be solved by a provider: only a person in the live view can pass them. */
   type: 'turnstile' | 'cloudflare_challenge' | 'recaptcha' | 'hcaptcha' | 'arkose' | 'other' | null;
   /** State of the captcha. `undetected` and `failed_to_detect`: no captcha, or the page does not respond. `detected`: found, and no solver has been called. `solving`: waiting for the provider or a person. `validating`: the page has received the token. `solved`, `validation_failed` and `failed_to_solve`: final states; a captcha that failed can be tried again. */
@@ -3136,9 +3138,9 @@ export interface JobItemResponse {
   started_at: string | null;
   /** When the job finished (RFC 3339, UTC); null before that. */
   finished_at: string | null;
-  /** When the result is deleted (RFC 3339, UTC); null while the job is pending. From then on the job answers 410, and in lists its `session_id`, `error` and `usage` are null. */
+  /** When the result is deleted (RFC 3339, UTC), and with it `session_id`, `error` and `usage` in lists; null while the job is pending. */
   expires_at: string | null;
-  /** Address of the page without credentials, query and fragment, or name of the flow or template, at most 500 characters; null for a HAR. */
+  /** Address of the page without credentials, query and fragment, or name of the flow or template; null for a HAR. */
   target: string | null;
   /** Error of a job with `status: error`, in lists without `details`; null otherwise. */
   error: WorkError | null;
@@ -4610,7 +4612,7 @@ export interface SiteHealthResponse {
   /** Type of the last block; null if there was none. */
   last_block_type: 'rate_limited' | 'challenge' | 'captcha' | 'access_denied' | 'bot_wall' | 'geo_blocked' | 'login_wall' | 'consent_wall' | 'empty_shell' | 'robots_disallowed' | 'cooldown' | 'unknown' | null;
   /** Vendor of the last block; null if there was none. */
-  vendor: 'cloudflare' | 'akamai' | 'datadome' | 'human' | 'imperva' | 'aws_waf' | 'kasada' | 'sucuri' | 'f5' | 'ddos_guard' | 'reblaze' | 'google' | 'recaptcha' | 'hcaptcha' | 'turnstile' | 'arkose' | 'generic' | 'unknown' | null;
+  vendor: BlockVendor | null;
   /** Strategy with the best score so far; null if none has succeeded. */
   best_strategy: 'direct' | 'wait_retry' | 'throttle' | 'rotate_egress' | 'fresh_context' | 'full_browser' | 'captcha_provider' | 'human' | null;
   /** When the cooldown ends (RFC 3339, UTC); null if there is none. */

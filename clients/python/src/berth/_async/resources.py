@@ -625,7 +625,7 @@ class AsyncJobs(AsyncResource):
     def list(self, *, options: RequestOptions | None = None, **params: Unpack[p.ListJobsParams]) -> AsyncPages[t.JobItemResponse]:
         """List jobs.
 
-        Returns your jobs without their results, newest first, 100 per page by default: pending ones, and those that ended in the last 31 days."""
+        Returns your jobs without their results, newest first: pending ones, and those that ended in the last 31 days."""
         return AsyncPages(self._transport, ops.list_jobs, {}, {**params}, read_model(lambda: t.JobItemResponse), options)
 
 
