@@ -108,11 +108,12 @@ list_image_packages() {
   [ "$(id -u)" -eq 0 ] || command -v newuidmap >/dev/null || echo uidmap
 }
 
-# What only tests run: certificates, the commands of the documentation, the proxy of a fleet, and environments of Python.
+# What only tests run: certificates, the commands of the documentation, the proxy of a fleet, environments of Python, and what Selenium drives browsers with.
 list_test_packages() {
   for command in openssl curl jq; do command -v "$command" >/dev/null || echo "$command"; done
   command -v haproxy >/dev/null || [ -x /usr/sbin/haproxy ] || echo haproxy
   python3 -c 'import venv, ensurepip' 2>/dev/null || echo python3-venv
+  command -v chromedriver >/dev/null || echo chromium-driver
 }
 
 # What checks metrics and alert rules. Only this file of Debian's package: the rest of it would start a server.

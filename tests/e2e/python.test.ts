@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { programsOf, textOf } from '../documents.ts';
 import { nightly } from '../nightly.ts';
 import { buildClient, environment, installing, runPython, withPython } from '../python.ts';
+import { endForwards, Forward } from './forward.ts';
 import { Service, stopAll } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
@@ -72,6 +73,18 @@ describe('the Python client', withPython, () => {
   for (const name of examplesOf(['playwright', 'scrapy']))
     it(`the Python example ${name} runs`, async () => {
       await runPython(interpreter, [join(root, 'examples/python', name)], environmentOf(), home);
+    });
+
+  for (const words of [[], ['--each']])
+    it(`the Python example with_selenium.py runs beside ${['berth forward', ...words].join(' ')}`, async () => {
+      const env = environmentOf();
+      const { address } = await Forward.start(words, { home, env });
+      try {
+        const script = join(root, 'examples/python/with_selenium.py');
+        await runPython(interpreter, [script], { ...env, DEBUGGER_ADDRESS: new URL(address).host }, home);
+      } finally {
+        await endForwards();
+      }
     });
 
   describe('with libraries for agents', nightly, () => {

@@ -33,6 +33,20 @@ const timeout = ['--timeout <ms>', 'Time of the step in milliseconds.'] as const
 const tab = ['--tab <id>', 'Tab to use. Default: the one that `berth tab` selected, or the active one.'] as const;
 const force = ['--force', 'Does not wait until the element can be used.'] as const;
 const stepOptions = [timeout, tab] as const;
+const newSessionOptions = [
+  ['--new', 'Starts another session, even if there is one.'],
+  ['--profile <name>', 'Browser profile to start the session with.'],
+  ['--save-profile', 'Saves the profile when the session ends.'],
+  ['--full-browser', 'Starts a browser with its window, which `watch` shows whole.'],
+  ['--viewport <size>', 'Size of the page, such as 1280x800.'],
+  ['--proxy <url>', 'Proxy of the session.'],
+  ['--region <name>', 'Region of the session.'],
+  ['--record', 'Records a video of the session.'],
+  ['--har', 'Records its traffic from the start.'],
+  ['--lifetime <seconds>', 'Ends the session after this time in any case.'],
+  ['--idle <seconds>', 'Ends the session when it was not used for this time.'],
+  ['--metadata <name=value...>', 'Metadata of the session.'],
+] as const;
 const main = ['--main', 'Only the main content, without navigation and footers.'] as const;
 const async = ['--async', 'Returns a job at once; `berth job ID --wait` waits for it.'] as const;
 const workTimeout = ['--timeout <ms>', 'Time of the whole work in milliseconds.'] as const;
@@ -45,22 +59,7 @@ export const commands: readonly CommandSpec[] = [
     aliases: ['goto', 'navigate'],
     args: '[url]',
     summary: 'Open a page, and start a session where there is none',
-    options: [
-      ['--new', 'Starts another session, even if there is one.'],
-      ['--profile <name>', 'Browser profile to start the session with.'],
-      ['--save-profile', 'Saves the profile when the session ends.'],
-      ['--full-browser', 'Starts a browser with its window, which `watch` shows whole.'],
-      ['--viewport <size>', 'Size of the page, such as 1280x800.'],
-      ['--proxy <url>', 'Proxy of the session.'],
-      ['--region <name>', 'Region of the session.'],
-      ['--record', 'Records a video of the session.'],
-      ['--har', 'Records its traffic from the start.'],
-      ['--lifetime <seconds>', 'Ends the session after this time in any case.'],
-      ['--idle <seconds>', 'Ends the session when it was not used for this time.'],
-      ['--metadata <name=value...>', 'Metadata of the session.'],
-      ['--wait-until <event>', 'load, domcontentloaded, networkidle or commit.'],
-      ...stepOptions,
-    ],
+    options: [...newSessionOptions, ['--wait-until <event>', 'load, domcontentloaded, networkidle or commit.'], ...stepOptions],
     examples: ['berth open shop.example', 'berth open --new --record --viewport 1280x800 https://shop.example/'],
     group: 'Pages',
     load: pages('open'),
@@ -427,6 +426,19 @@ export const commands: readonly CommandSpec[] = [
     examples: ['berth end', 'berth end -s checkout'],
     group: 'Sessions',
     load: pages('end'),
+  },
+  {
+    name: 'forward',
+    args: '[port]',
+    summary: 'Open a port of this computer for clients that take a host and a port, and send no key',
+    options: [
+      ['--each', 'Starts a session for each connection, which ends with it.'],
+      ['--keep', 'Does not end the session that it started.'],
+      ...newSessionOptions,
+    ],
+    examples: ['berth forward', 'berth forward 9333 -s tests --lifetime 3600', 'berth forward 0 --each --viewport 1280x800'],
+    group: 'Sessions',
+    load: from(() => import('./commands/forward.ts'), 'forward'),
   },
   {
     name: 'batch',

@@ -60,6 +60,11 @@ export class Output {
     if (this.#streams.stderr.isTTY) this.#streams.stderr.write(`${printable(text)}\n`);
   }
 
+  /** Tells what happens while a command runs, in the form of its output and beside it. */
+  tell<T>(data: T, render: (data: T) => string): void {
+    this.#streams.stderr.write(this.format === 'json' ? `${toSafeJson(data)}\n` : `${printable(render(data))}\n`);
+  }
+
   fail(failure: Failure): void {
     const { exitCode, ...error } = failure;
     const { message, hint } = error;

@@ -1,9 +1,9 @@
 /** Opening pages, moving between them and their tabs, and the end of a session. */
-import type { Berth, CreateSessionRequest, NavigateResponse, TabResponse } from '@berth/sdk';
-import type { Action, Context, OpenSession } from '../context.ts';
+import type { NavigateResponse, TabResponse } from '@berth/sdk';
+import type { Action } from '../context.ts';
 import { usageError } from '../failures.ts';
-import { toPairs } from '../options.ts';
 import { renderTable, report } from '../output.ts';
+import { findOrCreate } from '../sessions.ts';
 import { runStep } from './steps.ts';
 
 export const open: Action = async (context) => {
@@ -40,58 +40,6 @@ export const open: Action = async (context) => {
 export function toUrl(word: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(word) || /^(?:about|data|blob):/i.test(word)) return word;
   return /^(?:localhost|127\.|\[::1\])/.test(word) ? `http://${word}` : `https://${word}`;
-}
-
-async function findOrCreate(context: Context, berth: Berth): Promise<{ session: OpenSession; isNew: boolean }> {
-  const found = context.options.flag('new') ? undefined : context.findSession();
-  const file = context.sessionFile;
-  if (found && (!file || (await isLive(berth, found.id, context.signal)))) return { session: found, isNew: false };
-  const created = await berth.sessions.create(newSession(context), { signal: context.signal });
-  const id = idOf(created);
-  file?.write({ session_id: id });
-  return { session: { id, tabId: undefined }, isNew: true };
-}
-
-/** The call that creates a session returns its record, or a handle with it. */
-const idOf = (created: object): string => ('session_id' in created ? String(created.session_id) : String((created as { id: unknown }).id));
-
-/** A session that has ended by itself is replaced without a word: pages of the old one are gone either way. */
-async function isLive(berth: Berth, id: string, signal: AbortSignal): Promise<boolean> {
-  try {
-    const { status } = await berth.sessions.get(id, { signal });
-    return status === 'ready' || status === 'starting';
-  } catch (error) {
-    const status = (error as { status?: number }).status;
-    if (status === 404 || status === 410) return false;
-    throw error;
-  }
-}
-
-function newSession({ options, sessionName }: Context): CreateSessionRequest {
-  const profile = options.text('profile');
-  const viewport = options.text('viewport');
-  const proxy = options.text('proxy');
-  const metadata = toPairs(options.list('metadata'), '--metadata');
-  const fields = {
-    name: sessionName,
-    kind: options.flag('fullBrowser') ? ('full_browser' as const) : undefined,
-    region: options.text('region'),
-    timeout_seconds: options.number('lifetime'),
-    idle_timeout_seconds: options.number('idle'),
-    record: options.flag('record') || undefined,
-    har: options.flag('har') || undefined,
-    viewport: viewport === undefined ? undefined : toViewport(viewport),
-    profile: profile === undefined ? undefined : { name: profile, save_changes: options.flag('saveProfile') },
-    proxy: proxy === undefined ? undefined : { server: proxy },
-    metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
-  };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as CreateSessionRequest;
-}
-
-function toViewport(text: string): { width: number; height: number } {
-  const [, width, height] = /^(\d+)x(\d+)$/.exec(text) ?? [];
-  if (width === undefined) throw usageError('--viewport is given as WIDTHxHEIGHT, such as 1280x800.');
-  return { width: Number(width), height: Number(height) };
 }
 
 export const back: Action = (context) => runStep(context, { type: 'back' });
