@@ -1,6 +1,6 @@
 /** Imports recordings of the Chrome DevTools Recorder as steps. */
 import { Steps, ValidationError, issuesMax, type ValidationIssue, type Step } from '@berth/contract';
-import { canPress, isTypedWith } from '../browser/browser.ts';
+import { canPress, findKey, isTypedWith } from '../browser/browser.ts';
 import { validationIssue, missing, parsePart } from '@berth/lib/validation/issues.ts';
 
 /** The name of the Recorder's custom steps that hold steps of the step language. */
@@ -263,7 +263,7 @@ class RecordingImporter {
     const isNamed = /^[A-Z][A-Za-z\d]+$/.test(key);
     const isTyped = isNamed || isTypedWith(this.#held.has('Shift'), key);
     const isOption = !isTyped && this.#held.has('Alt') && !this.#held.has('Meta');
-    const isThirdLevel = this.#held.has('AltGraph') || (isOption && (thirdLevel.includes(key) || !canPress(['Alt', key])));
+    const isThirdLevel = this.#held.has('AltGraph') || (isOption && (thirdLevel.includes(key) || findKey(key) === undefined));
     const isLeftOut = (modifier: string): boolean =>
       modifier === 'Shift' ? !isTyped : isThirdLevel && (modifier === 'Alt' || modifier === 'Control');
     return this.#modifiers.filter((modifier) => !isLeftOut(modifier));

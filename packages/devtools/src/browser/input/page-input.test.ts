@@ -139,6 +139,17 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     );
   });
 
+  it('a character that no key has is pressed with modifiers, as on a keyboard that has it', async () => {
+    for (const keys of ['Control+ä', 'Alt+ö', 'Meta+ñ', 'Control+Ж', 'Control+Shift+é', 'Control+👍', 'Shift+ü', 'Shift+ß'])
+      await page.keyboard.press(keys, call());
+    assert.deepEqual(
+      ((await run('seen')) as string[]).filter((each) => /^keydown .* 0 0 /.test(each)),
+      ['ä  0 0 C', 'ö  0 0 A', 'ñ  0 0 M', 'ж  0 0 C', 'É  0 0 CS', '👍  0 0 C', 'Ü  0 0 S', 'ß  0 0 S'].map((event) => `keydown ${event}`),
+    );
+    assert.equal(await run('t.value'), 'Üß');
+    assert.equal(((await run('seen')) as string[]).at(-1), 'keyup Shift ShiftLeft 16 1 ');
+  });
+
   it('the keyboard edits with chords', async () => {
     await page.keyboard.insertText('one two', call());
     await page.keyboard.press('Control+A', call());
@@ -179,7 +190,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
   });
 
   it('the keyboard refuses unknown keys, and leaves none down', async () => {
-    for (const keys of ['Nothing', 'Control+', 'Control+Nothing', '', 'ab', 'Control+é', 'Nothing+a'])
+    for (const keys of ['Nothing', 'Control+', 'Control+Nothing', '', 'ab', 'Control+éa', 'Control+👍🏽', 'é+a', 'Nothing+a'])
       await assert.rejects(page.keyboard.press(keys, call()), { reason: 'unknown_key' });
     await page.keyboard.type('a', call());
     assert.equal(await run('t.value'), 'a');

@@ -166,7 +166,7 @@ class TabKeyboard implements Keyboard {
     const chord = parseChord(keys);
     const last = chord.pop() ?? '';
     const holding = chord.map(keyOf);
-    const key = findKey(last) ?? (chord.length === 0 && isCharacter(last) ? keyOfCharacter(last) : undefined);
+    const key = findKey(last) ?? (isCharacter(last, chord) ? keyOfCharacter(last) : undefined);
     if (!key) throw unknownKey(last);
     const done: Key[] = [];
     try {
@@ -233,16 +233,21 @@ class TabKeyboard implements Keyboard {
   /** `Control+A` means the key A, and so the letter a; with Shift a key has its other character. */
   #resolveKey(key: Key, name: string): Key {
     if (this.#held.has('Shift')) return withShift(key);
-    const chord = this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
-    return chord && /^[A-Z]$/.test(name) ? (findKey(name.toLowerCase()) ?? key) : key;
+    if (!this.#isShortcut || !/^\p{Lu}$/u.test(name)) return key;
+    const letter = name.toLowerCase();
+    return findKey(letter) ?? keyOfCharacter(letter);
+  }
+
+  /** Whether a modifier is held with which a key types nothing. */
+  get #isShortcut(): boolean {
+    return this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
   }
 
   async #press(key: Key, options: SignalOptions): Promise<void> {
     const autoRepeat = this.#down.has(key.code);
     this.#down.add(key.code);
     if (isModifier(key.key)) this.#held.add(key.key);
-    const isShortcut = this.#held.has('Control') || this.#held.has('Alt') || this.#held.has('Meta');
-    const text = isShortcut ? '' : key.text;
+    const text = this.#isShortcut ? '' : key.text;
     const event = { ...this.#event(key), type: text ? ('keyDown' as const) : ('rawKeyDown' as const), autoRepeat };
     await dispatch(this.#frames, ['Input.dispatchKeyEvent', text ? { ...event, text, unmodifiedText: text } : event], options);
   }
@@ -277,14 +282,16 @@ class TabKeyboard implements Keyboard {
 }
 
 const isModifier = (key: string): key is Modifier => key in modifierBits;
-const isCharacter = (name: string): boolean => [...new Intl.Segmenter().segment(name)].length === 1;
+/** With other keys, it is one that the browser takes for the name of a key: of a single code point. */
+const isCharacter = (name: string, others: readonly string[]): boolean =>
+  (others.length === 0 ? [...new Intl.Segmenter().segment(name)] : [...name]).length === 1;
 /** The key of another keyboard for a character that none of ours has. */
 const keyOfCharacter = (character: string): Key => ({ code: '', key: character, keyCode: 0, text: character, location: 0, shifted: false });
 const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
 
-/** Whether a chord of these keys can be pressed: the last may be a character that no key has, if it stands alone. */
+/** Whether a chord of these keys can be pressed: the last may be a character that no key has. */
 export const canPress = (names: readonly string[]): boolean =>
-  names.every((name, index) => findKey(name) !== undefined || (index === 0 && names.length === 1 && isCharacter(name)));
+  names.every((name, index) => findKey(name) !== undefined || (index === names.length - 1 && isCharacter(name, names.slice(0, -1))));
 
 /** Whether `press` knows the keys of such a chord. */
 export function isChord(keys: string): boolean {

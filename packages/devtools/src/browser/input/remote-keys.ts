@@ -185,7 +185,9 @@ export function findKey(name: string): Key | undefined {
 /** The key as it is while Shift is held. */
 export function withShift(key: Key): Key {
   const symbol = symbols.find(([code]) => code === key.code);
-  const held = symbol?.[2][1];
+  // A key of another keyboard: its letter in upper case, where that is one.
+  const held =
+    symbol?.[2][1] ?? (/^\p{Ll}$/u.test(key.text) && /^\p{Lu}$/u.test(key.text.toUpperCase()) ? key.text.toUpperCase() : undefined);
   return held === undefined ? key : { ...key, key: held, text: held };
 }
 
