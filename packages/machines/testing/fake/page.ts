@@ -40,7 +40,7 @@ const treeOf = ({ title }: FakePage): Json => ({
   title,
   nodes: [
     { depth: 0, role: 'heading', name: title, states: { level: '1' } },
-    { depth: 0, role: 'link', name: 'Next', ref: 1, identity: { role: 'link', name: 'Next', place: '', nth: 1, of: 1 } },
+    { depth: 0, role: 'link', name: 'Next', ref: 1 },
   ],
   isTruncated: false,
   nextRef: 2,

@@ -137,14 +137,19 @@ export function keyOf({ role, name, place }: Pick<RefIdentity, 'role' | 'name' |
  */
 export function assignRefs(page: Natives, referred: readonly Referred[]): number[] {
   const store = refStore();
-  const totals = new Map<string, number>();
-  for (const each of referred) totals.set(keyOf(each, 0), (totals.get(keyOf(each, 0)) ?? 0) + 1);
-  const seen = new Map<string, number>();
-  const numbers = referred.map((each) => {
-    const nth = (seen.get(keyOf(each, 0)) ?? 0) + 1;
-    seen.set(keyOf(each, 0), nth);
+  const totals = new Map<string, { of: number; seen: number }>();
+  const alike = referred.map((each) => {
+    const key = keyOf(each, 0);
+    const total = totals.get(key) ?? { of: 0, seen: 0 };
+    if (total.of === 0) totals.set(key, total);
+    total.of += 1;
+    return total;
+  });
+  const numbers = referred.map((each, at) => {
+    const total = alike[at] ?? { of: 1, seen: 0 };
+    const nth = (total.seen += 1);
     const { role, name, place } = each;
-    const identity = { role, name, place, nth, of: totals.get(keyOf(each, 0)) ?? nth };
+    const identity = { role, name, place, nth, of: total.of };
     const number = ownNumber(page, store, each) ?? freedNumber(page, store, identity) ?? store.next;
     store.next = Math.max(store.next, number + 1);
     store.numbers.set(each.element, number);

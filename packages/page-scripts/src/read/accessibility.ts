@@ -47,7 +47,10 @@ export interface TreeNode {
   ref?: number;
   /** The row that it is in, where others have its role and name. */
   place?: string;
-  identity?: RefIdentity;
+  /** Whether the text of its row is its name. */
+  isOwnRow?: boolean;
+  /** Its position among the elements of its role, name and row, and their number, where there are several. */
+  alike?: [nth: number, of: number];
   options?: { shown: string[]; more: number };
   /** x, y, width, height in the viewport of the document. */
   box?: [number, number, number, number];
@@ -252,7 +255,7 @@ export function enter(reading: Reading, element: Element, level: Level): Level |
   // Their text is the name of a field, a group, a table or a figure.
   if (/^(legend|caption|figcaption)$/.test(tag) || (element instanceof HTMLLabelElement && page.control(element))) inner.isSilent = true;
   const role = ariaRole(naming, element);
-  const isOperable = page.matches(element, operableCss()) || element === reading.focused;
+  const isOperable = element === reading.focused || (mayBeOperable(page, element, tag) && page.matches(element, operableCss()));
   const isClickable =
     !isOperable && !level.isInOperable && isClickableHere(reading, element, { isPointed, isPointedAround: level.isPointed });
   const scroll = isHidden ? '' : scrollOf(element, overflowY);
@@ -263,6 +266,16 @@ export function enter(reading: Reading, element: Element, level: Level): Level |
   }
   inner.children = flatChildren(naming, element, 100_000);
   return inner;
+}
+
+/** Whether its tag or an attribute may make it one of `operableCss`, which takes the browser longer to say. */
+export function mayBeOperable(page: Natives, element: Element, tag: string): boolean {
+  if (/^(a|area|button|input|select|textarea|summary)$/.test(tag)) return true;
+  return (
+    page.attribute(element, 'role') !== null ||
+    page.attribute(element, 'tabindex') !== null ||
+    page.attribute(element, 'contenteditable') !== null
+  );
 }
 
 /** A box of a page that scrolls by itself: `down`, `up` or `both`. */
@@ -419,8 +432,10 @@ export function numberElements({ naming: { page }, options, nodes, referred, ele
     const entry = number === undefined ? undefined : entries.get(number);
     if (!node || number === undefined || !entry) continue;
     node.ref = number;
-    const { role, nth, of } = entry;
-    node.identity = { role, name, place, nth, of };
+    // What it is known by is not said twice: half of what leaves the page.
+    const { nth, of } = entry;
+    if (of > 1) node.alike = [nth, of];
+    if (place !== '' && place === name) node.isOwnRow = true;
     if (place === '' || place === name) continue;
     node.place = place;
     if (matches?.(place)) node.isMatch = true;

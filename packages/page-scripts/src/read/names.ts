@@ -191,6 +191,8 @@ export function labelsIn(naming: Naming, root: Node): Map<Element, Element> {
 
 /** Without control characters and those that change the direction of a text, at most 160 characters. */
 export function shortText(text: string): string {
+  // Most texts are a few words of Latin letters, which nothing of the rest would change.
+  if (text.length <= 160 && /^[!-~\u00c0-\u024f]+(?: [!-~\u00c0-\u024f]+)*$/.test(text)) return text;
   const cut = text.length > 2000 ? text.slice(0, 2000) : text;
   const line = oneLine(
     cut.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (each) => (/\s/.test(each) ? ' ' : /[\u200c\u200d]/.test(each) ? each : '')),

@@ -75,6 +75,11 @@ export class SnapshotNumbers {
   }
 }
 
+const identityOf = ({ role, name, place = '', isOwnRow = false, alike: [nth, of] = [1, 1] }: AccessibilityNode): RefIdentity => ({
+  ...{ role, name, nth, of },
+  place: isOwnRow ? name : place,
+});
+
 interface FrameNumber {
   frameId: string;
   number: number;
@@ -124,10 +129,11 @@ export class Accessibility {
 
   /** Keeps what is known of references that a caller has received. */
   remember(nodes: readonly AccessibilityNode[]): void {
-    for (const { ref, identity } of nodes) {
-      if (ref === null || !identity) continue;
+    for (const node of nodes) {
+      const { ref } = node;
+      if (ref === null) continue;
       this.#remembered.delete(ref);
-      this.#remembered.set(ref, identity);
+      this.#remembered.set(ref, identityOf(node));
     }
     for (const ref of this.#remembered.keys()) {
       if (this.#remembered.size <= rememberedMax) break;
@@ -203,8 +209,10 @@ export class Accessibility {
     const boxes = reading.options.boxes === true ? await this.#boxesOf(frameId, own, reading.by) : null;
     const nodes: AccessibilityNode[] = [];
     for (const [index, node] of own.entries()) {
-      const { ref, frame: _frame, ...said } = node;
-      nodes.push({ ...said, frameId, ref: ref === undefined ? null : this.#refOf(owner, ref), box: boxes?.[index] ?? null });
+      const { ref } = node;
+      // The node is this function's own: a copy of each would be half of the memory that a large page takes.
+      const places = { frameId, ref: ref === undefined ? null : this.#refOf(owner, ref), box: boxes?.[index] ?? null };
+      nodes.push(Object.assign(node as Omit<TreeNode, 'ref' | 'box'>, places));
       for (const each of inner.get(index) ?? []) nodes.push({ ...each, depth: each.depth + node.depth + 1 });
     }
     const { title } = tree as { title: unknown };

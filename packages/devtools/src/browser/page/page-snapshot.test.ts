@@ -4,6 +4,12 @@ import type { Page, SnapshotRequest } from './page.ts';
 import { estimateTokens, hashOf, toLine } from './snapshot-text.ts';
 import { openPages, type TestSite } from '../../../testing/steps.ts';
 import { launch, settings, type Launched } from '../../../testing/launch.ts';
+import * as trees from '@berth/page-scripts/read/accessibility.ts';
+import * as cssPaths from '@berth/page-scripts/locate/css-paths.ts';
+import * as names from '@berth/page-scripts/read/names.ts';
+import * as natives from '@berth/page-scripts/locate/natives.ts';
+import * as refs from '@berth/page-scripts/locate/refs.ts';
+import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 
 let launched: Launched;
 let site: TestSite;
@@ -149,4 +155,21 @@ it('a line quotes what could be read as something else', () => {
   assert.equal(lineOf('Plain text, 5 €.', 'text'), 'text: Plain text, 5 €.');
   for (const text of ['a: b', '- item', '[ref=e1]', '"x"', '#', '`x`', '<page>'])
     assert.equal(lineOf(text, 'text'), `text: ${JSON.stringify(text)}`);
+});
+
+it('what leaves a page says each name and row once, in at most 120 characters a node, however many nodes there are', async () => {
+  const { readTree } = scriptsOf(trees, names, refs, cssPaths, natives);
+  const sizes: number[] = [];
+  for (const count of [200, 800]) {
+    const rows = Array.from({ length: count }, (_, at) => `<li><a href="/p">Product ${at}</a><button>Add to basket</button></li>`);
+    await show(`<main><ul>${rows.join('')}</ul></main>`);
+    const options = { mode: 'interactive', firstRef: 1, nodesMax: 25_000, charsMax: 1_500_000 };
+    const { nodes } = await page.call<{ nodes: unknown[] }>(page.mainFrame(), readTree, [options, null], call());
+    const text = JSON.stringify(nodes);
+    assert.equal(nodes.length, 1 + 2 * count);
+    // Its own, and as the row of the button beside it.
+    assert.equal(text.match(/"Product 7"/g)?.length, 2, text.slice(0, 1000));
+    sizes.push(text.length / nodes.length);
+  }
+  assert.ok(Math.max(...sizes) <= 120, sizes.join());
 });

@@ -24,6 +24,8 @@ interface Kept {
 interface Line {
   node: AccessibilityNode;
   text: string;
+  /** The line without its places on the screen and in the page; null where it has any. */
+  said: string | null;
   tokens: number;
 }
 
@@ -84,11 +86,13 @@ export class Snapshots {
 
 function toLines(nodes: readonly AccessibilityNode[], { mode, isSearch }: { mode: string; isSearch: boolean }): Line[] {
   const counts = new Map<string, number>();
-  const keyOf = ({ role, name }: AccessibilityNode): string => `${role} ${name}`;
-  for (const node of nodes) counts.set(keyOf(node), (counts.get(keyOf(node)) ?? 0) + 1);
-  return nodes.map((node) => {
-    const text = toLine(node, { withPlace: isSearch || (mode === 'interactive' && (counts.get(keyOf(node)) ?? 0) > 1) });
-    return { node, text, tokens: 2 + node.depth + estimateTokens(text) };
+  const keys = nodes.map(({ role, name }) => `${role} ${name}`);
+  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return nodes.map((node, at) => {
+    const isPlaced = isSearch || (mode === 'interactive' && (counts.get(keys[at] ?? '') ?? 0) > 1);
+    const withPlace = isPlaced && node.place !== undefined;
+    const text = toLine(node, { withPlace });
+    return { node, text, said: node.box === null && !withPlace ? text : null, tokens: 2 + node.depth + estimateTokens(text) };
   });
 }
 
@@ -98,8 +102,8 @@ const indent = ({ node, text }: Line): string => `${'  '.repeat(Math.min(node.de
 function hashesOf(lines: readonly Line[]): number[] {
   const around: string[] = [];
   const seen = new Map<string, number>();
-  return lines.map(({ node, text }) => {
-    const said = node.box === null && node.place === undefined ? text : toLine({ ...node, box: null }, { withPlace: false });
+  return lines.map(({ node, said: known }) => {
+    const said = known ?? toLine({ ...node, box: null }, { withPlace: false });
     const key = node.ref === null ? `${around[node.depth - 1] ?? ''}\n${said}` : said;
     around.length = Math.min(around.length, node.depth);
     around[node.depth] = said;

@@ -1,38 +1,36 @@
 /** Nodes as a page returns them. Its process may be an attacker's by now, so each field has a form and a maximum. */
 import type { TreeNode } from '@berth/page-scripts/read/accessibility.ts';
-import type { RefIdentity } from '@berth/page-scripts/locate/refs.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 
 const textCharsMax = 200;
 const statesMax = 20;
 const optionsMax = 12;
 
-type Fields = Partial<Record<keyof TreeNode | keyof RefIdentity, unknown>>;
+type Fields = Partial<Record<keyof TreeNode, unknown>>;
 
 const textOf = (value: unknown, charsMax = textCharsMax): string => (typeof value === 'string' ? cutText(value, charsMax) : '');
 const intOf = (value: unknown, max: number): number => (Number.isSafeInteger(value) ? Math.min(max, Math.max(0, value as number)) : 0);
 const fieldsOf = (value: unknown): Fields => (typeof value === 'object' && value !== null ? value : {});
 const roleOf = (value: unknown): string => (typeof value === 'string' && /^[a-z]{1,30}$/.test(value) ? value : 'generic');
 
+/** Written field by field: a spread for each would be most of the work for a page of thousands. */
 export function toTreeNode(given: unknown): TreeNode {
-  const { depth, role, name, value, text, states, ref, place, identity, options, box, url, path, frame, isMatch } = fieldsOf(given);
-  return {
-    depth: intOf(depth, 10_000),
-    role: roleOf(role),
-    name: textOf(name),
-    ...(value === undefined ? {} : { value: textOf(value) }),
-    ...(text === undefined ? {} : { text: textOf(text) }),
-    ...(states === undefined ? {} : { states: statesOf(states) }),
-    ...(ref === undefined ? {} : { ref: intOf(ref, 999_999_999) }),
-    ...(place === undefined ? {} : { place: textOf(place) }),
-    ...(identity === undefined ? {} : { identity: identityOf(identity) }),
-    ...(options === undefined ? {} : { options: optionsOf(options) }),
-    ...(box === undefined ? {} : { box: boxOf(box) }),
-    ...(url === undefined ? {} : { url: textOf(url, 1000) }),
-    ...(path === undefined ? {} : { path: typeof path === 'string' ? cutText(path, 4000) : null }),
-    ...(frame === undefined ? {} : { frame: intOf(frame, 100_000) }),
-    ...(isMatch === true ? { isMatch } : {}),
-  };
+  const { depth, role, name, value, text, states, ref, place, isOwnRow, alike, options, box, url, path, frame, isMatch } = fieldsOf(given);
+  const node: TreeNode = { depth: intOf(depth, 10_000), role: roleOf(role), name: textOf(name) };
+  if (value !== undefined) node.value = textOf(value);
+  if (text !== undefined) node.text = textOf(text);
+  if (states !== undefined) node.states = statesOf(states);
+  if (ref !== undefined) node.ref = intOf(ref, 999_999_999);
+  if (place !== undefined) node.place = textOf(place);
+  if (isOwnRow === true) node.isOwnRow = true;
+  if (Array.isArray(alike)) node.alike = [intOf(alike[0], 1e6), intOf(alike[1], 1e6)];
+  if (options !== undefined) node.options = optionsOf(options);
+  if (box !== undefined) node.box = boxOf(box);
+  if (url !== undefined) node.url = textOf(url, 1000);
+  if (path !== undefined) node.path = typeof path === 'string' ? cutText(path, 4000) : null;
+  if (frame !== undefined) node.frame = intOf(frame, 100_000);
+  if (isMatch === true) node.isMatch = true;
+  return node;
 }
 
 function statesOf(given: unknown): Record<string, string> {
@@ -40,11 +38,6 @@ function statesOf(given: unknown): Record<string, string> {
   for (const [name, value] of Object.entries(fieldsOf(given)).slice(0, statesMax))
     if (/^[a-z]{1,20}$/.test(name)) states[name] = textOf(value, 20).replace(/[^a-z0-9]/g, '');
   return states;
-}
-
-function identityOf(given: unknown): RefIdentity {
-  const { role, name, place, nth, of } = fieldsOf(given);
-  return { role: roleOf(role), name: textOf(name), place: textOf(place), nth: intOf(nth, 1e6), of: intOf(of, 1e6) };
 }
 
 function optionsOf(given: unknown): NonNullable<TreeNode['options']> {
