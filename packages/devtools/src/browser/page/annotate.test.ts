@@ -41,7 +41,7 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
   /** Whether a frame of a label, which is never grey, is drawn at the left edge of the place. */
   const isFramed = ({ tiles: [tile], annotations = [] }: Screenshot, name: string): boolean => {
     const { box } = annotations.find((each) => each.name === name) ?? assert.fail(`no annotation of ${name}`);
-    const [red = 0, green = 0, blue = 0] = readPng(tile?.data ?? Buffer.alloc(0)).at(box.x, box.y + Math.floor(box.height / 2));
+    const [red, green, blue] = readPng(tile?.data ?? Buffer.alloc(0)).at(box.x, box.y + Math.floor(box.height / 2));
     return Math.max(red, green, blue) - Math.min(red, green, blue) > 60;
   };
 
@@ -114,14 +114,14 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
     const content = { for: () => assert.fail('nothing is converted') } as never;
     const context = createContext({ browser: launched.browser, content: { for: () => content } });
     const { results } = await run(context, [{ type: 'screenshot', full_page: true, annotate: true }]);
-    const { annotations = [] } = results[0]?.output as { annotations?: { ref: string; name: string }[] };
+    const { annotations = [] } = (results[0]?.output ?? {}) as { annotations?: { ref: string; name: string }[] };
     const ref = annotations.find(({ name }) => name === 'Below')?.ref;
     const next = await run(context, [
       { type: 'click', ref },
       { type: 'screenshot', ref, annotate: true },
     ]);
     assert.deepEqual([next.results.map(({ status }) => status), await read('document.title')], [['ok', 'ok'], 'Below']);
-    const { annotations: own = [] } = next.results[1]?.output as { annotations?: { name: string }[] };
+    const { annotations: own = [] } = (next.results[1]?.output ?? {}) as { annotations?: { name: string }[] };
     assert.deepEqual(
       own.map(({ name }) => name),
       ['Below'],
