@@ -123,10 +123,14 @@ function packageRules({ packages, toolboxes, serverEntries }: Architecture, root
       from: { path: '^packages/sdk/', pathNot: [tests, testing] },
       to: { path: '^packages/(?!sdk/)' },
     }),
-    error('the-command-line-is-a-client', 'The command line reaches the service through the client, as any program does.', {
-      from: { path: '^packages/cli/', pathNot: [tests, testing] },
-      to: { path: '^packages/(?!cli/|sdk/)' },
-    }),
+    error(
+      'the-command-line-is-a-client',
+      'The command line reaches the service through the client, as any program does; the MCP server is one of its commands.',
+      {
+        from: { path: '^packages/cli/', pathNot: [tests, testing] },
+        to: { path: '^packages/(?!cli/|sdk/|mcp/src/stdio[.]ts$)' },
+      },
+    ),
     error('the-mcp-server-is-a-client', 'The MCP server reaches the service through the client, as any program does.', {
       from: { path: '^packages/mcp/', pathNot: [tests, testing] },
       to: { path: '^packages/(?!mcp/|sdk/|lib/)' },

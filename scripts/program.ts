@@ -11,6 +11,8 @@ export async function buildProgram(name: string, source: string, folder: string)
     cwd: root,
     input: { [name]: join(root, source) },
     platform: 'node',
+    // Its CommonJS form requires files by a name that a bundler cannot see.
+    resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
     tsconfig: false,
     transform: { target: 'node20' },
     onLog: (level, log) => {

@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { Client } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { endSession, getSession } from '@berth/contract';
 import { buildCommandLine } from '../../scripts/cli.ts';
 import { products } from '../shop/data.ts';
@@ -313,6 +315,77 @@ describe('the package of the command line', () => {
     const { stdout } = await berth(['complete', '--', 'sn']);
     assert.match(stdout, /^snapshot\t/m);
     assert.match((await berth(['completion', 'bash'])).stdout, /berth/);
+  });
+});
+
+describe('berth mcp', () => {
+  it('starts the server with which an agent works that was set up by berth mcp install, without a key in its settings', async () => {
+    const env = { BERTH_API_KEY: undefined };
+    await berth(['login', '--url', service.url], { env, stdin: `${service.key}\n` });
+    const folder = 'agent';
+    mkdirSync(join(home, folder), { recursive: true });
+    const file = join(home, folder, '.mcp.json');
+    writeFileSync(file, '{\n  // ours\n  "mcpServers": {}\n}\n', { mode: 0o600 });
+    const shown = await json<{ content: string }>(['mcp', 'install', '--target', 'claude-code', '--print'], { folder, env });
+    const { status, path, backup, warnings } = await json<Record<string, string>>(['mcp', 'install', '--target', 'claude-code'], {
+      folder,
+      env,
+    });
+    assert.deepEqual([status, path, backup, warnings], ['installed', file, `${file}.before-berth`, []]);
+    const text = readFileSync(file, 'utf8');
+    assert.deepEqual([text, statSync(file).mode & 0o777], [shown.content, 0o600]);
+    assert.match(text, /\/\/ ours/);
+    assert.doesNotMatch(text, new RegExp(service.key));
+
+    const { mcpServers } = JSON.parse(text.replace('// ours', '')) as {
+      mcpServers: { berth: { command: string; args: string[]; env: Record<string, string> } };
+    };
+    const inherited = { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: join(home, 'config') };
+    const { command, args, env: settings } = mcpServers.berth;
+    const client = new Client({ name: 'scripted', version: '1' });
+    await client.connect(new StdioClientTransport({ command, args, env: { ...inherited, ...settings }, stderr: 'ignore' }));
+    const { content } = (await client.callTool({ name: 'fetch', arguments: { url: `${shop.url}/products/${lamp.slug}` } })) as {
+      content: { text: string }[];
+    };
+    await client.close();
+    assert.ok(content[0]?.text.includes(lamp.name), JSON.stringify(content).slice(0, 500));
+
+    assert.equal((await json(['mcp', 'install', '--target', 'claude-code', '--uninstall'], { folder, env }))['status'], 'removed');
+    assert.doesNotMatch(readFileSync(file, 'utf8'), /berth/);
+    await json(['logout'], { env });
+  });
+
+  it('answers what was asked before standard input ended', async () => {
+    const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'piped', version: '1' } };
+    const messages = [
+      { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello },
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', id: 2, method: 'tools/list' },
+    ];
+    const { stdout, exitCode } = await berth(['mcp', '--tools', 'web'], {
+      stdin: messages.map((each) => `${JSON.stringify(each)}\n`).join(''),
+    });
+    assert.equal(exitCode, 0);
+    const replies = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { id: number; result: { tools?: { name: string }[] } });
+    assert.deepEqual(
+      replies.find(({ id }) => id === 2)?.result.tools?.map(({ name }) => name),
+      ['fetch', 'inspect'],
+    );
+  });
+
+  it('refuses agents that it does not know, families that there are not, and settings that it cannot read', async () => {
+    assert.equal((await failure(['mcp', 'install'])).exitCode, 2);
+    assert.equal((await failure(['mcp', 'install', '--target', 'vscode', '--global'])).exitCode, 2);
+    assert.equal((await failure(['mcp', '--tools', 'none'])).exitCode, 2);
+    mkdirSync(join(home, 'broken'), { recursive: true });
+    writeFileSync(join(home, 'broken/.mcp.json'), '{');
+    const { code } = await failure(['mcp', 'install', '--target', 'claude-code'], { folder: 'broken' });
+    assert.deepEqual([code, readFileSync(join(home, 'broken/.mcp.json'), 'utf8')], ['file_unusable', '{']);
+    const { warnings } = await json<{ warnings: string[] }>(['mcp', 'install', '--target', 'codex', '--print']);
+    assert.match(warnings[0] ?? '', /berth login/);
   });
 });
 

@@ -614,6 +614,22 @@ export const commands: readonly CommandSpec[] = [
     load: service('config'),
   },
   {
+    name: 'mcp',
+    args: '[what]',
+    summary: 'Start the MCP server on standard input and output, or `install` it in the settings of an agent',
+    options: [
+      ['--tools <families>', 'Families of tools, separated by commas. Default: all.'],
+      ['--idle-seconds <seconds>', 'Seconds after which a session that is not used ends. Default: 300.'],
+      ['--target <agent>', 'claude-code, claude, cursor, vscode, codex, gemini or windsurf.'],
+      ['--global', 'Installs for all folders, not for this one.'],
+      ['--print', 'Shows what would be written, and writes nothing.'],
+      ['--uninstall', 'Removes what was installed.'],
+    ],
+    examples: ['berth mcp install --target claude-code', 'berth mcp install --target codex --print', 'berth mcp --tools browse,web'],
+    group: 'Setup',
+    load: from(() => import('./commands/mcp.ts'), 'mcp'),
+  },
+  {
     name: 'completion',
     args: '<shell>',
     summary: 'Print a completion script for bash, zsh, fish or powershell',

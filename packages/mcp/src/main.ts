@@ -2,9 +2,8 @@
 /** MCP server on standard input and output. */
 import { parseArgs } from 'node:util';
 import { Berth } from '@berth/sdk';
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
-import { createServer } from './server.ts';
-import { families, type Family } from './tool.ts';
+import { serveStandardInput } from './stdio.ts';
+import { families } from './tool.ts';
 
 const help = `MCP server of Berth: browsers for agents, over standard input and output.
 
@@ -29,25 +28,8 @@ function main(): void {
     console.log(help);
     return;
   }
-  const chosen = values.tools === undefined ? undefined : readFamilies(values.tools);
-  const idleSeconds = readSeconds(values['idle-seconds'] ?? '300');
   const berth = new Berth(values.url === undefined ? {} : { baseUrl: values.url });
-  // Standard output belongs to the protocol.
-  serveStdio(() => createServer(berth, { idleSeconds, ...(chosen ? { families: chosen } : {}) }), {
-    onerror: ({ message }) => console.error(message),
-  });
-}
-
-export function readFamilies(text: string): Family[] {
-  const names = text.split(',').map((name) => name.trim());
-  const unknown = names.find((name) => !families.some((family) => family === name));
-  if (unknown !== undefined) throw new RangeError(`Unknown family of tools "${unknown}": use ${families.join(', ')}.`);
-  return names as Family[];
-}
-
-function readSeconds(text: string): number {
-  if (/^\d{2,5}$/.test(text)) return Number(text);
-  throw new RangeError('--idle-seconds is a whole number, at least 10.');
+  serveStandardInput(berth, { tools: values.tools, idleSeconds: values['idle-seconds'] });
 }
 
 try {
