@@ -1,6 +1,7 @@
 /**
  * How many tokens a text is for a model, without a tokenizer, whose table is larger than the whole program. Linear in
- * the part that fits.
+ * the part that fits. The service's estimate of a snapshot is another one: it is made of each line of a page of thousands, so it
+ * is one pass without expressions, and it needs no maximum that holds for any text.
  */
 
 /** More than any text of a page may have, whatever it consists of: of common text a reply then has about half as much. */
