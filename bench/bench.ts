@@ -18,6 +18,7 @@ import { hasBerth } from './berth.ts';
 import type { Bench } from './context.ts';
 import { type Check, type Section, passes, printSection } from './figures.ts';
 import { computer } from './sections/agents-computer.ts';
+import { mcp } from './sections/agents-mcp.ts';
 import { snapshots } from './sections/agents-snapshot.ts';
 import { cdp } from './sections/cdp.ts';
 import { cdpFlood } from './sections/cdp-flood.ts';
@@ -49,7 +50,7 @@ type Measure = (bench: Bench) => Promise<Section>;
 
 /** The parts of a section fail independently. */
 const sections: Record<string, Measure | Record<string, Measure>> = {
-  agents: { computer, snapshots },
+  agents: { computer, mcp, snapshots },
   lifecycle,
   clicks,
   cold,

@@ -22,10 +22,11 @@ const instructions =
 export function createServer(berth: Berth, { families, idleSeconds = 300 }: ServerOptions = {}): McpServer {
   const server = new McpServer({ name: 'berth', version: serverVersion }, { instructions, capabilities: { tools: {} } });
   const settings = { idleSeconds };
-  for (const tool of tools.filter(({ family }) => families?.includes(family) ?? true))
-    server.registerTool(tool.name, definitionOf(tool), (input: unknown, { mcpReq }) =>
-      runTool(tool, input as Record<string, unknown>, { berth, options: { signal: mcpReq.signal }, settings }),
-    );
+  for (const [tool, definition] of defined)
+    if (families?.includes(tool.family) ?? true)
+      server.registerTool(tool.name, definition, (input: unknown, { mcpReq }) =>
+        runTool(tool, input as Record<string, unknown>, { berth, options: { signal: mcpReq.signal }, settings }),
+      );
   return server;
 }
 
@@ -40,6 +41,9 @@ function brief(schema: z.ZodObject): StandardSchemaWithJSON {
   const { $schema: _, additionalProperties: __, ...json } = z.toJSONSchema(schema, { io: 'input' });
   return { '~standard': { ...schema['~standard'], jsonSchema: { input: () => json, output: () => json } } };
 }
+
+/** Made once: over HTTP each request has a server of its own. */
+const defined = tools.map((tool) => [tool, definitionOf(tool)] as const);
 
 async function runTool(tool: Tool, input: Record<string, unknown>, context: Parameters<Tool['run']>[1]): Promise<ToolResult> {
   try {
