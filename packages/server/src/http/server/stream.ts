@@ -104,7 +104,7 @@ async function* exactly(source: AsyncIterable<Buffer>, bytes: number): AsyncIter
 export const responseStream = ({ status, headers, body }: Response): Stream => ({
   status,
   headers: Object.fromEntries(headers),
-  drop: async () => void (await body?.cancel()),
+  drop: async () => body?.cancel(),
   async send(response, signal) {
     if (body === null) return void response.end();
     try {
