@@ -83,11 +83,13 @@ async function copied(name: string): Promise<string> {
 
 describe('jobs', () => {
   it('the jobs page shows the progress of a job that a program started, and cancels it', async () => {
-    await page.getByText('No jobs in this tab').waitFor();
+    await page.getByText('No jobs yet').waitFor();
     // It runs until the page, which never answers, has used up its time.
     const { body } = await client().call(runAgent, { body: { task: 'screenshot', inputs: { url: `${site.url}/hang` }, async: true } });
-    await page.getByRole('textbox', { name: 'Job id' }).fill(jobIdOf(body));
-    await run('Open the job');
+    await page
+      .getByRole('row', { name: /Flow pending/ })
+      .getByRole('link', { name: 'screenshot' })
+      .click();
     await page.getByRole('progressbar', { name: 'Progress of the job' }).waitFor();
     assert.ok(page.url().endsWith(`/dashboard/jobs/${jobIdOf(body)}`));
     await run('Cancel the job');
@@ -159,7 +161,7 @@ describe('the fetch playground', () => {
 describe('inspections', () => {
   it('the inspections page reports on a site: progress, findings, endpoints, and the full report behind a link', async () => {
     await opened.go('/inspections');
-    await page.getByText('No inspections in this tab').waitFor();
+    await page.getByText('No inspections yet').waitFor();
     await addressField().fill(`${site.url}/lamps`);
     await run('Inspect');
     await page.getByRole('button', { name: 'Cancel the job' }).waitFor();
@@ -209,6 +211,21 @@ describe('flows and templates', () => {
     await opened.go('/jobs');
     await page.getByRole('row', { name: /extract_tables.*Flow.*ok/ }).waitFor();
     await opened.inspect('jobs');
+  });
+
+  it('the jobs page keeps its filters in the address, opens with them, and copies the id of a job', async () => {
+    await opened.go('/jobs');
+    const field = (label: string) => page.getByRole('combobox', { name: label });
+    await field('Status').selectOption({ label: 'Failed or blocked' });
+    await field('Kind').selectOption({ label: 'Flow' });
+    await page.getByRole('row', { name: /^screenshot Flow error Cancelled/ }).waitFor();
+    assert.match(page.url(), /\/jobs\?status=blocked%2Cerror&kind=agent$/);
+    assert.equal(await page.getByRole('link', { name: 'extract_tables' }).count(), 0);
+    assert.match(await copied('Copy the job id'), /^ses_[^.]+\..{36}$/);
+    await opened.go('/jobs?kind=template');
+    await page.getByText('No job matches').waitFor();
+    await page.getByRole('link', { name: 'Show all jobs' }).click();
+    await page.getByRole('link', { name: 'extract_tables' }).waitFor();
   });
 
   it('the flows page never copies a secret, takes inputs as JSON, and says what is wrong with them', async () => {
@@ -269,28 +286,14 @@ describe('skills', () => {
 });
 
 describe('signing out', () => {
-  it('signing out of the dashboard ends the list of jobs, and without “Keep me signed in” nothing is stored', async () => {
+  it('signing out of the dashboard leaves nothing stored, and the jobs are there again after the next sign-in and a reload', async () => {
     await run('Sign out');
-    await opened.signIn('key', dashboard.served.key);
-    await opened.go('/jobs');
-    await page.getByText('No jobs in this tab').waitFor();
     assert.deepEqual(await page.evaluate(() => ({ ...sessionStorage, ...localStorage })), {});
-  });
-
-  it('signing out deletes the list of jobs that outlives a reload, which has hosts and ids but no addresses', nightly, async () => {
-    await run('Sign out');
     await page.getByRole('checkbox', { name: /^Keep me signed in/ }).check();
     await opened.signIn('key', dashboard.served.key);
-    await opened.go('/fetch');
-    await addressField().fill(`${site.url}/second?token=secret`);
-    await page.getByLabel('Fetch with').selectOption('http');
-    await run('Fetch');
-    await page.getByText('The second page.').first().waitFor();
-    await page.goto(`${opened.url}/dashboard/usage`);
-    const stored = await page.evaluate(() => ({ ...sessionStorage }));
-    assert.deepEqual(Object.keys(stored).toSorted(), ['berth-credentials', 'berth-jobs']);
-    assert.match(stored['berth-jobs'] ?? '', /"title":"127\.0\.0\.1:\d+, plain HTTP"/);
-    assert.doesNotMatch(stored['berth-jobs'] ?? '', /second|secret/);
+    await page.goto(`${opened.url}/dashboard/jobs`);
+    await page.getByRole('row', { name: /^screenshot Flow error Cancelled/ }).waitFor();
+    assert.deepEqual(await page.evaluate(() => Object.keys({ ...sessionStorage, ...localStorage })), ['berth-credentials']);
     await run('Sign out');
     assert.deepEqual(await page.evaluate(() => ({ ...sessionStorage, ...localStorage })), {});
   });

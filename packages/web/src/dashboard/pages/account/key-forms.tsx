@@ -54,9 +54,9 @@ export function NewKey({ created: { key, name, expires_at: expiresAt }, onDone }
   );
 }
 
-interface FormProps {
+interface FormProps<T> {
   onClose: () => void;
-  onCreated: (key: NewKeyReply) => Promise<void>;
+  onCreated: (created: T) => Promise<void>;
 }
 
 const lifetimes = [
@@ -67,20 +67,27 @@ const lifetimes = [
   { value: '365', label: 'In a year' },
 ];
 
-export function CreateKey({ isOpen, ...props }: FormProps & { isOpen: boolean }) {
+interface CreateProps<T> extends FormProps<T> {
+  title: string;
+  action: string;
+  isOpen: boolean;
+  create: (body: { name?: string; expires_in_days?: number }) => Promise<T>;
+}
+
+/** Asks for the name and the lifetime of a key or a token. */
+export function CreateCredential<T>({ create, ...props }: CreateProps<T>) {
   const name = useSignal('');
   const days = useSignal('');
-  const create = async (): Promise<NewKeyReply> => {
-    const body = {
+  const send = async (): Promise<T> => {
+    const created = await create({
       ...(name.value.trim() ? { name: name.value.trim() } : {}),
       ...(days.value ? { expires_in_days: Number(days.value) } : {}),
-    };
-    const created = await call('createOwnKey', { body });
+    });
     name.value = '';
     return created;
   };
   return (
-    <KeyDialog title="Create an API key" action="Create the key" isOpen={isOpen} create={create} {...props}>
+    <CredentialDialog create={send} {...props}>
       <TextField
         label="Name"
         hint="Where it is used, such as “ci” or “laptop”. Up to 64 characters; it may stay empty."
@@ -88,7 +95,7 @@ export function CreateKey({ isOpen, ...props }: FormProps & { isOpen: boolean })
         onInput={(value) => (name.value = value)}
       />
       <SelectField label="Expires" value={days.value} options={lifetimes} onInput={(value) => (days.value = value)} />
-    </KeyDialog>
+    </CredentialDialog>
   );
 }
 
@@ -99,12 +106,12 @@ const graces = [
   { value: '604800', label: 'In 7 days' },
 ];
 
-export function RotateKey({ rotated, ...props }: FormProps & { rotated: Key | null }) {
+export function RotateKey({ rotated, ...props }: FormProps<NewKeyReply> & { rotated: Key | null }) {
   const grace = useSignal('3600');
   const create = (): Promise<NewKeyReply> =>
     call('rotateOwnKey', { params: { key_id: rotated?.key_id ?? '' }, body: { grace_seconds: Number(grace.value) } });
   return (
-    <KeyDialog title="Rotate the key" action="Create the new key" isOpen={rotated !== null} create={create} {...props}>
+    <CredentialDialog title="Rotate the key" action="Create the new key" isOpen={rotated !== null} create={create} {...props}>
       <p>A new key with the same name replaces the old one.</p>
       <SelectField
         label="The old key stops working"
@@ -113,19 +120,19 @@ export function RotateKey({ rotated, ...props }: FormProps & { rotated: Key | nu
         options={graces}
         onInput={(value) => (grace.value = value)}
       />
-    </KeyDialog>
+    </CredentialDialog>
   );
 }
 
-interface KeyDialogProps extends FormProps {
+interface DialogProps<T> extends FormProps<T> {
   title: string;
   action: string;
   isOpen: boolean;
-  create: () => Promise<NewKeyReply>;
+  create: () => Promise<T>;
   children: ComponentChildren;
 }
 
-function KeyDialog({ title, action, isOpen, create, onClose, onCreated, children }: KeyDialogProps) {
+function CredentialDialog<T>({ title, action, isOpen, create, onClose, onCreated, children }: DialogProps<T>) {
   const { isSending, error, send, forget } = useSending();
   const submit = (event: SubmitEvent): void => {
     event.preventDefault();

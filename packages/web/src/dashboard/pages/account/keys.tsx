@@ -9,7 +9,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { wordsOf } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
 import { toastError, toasts } from '../../ui/toasts.ts';
-import { CreateKey, NewKey, RotateKey, type NewKeyReply } from './key-forms.tsx';
+import { CreateCredential, NewKey, RotateKey, type NewKeyReply } from './key-forms.tsx';
 import './account.css';
 
 const refreshMs = 30_000;
@@ -63,7 +63,14 @@ export default function KeysPage() {
           />
         )}
       </Loaded>
-      <CreateKey isOpen={current?.form === 'create'} onClose={close} onCreated={show} />
+      <CreateCredential
+        title="Create an API key"
+        action="Create the key"
+        isOpen={current?.form === 'create'}
+        create={(body) => call('createOwnKey', { body })}
+        onClose={close}
+        onCreated={show}
+      />
       <RotateKey rotated={current?.form === 'rotate' ? current.key : null} onClose={close} onCreated={show} />
       <Confirm
         title="Revoke the key"

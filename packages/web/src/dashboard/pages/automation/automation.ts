@@ -1,5 +1,4 @@
 import type { PageEntry } from '../../page-entry.ts';
-import './job-storage.ts';
 
 export const automationPages: readonly PageEntry[] = [
   { path: '/fetch', title: 'Fetch', icon: 'globe', audience: 'key', load: () => import('./fetch.tsx') },

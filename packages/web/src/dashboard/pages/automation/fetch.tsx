@@ -11,11 +11,8 @@ import { toFetchBodies, type FetchForm } from './fetch-request.ts';
 import { FetchComparison, FetchView } from './fetch-result.tsx';
 import { History } from './history.tsx';
 import { JobView } from './job-view.tsx';
-import { hostOf } from './started-jobs.ts';
 import { startJob } from './start-job.ts';
 import './automation.css';
-
-const modeNames = { browser: 'browser', http: 'plain HTTP', auto: 'automatic' } as const;
 
 /** `?job=` is a fetch; with `&with=` it is compared with another one. `?url=` fills in the form. */
 export default function FetchPage() {
@@ -28,8 +25,7 @@ export default function FetchPage() {
     error.value = null;
     try {
       const ids: string[] = [];
-      for (const body of toFetchBodies({ ...form, url: toUrl(form.url) }))
-        ids.push(await startJob('fetchPage', `${hostOf(body.url)}, ${modeNames[body.mode]}`, body));
+      for (const body of toFetchBodies({ ...form, url: toUrl(form.url) })) ids.push(await startJob('fetchPage', body));
       const [first = '', second] = ids;
       route(`${hrefOf('/fetch')}?${new URLSearchParams({ job: first, ...(second === undefined ? {} : { with: second }) })}`);
     } catch (thrown) {
@@ -54,7 +50,7 @@ export default function FetchPage() {
       ) : (
         <FetchComparison key={`${job} ${other}`} first={job} second={other} />
       )}
-      <History kinds={['fetch']} hrefOfJob={({ jobId }) => `${hrefOf('/fetch')}?${new URLSearchParams({ job: jobId })}`} />
+      <History kind="fetch" latest={job} hrefOfJob={({ job_id: id }) => `${hrefOf('/fetch')}?${new URLSearchParams({ job: id })}`} />
     </div>
   );
 }

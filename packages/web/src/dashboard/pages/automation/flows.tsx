@@ -52,10 +52,7 @@ export default function FlowsPage() {
           {(items) => <Categories kind={kind} items={matching(items, filter.value)} />}
         </Loaded>
       </Tabs>
-      <History
-        kinds={['agent', 'template']}
-        hrefOfJob={({ jobId, kind: of, title }) => hrefOfRun(of === 'agent' ? 'flows' : 'templates', title, jobId)}
-      />
+      <History kind={kind === 'flows' ? 'agent' : 'template'} hrefOfJob={({ job_id: id, target }) => hrefOfRun(kind, target ?? '', id)} />
     </div>
   );
 }

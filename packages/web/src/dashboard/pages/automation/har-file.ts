@@ -1,6 +1,4 @@
 /** HAR files that a person chooses for an inspection. */
-import { hostOf } from './started-jobs.ts';
-
 /** Maximum size that the API accepts. */
 const bytesMax = 32 * 1024 * 1024;
 
@@ -28,5 +26,5 @@ function entriesOf(text: string): unknown[] | undefined {
 
 function hostOfEntry(entry: unknown): string {
   const url = (entry as { request?: { url?: unknown } } | null)?.request?.url;
-  return typeof url === 'string' ? hostOf(url) : '';
+  return typeof url === 'string' && URL.canParse(url) ? new URL(url).host : '';
 }

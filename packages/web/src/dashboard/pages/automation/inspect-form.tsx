@@ -16,12 +16,6 @@ import { countText } from './findings.ts';
 import { readHarFile, type HarFile } from './har-file.ts';
 import { harOptions, ownFields } from './inspect-request.ts';
 import { toFormSchema } from './schema-refs.ts';
-import { hostOf } from './started-jobs.ts';
-
-export interface InspectStart {
-  title: string;
-  body: Record<string, unknown>;
-}
 
 const requestSchema = toFormSchema(contractSchema);
 const optionFields = Object.keys(requestSchema.properties ?? {}).filter((name) => !ownFields.has(name));
@@ -30,7 +24,7 @@ interface InspectFormProps {
   initialUrl: string;
   isStarting: boolean;
   error: ApiError | null;
-  onStart: (start: InspectStart) => Promise<void>;
+  onStart: (body: Record<string, unknown>) => Promise<void>;
 }
 
 export function InspectForm({ initialUrl, isStarting, error, onStart }: InspectFormProps) {
@@ -44,9 +38,8 @@ export function InspectForm({ initialUrl, isStarting, error, onStart }: InspectF
   const har = file.value?.ok ? file.value : null;
   const submit = (event: SubmitEvent) => {
     event.preventDefault();
-    const address = toUrl(url.value);
-    if (!isHar) void onStart({ title: hostOf(address), body: { url: address, ...chosen } });
-    else if (har) void onStart({ title: har.host, body: { har: har.text, ...chosen } });
+    if (!isHar) void onStart({ url: toUrl(url.value), ...chosen });
+    else if (har) void onStart({ har: har.text, ...chosen });
   };
   const issues = error?.issues ?? [];
   return (

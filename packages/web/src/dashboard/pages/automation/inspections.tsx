@@ -1,12 +1,11 @@
-/** Inspections: start one by address or from a HAR, and open those of this tab. */
+/** Inspections: start one by address or from a HAR, and open earlier ones. */
 import { useSignal } from '@preact/signals';
 import { useLocation } from 'preact-iso';
 import { toShown, type ApiError } from '../../api-error.ts';
 import { hrefOf } from '../../href.ts';
 import { Empty } from '../../ui/states.tsx';
 import { History } from './history.tsx';
-import { InspectForm, type InspectStart } from './inspect-form.tsx';
-import { startedJobs } from './jobs-of-tab.ts';
+import { InspectForm } from './inspect-form.tsx';
 import { startJob } from './start-job.ts';
 import './automation.css';
 
@@ -16,17 +15,16 @@ export default function InspectionsPage() {
   const { query, route } = useLocation();
   const error = useSignal<ApiError | null>(null);
   const isStarting = useSignal(false);
-  const start = async ({ title, body }: InspectStart): Promise<void> => {
+  const start = async (body: Record<string, unknown>): Promise<void> => {
     isStarting.value = true;
     error.value = null;
     try {
-      route(hrefOfInspection(await startJob('inspect', title, body)));
+      route(hrefOfInspection(await startJob('inspect', body)));
     } catch (thrown) {
       error.value = toShown(thrown);
     }
     isStarting.value = false;
   };
-  const isFirst = !startedJobs.list.value.some(({ kind }) => kind === 'inspect');
   return (
     <div class="page">
       <div class="page-head">
@@ -34,12 +32,15 @@ export default function InspectionsPage() {
       </div>
       <p class="muted">A report on a site: its API, how it signs people in, what it loads, which third parties it uses.</p>
       <InspectForm initialUrl={query['url'] ?? ''} isStarting={isStarting.value} error={error.value} onStart={start} />
-      {isFirst && (
-        <Empty icon="search" title="No inspections in this tab">
-          Enter the address of a site, or choose a HAR file that a browser exported.
-        </Empty>
-      )}
-      <History kinds={['inspect']} hrefOfJob={({ jobId }) => hrefOfInspection(jobId)} />
+      <History
+        kind="inspect"
+        hrefOfJob={({ job_id: id }) => hrefOfInspection(id)}
+        empty={
+          <Empty icon="search" title="No inspections yet">
+            Enter the address of a site, or choose a HAR file that a browser exported.
+          </Empty>
+        }
+      />
     </div>
   );
 }

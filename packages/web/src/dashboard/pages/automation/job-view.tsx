@@ -14,6 +14,10 @@ import { useJob } from './use-job.ts';
 
 const tones: Readonly<Record<JobResponse['status'], Tone>> = { pending: 'accent', ok: 'good', blocked: 'warn', error: 'bad' };
 
+/** What a job works on, as its link. */
+export const targetText = ({ target, kind }: Pick<JobResponse, 'target' | 'kind'>): string =>
+  target?.replace(/^https?:\/\//, '') ?? (kind === 'inspect' ? 'HAR file' : kind);
+
 export const JobBadge = ({ status }: { status: JobResponse['status'] }) => <Badge tone={tones[status]}>{status}</Badge>;
 
 interface JobViewProps {

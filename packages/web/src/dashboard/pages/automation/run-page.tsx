@@ -63,7 +63,7 @@ function RunnableView({ kind, item }: { kind: RunKind; item: Runnable }) {
     isStarting.value = true;
     error.value = null;
     try {
-      const jobId = kind === 'flows' ? await startJob('runAgent', item.name, body) : await startJob('runTemplate', item.name, body);
+      const jobId = await startJob(kind === 'flows' ? 'runAgent' : 'runTemplate', body);
       route(hrefOfRun(kind, item.name, jobId));
     } catch (thrown) {
       error.value = toShown(thrown);
@@ -89,9 +89,10 @@ function RunnableView({ kind, item }: { kind: RunKind; item: Runnable }) {
         </JobView>
       )}
       <History
-        kinds={[kind === 'flows' ? 'agent' : 'template']}
-        title={item.name}
-        hrefOfJob={({ jobId }) => hrefOfRun(kind, item.name, jobId)}
+        kind={kind === 'flows' ? 'agent' : 'template'}
+        target={item.name}
+        latest={job}
+        hrefOfJob={({ job_id: id }) => hrefOfRun(kind, item.name, id)}
       />
       {'steps' in item && <TemplateSteps template={item} />}
       <details class="automation-options">

@@ -8,7 +8,6 @@ import { Tabs } from '../../ui/tabs.tsx';
 import { durationText, wordsOf } from '../../ui/texts.ts';
 import { BlockNote } from './block-note.tsx';
 import { JobBadge, Stats, usageText, Warnings, WorkErrorNote } from './job-view.tsx';
-import { startedJobs } from './jobs-of-tab.ts';
 import { TextBlock, ValueView } from './value-view.tsx';
 
 /** A run of a flow or template that has ended. Both have the same fields, except for the name. */
@@ -24,7 +23,7 @@ export function RunView({ job }: { job: JobResponse }) {
           run !== null && ['Time', runTime(run)],
           job.usage !== null && ['Used', usageText(job.usage)],
           run !== null && run.final_url !== null && ['Address', <ForeignLink to={run.final_url} />],
-          hasSession(job) && ['Session', <SessionLink id={run?.session_id ?? job.session_id ?? ''} />],
+          job.session_id !== null && ['Session', <SessionLink id={job.session_id} />],
         ]}
       />
       {run?.block && <BlockNote block={run.block} />}
@@ -56,9 +55,6 @@ export function RunView({ job }: { job: JobResponse }) {
 }
 
 const SessionLink = ({ id }: { id: string }) => <a href={hrefOf(`/sessions/${encodeURIComponent(id)}`)}>{id}</a>;
-
-const hasSession = ({ job_id: id }: JobResponse): boolean =>
-  startedJobs.list.value.some(({ jobId, hasSession: has }) => jobId === id && has === true);
 
 const runTime = ({ started_at: from, finished_at: to }: AgentResponse): string =>
   from !== null && to !== null ? durationText(new Date(to).getTime() - new Date(from).getTime()) : '–';

@@ -3,7 +3,6 @@ import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { watchJob, type WatchState } from './job-watch.ts';
-import { startedJobs } from './jobs-of-tab.ts';
 
 export interface WatchedJob {
   state: WatchState;
@@ -20,7 +19,6 @@ export function useJob(jobId: string): WatchedJob {
     state.value = { status: 'loading', problem: null };
     const show = (next: WatchState): void => {
       state.value = next;
-      if (next.status === 'ready') startedJobs.update(jobId, next.job.status);
     };
     const read = (waitSeconds: number) => call('getJob', { params: { job_id: jobId }, query: { wait_seconds: waitSeconds }, signal });
     void watchJob({ read, onState: show, signal });
@@ -29,7 +27,6 @@ export function useJob(jobId: string): WatchedJob {
   const cancel = async (): Promise<void> => {
     const job = await call('cancelJob', { params: { job_id: jobId } });
     state.value = { status: 'ready', job, problem: null };
-    startedJobs.update(jobId, job.status);
   };
   return { state: state.value, cancel };
 }

@@ -5,7 +5,7 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { FilterField } from './filter-field.tsx';
 import { AuditTable } from './audit-table.tsx';
 import { PageFrame, UsedFilters, slowRefreshMs } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 import { usePages } from '../../use-pages.ts';
 
 /** All of them: a missing one is a type error. */
@@ -58,7 +58,7 @@ export default function AuditPage() {
       title="Audit log"
       about="Who changed keys, credits, plans, sessions and the pool. Entries cannot be changed, hold no secrets, and stay for at least a year."
     >
-      <div class="operator-fields">
+      <div class="filter-fields">
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
         <FilterField label="Who" placeholder="operator, key:KEY_ID" value={actor} onChange={(value) => set({ actor: value })} />
         <FilterField label="Subject" placeholder="KEY_ID, SESSION_ID" value={subject} onChange={(value) => set({ subject: value })} />

@@ -10,7 +10,7 @@ import { numberText, wordsOf } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
 import { usePages } from '../../use-pages.ts';
 import { OwnerLink, PageFrame, Panel, SiteLink, Stats, UsedFilters, shareText, slowRefreshMs } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 
 const spans = [
   { value: '', label: '24 hours' },
@@ -45,7 +45,7 @@ export default function BlocksPage() {
       title="Blocks"
       about="Pages that sites refused to fetches and navigations, and whether a later attempt of the same task succeeded."
     >
-      <div class="operator-fields">
+      <div class="filter-fields">
         <SelectField label="Time" value={hours === '24' ? '' : hours} options={spans} onInput={(value) => set({ hours: value })} />
         <SelectField label="Grouped by" value={group} options={groups} onInput={(value) => set({ by: value })} />
       </div>

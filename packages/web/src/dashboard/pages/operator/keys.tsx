@@ -7,7 +7,7 @@ import { FilterField } from './filter-field.tsx';
 import { CreateKey } from './create-key.tsx';
 import { KeyTable } from './key-table.tsx';
 import { PageFrame, Panel, UsedFilters, slowRefreshMs } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 import { usePages } from '../../use-pages.ts';
 
 export default function KeysPage() {
@@ -31,7 +31,7 @@ export default function KeysPage() {
       <Panel title="Find a leaked key">
         <Find onFind={(end) => set({ last4: end, owner: '' })} />
       </Panel>
-      <div class="operator-fields">
+      <div class="filter-fields">
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
       </div>
       <UsedFilters values={{ 'ends in': last4 ?? '' }} onClear={() => set({ last4: '' })} />

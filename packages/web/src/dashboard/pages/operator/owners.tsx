@@ -9,7 +9,7 @@ import { durationText, numberText, sizeText } from '../../ui/texts.ts';
 import { Time } from '../../ui/time.tsx';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, Panel, slowRefreshMs, isTrial } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 import { usePages } from '../../use-pages.ts';
 
 export default function OwnersPage() {
@@ -26,7 +26,7 @@ export default function OwnersPage() {
       title="Owners"
       about="Organisations that sessions, keys, usage and credits belong to. Open one for its usage, credits, keys and plan."
     >
-      <div class="operator-fields">
+      <div class="filter-fields">
         <FilterField label="Id contains" value={search} onChange={(value) => set({ search: value })} />
         <SelectField label="Plan" value={tier ?? ''} options={tiers} onInput={(value) => set({ tier: value })} />
       </div>

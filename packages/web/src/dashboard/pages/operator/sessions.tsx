@@ -12,7 +12,7 @@ import { Time } from '../../ui/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, filtered, refreshMs, sessionTones } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 import { usePages } from '../../use-pages.ts';
 
 const live = 'starting,ready,ending';
@@ -48,7 +48,7 @@ export default function SessionsPage() {
   };
   return (
     <PageFrame title="All sessions" about="Sessions of all owners, live and recently ended.">
-      <div class="operator-fields">
+      <div class="filter-fields">
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
         <SelectField label="Status" value={status ?? ''} options={statuses} onInput={(value) => set({ status: value })} />
         <SelectField label="Purpose" value={purpose ?? ''} options={purposes} onInput={(value) => set({ purpose: value })} />

@@ -6,7 +6,7 @@ import { CheckField } from '../../ui/fields.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Described, PageFrame } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 
 export default function SettingsPage() {
   const { values, set } = useQuery('changed');

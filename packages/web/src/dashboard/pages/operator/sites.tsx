@@ -9,7 +9,7 @@ import { Time } from '../../ui/time.tsx';
 import { usePages } from '../../use-pages.ts';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, Panel, SiteLink, Stats, shareText, siteTones, slowRefreshMs } from './parts.tsx';
-import { useQuery } from './query.ts';
+import { useQuery } from '../../query.ts';
 
 /** Sites of a page. */
 const sitesMax = 500;
@@ -40,7 +40,7 @@ export default function SitesPage() {
           )}
         </Loaded>
       </Panel>
-      <div class="operator-fields">
+      <div class="filter-fields">
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
       </div>
       <Loaded live={live} loading="Loading sites">
