@@ -90,7 +90,7 @@ describe('secrets that only their equality with a known one reveals', () => {
     assert.deepEqual(shownIn(JSON.stringify(report)), []);
   });
 
-  it('redact replaces an echo of a password behind 15,000 tokens, also in base64 of the whole', () => {
+  it('redact replaces an echo of a password behind 15,000 tokens', () => {
     const tokens = numbered(600_000, (i) => `token=aZ9xQ${i}Kq7T2p0dW${i * 7}Lm `);
     const body = `${tokens} ${values.join(' ')}`;
     const output = JSON.stringify(
