@@ -16,7 +16,7 @@ const printed = [
   'Home\n',
   'Hello Ada 2cf24dba\ntrue\n',
   'Home\n1\ntrue\n',
-  'true\nok\n',
+  /^true\nok\nfetch http:\/\/[^ ]+\/second ok\n$/,
   'true\nblocked_by_policy\ntrue\ntrue\n',
   /^\{"title":"Home","url":"[^"]+","status":200\}\n1024 image\ndata:image\/png;\n$/,
 ];

@@ -146,7 +146,7 @@ class AsyncJobHandles(AsyncJobs):
         self,
         job: str | t.JobResponse | t.FetchResponse | t.InspectResponse | t.AgentResponse | t.TemplateResponse,
         *,
-        on_progress: Callable[[t.JobResponseProgress], object] | None = None,
+        on_progress: Callable[[t.JobItemResponseProgress], object] | None = None,
         timeout: float | None = None,
         options: RequestOptions | None = None,
     ) -> t.JobResponse:

@@ -65,7 +65,7 @@ after(async () => {
   await pages.close();
 });
 
-const limits = { ...call(), maxBytes: 10_000_000 };
+const limits = () => ({ ...call(), maxBytes: 10_000_000 });
 const open = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 60_000 }, call());
 
 /** Every pixel of a cell as text. */
@@ -78,7 +78,7 @@ function readCell(pixels: Pixels, row: number, column: number): string {
 
 it('letters of every writing system of the table are drawn apart from each other and from missing ones in a screenshot', async () => {
   await open('/cells');
-  const { tiles } = await page.screenshot({ fullPage: true, format: 'png', scrollFirst: false }, limits);
+  const { tiles } = await page.screenshot({ fullPage: true, format: 'png', scrollFirst: false }, limits());
   const pixels = readPng(tiles[0]?.data ?? Buffer.alloc(0));
   const missing = letters.flatMap(([name], row) => {
     const drawn = new Set([0, 1, 2].map((column) => readCell(pixels, row, column)));
@@ -89,7 +89,7 @@ it('letters of every writing system of the table are drawn apart from each other
 
 /** The numbers of the glyphs that a PDF of Chromium draws, each of four digits. */
 async function readGlyphs(): Promise<Set<string>> {
-  const pdf = await page.pdf({}, limits);
+  const pdf = await page.pdf({}, limits());
   const streams = pdf.toString('latin1').matchAll(/stream\r?\n([^]*?)\r?\nendstream/g);
   const texts = [...streams].flatMap(([, packed = '']) => {
     try {
