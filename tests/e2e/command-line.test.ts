@@ -1,15 +1,27 @@
 /** The program `berth`, built as it is published, as real processes against a real service and the shop. */
 import assert from 'node:assert/strict';
 import { execFile, spawn } from 'node:child_process';
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { endSession, getSession } from '@berth/contract';
 import { buildCommandLine } from '../../scripts/cli.ts';
+import { programsOf } from '../documents.ts';
 import { products } from '../shop/data.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Service } from './service.ts';
@@ -30,6 +42,7 @@ async function installCommandLine(): Promise<void> {
   const [folder, installed] = [join(home, 'package'), join(home, 'installed')];
   await buildCommandLine(join(folder, 'dist'));
   for (const file of ['package.json', 'README.md']) copyFileSync(join(import.meta.dirname, '../../packages/cli', file), join(folder, file));
+  cpSync(join(import.meta.dirname, '../../packages/cli/skills'), join(folder, 'skills'), { recursive: true });
   mkdirSync(installed);
   const npm = (words: readonly string[], cwd: string) => promisify(execFile)('npm', [...words, '--no-audit', '--no-fund'], { cwd });
   const { stdout } = await npm(['pack', '--silent', '--pack-destination', home], folder);
@@ -315,6 +328,44 @@ describe('the package of the command line', () => {
     const { stdout } = await berth(['complete', '--', 'sn']);
     assert.match(stdout, /^snapshot\t/m);
     assert.match((await berth(['completion', 'bash'])).stdout, /berth/);
+  });
+});
+
+describe('the guide to the command line', () => {
+  it('begins with commands that a newcomer pastes into a shell, and they work', async () => {
+    const commands = programsOf('docs/command-line.md', 'sh')[0] ?? assert.fail('the guide has no commands');
+    const cwd = join(home, 'newcomer');
+    mkdirSync(join(cwd, 'data'), { recursive: true });
+    writeFileSync(join(cwd, 'data/api-key'), `${service.key}\n`);
+    const path = [join(home, 'installed/node_modules/.bin'), dirname(process.execPath), process.env['PATH']].join(delimiter);
+    const env = { PATH: path, HOME: cwd, BERTH_URL: service.url };
+    await json(['open', shop.url], { folder: 'before' });
+    const { stdout: lines } = await berth(['snapshot', '--plain'], { folder: 'before' });
+    await json(['end'], { folder: 'before' });
+    // On another page another line is the search.
+    const [, ref = ''] = /- (?:searchbox|combobox) .*\[ref=(e\d+)\]/.exec(lines) ?? assert.fail(lines);
+    const script = commands.replaceAll('shop.example', shop.url).replaceAll('@e1', `@${ref}`);
+    const { stdout } = await promisify(execFile)('bash', ['-ec', script], { cwd, env });
+    assert.match(stdout, /\/search\?q=lamp/);
+  });
+});
+
+describe('berth skills', () => {
+  it('shows what coding agents read, and writes it where an agent looks for it', async () => {
+    const folder = 'skilled';
+    const { content } = await json<{ content: string }>(['skills', 'get'], { folder });
+    assert.match(content, /^---\nname: berth\n/);
+    const install = (...words: string[]) => json<Record<string, string>>(['skills', 'install', ...words], { folder });
+    const { status, path = '' } = await install('--target', 'claude-code');
+    assert.deepEqual([status, path], ['installed', join(home, folder, '.claude/skills/berth/SKILL.md')]);
+    assert.equal(readFileSync(path, 'utf8'), content);
+    assert.equal((await install('--target', 'claude-code'))['status'], 'unchanged');
+    writeFileSync(path, 'changed by hand');
+    const { backup = '' } = await install('--target', 'claude-code');
+    assert.deepEqual([readFileSync(path, 'utf8'), readFileSync(backup, 'utf8')], [content, 'changed by hand']);
+    assert.equal((await install('--target', 'codex', '--global'))['path'], join(home, '.agents/skills/berth/SKILL.md'));
+    assert.equal((await failure(['skills', 'install', '--target', 'toString'])).exitCode, 2);
+    assert.equal((await failure(['skills', 'list'])).exitCode, 2);
   });
 });
 

@@ -1,12 +1,16 @@
 /** MCP at the service, over HTTP: the tools of the program, for clients that are configured with an address. */
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { createConnectToken, createKey, createSession, endSession, getSession, getUsage, revokeKey } from '@berth/contract';
 import { Client as ApiClient } from '../client.ts';
+import { programsOf } from '../documents.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Agent, tasks } from './mcp-tasks.ts';
 import { eventually, Service } from './service.ts';
@@ -66,6 +70,16 @@ describe('agents reach Berth over HTTP', () => {
     const { error } = (await response.json()) as { error?: { code?: string | number } };
     return `${response.status} ${error?.code ?? ''}`;
   };
+
+  it('the program of docs/mcp.md prints what a page says', async () => {
+    const [program] = programsOf('docs/mcp.md');
+    const here = program?.replaceAll('https://example.com/', `${shop.url}/`) ?? assert.fail('the guide has no program');
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', here], {
+      cwd: resolve(import.meta.dirname, '../..'),
+      env: { PATH: process.env['PATH'], BERTH_URL: service.url, BERTH_API_KEY: service.key },
+    });
+    assert.match(stdout, /Quayside Goods/);
+  });
 
   for (const { era, mode, some } of eras)
     describe(`a client ${era}`, () => {

@@ -630,6 +630,18 @@ export const commands: readonly CommandSpec[] = [
     load: from(() => import('./commands/mcp.ts'), 'mcp'),
   },
   {
+    name: 'skills',
+    args: '<what>',
+    summary: 'Show what coding agents read about this program with `get`, or `install` it where an agent looks for it',
+    options: [
+      ['--target <agent>', 'claude-code, codex, cursor, copilot or gemini.'],
+      ['--global', 'Installs for all folders, not for this one.'],
+    ],
+    examples: ['berth skills get --plain', 'berth skills install --target claude-code'],
+    group: 'Setup',
+    load: from(() => import('./commands/skills.ts'), 'skills'),
+  },
+  {
     name: 'completion',
     args: '<shell>',
     summary: 'Print a completion script for bash, zsh, fish or powershell',
