@@ -47,7 +47,10 @@ export async function environment(name: string, contents: Contents): Promise<str
   const folder = join(cache, `${name}-${digestOf({ ...contents, client: undefined })}`);
   const interpreter = join(folder, 'bin/python');
   const install = (...what: string[]): Promise<unknown> =>
-    run(interpreter, ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input', ...what], { timeout: installMsMax });
+    // Of some thousand modules few are imported: each is compiled when it is.
+    run(interpreter, ['-m', 'pip', 'install', '--quiet', '--no-compile', '--disable-pip-version-check', '--no-input', ...what], {
+      timeout: installMsMax,
+    });
   if (!existsSync(join(folder, 'complete'))) {
     for (const old of globSync(`${name}-*`, { cwd: cache })) rmSync(join(cache, old), { recursive: true, force: true });
     mkdirSync(cache, { recursive: true });
@@ -92,7 +95,12 @@ export async function buildClient(): Promise<{ wheel: string; sdist: string }> {
 /** Runs a program, and fails with what it wrote. */
 export async function runPython(interpreter: string, args: readonly string[], env: NodeJS.ProcessEnv, cwd = root): Promise<string> {
   const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(BERTH|PYTHON|XDG)_?/.test(name)));
-  const options = { env: { ...inherited, PYTHONDONTWRITEBYTECODE: '1', ...env }, cwd, timeout: 300_000, maxBuffer: 64 * 1024 * 1024 };
+  const options = {
+    env: { ...inherited, PYTHONPYCACHEPREFIX: join(cache, 'compiled'), ...env },
+    cwd,
+    timeout: 300_000,
+    maxBuffer: 64 * 1024 * 1024,
+  };
   try {
     const { stdout, stderr } = await run(interpreter, [...args], options);
     return stdout + stderr;
