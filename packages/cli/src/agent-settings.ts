@@ -19,13 +19,13 @@ export interface Agent {
   global?: string;
   /** The name under which a JSON file has its servers; files of the other kind are TOML. */
   key: 'mcpServers' | 'servers' | 'toml';
-  /** What the agent wants in an entry besides. */
+  /** Fields that an entry of this agent has besides. */
   extra?: Readonly<Record<string, string>>;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where desktop programs keep their settings. */
+/** The folder in which desktop programs keep their settings. */
 function settingsFolder(env: Environment): string {
   if (process.platform === 'darwin') return join(homedir(), 'Library', 'Application Support');
   if (process.platform === 'win32') return env['APPDATA'] ?? join(homedir(), 'AppData', 'Roaming');

@@ -30,25 +30,20 @@ export function changeForeignFile(path: string, text: string): string | undefine
   return backup;
 }
 
-/** The text of a file; empty where there is none. */
-export function readTextFile(path: string): string {
+/** The text of a file; undefined where there is none. */
+export function readTextFile(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw unusable(path, `cannot be read: ${(error as NodeJS.ErrnoException).code}`);
   }
 }
 
 /** Reads a file of JSON; undefined where there is none. */
 export function readJson(path: string): unknown {
-  let text: string;
-  try {
-    text = readFileSync(path, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw unusable(path, `cannot be read: ${(error as NodeJS.ErrnoException).code}`);
-  }
+  const text = readTextFile(path);
+  if (text === undefined) return undefined;
   try {
     return JSON.parse(text);
   } catch {

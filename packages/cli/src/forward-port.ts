@@ -15,7 +15,7 @@ const host = '127.0.0.1';
 const connectionsMax = 64;
 /** A service that is there answers a handshake at once. */
 const handshakeMsMax = 30_000;
-/** What is passed on of a refusal; those of the service are shorter. */
+/** Maximum size of a refusal that is passed on; those of the service are shorter. */
 const refusalBytesMax = 16_384;
 /** Finds that the other side has vanished, through a router that forgets silent connections after a minute. */
 const keepAliveMs = 30_000;
@@ -141,7 +141,7 @@ export class ForwardPort {
   }
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
-    // Whoever goes away before the end is no error of ours.
+    // A client that goes away before the end is no error of ours.
     socket.on('error', () => {});
     this.#sockets.add(socket);
     socket.once('close', () => this.#sockets.delete(socket));

@@ -100,13 +100,13 @@ const renderField = (value: unknown): string => (typeof value === 'string' ? val
 /** A column: its title and what stands there. */
 export type Column<T> = readonly [title: string, cell: (row: T) => string | number | null | undefined];
 
-/** A cell that is longer would leave no room for the others. */
+/** A cell that is longer would leave no room for the others. The first is whole: it is what other commands take. */
 const cellLengthMax = 60;
 
 /** A table of the rows; `none` where there are no rows. */
 export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[], paint: Paint): string {
   if (rows.length === 0) return paint.dim('none');
-  const cells = rows.map((row) => columns.map(([, cell]) => shorten(String(cell(row) ?? ''))));
+  const cells = rows.map((row) => columns.map(([, cell], index) => toCell(String(cell(row) ?? ''), index > 0)));
   const widths = columns.map(([title], index) => Math.max(title.length, ...cells.map((row) => row[index]?.length ?? 0)));
   const line = (row: readonly string[]): string =>
     row
@@ -116,7 +116,7 @@ export function renderTable<T>(rows: readonly T[], columns: readonly Column<T>[]
   return [paint.dim(line(columns.map(([title]) => title))), ...cells.map(line)].join('\n');
 }
 
-function shorten(text: string): string {
+function toCell(text: string, mayBeCut: boolean): string {
   const line = text.replaceAll(/\s+/g, ' ');
-  return line.length > cellLengthMax ? `${line.slice(0, cellLengthMax - 1)}…` : line;
+  return mayBeCut && line.length > cellLengthMax ? `${line.slice(0, cellLengthMax - 1)}…` : line;
 }

@@ -7,7 +7,7 @@ import { ForwardPort, type Browsers, type Connection, type Told } from '../forwa
 import { report } from '../output.ts';
 import { findOrCreate, idOf, newSession } from '../sessions.ts';
 
-/** What Chromium's own port is by custom, and what tools propose. */
+/** The port of Chromium's DevTools by custom, which tools propose. */
 const portDefault = '9222';
 /** The command has been told to end, so it does not wait for a service that is gone. */
 const endMsMax = 10_000;

@@ -38,7 +38,7 @@ function install(context: Context): ReturnType<typeof report> {
   if (!agent)
     throw usageError(`--target is one of ${Object.keys(agentsOf(context.env)).join(', ')}.`, 'berth mcp install --target claude-code');
   const path = pathOf(agent, target, options.flag('global'));
-  const before = readTextFile(path);
+  const before = readTextFile(path) ?? '';
   const entry = options.flag('uninstall') ? undefined : entryOf(context, path === agent.global);
   const after = withEntry({ path, text: before }, agent, entry);
   const warnings = entry ? warningsOf(context) : [];

@@ -1,5 +1,5 @@
-/** What coding agents read about this program, and the folders in which they look for it. */
-import { existsSync } from 'node:fs';
+/** Writes what coding agents read about this program into the folders in which they look for it. */
+import { existsSync, readFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -39,6 +39,6 @@ export const skills: Action = async (context) => {
 /** The file stands in the package, beside the folder of this one or of its build. */
 export function readSkill(): string {
   const here = dirname(fileURLToPath(import.meta.url));
-  const path = ['..', '../..'].map((up) => join(here, up, 'skills', file)).find((each) => existsSync(each));
-  return path === undefined ? '' : readTextFile(path);
+  const paths = ['..', '../..'].map((up) => join(here, up, 'skills', file));
+  return readFileSync(paths.find((each) => existsSync(each)) ?? paths[0] ?? '', 'utf8');
 }

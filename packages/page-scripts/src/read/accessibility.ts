@@ -10,6 +10,7 @@ import {
   ariaRole,
   createNaming,
   flatChildren,
+  mayBeOperable,
   operableCss,
   optionText,
   shortText,
@@ -266,16 +267,6 @@ export function enter(reading: Reading, element: Element, level: Level): Level |
   }
   inner.children = flatChildren(naming, element, 100_000);
   return inner;
-}
-
-/** Whether its tag or an attribute may make it one of `operableCss`, which takes the browser longer to say. */
-export function mayBeOperable(page: Natives, element: Element, tag: string): boolean {
-  if (/^(a|area|button|input|select|textarea|summary)$/.test(tag)) return true;
-  return (
-    page.attribute(element, 'role') !== null ||
-    page.attribute(element, 'tabindex') !== null ||
-    page.attribute(element, 'contenteditable') !== null
-  );
 }
 
 /** A box of a page that scrolls by itself: `down`, `up` or `both`. */

@@ -99,6 +99,16 @@ export function operableCss(): string {
   );
 }
 
+/** Whether its tag or an attribute may make it one of `operableCss`, which takes the browser longer to say. */
+export function mayBeOperable(page: Natives, element: Element, tag: string): boolean {
+  if (/^(a|area|button|input|select|textarea|summary)$/.test(tag)) return true;
+  return (
+    page.attribute(element, 'role') !== null ||
+    page.attribute(element, 'tabindex') !== null ||
+    page.attribute(element, 'contenteditable') !== null
+  );
+}
+
 /** Roles whose name is what they contain. */
 export function isNamedByContent(role: string): boolean {
   return /^(alert|button|caption|checkbox|columnheader|heading|link|menuitem|menuitemcheckbox|menuitemradio|option|radio|rowheader|status|switch|tab|tooltip|treeitem)$/.test(
