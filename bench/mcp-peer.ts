@@ -46,7 +46,7 @@ class Peer {
 
 const listOfLinks = '() => [...document.links].map(({ text, href }) => ({ text: text.trim(), href }))';
 
-/** In the order of the tasks. */
+/** Returns the tasks in the order of `tasks`. */
 export function peerTasks(client: Pick<Client, 'callTool'>, shop: Shop, folder: string): (() => Promise<void>)[] {
   const peer = new Peer(client);
   const inStock = products.find(({ stock }) => stock > 5);

@@ -282,7 +282,7 @@ class TabKeyboard implements Keyboard {
 }
 
 const isModifier = (key: string): key is Modifier => key in modifierBits;
-/** With other keys, it is one that the browser takes for the name of a key: of a single code point. */
+/** Whether a key may have this name. In a chord it is of one code point: the browser takes no more for the name of a key. */
 const isCharacter = (name: string, others: readonly string[]): boolean =>
   (others.length === 0 ? [...new Intl.Segmenter().segment(name)] : [...name]).length === 1;
 /** The key of another keyboard for a character that none of ours has. */

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { readPng } from '../../../testing/images.ts';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
-import { createContext, openPages, run, type TestSite } from '../../../testing/steps.ts';
-import type { Page, Screenshot, ScreenshotOptions } from './page.ts';
+import { shownPage } from '../../../testing/shown-page.ts';
+import { createContext, run } from '../../../testing/steps.ts';
+import type { Screenshot, ScreenshotOptions } from './page.ts';
 
 const hostile = '<style>body { margin: 0 } * { display: revert !important } div { visibility: hidden !important }</style>';
 const watch =
@@ -15,28 +15,12 @@ const places =
   '<button style="position:absolute;top:5000px">Below</button>';
 
 describe('an annotated picture', { timeout: 180_000 }, () => {
-  let launched: Launched;
-  let site: TestSite;
-  let page: Page;
-  const call = () => ({ signal: AbortSignal.timeout(100_000), timeoutMs: 60_000 });
-  before(async () => {
-    [launched, site] = await Promise.all([launch(), openPages()]);
-    await launched.browser.prepare(settings());
-    page = launched.browser.page(launched.browser.activeTab().tabId);
-  });
-  after(async () => {
-    await launched.end();
-    await site.close();
-  });
-
-  async function show(html: string): Promise<void> {
-    site.pages.set('/', html);
-    await page.navigate({ url: `${site.url}/`, waitUntil: 'load', timeoutMs: 60_000 }, { signal: AbortSignal.timeout(100_000) });
-  }
+  const shown = shownPage();
+  const { call, show } = shown;
   const take = (options: Partial<ScreenshotOptions> = {}): Promise<Screenshot> =>
-    page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...options }, { ...call(), maxBytes: 20_000_000 });
+    shown.page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...options }, { ...call(), maxBytes: 20_000_000 });
   const picture = ({ tiles }: Screenshot): string => tiles.map(({ data }) => data.toString('base64')).join();
-  const read = (expression: string) => page.evaluate<unknown>(page.mainFrame(), expression, call());
+  const read = (expression: string) => shown.page.evaluate<unknown>(shown.page.mainFrame(), expression, call());
   const named = ({ annotations = [] }: Screenshot): string[] => annotations.map(({ role, name }) => `${role} ${name}`);
   /** Whether a frame of a label, which is never grey, is drawn at the left edge of the place. */
   const isFramed = ({ tiles: [tile], annotations = [] }: Screenshot, name: string): boolean => {
@@ -55,10 +39,13 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
       [await read('document.documentElement.outerHTML'), picture(await take()), await read('changes'), (await take()).annotations],
       [html, plain, 0, undefined],
     );
-    const element = await page.resolveRef(annotated.annotations?.[0]?.ref ?? '', call());
-    assert.equal(await page.call(element.frameId, '(element) => element.textContent', [element], call()), 'Buy');
-    page.release([element]);
-    const tooLarge = page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, annotate: true }, { ...call(), maxBytes: 10 });
+    const element = await shown.page.resolveRef(annotated.annotations?.[0]?.ref ?? '', call());
+    assert.equal(await shown.page.call(element.frameId, '(element) => element.textContent', [element], call()), 'Buy');
+    shown.page.release([element]);
+    const tooLarge = shown.page.screenshot(
+      { format: 'png', fullPage: false, scrollFirst: false, annotate: true },
+      { ...call(), maxBytes: 10 },
+    );
     await assert.rejects(tooLarge, /too large/);
     assert.equal(await read('document.documentElement.outerHTML'), html);
   });
@@ -76,7 +63,7 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
 
   it('an annotated picture of an element has the references in it, at their places in the picture of the element', async () => {
     await show(`<style>body { margin: 0 }</style>${places}`);
-    const [element] = await page.find(page.mainFrame(), "() => [document.querySelector('#card')]", [], call());
+    const [element] = await shown.page.find(shown.page.mainFrame(), "() => [document.querySelector('#card')]", [], call());
     const annotated = await take({ element, annotate: true });
     assert.deepEqual([annotated.width, annotated.height], [300, 100]);
     assert.deepEqual(
@@ -87,12 +74,12 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
   });
 
   it('an annotated picture of a page that is scrolled has what is in view, also in a frame of another site', async () => {
-    site.pages.set(
+    shown.site.pages.set(
       '/in',
       '<style>body{margin:0}</style><button style="position:absolute;left:10px;top:20px;width:90px;height:30px">Send</button>',
     );
     await show(
-      `<style>body{margin:0}</style>${places}<iframe src="${site.otherUrl}/in" style="position:absolute;left:100px;top:2200px;border:0"></iframe>`,
+      `<style>body{margin:0}</style>${places}<iframe src="${shown.site.otherUrl}/in" style="position:absolute;left:100px;top:2200px;border:0"></iframe>`,
     );
     await read('scrollTo(0, 1900)');
     const annotated = await take({ annotate: true });
@@ -112,7 +99,7 @@ describe('an annotated picture', { timeout: 180_000 }, () => {
       `${places}<script>for (const each of document.querySelectorAll('button')) each.onclick = () => { document.title = each.textContent }</script>`,
     );
     const content = { for: () => assert.fail('nothing is converted') } as never;
-    const context = createContext({ browser: launched.browser, content: { for: () => content } });
+    const context = createContext({ browser: shown.launched.browser, content: { for: () => content } });
     const { results } = await run(context, [{ type: 'screenshot', full_page: true, annotate: true }]);
     const { annotations = [] } = (results[0]?.output ?? {}) as { annotations?: { ref: string; name: string }[] };
     const ref = annotations.find(({ name }) => name === 'Below')?.ref;

@@ -15,9 +15,9 @@ const labelsMax = 300;
 const areas = /^(alertdialog|article|dialog|form|grid|list|main|navigation|region|table|tree|treegrid)$/;
 
 interface AnnotatedArea {
-  /** What the picture shows, in CSS px of the document. */
+  /** The part of the document that the picture shows, in CSS px. */
   area: Box;
-  /** Where the document is scrolled to. */
+  /** The position to which the document is scrolled, in CSS px. */
   scroll: Point;
   /** Only what is in this element. */
   root: ElementRef | undefined;

@@ -28,7 +28,7 @@ interface CaptureLimits {
 
 /** The captured area in CSS px of the document, and the pixels of the image per CSS px. */
 interface Area extends Box {
-  /** Where the document is scrolled to. */
+  /** The position to which the document is scrolled, in CSS px. */
   scroll: Point;
   scale: number;
   /** The factor by which the browser scales the image. */

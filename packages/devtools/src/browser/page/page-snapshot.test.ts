@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import type { Page, SnapshotRequest } from './page.ts';
+import { it } from 'node:test';
+import type { SnapshotRequest } from './page.ts';
 import { estimateTokens, hashOf, toLine } from './snapshot-text.ts';
-import { openPages, type TestSite } from '../../../testing/steps.ts';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
+import { shownPage } from '../../../testing/shown-page.ts';
 import * as trees from '@berth/page-scripts/read/accessibility.ts';
 import * as cssPaths from '@berth/page-scripts/locate/css-paths.ts';
 import * as names from '@berth/page-scripts/read/names.ts';
@@ -11,29 +10,12 @@ import * as natives from '@berth/page-scripts/locate/natives.ts';
 import * as refs from '@berth/page-scripts/locate/refs.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
 
-let launched: Launched;
-let site: TestSite;
-let page: Page;
-const call = () => ({ timeoutMs: 60_000, signal: AbortSignal.timeout(100_000) });
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-  page = launched.browser.page(launched.browser.activeTab().tabId);
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
-
-async function show(body: string): Promise<void> {
-  site.pages.set('/', `<meta charset=utf-8><title>T</title>${body}`);
-  await page.navigate({ url: `${site.url}/`, waitUntil: 'load', timeoutMs: 60_000 }, { signal: AbortSignal.timeout(100_000) });
-}
+const shown = shownPage();
+const { call, run } = shown;
+const show = (body: string): Promise<void> => shown.show(`<meta charset=utf-8><title>T</title>${body}`);
 const take = (request: Partial<SnapshotRequest> = {}) =>
-  page.snapshot({ mode: 'interactive', boxes: false, urls: false, maxTokens: 4000, ...request }, call());
+  shown.page.snapshot({ mode: 'interactive', boxes: false, urls: false, maxTokens: 4000, ...request }, call());
 const withoutRefs = (text: string): string => text.replaceAll(/ \[ref=\w+\]/g, '');
-const run = (script: string) => page.evaluate<unknown>(page.mainFrame(), script, call());
 const links = (count: number): string => Array.from({ length: count }, (_, at) => `<li><a href="/i/${at}">Item ${at}</a></li>`).join('');
 
 it('a snapshot is cut to its tokens, says what is left, and goes on at its cursor until nothing is left', async () => {
@@ -104,17 +86,17 @@ it('a search returns what matches with what is around it, also by the text of it
 });
 
 it('boxes are those of the main viewport, also in a frame of another site, and URLs come on request', async () => {
-  site.pages.set(
+  shown.site.pages.set(
     '/in',
     '<style>body{margin:0}</style><button style="position:absolute;left:10px;top:20px;width:50px;height:30px">Pay</button>',
   );
   await show(
-    `<style>body{margin:0}</style><a href="/x?y=1">Link</a><iframe src="${site.otherUrl}/in" style="position:absolute;left:100px;top:200px;border:0"></iframe>`,
+    `<style>body{margin:0}</style><a href="/x?y=1">Link</a><iframe src="${shown.site.otherUrl}/in" style="position:absolute;left:100px;top:200px;border:0"></iframe>`,
   );
   const { nodes, text } = await take({ boxes: true, urls: true });
   assert.deepEqual(nodes.find(({ name }) => name === 'Pay')?.box, { x: 110, y: 220, width: 50, height: 30 });
   assert.match(text, /button "Pay" \[ref=f\d+e1\] \[box=110,220,50,30\]/);
-  assert.ok(text.includes(`[url="${site.url}/x?y=1"]`), text);
+  assert.ok(text.includes(`[url="${shown.site.url}/x?y=1"]`), text);
   assert.ok(!(await take()).text.includes('url='));
 });
 
@@ -164,7 +146,7 @@ it('what leaves a page says each name and row once, in at most 120 characters a 
     const rows = Array.from({ length: count }, (_, at) => `<li><a href="/p">Product ${at}</a><button>Add to basket</button></li>`);
     await show(`<main><ul>${rows.join('')}</ul></main>`);
     const options = { mode: 'interactive', firstRef: 1, nodesMax: 25_000, charsMax: 1_500_000 };
-    const { nodes } = await page.call<{ nodes: unknown[] }>(page.mainFrame(), readTree, [options, null], call());
+    const { nodes } = await shown.page.call<{ nodes: unknown[] }>(shown.page.mainFrame(), readTree, [options, null], call());
     const text = JSON.stringify(nodes);
     assert.equal(nodes.length, 1 + 2 * count);
     // Its own, and as the row of the button beside it.

@@ -142,7 +142,7 @@ export interface Screenshot {
   width: number;
   height: number;
   warnings: string[];
-  /** What is drawn on the picture; only with `annotate`. */
+  /** The references that are drawn on the picture; absent without `annotate`. */
   annotations?: Annotation[];
 }
 
