@@ -102,4 +102,44 @@ describe('the secrets of a flow that a page shows again', { timeout: 300_000 }, 
     for (const { parentPath, name } of files) if (name.endsWith('json')) assertHidden(name, readFileSync(join(parentPath, name), 'utf8'));
     assertHidden('log', service.errors);
   });
+
+  it('the first secrets of a session are replaced after a thousand others, and a flow and the HAR say when not all are searched for', async () => {
+    const { client } = service;
+    const params = { session_id: (await client.call(createSession, { body: { har: true } })).body.session_id };
+    const run = async (steps: unknown[], secrets: Record<string, string>) => {
+      const { body, text } = await client.call(runAgent, {
+        body: { task: 'custom', session_id: params.session_id, inputs: { steps, secrets } },
+      });
+      assert.equal(body.status, 'ok', text.slice(0, 2000));
+      return body.warnings;
+    };
+    const open = [{ type: 'navigate', url: `${site.url}/echo` }];
+    const echoes = [
+      ...open,
+      { type: 'fill', selectors: ['#a'], value: password },
+      { type: 'fill', selectors: ['#b'], value: token },
+      { type: 'click', selectors: ['#go'] },
+      { type: 'wait', text: 'Done.', timeout_ms: 30_000 },
+    ];
+    const others = (batch: number, chars: number): Record<string, string> =>
+      Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`s${i}`, `${batch}-${i}-`.padEnd(chars, `${batch * 20 + i}.`)]));
+    await run(open, { password, token });
+    // 1,200 secrets, of which some are as long as a secret may be.
+    for (let batch = 0; batch < 60; batch += 1)
+      assert.deepEqual(await run([{ type: 'wait', ms: 1 }], others(batch, batch % 10 === 0 ? 1000 : 20)), []);
+    await run(echoes, { other: 'another secret' });
+    for (const endpoint of [getConsole, getHar, getSession]) {
+      const { text } = await client.call(endpoint, { params });
+      assertHidden(endpoint.id, text);
+      assert.doesNotMatch(text, /secrets_not_searched/);
+    }
+    assert.match((await client.call(getHar, { params })).text, /\{\{secret\.token\}\}/);
+
+    let warnings: string[] = [];
+    for (let batch = 100; batch < 200 && warnings.length === 0; batch += 1)
+      warnings = await run([{ type: 'wait', ms: 1 }], others(batch, 1000));
+    assert.deepEqual(warnings, ['secrets_not_searched']);
+    assert.match((await client.call(getHar, { params })).text, /secrets_not_searched/);
+    await client.call(endSession, { params });
+  });
 });

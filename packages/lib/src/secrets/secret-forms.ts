@@ -5,6 +5,14 @@ const formCharsMin = 3;
 /** Bytes of which base64 shows something that nothing else contains by chance. */
 const base64CharsMin = 12;
 
+/**
+ * The forms of all secrets in the order in which they are searched for while there is room: each kind of forms of every
+ * secret before the next kind. The first kind is the value as it is.
+ */
+export function* inSearchOrder<S, F>(secrets: Iterable<S>, ...kinds: ((secret: S) => Iterable<F>)[]): Generator<F, void> {
+  for (const formsFor of kinds) for (const secret of secrets) yield* formsFor(secret);
+}
+
 /** The text itself, and as URLs, HTML and JSON write it. Each has at least `formCharsMin` characters. */
 export function formsOf(text: string): string[] {
   const whole = encodeURIComponent(text.toWellFormed());

@@ -4,7 +4,7 @@
  */
 import type { Capture } from '../capture.ts';
 import type { Redactions, Secret, SecretPosition } from '../secret.ts';
-import type { Automaton } from './automaton.ts';
+import { mergeSpans, type BoundedFinder, type Span } from '@berth/lib/text/bounded-finder.ts';
 import { scanHeader, scanCookieValue } from '@berth/lib/secrets/headers.ts';
 import type { Hit, ReportHit } from '@berth/lib/secrets/hit.ts';
 import { scanForms } from '@berth/lib/secrets/forms.ts';
@@ -32,8 +32,8 @@ export function redact(capture: Capture): Redacted {
   const redactions: Redactions = { headers: 0, bodyKeys: 0, bodyValues: 0 };
   mapCapture(capture, collector(table, spans, redactions));
   table.assignPlaceholders();
-  const { automaton, searchesAll } = table.createAutomaton();
-  const replace = replacer(table, spans, automaton);
+  const { finder, searchesAll } = table.createFinder();
+  const replace = replacer(table, spans, finder);
   const clean = mapCapture(capture, replace);
   const maskText = (text: string): string => replace(text, { reading: 'none', position: 'other', entryIndex: null, name: null });
   const warnings = searchesAll ? [] : ['secrets_not_searched'];
@@ -106,32 +106,30 @@ function scanNamed(name: string, value: string, report: ReportHit): void {
   );
 }
 
-interface Span {
-  start: number;
-  end: number;
+interface SecretSpan extends Span {
   id: number;
 }
 
 const cachedCharsMax = 300;
 const cacheSizeMax = 50_000;
 
-function replacer(table: SecretTable, spans: Spans, automaton: Automaton<SearchedForm>): TextVisitor {
+function replacer(table: SecretTable, spans: Spans, finder: BoundedFinder<SearchedForm>): TextVisitor {
   const unchanged = new Set<string>();
   return (text, source) => {
     if (text === '') return text;
     const local = spans.get(keyOf(source))?.get(text);
     if (!local && unchanged.has(text)) return text;
-    const matches = [...searched(automaton, text), ...searchedInEscapes(automaton, text)];
+    const matches = [...searched(finder, text), ...searchedInEscapes(finder, text)];
     for (const id of new Set(matches.map((match) => match.id)))
       table.addSeen(id, { position: source.position, entryIndex: source.entryIndex, name: null });
-    const all = merged([...matches, ...toSpans(local)]);
+    const all = mergeSpans([...matches, ...toSpans(local)]);
     if (all.length > 0) return replaced(text, all, table);
     if (text.length <= cachedCharsMax && unchanged.size < cacheSizeMax && !local) unchanged.add(text);
     return text;
   };
 }
 
-function toSpans(numbers: Int32Array | undefined): Span[] {
+function toSpans(numbers: Int32Array | undefined): SecretSpan[] {
   if (!numbers) return [];
   return Array.from({ length: numbers.length / 3 }, (_, i) => ({
     start: numbers[i * 3] ?? 0,
@@ -140,19 +138,19 @@ function toSpans(numbers: Int32Array | undefined): Span[] {
   }));
 }
 
-function searched(automaton: Automaton<SearchedForm>, text: string): Span[] {
-  return automaton
+function searched(finder: BoundedFinder<SearchedForm>, text: string): SecretSpan[] {
+  return finder
     .search(text)
     .filter(({ start, end, value }) => !value.needsBoundary || (isBoundary(text, start - 1) && !isWord(text.charCodeAt(end))))
     .map(({ start, end, value }) => ({ start, end, id: value.id }));
 }
 
 /** Secrets that a text writes with some characters in escapes of URLs, and others as they are. */
-function searchedInEscapes(automaton: Automaton<SearchedForm>, text: string): Span[] {
+function searchedInEscapes(finder: BoundedFinder<SearchedForm>, text: string): SecretSpan[] {
   const unescaped = text.includes('%') ? readEscapes(text) : null;
   if (!unescaped) return [];
   const { starts } = unescaped;
-  return searched(automaton, unescaped.text).map(({ start, end, id }) => ({ start: starts[start] ?? 0, end: starts[end] ?? 0, id }));
+  return searched(finder, unescaped.text).map(({ start, end, id }) => ({ start: starts[start] ?? 0, end: starts[end] ?? 0, id }));
 }
 
 const isWord = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122);
@@ -163,28 +161,7 @@ function isBoundary(text: string, at: number): boolean {
   return text[at - 2] === '%' || text[at - 1] === '\\' || text.startsWith(String.raw`\u`, at - 5);
 }
 
-/** Spans that overlap become one, with the placeholder of the longest. */
-function merged(spans: Span[]): Span[] {
-  spans.sort((a, b) => a.start - b.start || b.end - a.end);
-  const result: Span[] = [];
-  let longest = 0;
-  for (const span of spans) {
-    const last = result.at(-1);
-    if (!last || span.start >= last.end) {
-      result.push({ ...span });
-      longest = span.end - span.start;
-    } else {
-      if (span.end - span.start > longest) {
-        last.id = span.id;
-        longest = span.end - span.start;
-      }
-      last.end = Math.max(last.end, span.end);
-    }
-  }
-  return result;
-}
-
-function replaced(text: string, spans: readonly Span[], table: SecretTable): string {
+function replaced(text: string, spans: readonly SecretSpan[], table: SecretTable): string {
   const isJson = /^\s*(?:\)\]\}'\s*)?[[{]/.test(text.slice(0, 200));
   const pieces: string[] = [];
   let from = 0;

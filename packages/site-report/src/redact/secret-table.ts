@@ -1,6 +1,8 @@
 /** The distinct secrets of a capture, while they are collected. */
 import { locationsMax, type Secret, type SecretKind, type SecretLocation } from '../secret.ts';
-import { Automaton } from './automaton.ts';
+import { BoundedFinder, type FinderBounds, type Word } from '@berth/lib/text/bounded-finder.ts';
+import { inSearchOrder } from '@berth/lib/secrets/secret-forms.ts';
+import { atOnce } from '@berth/lib/turns/turn-budget.ts';
 import { base64Of, encodingsOf } from './encodings.ts';
 import type { Hit } from '@berth/lib/secrets/hit.ts';
 import { readJwt } from './jwt.ts';
@@ -17,7 +19,7 @@ interface Collected {
   placeholder: string;
 }
 
-/** The meaning of a word of the automaton. */
+/** What a word that is searched for stands for. */
 export interface SearchedForm {
   id: number;
   /** A short value is replaced only where no letter or digit touches it. */
@@ -29,6 +31,8 @@ const secretsMax = 20_000;
 /** Kinds that open nothing: a list of customers has thousands, which must not take the place of a password. */
 const weakKinds = new Set<SecretKind>(['email', 'phone', 'username', 'cookie']);
 const boundaryCharsMax = 16;
+/** Some 50 MB of memory and two seconds to build, for all forms of 4,000 secrets that have nothing in common. The heap of the thread is ten times the kept characters. */
+const finderBounds: FinderBounds = { states: 1_000_000, chars: 50_000_000 };
 const pemLineCharsMin = 40;
 
 /** A kind that a value was seen as later replaces one of a lower rank: a cookie that is also sent as a header is a token. */
@@ -102,23 +106,22 @@ export class SecretTable {
    * Searches for all secrets as they are, then for their other forms: those of kinds that open something first.
    * `searchesAll`: nothing was left out, of any secret.
    */
-  createAutomaton(): { automaton: Automaton<SearchedForm>; searchesAll: boolean } {
-    const automaton = new Automaton<SearchedForm>();
+  createFinder(): { finder: BoundedFinder<SearchedForm>; searchesAll: boolean } {
     const searched = [...this.#secrets.entries()].filter(([, { value, kind, isNamed }]) => isSearched(value, kind, isNamed));
-    const [strong, weak] = [
-      searched.filter(([, { kind }]) => !weakKinds.has(kind)),
-      searched.filter(([, { kind }]) => weakKinds.has(kind)),
+    const byImportance = [
+      ...searched.filter(([, { kind }]) => !weakKinds.has(kind)),
+      ...searched.filter(([, { kind }]) => weakKinds.has(kind)),
     ];
-    let isFull = false;
-    for (const formsFor of [plainForms, encodedForms])
-      for (const [id, { value, kind }] of [...strong, ...weak]) {
-        if (isFull) break;
-        const needsBoundary = value.length < boundaryCharsMax;
-        for (const { text, mayTouch } of formsFor(value, kind))
-          isFull ||= !automaton.add({ text, value: { id, needsBoundary: needsBoundary && !mayTouch } });
-      }
-    automaton.link();
-    return { automaton, searchesAll: !isFull && this.#overflow.size === 0 };
+    const wordsBy =
+      (formsFor: typeof encodedForms) =>
+      ([id, { value, kind }]: [number, Collected]): Word<SearchedForm>[] =>
+        formsFor(value, kind).map(({ text, mayTouch }) => ({
+          text,
+          value: { id, needsBoundary: value.length < boundaryCharsMax && !mayTouch },
+        }));
+    const words = inSearchOrder(byImportance, wordsBy(plainForms), wordsBy(encodedForms));
+    const finder = atOnce(BoundedFinder.create(words, finderBounds));
+    return { finder, searchesAll: finder.isWhole && this.#overflow.size === 0 };
   }
 
   list(clean: (text: string) => string): Secret[] {

@@ -197,8 +197,8 @@ export class Drive {
     const { machine, session } = await this.#ready(target);
     const log = machine.browser.networkLog();
     const tabs = machine.browser.tabs();
-    const mask = session.events.secrets.mask.bind(session.events.secrets);
-    return toHar({ ...log, mask }, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
+    const { secrets } = session.events;
+    return toHar({ ...log, secrets }, { title: (tabs.find(({ active }) => active) ?? tabs[0])?.url ?? '', startedAt: log.since });
   }
 
   /** Console lines, read without a wait for the session's drive calls. */

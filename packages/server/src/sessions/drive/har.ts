@@ -7,6 +7,7 @@ import { redactHeader, redactText, redactUrl, type Redaction } from '@berth/lib/
 import { section } from '@berth/lib/turns/sections.ts';
 import { toStorableText } from '@berth/lib/text/text.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
+import type { KnownSecrets } from '../sessions/sessions.ts';
 
 export interface HarPage {
   title: string;
@@ -20,23 +21,28 @@ const redacted = '[redacted]';
 const turnMs = 1;
 
 interface Traffic extends Omit<NetworkEntries, 'withoutHeaders'>, Partial<Pick<NetworkEntries, 'withoutHeaders'>> {
-  /** Replaces what the session knows as secrets, before anything else does. */
-  mask?: <T>(value: T) => T;
+  /** What the session knows as secrets is replaced before anything else is. */
+  secrets?: Pick<KnownSecrets, 'mask' | 'searchesAll'>;
   /** How values that may be credentials are shown; those of cookies and credential headers never are. */
   redaction?: Redaction;
 }
 
+const noSecrets: Traffic['secrets'] & {} = { mask: (value) => value, searchesAll: true };
+
 /** All entries belong to one page, because the requesting document of each is not known. */
 export async function toHar(traffic: Traffic, page: HarPage): Promise<Har> {
-  const { entries, dropped, withoutHeaders = 0, mask = (value) => value, redaction = { placeholder: redacted } } = traffic;
+  const { entries, dropped, withoutHeaders = 0, secrets = noSecrets, redaction = { placeholder: redacted } } = traffic;
   const comment = [
     ...(dropped > 0 ? [`${dropped} requests were dropped.`] : []),
     ...(withoutHeaders > 0 ? [`${withoutHeaders} requests lack headers, which were dropped.`] : []),
+    ...(secrets.searchesAll
+      ? []
+      : ['Secrets of this session are too many to be searched for; it may show some of them (secrets_not_searched).']),
   ].join(' ');
   const converted: Entry[] = [];
   const turn = new TurnBudget(turnMs);
   for (const entry of entries.toSorted((one, other) => one.startedAt.getTime() - other.startedAt.getTime())) {
-    const parts = inParts(mask(entry), redacting(redaction));
+    const parts = inParts(secrets.mask(entry), redacting(redaction));
     let part = section('har', () => parts.next());
     while (!part.done) {
       if (turn.isSpent()) await nextTurn();
@@ -51,7 +57,7 @@ export async function toHar(traffic: Traffic, page: HarPage): Promise<Har> {
       pages: [
         {
           id: pageId,
-          title: redactText(mask(page.title), redaction),
+          title: redactText(secrets.mask(page.title), redaction),
           startedDateTime: page.startedAt.toISOString(),
           pageTimings: {},
         },

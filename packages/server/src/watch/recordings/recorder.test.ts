@@ -67,7 +67,7 @@ describe('a recorder', () => {
   it('a recorder writes nothing of a secret that the session knows, wherever the page shows it', async (test) => {
     const { recorder, browser, events, folder } = createRecorder(tempFolder((undo) => test.after(undo)));
     const secret = 'Quay&Street 77';
-    events.secrets.add({ password: secret });
+    await events.secrets.add({ password: secret });
     browser.log(`welcome, your password is ${secret}`);
     const inPath = `https://shop.test/hello/${encodeURIComponent(secret)}/x`;
     browser.entries.push(entryOf({ url: inPath, status: 500, responseHeaders: { 'x-echo': secret } }));

@@ -202,7 +202,7 @@ export class Recorder {
     // On a full disk, the space is left to more important files.
     if (!network || this.#isDiskLow) return;
     const { secrets } = this.#deps.events;
-    const har = await toHar({ ...network, mask: (value) => secrets.mask(value), redaction: recorded }, { title, startedAt: network.since });
+    const har = await toHar({ ...network, secrets, redaction: recorded }, { title, startedAt: network.since });
     await writeHar(this.#deps.folder, har, {
       bytesMax: harBytesMax,
       signal,

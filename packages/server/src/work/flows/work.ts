@@ -102,10 +102,11 @@ export class FlowWork implements StartedWork<WorkResult> {
     const { page, session, signal, stepContext } = place;
     const { flow, inputs, secrets } = this.#spec;
     if (page) await page.prepare({ blockResources: [], extraHeaders: {}, cookies: [], wholeNetwork: false }, { signal });
-    else session.events.secrets.add(secrets);
+    else await session.events.secrets.add(secrets);
     const bytes = (): number => (page ? page.bytes().in + page.bytes().out : session.meter.totals().egress_bytes);
     const run = this.#createRun(place);
     this.#run = run;
+    if (!page && Object.keys(secrets).length > 0 && !session.events.secrets.searchesAll) run.warn('secrets_not_searched');
     const before = bytes();
     try {
       return await flow.run(run, inputs);

@@ -1,15 +1,11 @@
-/** Finds all of many words in one pass over a text. */
-import { WordAutomaton } from '@berth/lib/text/word-automaton.ts';
+/** Finds all of many words in one pass over a text: as many of them as its memory has room for, the first ones first. */
+import { WordAutomaton } from './word-automaton.ts';
 
 /** Words shorter than this are not searched. */
-export const wordCharsMin = 4;
+const wordCharsMin = 4;
 /** A word is searched by its first characters; `Word.text` then says how far it goes on. */
 const prefixCharsMax = 128;
 const candidatesMax = 16;
-/** Maximum characters that are compared: some 50 MB of memory and two seconds to build, for all forms of 4,000 secrets that have nothing in common. */
-const statesMax = 1_000_000;
-/** Maximum characters of the words: the heap of the thread is ten times as large. */
-const keptCharsMax = 50_000_000;
 const tokenChar = /[\w.~+/=%-]/;
 
 export interface Word<T> {
@@ -23,37 +19,66 @@ export interface Match<T> {
   value: T;
 }
 
-const hashBits = 20;
-const hashMask = (1 << hashBits) - 1;
+/** How much memory a finder takes. */
+export interface FinderBounds {
+  /** Maximum characters that are compared: some 50 bytes of memory each, 100 while it grows. */
+  states: number;
+  /** Maximum characters of the words, which are kept to say how far each goes on. */
+  chars: number;
+}
 
-export class Automaton<T> {
+/** Words for each bit that marks where one may begin. */
+const statesPerStart = 8;
+const hashBitsMin = 12;
+const hashBitsMax = 20;
+
+export class BoundedFinder<T> {
   readonly #automaton = new WordAutomaton();
+  readonly #bounds: FinderBounds;
   /** Words, by the state at which their beginnings end. */
   readonly #words = new Map<number, Word<T>[]>();
   /** Hashes of the first four characters of all words: text without them is skipped. */
-  readonly #starts = new Uint8Array(1 << hashBits);
-
+  readonly #starts: Uint8Array;
+  readonly #hashMask: number;
   #keptChars = 0;
 
-  /** Adds a word, unless it is too short to be searched for. @returns false where there is no more room */
-  add(word: Word<T>): boolean {
+  /** Whether all words had room. */
+  isWhole = true;
+  /** How many of the words, from the first on, are searched for or are too short to be. */
+  size = 0;
+
+  private constructor(bounds: FinderBounds) {
+    this.#bounds = bounds;
+    const bits = Math.min(hashBitsMax, Math.max(hashBitsMin, Math.ceil(Math.log2(bounds.states / statesPerStart))));
+    this.#starts = new Uint8Array(1 << bits);
+    this.#hashMask = this.#starts.length - 1;
+  }
+
+  /** Takes the words up to the first that has no room. Pauses at each `yield`. */
+  static *create<T>(words: Iterable<Word<T>>, bounds: FinderBounds): Generator<void, BoundedFinder<T>> {
+    const finder = new BoundedFinder<T>(bounds);
+    for (const word of words) {
+      finder.isWhole = finder.#add(word);
+      if (!finder.isWhole) break;
+      finder.size += 1;
+      yield;
+    }
+    yield* finder.#automaton.link();
+    return finder;
+  }
+
+  #add(word: Word<T>): boolean {
     if (word.text.length < wordCharsMin) return true;
     const chars = Math.min(word.text.length, prefixCharsMax);
-    if (this.#automaton.size + chars > statesMax || this.#keptChars + word.text.length > keptCharsMax) return false;
+    if (this.#automaton.size + chars > this.#bounds.states || this.#keptChars + word.text.length > this.#bounds.chars) return false;
     this.#keptChars += word.text.length;
     this.#insert(word);
     return true;
   }
 
-  /** Makes it ready to search; no word may be added after it. */
-  link(): void {
-    // It needs no pauses: it runs in a thread of its own, where nobody else waits.
-    for (const _ of this.#automaton.link());
-  }
-
   #insert(word: Word<T>): void {
     let hash = 0;
-    for (let i = 0; i < wordCharsMin; i++) hash = ((hash << 5) ^ word.text.charCodeAt(i)) & hashMask;
+    for (let i = 0; i < wordCharsMin; i++) hash = ((hash << 5) ^ word.text.charCodeAt(i)) & this.#hashMask;
     this.#starts[hash] = 1;
     const state = this.#automaton.add(word.text.slice(0, prefixCharsMax));
     const words = this.#words.get(state);
@@ -91,7 +116,7 @@ export class Automaton<T> {
     const { length } = text;
     let hash = 0;
     for (let i = Math.max(0, from - wordCharsMin + 1); i < length; i++) {
-      hash = ((hash << 5) ^ text.charCodeAt(i)) & hashMask;
+      hash = ((hash << 5) ^ text.charCodeAt(i)) & this.#hashMask;
       if (starts[hash] !== 0 && i >= from) return i;
     }
     return length;
@@ -109,4 +134,24 @@ export class Automaton<T> {
     if (words.length > candidatesMax) while (best.end < text.length && tokenChar.test(text[best.end] ?? '')) best.end += 1;
     return best;
   }
+}
+
+export interface Span {
+  start: number;
+  end: number;
+}
+
+/** Sorts spans by their start, and makes one of those that overlap, which is otherwise as the longest of them is. */
+export function mergeSpans<S extends Span>(spans: S[]): S[] {
+  spans.sort((a, b) => a.start - b.start || b.end - a.end);
+  const result: S[] = [];
+  let longest = 0;
+  for (const span of spans) {
+    const last = result.at(-1);
+    const chars = span.end - span.start;
+    if (!last || span.start >= last.end) result.push({ ...span });
+    else result[result.length - 1] = { ...(chars > longest ? span : last), start: last.start, end: Math.max(last.end, span.end) };
+    longest = last && span.start < last.end ? Math.max(longest, chars) : chars;
+  }
+  return result;
 }
