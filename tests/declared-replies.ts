@@ -1,10 +1,11 @@
 /** Compares replies with the OpenAPI document, as a client that was generated from it sees them. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { commonErrorsOf, endpoints, errors, type Endpoint, type ErrorCode } from '@berth/contract';
+import { endpoints, type Endpoint } from '@berth/contract';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 
 interface Response {
+  description: string;
   content?: Record<string, { schema: object }>;
 }
 type Responses = Record<string, Response | { $ref: string }>;
@@ -31,9 +32,9 @@ export function assertInDocument(
 ): void {
   const where = `${method} ${path} answered ${reply.status}: ${reply.text.slice(0, 2000)}`;
   const responses = paths[path]?.[method.toLowerCase()]?.responses ?? {};
-  const declared = responses[reply.status] ?? (isCommonError(method, reply) ? responses['default'] : undefined);
+  const declared = resolve(responses[reply.status]) ?? commonError(resolve(responses['default']), reply);
   assert.ok(declared, `the status is not in the OpenAPI document: ${where}`);
-  const { content } = '$ref' in declared ? resolve(declared.$ref) : declared;
+  const { content } = declared;
   if (!content) return assert.equal(reply.text, '', `a body that is not in the OpenAPI document: ${where}`);
   const type = reply.headers.get('content-type')?.split(';', 1)[0] ?? '';
   const { schema } = content[type] ?? content['*/*'] ?? {};
@@ -47,16 +48,17 @@ export function assertInDocument(
   );
 }
 
-/** Whether the reply is one of the errors that the response `default` lists. A page for people has the status alone. */
-function isCommonError(method: Endpoint['method'], { status, text }: { status: number; text: string }): boolean {
-  const codes = commonErrorsOf({ method }).filter((code) => errors[code].status === status);
-  return text.startsWith('{') ? codes.includes((JSON.parse(text) as { code: ErrorCode }).code) : codes.length > 0;
+/** The response `default` if it lists the error of the reply. A page for people has the status alone. */
+function commonError(response: Response | undefined, { status, text }: { status: number; text: string }): Response | undefined {
+  const line = text.startsWith('{') ? `- ${status} \`${(JSON.parse(text) as { code: string }).code}\`:` : `- ${status} `;
+  return response?.description.includes(line) ? response : undefined;
 }
 
-function resolve(reference: string): Response {
-  const response = shared[reference.replace('#/components/responses/', '')];
-  assert.ok(response, reference);
-  return response;
+function resolve(response: Response | { $ref: string } | undefined): Response | undefined {
+  if (!response || !('$ref' in response)) return response;
+  const component = shared[response.$ref.replace('#/components/responses/', '')];
+  assert.ok(component, response.$ref);
+  return component;
 }
 
 function validatorOf(schema: object): ValidateFunction {

@@ -87,7 +87,7 @@ interface OperationDocument {
 interface Parameter {
   name: string;
   in: string;
-  required: boolean;
+  required?: boolean;
   description?: string;
   schema: JsonSchema;
 }
@@ -170,7 +170,7 @@ class Reader {
       )
       .filter((parameter) => parameter?.in === location)
       .map((parameter) => {
-        const { name, required, description = '', schema } = parameter as Parameter;
+        const { name, required = false, description = '', schema } = parameter as Parameter;
         return { name, required, description, type: this.types.read(schema, pascalCased(`${id}.${name}`)) };
       });
   }

@@ -40,7 +40,7 @@ const bothOrNone = ({ value, issues }: Issues): void => {
 };
 
 const action = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
-  z.strictObject({ type: z.literal(type).describe('Type of the action.'), ...fields });
+  z.strictObject({ type: z.literal(type), ...fields });
 
 const clickFields = { ...place, button: Button, modifiers };
 export const ComputerAction = z

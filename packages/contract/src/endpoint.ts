@@ -109,7 +109,7 @@ export type QueryOf<E> = E extends Endpoint<Shape, infer Q, Shape, Shape> ? Out<
 export type BodyOf<E> = E extends Endpoint<Shape, Shape, infer B, Shape> ? Out<B> : never;
 export type ReplyOf<E> = E extends Endpoint<Shape, Shape, Shape, infer R> ? Out<R> : never;
 
-const authErrors: Record<Auth, readonly ErrorCode[]> = {
+export const authErrors: Record<Auth, readonly ErrorCode[]> = {
   none: [],
   bearer: ['missing_api_key', 'invalid_api_key', 'rate_limited', 'store_unavailable'],
   admin: ['missing_admin_key', 'invalid_admin_key', 'rate_limited'],
@@ -156,9 +156,8 @@ export const acceptsIdempotencyKey = ({ method, auth }: Endpoint): boolean => me
 export const ignoresAll = (schema: z.ZodType | undefined): boolean =>
   schema instanceof z.ZodObject && schema.def.catchall === undefined && Object.keys(schema.shape).length === 0;
 
-/** The errors that an endpoint has because any has them. */
-export const commonErrorsOf = (endpoint: Pick<Endpoint, 'method'>): readonly ErrorCode[] =>
-  hasReadableBody(endpoint) ? [...commonErrors, ...bodyErrors] : commonErrors;
+/** Errors of any call with a credential, beside those of the credential itself. */
+export const callerErrors = ['rate_limited', 'store_unavailable', 'worker_unreachable'] as const satisfies readonly ErrorCode[];
 
 /** All error codes of an endpoint, including the implied ones. Besides, 422 of a request that breaks a schema. */
 export function errorsOf(endpoint: Endpoint): ErrorCode[] {

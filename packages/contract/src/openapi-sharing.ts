@@ -109,21 +109,30 @@ export const sortByName = (components: Record<string, Json>): Record<string, Jso
 
 type ObjectSchema = Json & { properties: Record<string, Json>; required?: string[] };
 
-/** Moves the properties that all members have alike into a schema of their own, which they extend. */
+/** Moves the properties that all members have alike, and require alike, into a schema of their own, which they extend. */
 export function extractBase(
   schemas: Record<string, Json>,
   { name, description, members }: { name: string; description: string; members: readonly string[] },
 ): void {
-  const [first, ...others] = members.map((member) => schemas[member] as ObjectSchema);
-  if (!first) return;
-  const common = Object.entries(first.properties).filter(
-    ([property, schema]) => isOptional(first, property) && others.every((other) => isSame(other.properties[property], schema)),
+  const [first, ...others] = members.map((member) => schemas[member] as ObjectSchema | undefined);
+  // A document of some endpoints has not all of them.
+  if (!first || others.includes(undefined)) return;
+  const common = Object.entries(first.properties).filter(([property, schema]) =>
+    others.every(
+      (other) => other && isSame(other.properties[property], schema) && isRequired(other, property) === isRequired(first, property),
+    ),
   );
-  schemas[name] = { type: 'object', description, properties: Object.fromEntries(common) };
+  const required = common.map(([property]) => property).filter((property) => isRequired(first, property));
+  schemas[name] = {
+    type: 'object',
+    description,
+    properties: Object.fromEntries(common),
+    ...(required.length === 0 ? {} : { required }),
+  };
   for (const member of members) extendSchema(schemas, member, name);
 }
 
-const isOptional = ({ required = [] }: ObjectSchema, property: string): boolean => !required.includes(property);
+const isRequired = ({ required = [] }: ObjectSchema, property: string): boolean => required.includes(property);
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 /**

@@ -1,5 +1,14 @@
 import { z } from 'zod';
-import { acceptsIdempotencyKey, acceptsLinks, commonErrors, commonErrorsOf, errorsOf, ignoresAll } from './endpoint.ts';
+import {
+  acceptsIdempotencyKey,
+  acceptsLinks,
+  authErrors,
+  bodyErrors,
+  callerErrors,
+  commonErrors,
+  errorsOf,
+  ignoresAll,
+} from './endpoint.ts';
 import type { Endpoint } from './endpoint.ts';
 import { ErrorBody, ValidationBody, errors } from './errors.ts';
 import type { ErrorCode } from './errors.ts';
@@ -34,6 +43,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
   // A document of some endpoints has not all of them.
   for (const [base, extended] of extensions) if (base in schemas && extended in schemas) extendSchema(schemas, extended, base);
   shareProperties(schemas);
+  for (const base of bases) extractBase(schemas, base);
   const parameters = shareParameters(paths);
   const headers = shareHeaders(paths, headerComponents);
   const responses = { ...components.responses(), ...shareResponses(paths) };
@@ -48,6 +58,8 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
+    // Of an operation that names none.
+    security: security.bearer,
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
     components: {
@@ -59,6 +71,13 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
     },
   };
 }
+
+/** Schemas of what others have in common. */
+const bases = [
+  { name: 'RunFields', description: 'Fields of a request to run a flow or a template.', members: ['AgentRequest', 'TemplateRequest'] },
+  { name: 'RunResponse', description: 'Result of a flow or a template.', members: ['AgentResponse', 'TemplateResponse'] },
+  { name: 'LinkResponse', description: 'A link to watch or control a session.', members: ['ViewTokenResponse', 'VncTokenResponse'] },
+];
 
 /** Schemas that others extend. Those that are extended themselves come last. */
 export const extensions: readonly [base: string, extended: string][] = [
@@ -153,7 +172,7 @@ function createOperation(endpoint: Endpoint, components: Components): Json {
     tags: [endpoint.tag],
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
-    security: security[endpoint.auth],
+    ...(endpoint.auth === 'bearer' ? {} : { security: security[endpoint.auth] }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...createRequestBody(endpoint, components),
     responses: createResponses(endpoint, components),
@@ -200,7 +219,8 @@ function createParameters(location: 'path' | 'query', endpoint: Endpoint, compon
     .map(([name, { description, ...shape }]) => ({
       name,
       in: location,
-      required: location === 'path' || required.includes(name),
+      // Not required is the default.
+      ...(location === 'path' || required.includes(name) ? { required: true } : {}),
       ...(description === undefined ? {} : { description }),
       schema: shape,
     }));
@@ -212,7 +232,6 @@ const createHeaderParameters = (endpoint: Endpoint): Json[] =>
         {
           name: 'Idempotency-Key',
           in: 'header',
-          required: false,
           description:
             'Key of the request, 1 to 255 visible ASCII characters. A repeated request with the same key within 24 hours ' +
             'returns the first response again without a second effect.',
@@ -229,26 +248,59 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
       description: endpoint.replyKind === 'bytes' ? 'Part of the file.' : 'The same body; the status reports a failure.',
     };
   const isLink = acceptsLinks(endpoint.auth);
-  const common = commonErrorsOf(endpoint);
+  const common = commonResponses[commonResponseOf(endpoint.auth)];
   for (const [status, codes] of Object.entries(groupByStatus(errorsOf(endpoint))))
-    if (!codes.every((code) => common.some((other) => other === code)))
+    if (!codes.every((code) => common.codes.includes(code)))
       statuses[status] ??= createErrorResponse({ status: Number(status), codes, isLink }, components);
   // Others refuse at least unknown query parameters.
   if (!ignoresAll(endpoint.query))
     statuses['422'] = isLink
       ? components.response('ValidationFailedOrPage', () => createValidationResponse(components, htmlPage))
       : components.response('ValidationFailed', () => createValidationResponse(components));
-  const name = `${common === commonErrors ? 'CommonError' : 'CommonErrorOfBody'}${isLink ? 'OrPage' : ''}`;
-  statuses['default'] = components.response(name, () => createCommonErrorResponse(common, isLink, components));
+  statuses['default'] = components.response(commonResponseOf(endpoint.auth), () => createCommonResponse(common, isLink, components));
   return statuses;
 }
 
-/** The errors of any call. Where one of their statuses has further codes, that status is declared by itself, with all of them. */
-const createCommonErrorResponse = (codes: readonly ErrorCode[], isLink: boolean, components: Components): Json => ({
+interface CommonResponse {
+  /** Whose calls they are. */
+  calls: string;
+  codes: readonly ErrorCode[];
+}
+
+const commonCodes: readonly ErrorCode[] = [...commonErrors, ...bodyErrors];
+const commonCallerCodes: readonly ErrorCode[] = [...callerErrors, ...commonCodes];
+
+/**
+ * The responses `default`, by the names of their components: the errors of any call with such a credential. Where one of their
+ * statuses has further codes, that status is declared by itself, with all of them.
+ */
+const commonResponses = {
+  CommonError: { calls: 'any call', codes: commonCodes },
+  CommonErrorOfKey: { calls: 'any call with an API key', codes: [...new Set([...authErrors.bearer, ...commonCallerCodes])] },
+  CommonErrorOfAdmin: { calls: 'any call with the admin key', codes: [...new Set([...authErrors.admin, ...commonCallerCodes])] },
+  CommonErrorOfToken: { calls: 'any call with a token', codes: commonCallerCodes },
+  CommonErrorOrPage: { calls: 'any call by a link', codes: commonCallerCodes },
+} satisfies Record<string, CommonResponse>;
+
+function commonResponseOf(auth: Endpoint['auth']): keyof typeof commonResponses {
+  if (acceptsLinks(auth)) return 'CommonErrorOrPage';
+  if (auth === 'none') return 'CommonError';
+  if (auth === 'bearer') return 'CommonErrorOfKey';
+  return auth === 'admin' ? 'CommonErrorOfAdmin' : 'CommonErrorOfToken';
+}
+
+const createCommonResponse = ({ calls, codes }: CommonResponse, isLink: boolean, components: Components): Json => ({
   description:
-    'Errors of any call. The guide “Errors” says what to do about each code.\n' +
-    codes.map((code) => `- ${errors[code].status} \`${code}\`: ${causeOf(code)}`).join('\n'),
-  headers: headersNamed('X-Request-Id', 'X-Should-Retry', 'Retry-After'),
+    `Errors of ${calls}. The guide “Errors” says what to do about each code.\n` +
+    codes
+      .toSorted((one, other) => errors[one].status - errors[other].status)
+      .map((code) => `- ${errors[code].status} \`${code}\`: ${causeOf(code)}`)
+      .join('\n'),
+  headers: headersNamed(
+    ...(['X-Request-Id', 'X-Should-Retry', 'Retry-After'] as const),
+    ...(codes.includes('rate_limited') ? rateHeaders : []),
+    ...(codes.some((code) => errors[code].status === 401) ? (['WWW-Authenticate'] as const) : []),
+  ),
   content: { ...json(components.reference(ErrorBody, 'output')), ...(isLink ? htmlPage : {}) },
 });
 

@@ -35,9 +35,9 @@ const pixels = z.int().min(0).max(1_000_000);
 
 /** Adds the common fields to those of one type. Steps that load something have a longer timeout. */
 const step = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
-  z.strictObject({ type: z.literal(type).describe('Type of the step.'), ...commonFields, ...fields });
+  z.strictObject({ type: z.literal(type), ...commonFields, ...fields });
 const slowStep = <T extends string, F extends z.core.$ZodLooseShape>(type: T, fields: F) =>
-  z.strictObject({ type: z.literal(type).describe('Type of the step.'), ...slowFields, ...fields });
+  z.strictObject({ type: z.literal(type), ...slowFields, ...fields });
 
 const NavigateStep = slowStep('navigate', {
   url: StepUrl.describe('URL to open, at most 8192 characters; may contain placeholders.'),

@@ -22,7 +22,7 @@ export interface IfStep extends Omit<StepCommon, 'if'> {
 }
 const IfStep = z
   .strictObject({
-    type: z.literal('if').describe('Type of the step.'),
+    type: z.literal('if'),
     ...commonFields,
     if: Condition.describe('Condition that decides which steps run.'),
     steps: NestedSteps.describe('Steps that run if the condition holds, at most 50.'),
@@ -40,7 +40,7 @@ export interface ForEachStep extends StepCommon {
 }
 const ForEachStep = z
   .strictObject({
-    type: z.literal('for_each').describe('Type of the step.'),
+    type: z.literal('for_each'),
     ...commonFields,
     selectors: Selectors.optional().describe(
       'Elements to iterate over. They are counted again before each iteration. Steps with `within` search in the ' +
@@ -62,7 +62,7 @@ export interface RepeatStep extends StepCommon {
 }
 const RepeatStep = z
   .strictObject({
-    type: z.literal('repeat').describe('Type of the step.'),
+    type: z.literal('repeat'),
     ...commonFields,
     steps: NestedSteps.describe('Steps to run in each iteration, at most 50.'),
     until: Condition.optional().describe('Condition that ends the loop. It is checked after each iteration.'),

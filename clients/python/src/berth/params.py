@@ -37,7 +37,6 @@ class AssertStep(_AssertStepWords, StepFields, total=False):
     """Waits until all conditions hold, and fails with `assertion_failed` if they do not in time. `selectors` alone requires the element to be visible."""
 
     type: Required[Literal["assert"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     ref: StepRef
     selectors: Sequence[Selector] | None
@@ -80,7 +79,6 @@ class BackStep(_BackStepWords, StepFields, total=False):
     """Goes back in the history of the tab."""
 
     type: Required[Literal["back"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     wait_until: WaitUntil
 
@@ -109,7 +107,6 @@ class CheckStep(_CheckStepWords, StepFields, total=False):
     """Sets a checkbox, radio button or switch, or one of a group: of a fieldset, its legend, an ARIA group, or any box of it. In a group of several, one of `value`, `label` and `index` is required."""
 
     type: Required[Literal["check"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -129,7 +126,6 @@ class ClickAction(TypedDict, total=False):
     """Clicks once."""
 
     type: Required[Literal["click"]]
-    """Type of the action."""
     x: X
     y: Y
     button: Button
@@ -142,7 +138,6 @@ class ClickStep(_ClickStepWords, StepFields, total=False):
     """Clicks an element."""
 
     type: Required[Literal["click"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -190,7 +185,6 @@ class CursorAction(TypedDict, total=False):
     """Tells where the mouse is."""
 
     type: Required[Literal["cursor"]]
-    """Type of the action."""
 
 
 DelayMs: TypeAlias = "int | None"
@@ -202,7 +196,6 @@ class DialogStep(_DialogStepWords, StepFields, total=False):
     """Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred."""
 
     type: Required[Literal["dialog"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     accept: bool | None
     """Whether to accept dialogs. Default: `true`."""
@@ -214,7 +207,6 @@ class DoubleClickAction(TypedDict, total=False):
     """Clicks twice."""
 
     type: Required[Literal["double_click"]]
-    """Type of the action."""
     x: X
     y: Y
     button: Button
@@ -227,7 +219,6 @@ class DownloadStep(_DownloadStepWords, StepFields, total=False):
     """Downloads a file by a click or from a URL. Exactly one of `selectors` and `url` is required."""
 
     type: Required[Literal["download"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     selectors: Sequence[Selector] | None
     """Selectors of the element to click."""
@@ -240,7 +231,6 @@ class DragAction(TypedDict, total=False):
     """Drags along a path."""
 
     type: Required[Literal["drag"]]
-    """Type of the action."""
     path: Required[Sequence[DragActionPathItem]]
     """Points, 2 to 100: the button goes down at the first and up at the last."""
     button: Button
@@ -260,7 +250,6 @@ class DragStep(_DragStepWords, StepFields, total=False):
     """Drags an element to another element or by a distance."""
 
     type: Required[Literal["drag"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -298,7 +287,6 @@ class EvaluateStep(_EvaluateStepWords, StepFields, total=False):
     """Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited."""
 
     type: Required[Literal["evaluate"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     expression: Required[str]
     """JavaScript expression, 1 to 100000 characters."""
@@ -320,7 +308,6 @@ class ExtractStep(_ExtractStepWords, StepFields, total=False):
     """Extracts values from the page. At least one of `selectors`, `fields`, `table` and `json_ld` is required."""
 
     type: Required[Literal["extract"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     ref: StepRef
     selectors: Sequence[Selector] | None
@@ -405,7 +392,6 @@ class FillStep(_FillStepWords, StepFields, total=False):
     """Sets the value of a field at once: text fields, editable elements, dates, colors and ranges."""
 
     type: Required[Literal["fill"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -422,7 +408,6 @@ class ForEachStep(_ForEachStepWords, StepFields, total=False):
     """Runs steps for each element, or for each item of a list."""
 
     type: Required[Literal["for_each"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: Sequence[Selector] | None
     """Elements to iterate over. They are counted again before each iteration. Steps with `within` search in the current element; the variable holds its `index`, `text` and `href`."""
@@ -443,7 +428,6 @@ class ForwardStep(_ForwardStepWords, StepFields, total=False):
     """Goes forward in the history of the tab."""
 
     type: Required[Literal["forward"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     wait_until: WaitUntil
 
@@ -457,7 +441,6 @@ class HoverStep(_HoverStepWords, StepFields, total=False):
     """Moves the mouse over an element."""
 
     type: Required[Literal["hover"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -473,7 +456,6 @@ class HtmlStep(_HtmlStepWords, StepFields, total=False):
     """Returns the HTML of the page or an element."""
 
     type: Required[Literal["html"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: HtmlStepSelectors
     ref: StepRef
@@ -488,7 +470,6 @@ class IfStep(_IfStepWords, StepFields, total=False):
     """Runs steps depending on a condition."""
 
     type: Required[Literal["if"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     steps: Required[Sequence[Step]]
     """Steps that run if the condition holds, at most 50."""
@@ -508,7 +489,6 @@ class KeyAction(TypedDict, total=False):
     """Presses keys."""
 
     type: Required[Literal["key"]]
-    """Type of the action."""
     keys: Required[str]
     """A key or a combination with `+`, or several in order with spaces between them. Names are those of X11 (`Return`, `Page_Down`, `ctrl+shift+t`) or of browsers (`Enter`, `PageDown`, `Control+Shift+T`), in any case."""
     hold_ms: int | None
@@ -521,7 +501,6 @@ class LinksStep(_LinksStepWords, StepFields, total=False):
     """Returns the links of the page or an element."""
 
     type: Required[Literal["links"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: HtmlStepSelectors
     ref: StepRef
@@ -536,7 +515,6 @@ class MarkdownStep(_MarkdownStepWords, StepFields, total=False):
     """Returns the page or an element as Markdown."""
 
     type: Required[Literal["markdown"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: HtmlStepSelectors
     ref: StepRef
@@ -554,7 +532,6 @@ class MouseDownAction(TypedDict, total=False):
     """Presses a button and holds it, also after this call. End it with `mouse_up`."""
 
     type: Required[Literal["mouse_down"]]
-    """Type of the action."""
     x: X
     y: Y
     button: Button
@@ -565,7 +542,6 @@ class MouseUpAction(TypedDict, total=False):
     """Releases a button."""
 
     type: Required[Literal["mouse_up"]]
-    """Type of the action."""
     x: X
     y: Y
     button: Button
@@ -576,7 +552,6 @@ class MoveAction(TypedDict, total=False):
     """Moves the mouse."""
 
     type: Required[Literal["move"]]
-    """Type of the action."""
     x: Required[float]
     """Distance from the left edge, in pixels of the screenshot."""
     y: Required[float]
@@ -590,7 +565,6 @@ class NavigateStep(_NavigateStepWords, StepFields, total=False):
     """Opens a URL."""
 
     type: Required[Literal["navigate"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     url: Required[str]
     """URL to open, at most 8192 characters; may contain placeholders."""
@@ -630,7 +604,6 @@ class PdfStep(_PdfStepWords, StepFields, total=False):
     """Prints the page to a PDF document."""
 
     type: Required[Literal["pdf"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     landscape: bool | None
     """Whether to use landscape orientation. Default: `false`."""
@@ -662,7 +635,6 @@ class PressStep(_PressStepWords, StepFields, total=False):
     """Presses keys or key combinations."""
 
     type: Required[Literal["press"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     ref: StepRef
     selectors: Sequence[Selector] | None
@@ -712,7 +684,6 @@ class ReloadStep(_ReloadStepWords, StepFields, total=False):
     """Reloads the page."""
 
     type: Required[Literal["reload"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     wait_until: WaitUntil
 
@@ -723,7 +694,6 @@ class RepeatStep(_RepeatStepWords, StepFields, total=False):
     """Runs steps repeatedly."""
 
     type: Required[Literal["repeat"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     steps: Required[Sequence[Step]]
     """Steps to run in each iteration, at most 50."""
@@ -737,7 +707,6 @@ class ScreenshotAction(TypedDict, total=False):
     """Takes a screenshot between other actions; at the end of the list, it is the `screenshot` of the response."""
 
     type: Required[Literal["screenshot"]]
-    """Type of the action."""
 
 
 _ScreenshotStepWords = TypedDict("_ScreenshotStepWords", {"if": "StepIf"}, total=False)
@@ -746,7 +715,6 @@ class ScreenshotStep(_ScreenshotStepWords, StepFields, total=False):
     """Takes a screenshot."""
 
     type: Required[Literal["screenshot"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     selectors: Sequence[Selector] | None
     """Selectors of a single element to capture. Default: the page."""
@@ -768,7 +736,6 @@ class ScrollAction(TypedDict, total=False):
     """Turns the mouse wheel."""
 
     type: Required[Literal["scroll"]]
-    """Type of the action."""
     x: X
     y: Y
     dx: float | None
@@ -784,7 +751,6 @@ class ScrollStep(_ScrollStepWords, StepFields, total=False):
     """Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required."""
 
     type: Required[Literal["scroll"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     container: Sequence[Selector] | None
     """Selectors of the element to scroll. Default: the page."""
@@ -832,7 +798,6 @@ class SelectStep(_SelectStepWords, StepFields, total=False):
     """Selects options of a list, or a radio button of a group: of a fieldset, its legend, an ARIA group, or any button of it. Several values select several options of a multiple selection; an empty list selects none. Exactly one of `value`, `label` and `index` is required."""
 
     type: Required[Literal["select"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -854,7 +819,6 @@ class SetCookieStep(_SetCookieStepWords, StepFields, total=False):
     """Sets a cookie."""
 
     type: Required[Literal["set_cookie"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     name: Required[str]
     """Name of the cookie, 1 to 256 characters."""
@@ -882,7 +846,6 @@ class SetHeaderStep(_SetHeaderStepWords, StepFields, total=False):
     """Sets a header that is sent with all later requests of the tab."""
 
     type: Required[Literal["set_header"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     name: Required[str]
     """Name of the header, at most 128 characters."""
@@ -896,7 +859,6 @@ class SetViewportStep(_SetViewportStepWords, StepFields, total=False):
     """Changes the size of the page area."""
 
     type: Required[Literal["set_viewport"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     width: Required[Width]
     height: Required[Height]
@@ -910,7 +872,6 @@ class SnapshotStep(_SnapshotStepWords, StepFields, total=False):
     """Returns the page or an element as an accessibility tree with references, as `GET /v1/session/{session_id}/snapshot` does."""
 
     type: Required[Literal["snapshot"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     selectors: HtmlStepSelectors
     ref: StepRef
@@ -1017,7 +978,6 @@ class TripleClickAction(TypedDict, total=False):
     """Clicks three times."""
 
     type: Required[Literal["triple_click"]]
-    """Type of the action."""
     x: X
     y: Y
     button: Button
@@ -1028,7 +988,6 @@ class TypeAction(TypedDict, total=False):
     """Types text key by key."""
 
     type: Required[Literal["type"]]
-    """Type of the action."""
     text: Required[str]
     """Text to type into what has the focus, at most 10000 characters. A line break is the Enter key."""
     delay_ms: DelayMs
@@ -1040,7 +999,6 @@ class TypeStep(_TypeStepWords, StepFields, total=False):
     """Types text key by key."""
 
     type: Required[Literal["type"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     ref: StepRef
     selectors: Sequence[Selector] | None
@@ -1056,7 +1014,6 @@ class UploadStep(_UploadStepWords, StepFields, total=False):
     """Gives files to a file field."""
 
     type: Required[Literal["upload"]]
-    """Type of the step."""
     timeout_ms: StepTimeoutMs
     selectors: StepSelectors
     ref: StepRef
@@ -1075,7 +1032,6 @@ class WaitAction(TypedDict, total=False):
     """Waits."""
 
     type: Required[Literal["wait"]]
-    """Type of the action."""
     ms: int | None
     """Milliseconds to wait, 0 to 60000. Default: 1000."""
 
@@ -1086,7 +1042,6 @@ class WaitStep(_WaitStepWords, StepFields, total=False):
     """Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required."""
 
     type: Required[Literal["wait"]]
-    """Type of the step."""
     timeout_ms: BackStepTimeoutMs
     ms: int | None
     """Milliseconds to wait, 0 to 60000."""
@@ -1486,8 +1441,6 @@ class ListTemplatesParams(TypedDict, total=False):
 class RunAgentParams(TypedDict, total=False):
     """Arguments of `berth.run`."""
 
-    inputs: Mapping[str, Any] | None
-    """Inputs of the flow, as its JSON Schema describes them, at most 100."""
     session_id: str | None
     """Id of a session to work in: its active tab, cookies and egress are used. Default: null, a browser of its own."""
     keep_session: bool | None
@@ -1505,13 +1458,13 @@ class RunAgentParams(TypedDict, total=False):
     """Maximum number of steps, also those of loops, 1 to 1000. Each step is charged as an action. Default: 100."""
     async_: Async
     metadata: Metadata
+    inputs: Mapping[str, Any] | None
+    """Inputs of the flow, as its JSON Schema describes them, at most 100."""
 
 
 class RunTemplateParams(TypedDict, total=False):
     """Arguments of `berth.run_template`."""
 
-    inputs: Mapping[str, Any] | None
-    """Inputs of the template, as its JSON Schema describes them, at most 100."""
     session_id: str | None
     """Id of a session to work in: its active tab, cookies and egress are used. Default: null, a browser of its own."""
     keep_session: bool | None
@@ -1529,6 +1482,8 @@ class RunTemplateParams(TypedDict, total=False):
     """Maximum number of steps, also those of loops, 1 to 1000. Each step is charged as an action. Default: 100."""
     async_: Async
     metadata: Metadata
+    inputs: Mapping[str, Any] | None
+    """Inputs of the template, as its JSON Schema describes them, at most 100."""
 
 
 class InspectParams(TypedDict, total=False):

@@ -140,13 +140,13 @@ class AdminSessionResponseCost(Model):
     """Credits charged for the session."""
 
 
-class AgentResponse(Model):
+class RunResponse(Model):
+    """Result of a flow or a template."""
+
     job_id: str | None
     """Id of the job, which can be polled; null without `async`."""
     poll_url: str | None
     """URL at which to poll the job, the same as in `Location`; null without `async`."""
-    task: str
-    """Name of the flow."""
     version: str
     """Version of what ran."""
     status: Literal["pending", "ok", "blocked", "error"]
@@ -174,6 +174,12 @@ class AgentResponse(Model):
     """When the run started (RFC 3339, UTC); null before that."""
     finished_at: str | None
     """When the run finished (RFC 3339, UTC); null while it is pending."""
+    _readers: ClassVar[Mapping[str, Reader]] = {"steps": read_list(read_model(lambda: AgentStep)), "block": read_model(lambda: Block), "usage": read_model(lambda: WorkUsage), "error": read_model(lambda: WorkError)}
+
+
+class AgentResponse(RunResponse):
+    task: str
+    """Name of the flow."""
     _readers: ClassVar[Mapping[str, Reader]] = {"steps": read_list(read_model(lambda: AgentStep)), "block": read_model(lambda: Block), "usage": read_model(lambda: WorkUsage), "error": read_model(lambda: WorkError)}
 
 
@@ -2543,6 +2549,21 @@ class Link(Model):
     """Whether the link stays within the registrable domain of the page."""
 
 
+class LinkResponse(Model):
+    """A link to watch or control a session."""
+
+    token: str | None
+    """The token. It is returned once: null in a replayed response, as is `url`."""
+    session_id: str
+    """Id of the session."""
+    url: str | None
+    """Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie."""
+    expires_at: str
+    """When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open."""
+    expires_in: int
+    """Seconds until the link can no longer be opened."""
+
+
 class LivezReply(Model):
     status: Literal["ok"]
     """Always `ok`."""
@@ -3685,40 +3706,9 @@ class TemplateItemResponse(AgentTaskResponse):
     """The steps as a Playwright test; null unless `format` is `playwright` and all steps have a counterpart."""
 
 
-class TemplateResponse(Model):
-    job_id: str | None
-    """Id of the job, which can be polled; null without `async`."""
-    poll_url: str | None
-    """URL at which to poll the job, the same as in `Location`; null without `async`."""
+class TemplateResponse(RunResponse):
     template: str
     """Name of the template."""
-    version: str
-    """Version of what ran."""
-    status: Literal["pending", "ok", "blocked", "error"]
-    """Result of the run; `pending` while its job runs."""
-    output: Any
-    """Output, as its JSON Schema describes it; null unless the status is `ok`."""
-    steps: list[AgentStep]
-    """Steps in the order in which they ended, at most 1000; then `warnings` has `steps_truncated`. Those of a loop or branch are listed before it."""
-    session_id: str | None
-    """Id of the session in which it ran; null if it did not start."""
-    block: Block | None
-    """What blocked the page; null if nothing did."""
-    usage: WorkUsage
-    """Resources that the run has used."""
-    final_url: str | None
-    """URL of the page at the end; null if no page was opened."""
-    warnings: list[str]
-    """Warnings that explain incomplete results, such as `limit_reached`."""
-    error: WorkError | None
-    """Error of a run with `status: error`; null otherwise."""
-    metadata: AgentResponseMetadata
-    created_at: str
-    """When the run was requested (RFC 3339, UTC)."""
-    started_at: str | None
-    """When the run started (RFC 3339, UTC); null before that."""
-    finished_at: str | None
-    """When the run finished (RFC 3339, UTC); null while it is pending."""
     _readers: ClassVar[Mapping[str, Reader]] = {"steps": read_list(read_model(lambda: AgentStep)), "block": read_model(lambda: Block), "usage": read_model(lambda: WorkUsage), "error": read_model(lambda: WorkError)}
 
 
@@ -3819,17 +3809,7 @@ class UsageResponseUsage(Model):
     """Number of captchas solved by a provider."""
 
 
-class ViewTokenResponse(Model):
-    token: str | None
-    """The token. It is returned once: null in a replayed response, as is `url`."""
-    session_id: str
-    """Id of the session."""
-    url: str | None
-    """Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie."""
-    expires_at: str
-    """When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open."""
-    expires_in: int
-    """Seconds until the link can no longer be opened."""
+class ViewTokenResponse(LinkResponse):
     token_type: Literal["view"]
     """Always `view`."""
     scope: Literal["view", "control", "recording"]
@@ -3843,17 +3823,7 @@ class Viewport(Model):
     """Physical pixels per CSS pixel, 0.5 to 4. Default: 1."""
 
 
-class VncTokenResponse(Model):
-    token: str | None
-    """The token. It is returned once: null in a replayed response, as is `url`."""
-    session_id: str
-    """Id of the session."""
-    url: str | None
-    """Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie."""
-    expires_at: str
-    """When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open."""
-    expires_in: int
-    """Seconds until the link can no longer be opened."""
+class VncTokenResponse(LinkResponse):
     token_type: Literal["vnc"]
     """Always `vnc`."""
 
@@ -3942,6 +3912,7 @@ __all__ = [
     "SessionResponse",
     "AdminSessionResponse",
     "AdminSessionResponseCost",
+    "RunResponse",
     "AgentResponse",
     "AgentResponseMetadata",
     "AgentStep",
@@ -4104,6 +4075,7 @@ __all__ = [
     "JobItemResponseProgress",
     "JobResponse",
     "Link",
+    "LinkResponse",
     "LivezReply",
     "NavigateResponse",
     "OverviewResponse",

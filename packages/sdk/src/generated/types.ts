@@ -40,64 +40,16 @@ export interface AdminSessionResponseCost {
   credits: number;
 }
 
-export interface AgentRequest {
+export interface AgentRequest extends RunFields {
   /** Name of the flow to run, one of `GET /v1/agent/tasks`, at most 100 characters. */
   task: string;
   /** Inputs of the flow, as its JSON Schema describes them, at most 100. */
   inputs?: Record<string, unknown> | null | undefined;
-  /** Id of a session to work in: its active tab, cookies and egress are used. Default: null, a browser of its own. */
-  session_id?: string | null | undefined;
-  /** Whether to keep the session for further calls. It is then a session of its own, which counts as one. Default: `false`. */
-  keep_session?: boolean | null | undefined;
-  /** Region code from `GET /v1/regions`, from which traffic leaves. Default: the region of the worker. */
-  region?: string | null | undefined;
-  /** Kind of browser: `headless`, or `full_browser` with windows on a display. Default: `headless`. */
-  kind?: 'headless' | 'full_browser' | null | undefined;
-  /** Proxy to use. Default: null, the region’s egress. */
-  proxy?: ProxyRequest | null | undefined;
-  profile?: Profile | undefined;
-  /** Maximum time for all steps together in milliseconds, 1000 to 300000. Default: 120000. */
-  timeout_ms?: number | null | undefined;
-  /** Maximum number of steps, also those of loops, 1 to 1000. Each step is charged as an action. Default: 100. */
-  max_steps?: number | null | undefined;
-  async?: Async | undefined;
-  metadata?: Metadata | undefined;
 }
 
-export interface AgentResponse {
-  /** Id of the job, which can be polled; null without `async`. */
-  job_id: string | null;
-  /** URL at which to poll the job, the same as in `Location`; null without `async`. */
-  poll_url: string | null;
+export interface AgentResponse extends RunResponse {
   /** Name of the flow. */
   task: string;
-  /** Version of what ran. */
-  version: string;
-  /** Result of the run; `pending` while its job runs. */
-  status: 'pending' | 'ok' | 'blocked' | 'error';
-  /** Output, as its JSON Schema describes it; null unless the status is `ok`. */
-  output: unknown;
-  /** Steps in the order in which they ended, at most 1000; then `warnings` has `steps_truncated`. Those of a loop or branch are listed before it. */
-  steps: Array<AgentStep>;
-  /** Id of the session in which it ran; null if it did not start. */
-  session_id: string | null;
-  /** What blocked the page; null if nothing did. */
-  block: Block | null;
-  /** Resources that the run has used. */
-  usage: WorkUsage;
-  /** URL of the page at the end; null if no page was opened. */
-  final_url: string | null;
-  /** Warnings that explain incomplete results, such as `limit_reached`. */
-  warnings: Array<string>;
-  /** Error of a run with `status: error`; null otherwise. */
-  error: WorkError | null;
-  metadata: AgentResponseMetadata;
-  /** When the run was requested (RFC 3339, UTC). */
-  created_at: string;
-  /** When the run started (RFC 3339, UTC); null before that. */
-  started_at: string | null;
-  /** When the run finished (RFC 3339, UTC); null while it is pending. */
-  finished_at: string | null;
 }
 
 /** Metadata of the request. */
@@ -159,7 +111,6 @@ export interface AnswerLostDetails {
 
 /** Waits until all conditions hold, and fails with `assertion_failed` if they do not in time. `selectors` alone requires the element to be visible. */
 export interface AssertStep extends StepFields {
-  /** Type of the step. */
   type: 'assert';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -217,7 +168,6 @@ export interface AuditEntryResponse {
 
 /** Goes back in the history of the tab. */
 export interface BackStep extends StepFields {
-  /** Type of the step. */
   type: 'back';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -464,7 +414,6 @@ export interface CdpVersionResponse {
 
 /** Sets a checkbox, radio button or switch, or one of a group: of a fieldset, its legend, an ARIA group, or any box of it. In a group of several, one of `value`, `label` and `index` is required. */
 export interface CheckStep extends StepFields {
-  /** Type of the step. */
   type: 'check';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -500,7 +449,6 @@ export interface CheckoutResponse {
 
 /** Clicks once. */
 export interface ClickAction {
-  /** Type of the action. */
   type: 'click';
   x?: X | undefined;
   y?: Y | undefined;
@@ -510,7 +458,6 @@ export interface ClickAction {
 
 /** Clicks an element. */
 export interface ClickStep extends StepFields {
-  /** Type of the step. */
   type: 'click';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -944,7 +891,6 @@ export interface CreditsResponseCost {
 
 /** Tells where the mouse is. */
 export interface CursorAction {
-  /** Type of the action. */
   type: 'cursor';
 }
 
@@ -1019,7 +965,6 @@ export type DelayMs = number | null;
 
 /** Sets how later dialogs are answered; without it they are dismissed. The output lists the dialogs that have occurred. */
 export interface DialogStep extends StepFields {
-  /** Type of the step. */
   type: 'dialog';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1031,7 +976,6 @@ export interface DialogStep extends StepFields {
 
 /** Clicks twice. */
 export interface DoubleClickAction {
-  /** Type of the action. */
   type: 'double_click';
   x?: X | undefined;
   y?: Y | undefined;
@@ -1067,7 +1011,6 @@ export interface DownloadResponse {
 
 /** Downloads a file by a click or from a URL. Exactly one of `selectors` and `url` is required. */
 export interface DownloadStep extends StepFields {
-  /** Type of the step. */
   type: 'download';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1080,7 +1023,6 @@ export interface DownloadStep extends StepFields {
 
 /** Drags along a path. */
 export interface DragAction {
-  /** Type of the action. */
   type: 'drag';
   /** Points, 2 to 100: the button goes down at the first and up at the last. */
   path: Array<DragActionPathItem>;
@@ -1097,7 +1039,6 @@ export interface DragActionPathItem {
 
 /** Drags an element to another element or by a distance. */
 export interface DragStep extends StepFields {
-  /** Type of the step. */
   type: 'drag';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1273,7 +1214,6 @@ export interface ErrorBodyError {
 
 /** Evaluates JavaScript in the page, where the operator allows it. Placeholders are not filled in. A promise is awaited. */
 export interface EvaluateStep extends StepFields {
-  /** Type of the step. */
   type: 'evaluate';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1293,7 +1233,6 @@ export interface ExtractField {
 
 /** Extracts values from the page. At least one of `selectors`, `fields`, `table` and `json_ld` is required. */
 export interface ExtractStep extends StepFields {
-  /** Type of the step. */
   type: 'extract';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1632,7 +1571,6 @@ export interface FetchSnapshotOptions {
 
 /** Sets the value of a field at once: text fields, editable elements, dates, colors and ranges. */
 export interface FillStep extends StepFields {
-  /** Type of the step. */
   type: 'fill';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1647,7 +1585,6 @@ export interface FillStep extends StepFields {
 
 /** Runs steps for each element, or for each item of a list. */
 export interface ForEachStep extends StepFields {
-  /** Type of the step. */
   type: 'for_each';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1668,7 +1605,6 @@ export type Format = 'png' | 'jpeg' | 'webp' | null;
 
 /** Goes forward in the history of the tab. */
 export interface ForwardStep extends StepFields {
-  /** Type of the step. */
   type: 'forward';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1708,7 +1644,6 @@ export type Height = number;
 
 /** Moves the mouse over an element. */
 export interface HoverStep extends StepFields {
-  /** Type of the step. */
   type: 'hover';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1722,7 +1657,6 @@ export interface HoverStep extends StepFields {
 
 /** Returns the HTML of the page or an element. */
 export interface HtmlStep extends StepFields {
-  /** Type of the step. */
   type: 'html';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -1735,7 +1669,6 @@ export type HtmlStepSelectors = Array<Selector> | null;
 
 /** Runs steps depending on a condition. */
 export interface IfStep extends StepFields {
-  /** Type of the step. */
   type: 'if';
   timeout_ms?: StepTimeoutMs | undefined;
   /** Condition that decides which steps run. */
@@ -3165,7 +3098,6 @@ export interface JobResponse extends JobItemResponse {
 
 /** Presses keys. */
 export interface KeyAction {
-  /** Type of the action. */
   type: 'key';
   /** A key or a combination with `+`, or several in order with spaces between them. Names are those of X11 (`Return`, `Page_Down`, `ctrl+shift+t`) or of browsers (`Enter`, `PageDown`, `Control+Shift+T`), in any case. */
   keys: string;
@@ -3214,9 +3146,22 @@ export interface Link {
   internal: boolean;
 }
 
+/** A link to watch or control a session. */
+export interface LinkResponse {
+  /** The token. It is returned once: null in a replayed response, as is `url`. */
+  token: string | null;
+  /** Id of the session. */
+  session_id: string;
+  /** Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie. */
+  url: string | null;
+  /** When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open. */
+  expires_at: string;
+  /** Seconds until the link can no longer be opened. */
+  expires_in: number;
+}
+
 /** Returns the links of the page or an element. */
 export interface LinksStep extends StepFields {
-  /** Type of the step. */
   type: 'links';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -3234,7 +3179,6 @@ export interface LivezReply {
 
 /** Returns the page or an element as Markdown. */
 export interface MarkdownStep extends StepFields {
-  /** Type of the step. */
   type: 'markdown';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -3257,7 +3201,6 @@ export type Modifiers = Array<string> | null;
 
 /** Presses a button and holds it, also after this call. End it with `mouse_up`. */
 export interface MouseDownAction {
-  /** Type of the action. */
   type: 'mouse_down';
   x?: X | undefined;
   y?: Y | undefined;
@@ -3267,7 +3210,6 @@ export interface MouseDownAction {
 
 /** Releases a button. */
 export interface MouseUpAction {
-  /** Type of the action. */
   type: 'mouse_up';
   x?: X | undefined;
   y?: Y | undefined;
@@ -3277,7 +3219,6 @@ export interface MouseUpAction {
 
 /** Moves the mouse. */
 export interface MoveAction {
-  /** Type of the action. */
   type: 'move';
   /** Distance from the left edge, in pixels of the screenshot. */
   x: number;
@@ -3325,7 +3266,6 @@ export interface NavigateResponse {
 
 /** Opens a URL. */
 export interface NavigateStep extends StepFields {
-  /** Type of the step. */
   type: 'navigate';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -3621,7 +3561,6 @@ export interface PdfRequest extends PdfOptions {
 
 /** Prints the page to a PDF document. */
 export interface PdfStep extends StepFields {
-  /** Type of the step. */
   type: 'pdf';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -3884,7 +3823,6 @@ export interface PortalResponse {
 
 /** Presses keys or key combinations. */
 export interface PressStep extends StepFields {
-  /** Type of the step. */
   type: 'press';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4061,7 +3999,6 @@ export interface RegionsResponse {
 
 /** Reloads the page. */
 export interface ReloadStep extends StepFields {
-  /** Type of the step. */
   type: 'reload';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4070,7 +4007,6 @@ export interface ReloadStep extends StepFields {
 
 /** Runs steps repeatedly. */
 export interface RepeatStep extends StepFields {
-  /** Type of the step. */
   type: 'repeat';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4134,9 +4070,64 @@ export interface RunActionsRequest {
   timeout_ms?: number | null | undefined;
 }
 
+/** Fields of a request to run a flow or a template. */
+export interface RunFields {
+  /** Id of a session to work in: its active tab, cookies and egress are used. Default: null, a browser of its own. */
+  session_id?: string | null | undefined;
+  /** Whether to keep the session for further calls. It is then a session of its own, which counts as one. Default: `false`. */
+  keep_session?: boolean | null | undefined;
+  /** Region code from `GET /v1/regions`, from which traffic leaves. Default: the region of the worker. */
+  region?: string | null | undefined;
+  /** Kind of browser: `headless`, or `full_browser` with windows on a display. Default: `headless`. */
+  kind?: 'headless' | 'full_browser' | null | undefined;
+  /** Proxy to use. Default: null, the region’s egress. */
+  proxy?: ProxyRequest | null | undefined;
+  profile?: Profile | undefined;
+  /** Maximum time for all steps together in milliseconds, 1000 to 300000. Default: 120000. */
+  timeout_ms?: number | null | undefined;
+  /** Maximum number of steps, also those of loops, 1 to 1000. Each step is charged as an action. Default: 100. */
+  max_steps?: number | null | undefined;
+  async?: Async | undefined;
+  metadata?: Metadata | undefined;
+}
+
+/** Result of a flow or a template. */
+export interface RunResponse {
+  /** Id of the job, which can be polled; null without `async`. */
+  job_id: string | null;
+  /** URL at which to poll the job, the same as in `Location`; null without `async`. */
+  poll_url: string | null;
+  /** Version of what ran. */
+  version: string;
+  /** Result of the run; `pending` while its job runs. */
+  status: 'pending' | 'ok' | 'blocked' | 'error';
+  /** Output, as its JSON Schema describes it; null unless the status is `ok`. */
+  output: unknown;
+  /** Steps in the order in which they ended, at most 1000; then `warnings` has `steps_truncated`. Those of a loop or branch are listed before it. */
+  steps: Array<AgentStep>;
+  /** Id of the session in which it ran; null if it did not start. */
+  session_id: string | null;
+  /** What blocked the page; null if nothing did. */
+  block: Block | null;
+  /** Resources that the run has used. */
+  usage: WorkUsage;
+  /** URL of the page at the end; null if no page was opened. */
+  final_url: string | null;
+  /** Warnings that explain incomplete results, such as `limit_reached`. */
+  warnings: Array<string>;
+  /** Error of a run with `status: error`; null otherwise. */
+  error: WorkError | null;
+  metadata: AgentResponseMetadata;
+  /** When the run was requested (RFC 3339, UTC). */
+  created_at: string;
+  /** When the run started (RFC 3339, UTC); null before that. */
+  started_at: string | null;
+  /** When the run finished (RFC 3339, UTC); null while it is pending. */
+  finished_at: string | null;
+}
+
 /** Takes a screenshot between other actions; at the end of the list, it is the `screenshot` of the response. */
 export interface ScreenshotAction {
-  /** Type of the action. */
   type: 'screenshot';
 }
 
@@ -4160,7 +4151,6 @@ export interface ScreenshotRequest {
 
 /** Takes a screenshot. */
 export interface ScreenshotStep extends StepFields {
-  /** Type of the step. */
   type: 'screenshot';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4182,7 +4172,6 @@ export interface ScreenshotStep extends StepFields {
 
 /** Turns the mouse wheel. */
 export interface ScrollAction {
-  /** Type of the action. */
   type: 'scroll';
   x?: X | undefined;
   y?: Y | undefined;
@@ -4195,7 +4184,6 @@ export interface ScrollAction {
 
 /** Scrolls the page or an element. Exactly one of `to`, `selectors` and `by` is required. */
 export interface ScrollStep extends StepFields {
-  /** Type of the step. */
   type: 'scroll';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4239,7 +4227,6 @@ export interface ScrollStepUntil {
 
 /** Selects options of a list, or a radio button of a group: of a fieldset, its legend, an ARIA group, or any button of it. Several values select several options of a multiple selection; an empty list selects none. Exactly one of `value`, `label` and `index` is required. */
 export interface SelectStep extends StepFields {
-  /** Type of the step. */
   type: 'select';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4518,7 +4505,6 @@ export interface SessionResponseUsage {
 
 /** Sets a cookie. */
 export interface SetCookieStep extends StepFields {
-  /** Type of the step. */
   type: 'set_cookie';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4544,7 +4530,6 @@ export interface SetCookieStep extends StepFields {
 
 /** Sets a header that is sent with all later requests of the tab. */
 export interface SetHeaderStep extends StepFields {
-  /** Type of the step. */
   type: 'set_header';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4556,7 +4541,6 @@ export interface SetHeaderStep extends StepFields {
 
 /** Changes the size of the page area. */
 export interface SetViewportStep extends StepFields {
-  /** Type of the step. */
   type: 'set_viewport';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -4748,7 +4732,6 @@ export interface SnapshotResponseLeft {
 
 /** Returns the page or an element as an accessibility tree with references, as `GET /v1/session/{session_id}/snapshot` does. */
 export interface SnapshotStep extends StepFields {
-  /** Type of the step. */
   type: 'snapshot';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -5035,64 +5018,16 @@ export interface TemplateItemResponse extends AgentTaskResponse {
   playwright: string | null;
 }
 
-export interface TemplateRequest {
+export interface TemplateRequest extends RunFields {
   /** Name of the template to run, one of `GET /v1/templates`, at most 100 characters. */
   template: string;
   /** Inputs of the template, as its JSON Schema describes them, at most 100. */
   inputs?: Record<string, unknown> | null | undefined;
-  /** Id of a session to work in: its active tab, cookies and egress are used. Default: null, a browser of its own. */
-  session_id?: string | null | undefined;
-  /** Whether to keep the session for further calls. It is then a session of its own, which counts as one. Default: `false`. */
-  keep_session?: boolean | null | undefined;
-  /** Region code from `GET /v1/regions`, from which traffic leaves. Default: the region of the worker. */
-  region?: string | null | undefined;
-  /** Kind of browser: `headless`, or `full_browser` with windows on a display. Default: `headless`. */
-  kind?: 'headless' | 'full_browser' | null | undefined;
-  /** Proxy to use. Default: null, the region’s egress. */
-  proxy?: ProxyRequest | null | undefined;
-  profile?: Profile | undefined;
-  /** Maximum time for all steps together in milliseconds, 1000 to 300000. Default: 120000. */
-  timeout_ms?: number | null | undefined;
-  /** Maximum number of steps, also those of loops, 1 to 1000. Each step is charged as an action. Default: 100. */
-  max_steps?: number | null | undefined;
-  async?: Async | undefined;
-  metadata?: Metadata | undefined;
 }
 
-export interface TemplateResponse {
-  /** Id of the job, which can be polled; null without `async`. */
-  job_id: string | null;
-  /** URL at which to poll the job, the same as in `Location`; null without `async`. */
-  poll_url: string | null;
+export interface TemplateResponse extends RunResponse {
   /** Name of the template. */
   template: string;
-  /** Version of what ran. */
-  version: string;
-  /** Result of the run; `pending` while its job runs. */
-  status: 'pending' | 'ok' | 'blocked' | 'error';
-  /** Output, as its JSON Schema describes it; null unless the status is `ok`. */
-  output: unknown;
-  /** Steps in the order in which they ended, at most 1000; then `warnings` has `steps_truncated`. Those of a loop or branch are listed before it. */
-  steps: Array<AgentStep>;
-  /** Id of the session in which it ran; null if it did not start. */
-  session_id: string | null;
-  /** What blocked the page; null if nothing did. */
-  block: Block | null;
-  /** Resources that the run has used. */
-  usage: WorkUsage;
-  /** URL of the page at the end; null if no page was opened. */
-  final_url: string | null;
-  /** Warnings that explain incomplete results, such as `limit_reached`. */
-  warnings: Array<string>;
-  /** Error of a run with `status: error`; null otherwise. */
-  error: WorkError | null;
-  metadata: AgentResponseMetadata;
-  /** When the run was requested (RFC 3339, UTC). */
-  created_at: string;
-  /** When the run started (RFC 3339, UTC); null before that. */
-  started_at: string | null;
-  /** When the run finished (RFC 3339, UTC); null while it is pending. */
-  finished_at: string | null;
 }
 
 /** Text that the page must show. */
@@ -5100,7 +5035,6 @@ export type Text = string | null;
 
 /** Clicks three times. */
 export interface TripleClickAction {
-  /** Type of the action. */
   type: 'triple_click';
   x?: X | undefined;
   y?: Y | undefined;
@@ -5110,7 +5044,6 @@ export interface TripleClickAction {
 
 /** Types text key by key. */
 export interface TypeAction {
-  /** Type of the action. */
   type: 'type';
   /** Text to type into what has the focus, at most 10000 characters. A line break is the Enter key. */
   text: string;
@@ -5119,7 +5052,6 @@ export interface TypeAction {
 
 /** Types text key by key. */
 export interface TypeStep extends StepFields {
-  /** Type of the step. */
   type: 'type';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -5173,7 +5105,6 @@ export interface UploadRequest {
 
 /** Gives files to a file field. */
 export interface UploadStep extends StepFields {
-  /** Type of the step. */
   type: 'upload';
   timeout_ms?: StepTimeoutMs | undefined;
   if?: StepIf | undefined;
@@ -5330,17 +5261,7 @@ export interface ViewTokenRequest {
   ttl_seconds?: number | null | undefined;
 }
 
-export interface ViewTokenResponse {
-  /** The token. It is returned once: null in a replayed response, as is `url`. */
-  token: string | null;
-  /** Id of the session. */
-  session_id: string;
-  /** Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie. */
-  url: string | null;
-  /** When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open. */
-  expires_at: string;
-  /** Seconds until the link can no longer be opened. */
-  expires_in: number;
+export interface ViewTokenResponse extends LinkResponse {
   /** Always `view`. */
   token_type: 'view';
   /** What the link allows. */
@@ -5366,24 +5287,13 @@ export interface VncTokenRequest {
   ttl_seconds?: number | null | undefined;
 }
 
-export interface VncTokenResponse {
-  /** The token. It is returned once: null in a replayed response, as is `url`. */
-  token: string | null;
-  /** Id of the session. */
-  session_id: string;
-  /** Link to open in a browser; null in a replayed response. The page removes the token from its address and continues with a cookie. */
-  url: string | null;
-  /** When the link can no longer be opened (RFC 3339, UTC). Views that are open stay open. */
-  expires_at: string;
-  /** Seconds until the link can no longer be opened. */
-  expires_in: number;
+export interface VncTokenResponse extends LinkResponse {
   /** Always `vnc`. */
   token_type: 'vnc';
 }
 
 /** Waits. */
 export interface WaitAction {
-  /** Type of the action. */
   type: 'wait';
   /** Milliseconds to wait, 0 to 60000. Default: 1000. */
   ms?: number | null | undefined;
@@ -5391,7 +5301,6 @@ export interface WaitAction {
 
 /** Waits for a condition. Exactly one of `ms`, `selectors`, `text`, `url`, `network_idle` and `function` is required. */
 export interface WaitStep extends StepFields {
-  /** Type of the step. */
   type: 'wait';
   timeout_ms?: BackStepTimeoutMs | undefined;
   if?: StepIf | undefined;
