@@ -57,14 +57,22 @@ class CrashAfterReply extends ChangedPipe {
 class LateCommit extends ChangedPipe {
   /** How many replies are still preceded by such a commit. */
   commits = 0;
+  readonly #aborted = new Set<string>();
 
   protected override deliver(message: string): void {
-    const reply = JSON.parse(message) as { result?: { loaderId?: string; frameId?: string }; sessionId?: string };
-    if (reply.result?.loaderId === undefined || this.commits === 0) return this.send(message);
+    const { result, params, sessionId, ...rest } = JSON.parse(message) as {
+      result?: { loaderId?: string; frameId?: string };
+      params?: { loaderId?: string; frame?: { loaderId: string } };
+      sessionId?: string;
+    };
+    // The browser loads the document all the same; of one that is aborted it would say no more.
+    if (this.#aborted.has(params?.frame?.loaderId ?? params?.loaderId ?? '')) return;
+    if (result?.loaderId === undefined || this.commits === 0) return this.send(message);
     this.commits -= 1;
-    const frame = { id: reply.result.frameId, loaderId: 'EARLIER', url: 'http://earlier.test/' };
-    this.send(JSON.stringify({ method: 'Page.frameNavigated', params: { frame, type: 'Navigation' }, sessionId: reply.sessionId }));
-    this.send(JSON.stringify({ ...reply, result: { ...reply.result, errorText: 'net::ERR_ABORTED' } }));
+    this.#aborted.add(result.loaderId);
+    const frame = { id: result.frameId, loaderId: 'EARLIER', url: 'http://earlier.test/' };
+    this.send(JSON.stringify({ method: 'Page.frameNavigated', params: { frame, type: 'Navigation' }, sessionId }));
+    this.send(JSON.stringify({ ...rest, sessionId, result: { ...result, errorText: 'net::ERR_ABORTED' } }));
   }
 }
 
