@@ -241,6 +241,7 @@ function buildForwarding(
       locationOf: (sessionId) => sessions.locationOf(sessionId),
       idOf: (owner, name) => sessions.idOf(owner, name),
       idOfAddress: (principal, query) => sessions.idOfAddress(principal, query),
+      hasAddress: (principal, query) => sessions.hasAddress(principal, query),
     },
     recordingLocationOf: (sessionId) => recordings.locationOf(sessionId),
     candidates: (work) => placement.candidates(work),

@@ -66,6 +66,8 @@ export interface ForwardingDeps {
     idOf(owner: string, name: string): Promise<string | undefined>;
     /** The live session of an address that finds its browser again. */
     idOfAddress(principal: Principal, query: ConnectRequest): Promise<string | undefined>;
+    /** Whether it is such an address. */
+    hasAddress(principal: Principal, query: ConnectRequest): boolean;
   };
   /** How long this worker has had the fleet in view without a gap. */
   viewAgeMs(): number;
@@ -222,6 +224,10 @@ export class Forwarding implements Forwarder {
     // What a worker that does not answer knows is left out.
     const others = await Promise.allSettled(replies);
     return [...(reply as unknown[]), ...others.flatMap((each) => (each.status === 'fulfilled' ? each.value : []))];
+  }
+
+  isShared({ principal, query }: Exchange, { id }: Endpoint): boolean {
+    return id === 'openConnect' && this.#deps.sessions.hasAddress(principal, query);
   }
 
   async hasEnded({ sessionId }: ForwardTarget): Promise<boolean> {

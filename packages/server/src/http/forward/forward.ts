@@ -34,6 +34,8 @@ export interface Forwarder {
   byPath(exchange: Exchange, endpoint: Endpoint, params: Readonly<Record<string, string>>): Promise<ForwardTarget | null> | null;
   /** The workers that may answer a validated request, best first; null: this one alone. @throws ServiceError store_unavailable */
   byContent(exchange: Exchange, endpoint: Endpoint): Promise<readonly ForwardTarget[] | null> | null;
+  /** Whether clients who ask the same share a session: a worker that was found for one of them may not be where another has just made it. */
+  isShared(exchange: Exchange, endpoint: Endpoint): boolean;
   /** The reply with what other workers add to it, where it lists what each worker knows alone. */
   gather(exchange: Exchange, endpoint: Endpoint, reply: unknown): Promise<unknown>;
   /** Whether the session of a worker that cannot be reached is over. @throws ServiceError store_unavailable */

@@ -63,20 +63,30 @@ export class OtherWorkers {
     }
   }
 
-  /** The worker that placement chooses for what the request asks answers, or this one. One that has no room made nothing: the next one is asked. */
+  /**
+   * The worker that placement chooses for what the request asks answers, or this one. One that has no room made nothing: the
+   * next one is asked. Where clients share a session, another may have made it elsewhere meanwhile: that worker is asked last.
+   */
   async byContent(endpoint: Endpoint, exchange: Exchange, answers: Answers): Promise<void> {
     const forwarder = this.#forwarderOf(exchange);
-    const targets = (await forwarder?.byContent(exchange, endpoint)) ?? [];
+    if (!forwarder) return answers.here();
+    const { workerId } = forwarder;
+    const find = async (): Promise<readonly ForwardTarget[]> =>
+      (await forwarder.byContent(exchange, endpoint)) ?? [{ workerId, sessionId: null }];
+    const targets = [...(await find())];
+    let mayBeElsewhere = forwarder.isShared(exchange, endpoint);
     for (const [index, target] of targets.entries()) {
       const isLast = index === targets.length - 1;
       try {
-        if (target.workerId === forwarder?.workerId) return await answers.here();
-        return await answers.there(target, isLast);
+        if (target.workerId === workerId) return await answers.here();
+        return await answers.there(target, isLast && !mayBeElsewhere);
       } catch (error) {
-        if (isLast || !mayForwardAgain(error)) throw error;
+        if (!mayForwardAgain(error) || (isLast && !mayBeElsewhere)) throw error;
+        if (!isLast) continue;
+        mayBeElsewhere = false;
+        targets.push(...(await find()).slice(0, 1));
       }
     }
-    return answers.here();
   }
 
   /** The reply with what other workers add to it. */

@@ -235,6 +235,11 @@ export class Sessions {
     return reconnect ? findSessionIdByAddress(this.#deps.store, ownerOf(principal), reconnect.address) : Promise.resolve(undefined);
   }
 
+  /** Whether clients who connect with this request share a browser. */
+  hasAddress(principal: Principal, query: ConnectRequest): boolean {
+    return reconnectOf(principal, query) !== null;
+  }
+
   /** Ends in the store the sessions that this worker had before a crash. */
   async recover(): Promise<void> {
     await this.#recover();
