@@ -73,6 +73,51 @@ describe('a customer’s sessions', () => {
     await opened.inspect('session');
   });
 
+  it('the page of a session has the live view and what happens side by side, with a boundary that keys move', async () => {
+    const { page } = opened;
+    const view = page.getByRole('region', { name: 'Live view' });
+    const boundary = page.getByRole('separator', { name: 'Width of “What happens”' });
+    const widthOf = async () => (await view.boundingBox())?.width ?? 0;
+    const before = await widthOf();
+    const picture = await view.boundingBox();
+    const timeline = await page.getByRole('region', { name: 'Timeline' }).boundingBox();
+    assert.ok(picture && timeline && timeline.x > picture.x + picture.width && timeline.y < picture.y + picture.height);
+    await page.keyboard.press('F6');
+    await opened.reach('Skip the live view');
+    await page.keyboard.press('Enter');
+    await opened.reach('Timeline');
+    await opened.reach('Width of “What happens”', 'Shift+Tab');
+    await page.keyboard.press('ArrowLeft');
+    await page.keyboard.press('ArrowLeft');
+    assert.equal(await boundary.getAttribute('aria-valuenow'), '44');
+    assert.ok((await widthOf()) < before);
+    await page.keyboard.press('Enter');
+    assert.equal(await widthOf(), before);
+    assert.equal(await page.getByText(hostileName, { exact: true }).count(), 1, 'the name stands once');
+    assert.equal(await page.getByRole('region', { name: 'Timeline' }).getByText('Viewer joined').count(), 0);
+    await page.getByRole('button', { name: /^Show viewers/ }).click();
+    await page.getByRole('region', { name: 'Timeline' }).getByText('Viewer joined').first().waitFor();
+    await page.getByRole('button', { name: 'Hide viewers' }).click();
+  });
+
+  it('the page of a session has a sheet on a phone, which a part or its handle opens and Escape closes', async () => {
+    const { page } = opened;
+    await page.setViewportSize({ width: 390, height: 844 });
+    const lines = page.getByRole('region', { name: 'Timeline' });
+    await lines.waitFor({ state: 'hidden' });
+    const handle = page.getByRole('button', { name: 'What happens' });
+    assert.equal(await handle.getAttribute('aria-expanded'), 'false');
+    await opened.inspect('session-phone');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await panel('Timeline');
+    await lines.waitFor();
+    await opened.inspect('session-sheet');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.keyboard.press('Escape');
+    await lines.waitFor({ state: 'hidden' });
+    await page.setViewportSize({ width: 1440, height: 900 });
+  });
+
   it('the page of a session shows its network traffic, console, files and storage', async () => {
     const { page } = opened;
     const { client } = dashboard.service ?? assert.fail();
@@ -89,7 +134,7 @@ describe('a customer’s sessions', () => {
     );
     await page.getByRole('cell', { name: `${site.url}/form` }).waitFor();
     await opened.inspect('session-network');
-    await panel('Downloads');
+    await panel('Files');
     const saved = page.waitForEvent('download');
     await page.getByRole('button', { name: 'Save data.bin' }).click();
     assert.equal((await saved).suggestedFilename(), 'data.bin');

@@ -6,7 +6,7 @@ import { ViewerBrowser, type Viewer } from './viewing.ts';
 
 const screenshots = process.env['BERTH_TEST_SCREENSHOTS'];
 const phone = { width: 390, height: 844 };
-const desktop = { width: 1360, height: 860 };
+const desktop = { width: 1440, height: 900 };
 
 /** What a service is to a dashboard: the test service of the API tests, or one with real browsers. */
 interface Served {
@@ -54,7 +54,11 @@ export class DashboardTest {
 
   /** Opens a page of the dashboard, such as `/sessions`, in a window of its own. Signs in with each of these first. */
   async open(path = '', { as = ['key'] }: { as?: readonly CredentialKind[] } = {}): Promise<DashboardViewer> {
-    const viewer = await this.#browser.newViewer({ origin: this.served.url, permissions: ['clipboard-read', 'clipboard-write'] });
+    const viewer = await this.#browser.newViewer({
+      origin: this.served.url,
+      viewport: desktop,
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
     const opened = new DashboardViewer(viewer, this.served.url);
     const { url } = this.served;
     const [first, ...others] = as;

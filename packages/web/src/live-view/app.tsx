@@ -17,7 +17,13 @@ import { Stage, type StageHandle } from './stage.tsx';
 import { Status } from './status.tsx';
 import { TabStrip } from './tab-strip.tsx';
 
-export function App({ view }: { view: LiveView }) {
+interface AppProps {
+  view: LiveView;
+  /** Moves the focus past the page of the session, whose keyboard takes the Tab key; of a page that embeds the view. */
+  onSkip?: (() => void) | undefined;
+}
+
+export function App({ view, onSkip }: AppProps) {
   const stage = useRef<StageHandle>(null);
   const tools = useRef<HTMLDivElement>(null);
   useSignalEffect(() => {
@@ -56,6 +62,11 @@ export function App({ view }: { view: LiveView }) {
           {view.canControl.value && <ControlTools view={view} stage={stage} />}
           <FullScreenButton onToggle={() => toggleFullScreen()} />
           <PopoverButton opens={helpPanelId} label="Help" icon="help" />
+          {onSkip && (
+            <button type="button" class="button skip-view" onClick={onSkip}>
+              Skip the live view
+            </button>
+          )}
         </div>
       </header>
       <Stage view={view} onLeave={leave} handle={stage} />

@@ -5,7 +5,10 @@ import { LinkPill } from '../shared/link-pill.tsx';
 import { driversText, timeLeftText } from './session-texts.ts';
 import type { LiveView } from './live-view.ts';
 
-/** The session: its name, the time that is left, who else drives it; the number of viewers and the connection. */
+/**
+ * The session: its name, the time that is left, who else drives it; the number of viewers and the connection.
+ * A page that embeds the view names the session itself, and one's own viewing is no news there.
+ */
 export function Status({ view }: { view: LiveView }) {
   const link = view.link.state.value;
   const state = view.state.value;
@@ -15,12 +18,12 @@ export function Status({ view }: { view: LiveView }) {
     <div class="status">
       {link.status !== 'ended' && state && (
         <span class="session-info">
-          {state.session.name !== null && <bdi class="session-name">{state.session.name}</bdi>}
-          <TimeLeft until={state.session.expires_at} />
+          {!view.isEmbedded && state.session.name !== null && <bdi class="session-name">{state.session.name}</bdi>}
+          {!view.isEmbedded && <TimeLeft until={state.session.expires_at} />}
           <span class="drivers">{driversText(state.drivers, { isMeDriving: view.canControl.value })}</span>
         </span>
       )}
-      {link.status === 'live' && viewers > 0 && (
+      {link.status === 'live' && viewers > (view.isEmbedded ? 1 : 0) && (
         <span class="viewers" title={label}>
           <Icon name="people" />
           <span aria-hidden="true">{viewers}</span>

@@ -31,6 +31,8 @@ const shapes = {
   ),
   external: <path d="M14 4h6v6M20 4l-9 9M10 5H5a1 1 0 0 0-1 1v13a1 1 0 0 0 1 1h13a1 1 0 0 0 1-1v-5" />,
   code: <path d="M8.5 7L3.5 12l5 5M15.5 7l5 5-5 5" />,
+  up: <path d="M5 15l7-7 7 7" />,
+  down: <path d="M5 9l7 7 7-7" />,
   bell: <path d="M6 17V11a6 6 0 0 1 12 0v6l1.5 1.5h-15zM10 21h4" />,
 } as const satisfies Record<string, JSX.Element>;
 

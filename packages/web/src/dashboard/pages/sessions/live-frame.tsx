@@ -8,7 +8,7 @@ import { getLiveViewCookie } from '../../live-view-cookie.ts';
 import { ErrorNote, Loading } from '../../ui/states.tsx';
 
 /** The interactive live view, as a part of the page. It has a cookie of this session's live view, as behind a link. */
-export function LiveFrame({ sessionId }: { sessionId: string }) {
+export function LiveFrame({ sessionId, onSkip }: { sessionId: string; onSkip: () => void }) {
   const view = useSignal<LiveView | null>(null);
   const error = useSignal<ApiError | null>(null);
   const attempt = useSignal(0);
@@ -32,7 +32,7 @@ export function LiveFrame({ sessionId }: { sessionId: string }) {
   return (
     <section class="session-view" aria-label="Live view">
       {view.value ? (
-        <App view={view.value} />
+        <App view={view.value} onSkip={onSkip} />
       ) : error.value ? (
         <ErrorNote error={error.value} onRetry={() => (attempt.value += 1)} />
       ) : (

@@ -7,6 +7,7 @@ import type { PageProps } from '../../page-entry.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
 import { Empty, Loaded, Loading } from '../../ui/states.tsx';
+import { Split } from '../../ui/split.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Time } from '../../ui/time.tsx';
 import { Connect } from './connect.tsx';
@@ -40,14 +41,13 @@ function One({ id }: { id: string }) {
     if (session) document.title = `${nameOf(session)} · Berth`;
   }, [session?.name]);
   return (
-    <div class="page">
+    <div class={session && isLive(session) ? 'page page-full' : 'page'}>
       {!session && <h1>Session</h1>}
       <Loaded live={live} loading="Loading the session">
         {(loaded) => (
           <>
             <Head session={loaded} live={live} onRevoked={() => (revocations.value += 1)} />
-            <Picture session={loaded} revocations={revocations.value} />
-            <Parts session={loaded} events={events} />
+            <Body session={loaded} events={events} revocations={revocations.value} />
           </>
         )}
       </Loaded>
@@ -114,40 +114,75 @@ function Head({ session, live, onRevoked }: { session: SessionResponse; live: Li
   );
 }
 
+/** A running session beside what happens in it; of one that has ended, what is left. */
+function Body({
+  session,
+  events,
+  revocations,
+}: {
+  session: SessionResponse;
+  events: readonly SessionEventResponse[];
+  revocations: number;
+}) {
+  const isOpen = useSignal(false);
+  const parts = <Parts session={session} events={events} onOpen={() => (isOpen.value = true)} />;
+  if (!isLive(session)) return parts;
+  return (
+    <Split
+      label="What happens"
+      main={<Picture session={session} revocations={revocations} />}
+      panel={parts}
+      isOpen={isOpen.value}
+      onToggle={(next) => (isOpen.value = next)}
+    />
+  );
+}
+
+const toPanel = () => document.querySelector<HTMLElement>('.split-panel [role=tab][aria-selected=true]')?.focus();
+
 /** Its view was opened by a link, too, which a revocation ends: after each it opens anew. */
 function Picture({ session, revocations }: { session: SessionResponse; revocations: number }) {
-  if (session.status === 'ready') return <LiveFrame key={revocations} sessionId={session.session_id} />;
-  if (isLive(session))
-    return (
-      <div class="session-view session-still">
-        <Loading label="The browser is starting" />
-      </div>
-    );
-  return null;
+  if (session.status === 'ready') return <LiveFrame key={revocations} sessionId={session.session_id} onSkip={toPanel} />;
+  return (
+    <div class="session-view session-still">
+      <Loading label="The browser is starting" />
+    </div>
+  );
 }
 
 const parts = [
   { id: 'timeline', title: 'Timeline' },
   { id: 'network', title: 'Network' },
   { id: 'console', title: 'Console' },
-  { id: 'downloads', title: 'Downloads' },
+  { id: 'files', title: 'Files' },
   { id: 'storage', title: 'Storage' },
-  { id: 'recording', title: 'Recording' },
   { id: 'connect', title: 'Connect' },
+  { id: 'recording', title: 'Recording' },
   { id: 'details', title: 'Details' },
 ] as const;
 type Part = (typeof parts)[number]['id'];
 
-function Parts({ session, events }: { session: SessionResponse; events: readonly SessionEventResponse[] }) {
+interface PartsProps {
+  session: SessionResponse;
+  events: readonly SessionEventResponse[];
+  /** Somebody chose one. */
+  onOpen: () => void;
+}
+
+function Parts({ session, events, onOpen }: PartsProps) {
   const isRunning = session.status === 'ready';
   const chosen = useSignal<Part | null>(null);
   const current = chosen.value ?? (isLive(session) || !session.recording.enabled ? 'timeline' : 'recording');
+  const choose = (id: string) => {
+    chosen.value = id as Part;
+    onOpen();
+  };
   return (
-    <Tabs label="Parts of the session" tabs={parts} current={current} onChange={(id) => (chosen.value = id as Part)}>
+    <Tabs label="Parts of the session" tabs={parts} current={current} onChange={choose}>
       {current === 'timeline' && <Timeline session={session} events={events} />}
       {current === 'network' && (isRunning ? <Network session={session} /> : <NotRunning what="Network traffic" session={session} />)}
       {current === 'console' && <ConsoleLines session={session} />}
-      {current === 'downloads' && (isRunning ? <Downloads session={session} /> : <NotRunning what="Downloaded files" session={session} />)}
+      {current === 'files' && (isRunning ? <Downloads session={session} /> : <NotRunning what="Downloaded files" session={session} />)}
       {current === 'storage' &&
         (isRunning ? <Storage session={session} /> : <NotRunning what="Cookies and local storage" session={session} />)}
       {current === 'recording' && <SessionRecording session={session} />}

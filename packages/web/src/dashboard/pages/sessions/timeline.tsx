@@ -1,5 +1,8 @@
+import { useSignal } from '@preact/signals';
 import type { SessionEventResponse, SessionResponse } from '@berth/contract';
-import { toRow } from '../../../player/timeline.ts';
+import { kindDisplay } from '../../../player/kind-faces.ts';
+import { foldedKinds, toRow } from '../../../player/timeline.ts';
+import { Icon } from '../../ui/icons.tsx';
 import { scrollable } from '../../ui/scrollable.ts';
 import { Empty } from '../../ui/states.tsx';
 import { clockTimeText, dateTimeText } from '../../ui/texts.ts';
@@ -8,7 +11,7 @@ import { isLive } from './session-state.tsx';
 /** The service retains as many. */
 const eventsMax = 500;
 
-/** What happened in the session, newest first, in the words of the player. */
+/** What happened in the session, newest first, in the words of the player, which folds viewers away as well. */
 export function Timeline({ session, events }: { session: SessionResponse; events: readonly SessionEventResponse[] }) {
   if (events.length === 0)
     return isLive(session) ? (
@@ -23,23 +26,43 @@ export function Timeline({ session, events }: { session: SessionResponse; events
         </p>
       </Empty>
     );
-  const newest = events.slice(-eventsMax).toReversed();
+  return <Rows events={events.slice(-eventsMax)} />;
+}
+
+function Rows({ events }: { events: readonly SessionEventResponse[] }) {
+  const withViewers = useSignal(false);
+  const rows = events.map(({ id, at, type, data }) => ({ id, at, ...toRow({ t_ms: 0, at, type, data }) })).toReversed();
+  const folded = rows.filter(({ kind }) => foldedKinds.includes(kind));
+  const shown = withViewers.value ? rows : rows.filter((row) => !folded.includes(row));
   return (
-    <div class="events" {...scrollable('Timeline')}>
-      <ol>
-        {newest.map(({ id, at, type, data }) => {
-          const row = toRow({ t_ms: 0, at, type, data });
-          return (
-            <li key={id} data-error={row.isError}>
+    <>
+      {folded.length > 0 && (
+        <button
+          type="button"
+          class="button fold-button"
+          aria-pressed={withViewers.value}
+          onClick={() => (withViewers.value = !withViewers.value)}
+        >
+          <Icon name="people" />
+          {withViewers.value ? 'Hide viewers' : `Show viewers (${folded.length})`}
+        </button>
+      )}
+      <div class="events" {...scrollable('Timeline')}>
+        <ol>
+          {shown.map(({ id, at, kind, label, detail, isError }) => (
+            <li key={id} data-error={isError} data-kind={kind}>
               <time dateTime={at} title={dateTimeText(at)}>
                 {clockTimeText(at)}
               </time>
-              <strong>{row.label}</strong>
-              <bdi>{row.detail}</bdi>
+              <Icon name={isError ? 'alert' : kindDisplay[kind].icon} />
+              <span class="event-words">
+                <strong>{label}</strong>
+                <bdi>{detail}</bdi>
+              </span>
             </li>
-          );
-        })}
-      </ol>
-    </div>
+          ))}
+        </ol>
+      </div>
+    </>
   );
 }
