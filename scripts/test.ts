@@ -2,10 +2,15 @@
  * Runs the checks and the tests against one database server, and leaves nothing behind.
  *
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
- *     node scripts/test.ts all      the same, the ledger under faults, and the end-to-end tests with real browsers
+ *     node scripts/test.ts all      what a change of an ordinary day can break: the same, and end-to-end tests of each capability
+ *     node scripts/test.ts merge    what must hold for a merge: the same, and the files of `mergeTests`
  *     node scripts/test.ts affected [BASE]  static checks, and the tests nearest to what differs from BASE (HEAD), for some minutes
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
- *     node scripts/test.ts nightly  what `all` and `microvm` leave out: files by name, and files with tests that are marked `nightly`
+ *     node scripts/test.ts nightly  what `merge` and `microvm` leave out: files by name, and files with tests that are marked `nightly`
+ *
+ * A promise stands in `all` once, at the level that can break it. `merge` has what changes seldom break, or what takes minutes to
+ * prove: faults, fuzz, hostile pages, operations, packages and clients, and every further story of the pages. The night has the same
+ * promise once more: in other languages, sizes, repetitions, clients and hostile variants.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -64,6 +69,26 @@ const staticChecks: Step[] = [
 ];
 
 const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: root }).toSorted();
+
+/** An end-to-end test of each capability. A file that is not named here runs for a merge. */
+const everydayBrowserTests = filesOf(
+  'tests/e2e/{actions,block-detection,capture,connect,crawl,drive,egress,events,fetch,fetch-visible,files,first-run}.test.ts',
+  'tests/e2e/{flows,healing,inspect,jobs,live-view,live-view-control,mcp,metering,profiles,reconnect,recordings}.test.ts',
+  'tests/e2e/{request-headers,sign-in,templates,dashboard-{sessions,shell}}.test.ts',
+);
+/** Other files that run for a merge, and not in `npm test`. */
+const mergeTests = filesOf(
+  // Faults, and hostile texts in whole: unit tests have each of the texts with the reader that it is meant for.
+  'tests/{fuzz,hostile-text,ledger}/*.test.ts',
+  'tests/fleet/{leases,lost-answers,schedules}.test.ts',
+  'packages/server/src/boot/hostile-{text,values}.test.ts',
+  // What operators do.
+  'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
+  // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
+  'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/qemu-vm}.test.ts',
+  // Generated pages: `markdown.test.ts` has those that were written.
+  'packages/reading/src/content/markdown/read-back.test.ts',
+);
 
 /** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
 const serialUnitTests = filesOf(
@@ -153,26 +178,34 @@ const runner = (testMs: number, files: readonly string[]): string[] => [
   '--test-reporter-destination=stdout',
 ];
 
-const quickTests = (): Step[] => [
-  isolated('of their own process', times.longestFirst([...isolatedUnitTests, ...isolatedApiTests]), lanes),
-  batched('with processes', startingUnitTests, lanes, browserBatchSize),
+type Picked = (files: readonly string[]) => string[];
+const all: Picked = (files) => [...files];
+/** The files of a run that is not for a merge. */
+const everyday: Picked = (files) =>
+  files.filter((file) => (file.startsWith('tests/e2e/') ? everydayBrowserTests.includes(file) : !mergeTests.includes(file)));
+
+const quickTests = (pick: Picked): Step[] => [
+  isolated('of their own process', times.longestFirst(pick([...isolatedUnitTests, ...isolatedApiTests])), lanes),
+  batched('with processes', pick(startingUnitTests), lanes, browserBatchSize),
   batched('with browsers', browserUnitTests, lanes, browserBatchSize),
-  batched('API tests', apiTests, lanes),
+  batched('API tests', pick(apiTests), lanes),
   batched('without processes', unitTests, lanes),
 ];
-const slowTests = (): Step[] => [
-  isolated('ledger under faults', faultTests, 1),
-  isolated('browsers and fuzz', times.longestFirst([...longBrowserTests, ...fuzzTests]), lanes),
-  batched('browsers', [...shortBrowserTests, ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
+const slowTests = (pick: Picked): Step[] => [
+  isolated('ledger under faults', pick(faultTests), 1),
+  isolated('browsers and fuzz', times.longestFirst(pick([...longBrowserTests, ...fuzzTests])), lanes),
+  batched('browsers', [...pick(shortBrowserTests), ...changedFixtures(root, fixtureTests)], lanes, smallBatchSize),
 ];
+const serialStep = (pick: Picked): Step => isolated('unit tests, one at a time', pick(serialUnitTests), 1);
 /** Steps of a check. Tests that wait run beside tests that compute, and the lanes are idle once, at the end. */
-const checkSteps = (): Step[] => [
-  together('unit and API tests', ...quickTests()),
-  isolated('unit tests, one at a time', serialUnitTests, 1),
+const checkSteps = (): Step[] => [together('unit and API tests', ...quickTests(everyday)), serialStep(everyday)];
+const everydaySteps = (): Step[] => [
+  together('unit, API and end-to-end tests, and changed fixtures', ...quickTests(everyday), ...slowTests(everyday)),
+  serialStep(everyday),
 ];
-const allSteps = (): Step[] => [
-  together('unit, API and end-to-end tests, ledger under faults, fuzz and changed fixtures', ...quickTests(), ...slowTests()),
-  isolated('unit tests, one at a time', serialUnitTests, 1),
+const mergeSteps = (): Step[] => [
+  together('unit, API and end-to-end tests, ledger under faults, fuzz and changed fixtures', ...quickTests(all), ...slowTests(all)),
+  serialStep(all),
   isolated('fleets under faults, and turns of the event loop', times.longestFirst([...fleetFaultTests, ...turnTests]), 3),
 ];
 
@@ -278,9 +311,12 @@ async function affectedStep(base: string): Promise<Step> {
   return { ...isolated('affected tests', files, lanes), fits };
 }
 
-async function main([scope, base = 'HEAD']: readonly string[]): Promise<number> {
-  if (scope !== 'affected' && scope !== 'check' && scope !== 'microvm' && scope !== 'nightly' && scope !== 'all') {
-    console.error('usage: node scripts/test.ts affected [BASE]|check|all|microvm|nightly');
+const scopes = ['affected', 'check', 'all', 'merge', 'microvm', 'nightly'] as const;
+
+async function main([name, base = 'HEAD']: readonly string[]): Promise<number> {
+  const scope = scopes.find((each) => each === name);
+  if (!scope) {
+    console.error(`usage: node scripts/test.ts ${scopes.join('|')} [BASE]`);
     return 2;
   }
   if (scope !== 'nightly') process.env[sampleVariable] = '1';
@@ -296,11 +332,12 @@ async function main([scope, base = 'HEAD']: readonly string[]): Promise<number> 
       await run.steps(staticChecks, staticLanes);
       await run.steps([await affectedStep(base)], 1);
     }
-    if (scope === 'check' || scope === 'all') {
+    const steps: Partial<Record<typeof scope, () => Step[]>> = { check: checkSteps, all: everydaySteps, merge: mergeSteps };
+    if (steps[scope]) {
       await run.steps(staticChecks, staticLanes);
-      await run.steps(scope === 'all' ? allSteps() : checkSteps(), 1);
+      await run.steps(steps[scope](), 1);
     }
-    if (scope === 'all' && run.exitCode === 0) recordFixtures(root, fixtureTests);
+    if ((scope === 'all' || scope === 'merge') && run.exitCode === 0) recordFixtures(root, fixtureTests);
     if (scope === 'nightly') await run.steps(nightlySteps(), 1);
     if (scope === 'microvm' || scope === 'nightly') {
       await run.steps([machineImage], 1);
