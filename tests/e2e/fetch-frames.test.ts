@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getContent, navigate, runActions, runAgent, type FetchResponse } from '@berth/contract';
 import type { Client } from '../harness.ts';
+import { nightly, sampleOf } from '../nightly.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site, type SiteOptions } from './site.ts';
 
@@ -125,12 +126,13 @@ describe('the documents of frames', () => {
   });
 
   it('the documents of frames do not take the page along when their script never returns', { timeout: 180_000 }, async () => {
-    for (const [path, text] of [
+    const stuck = [
       ['/busy', /^Text(\s+Never)?$/],
       ['/stuck', /^Text(\s+Begun)?\s+After$/],
       ['/stuck-itself', /^Text$/],
       ['/stuck-inside', /^Text(\s+Inner)?$/],
-    ] as const) {
+    ] as const;
+    for (const [path, text] of sampleOf(stuck, 2)) {
       const reply = await get(path, { mode: 'browser', timeout_ms: 10_000, retry: { max_attempts: 1 } });
       assert.match(reply.text ?? '', text, `${path}: ${reply.warnings.join()}`);
       // Stopped where they share the page's process, and left out where they have their own.
@@ -190,7 +192,8 @@ describe('the documents of frames', () => {
     assert.deepEqual((await get('/set', { mode: 'http', formats: ['text'] })).warnings, ['frames_left_out:2']);
   });
 
-  it('the documents of frames are read in sessions and by steps alike', { timeout: 60_000 }, async () => {
+  // `fetch-visible.test.ts` compares a session with a fetch in every run.
+  it('the documents of frames are read in sessions and by steps alike', { ...nightly, timeout: 60_000 }, async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     await client.call(navigate, { params, body: { url: `${site.url}/job` } });

@@ -6,7 +6,7 @@ import type { Client } from '../harness.ts';
 import { fetchHostilePages } from './fetch-hostile-pages.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
-import { nightly } from '../nightly.ts';
+import { inTurn, nightly } from '../nightly.ts';
 import { assertShort } from '../yardstick.ts';
 
 /** The maximum delay beyond the caller's timeout, on a busy machine. */
@@ -320,24 +320,27 @@ describe('a fetch of hostile content', () => {
     },
   );
 
-  for (const { what, path, body = {}, browser = null, http = null, endless = false, rare = false } of cases) {
-    const options = { timeout: 120_000, ...(rare ? nightly : {}) };
-    for (const [mode, check] of [
-      ['browser', browser],
-      ['http', http],
-    ] as const)
-      if (check)
-        it(`a fetch of hostile content is answered in time by ${mode}, and the next one works: ${what}`, options, async () => {
-          // A fetch without a browser reads a page until it is too large, which takes no time, but needs the processor.
-          const waits = endless && (mode === 'browser' || check === timedOut);
-          const answer = await getBounded(path, { mode, timeout_ms: waits ? endlessMs : ordinaryMs, ...body });
-          try {
-            check(answer);
-          } finally {
-            await assertNextWorks(mode);
-          }
-        });
-  }
+  for (const [row, { what, path, body = {}, browser = null, http = null, endless = false, rare = false }] of cases.entries())
+    for (const [way, [mode, check]] of (
+      [
+        ['browser', browser],
+        ['http', http],
+      ] as const
+    ).entries()) {
+      if (!check) continue;
+      const turn = browser && http ? inTurn(row, way, 2) : {};
+      const title = `a fetch of hostile content is answered in time by ${mode}, and the next one works: ${what}`;
+      it(title, { timeout: 120_000, ...(rare ? nightly : turn) }, async () => {
+        // A fetch without a browser reads a page until it is too large, which takes no time, but needs the processor.
+        const waits = endless && (mode === 'browser' || check === timedOut);
+        const answer = await getBounded(path, { mode, timeout_ms: waits ? endlessMs : ordinaryMs, ...body });
+        try {
+          check(answer);
+        } finally {
+          await assertNextWorks(mode);
+        }
+      });
+    }
 
   it('a fetch accepts uncompressed content', async () => {
     for (const mode of ['browser', 'http']) {

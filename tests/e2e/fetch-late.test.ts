@@ -4,6 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, navigate, getContent, type FetchResponse } from '@berth/contract';
 import { startCorpus, type Corpus } from '../../bench/corpus.ts';
 import type { Client } from '../harness.ts';
+import { nightly } from '../nightly.ts';
 import { Service } from './service.ts';
 import { page, startSite, type Site } from './site.ts';
 
@@ -81,7 +82,8 @@ describe('a fetch', () => {
     }
   });
 
-  it('a fetch has the content that a session has when it has just loaded the page', async () => {
+  // `fetch-visible.test.ts` compares a session with a fetch in every run.
+  it('a fetch has the content that a session has when it has just loaded the page', nightly, async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     for (const { name, url, contains } of corpus.latePages.filter((each) => each.name.startsWith('timer of'))) {

@@ -313,7 +313,8 @@ describe('fetch modes', () => {
         }
     });
 
-    it('fetches never share a machine between owners', async () => {
+    // `tests/api/fetch-machines.test.ts` proves these three without browsers.
+    it('fetches never share a machine between owners', nightly, async () => {
       const [one, other] = await Promise.all([ownerKey('one'), ownerKey('other')]);
       const of = async (key?: string): Promise<Set<string | null>> =>
         new Set((await Promise.all([1, 2, 3].map(() => get('/second', { timeout_ms: 60_000 }, key)))).map(({ session_id }) => session_id));
@@ -332,7 +333,7 @@ describe('fetch modes', () => {
       assert.ok(new Set(all.map(({ owner }) => owner)).size >= 3);
     });
 
-    it('a fetch is retried in another machine when its machine is killed', async () => {
+    it('a fetch is retried in another machine when its machine is killed', nightly, async () => {
       const key = await ownerKey('killed');
       const answer = get('/unanswered-once', { timeout_ms: 60_000 }, key);
       await eventually('the page is requested', () => site.hits.includes('/unanswered-once'));
@@ -375,7 +376,7 @@ describe('fetch modes', () => {
       assert.equal(new Set(answers.map(({ session_id }) => session_id)).size, 1);
     });
 
-    it('an unused fetch machine ends', { timeout: idleMs * 2.5 }, async () => {
+    it('an unused fetch machine ends', { ...nightly, timeout: idleMs * 2.5 }, async () => {
       const ended = await eventually(
         'the machine is ended',
         async () => {

@@ -368,7 +368,8 @@ describe('several pages', { concurrency: 4 }, () => {
     stop_reason: string;
   }
 
-  it('the crawl flow crawls a site', async () => {
+  // `crawl.test.ts` has it in every run.
+  it('the crawl flow crawls a site', nightly, async () => {
     const inputs = { url: at('/journal'), depth: 1, max_pages: 4, include: ['/journal'] };
     const { pages } = await outputOf<Crawled>('crawl', inputs);
     assert.equal(pages.length, 4);

@@ -87,7 +87,8 @@ describe('hostile pages, sites and clients', () => {
     after(() => end(neighbour));
 
     for (const { what, path, ends = ['ok', 'timeout'], withinMs = briefMs, rare = false } of [
-      { what: 'opens windows without end', path: '/windows' },
+      // `drive.test.ts` has it in every run.
+      { what: 'opens windows without end', path: '/windows', rare: true },
       { what: 'shows dialogs in a loop that never ends', path: '/dialog-loop', ends: ['timeout'] },
       // Each of these takes a processor for some seconds, in a way that is like one of the others.
       { what: 'prints without end', path: '/print-loop', rare: true },
@@ -99,7 +100,7 @@ describe('hostile pages, sites and clients', () => {
       { what: 'makes history without end', path: '/history', rare: true },
       { what: 'moves on without end', path: '/reloads', rare: true },
       { what: 'has a title of ten megabytes', path: '/title', ends: ['ok'], withinMs: ordinaryMs, rare: true },
-      { what: 'changes a title of a megabyte without end', path: '/titles' },
+      { what: 'changes a title of a megabyte without end', path: '/titles', rare: true },
       { what: 'logs without end', path: '/log', ends: ['ok', 'timeout', 'page_crashed'], rare: true },
       { what: 'asks for a password', path: '/auth', ends: ['ok'], withinMs: ordinaryMs },
     ])

@@ -90,7 +90,9 @@ describe('an inspection of a site with secrets at several hundred places', { tim
     const files = filesOf(dataDir).filter((path) => !path.endsWith('/reserve'));
     assert.ok(files.some((path) => path.includes('pg_wal')));
     for (const path of files) {
-      const bytes = readFileSync(path);
+      const whole = readFileSync(path);
+      // The database keeps room at the ends of its files, which is most of what there is to search.
+      const bytes = whole.subarray(0, whole.findLastIndex((byte) => byte !== 0) + 1);
       const shown = site.places.filter(({ value }) => bytes.includes(value));
       assert.deepEqual(
         shown.map(({ label }) => label),
