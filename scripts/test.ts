@@ -3,7 +3,7 @@
  *
  *     node scripts/test.ts check    what every change must pass: static checks, unit and API tests
  *     node scripts/test.ts all      what a change of an ordinary day can break: the same, and end-to-end tests of each capability
- *     node scripts/test.ts merge    what must hold for a merge: the same, and the files of `mergeTests`
+ *     node scripts/test.ts merge    what must hold for a merge: the same, and all other tests but those of the night
  *     node scripts/test.ts affected [BASE]  static checks, and the tests nearest to what differs from BASE (HEAD), for some minutes
  *     node scripts/test.ts microvm  virtual machines: builds the image where it is missing; emulated where KVM does not work
  *     node scripts/test.ts nightly  what `merge` and `microvm` leave out: files by name, and files with tests that are marked `nightly`
@@ -12,10 +12,34 @@
  * prove: faults, fuzz, hostile pages, operations, packages and clients, and every further story of the pages. The night has the same
  * promise once more: in other languages, sizes, repetitions, clients and hostile variants.
  */
-import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/testing/test-store.ts';
 import { affectedTests, listChanges, readImportGraph } from './test-affected.ts';
+import {
+  all,
+  apiTests,
+  browserTests,
+  browserUnitTests,
+  countingBrowserTests,
+  everyday,
+  faultTests,
+  fixtureTests,
+  fleetFaultTests,
+  fuzzTests,
+  imageTests,
+  isolatedApiTests,
+  isolatedUnitTests,
+  machineTests,
+  nightlyBrowserTests,
+  nightlyFleetTests,
+  nightlyMachineTests,
+  sampledFiles,
+  serialUnitTests,
+  startingUnitTests,
+  turnTests,
+  unitTests,
+  type Picked,
+} from './test-files.ts';
 import { changedFixtures, recordFixtures } from './test-fixtures.ts';
 import { TestRun, type Step } from './test-run.ts';
 import { TestTimes } from './test-times.ts';
@@ -68,104 +92,11 @@ const staticChecks: Step[] = [
   { name: 'commands page', commands: [[node, 'scripts/commands-page.ts', '--check']] },
 ];
 
-const filesOf = (...patterns: string[]): string[] => globSync(patterns, { cwd: root }).toSorted();
-
-/** An end-to-end test of each capability. A file that is not named here runs for a merge. */
-const everydayBrowserTests = filesOf(
-  'tests/e2e/{actions,block-detection,capture,connect,crawl,drive,egress,events,fetch,fetch-visible,files,first-run}.test.ts',
-  'tests/e2e/{flows,healing,inspect,jobs,live-view,live-view-control,mcp,metering,profiles,reconnect,recordings}.test.ts',
-  'tests/e2e/{request-headers,sign-in,templates,dashboard-{sessions,shell}}.test.ts',
-);
-/** Other files that run for a merge, and not in `npm test`. */
-const mergeTests = filesOf(
-  // Faults, and hostile texts in whole: unit tests have each of the texts with the reader that it is meant for.
-  'tests/{fuzz,hostile-text,ledger}/*.test.ts',
-  'tests/fleet/{leases,lost-answers,schedules}.test.ts',
-  'packages/server/src/boot/hostile-{text,values}.test.ts',
-  // What operators do.
-  'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
-  // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
-  'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/qemu-vm}.test.ts',
-  // Generated pages: `markdown.test.ts` has those that were written.
-  'packages/reading/src/content/markdown/read-back.test.ts',
-);
-
-/** Unit tests that compare times or shares of the processor: they have the machine to themselves. */
-const serialUnitTests = filesOf(
-  'packages/machines/src/encoder/*.test.ts',
-  'packages/machines/src/host/cgroup.test.ts',
-  'packages/devtools/src/browser/screencast/*.test.ts',
-  'packages/server/src/ops/stall-watch.test.ts',
-);
-/** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
-const turnTests = filesOf('packages/server/src/boot/hostile-{text,values}.test.ts');
-/** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
-const plainUnitTests = filesOf(
-  'packages/devtools/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
-  'packages/devtools/src/browser/input/{input-lane,remote-keys}.test.ts',
-  'packages/devtools/src/steps/{recorder,schema,run/*}.test.ts',
-  'packages/machines/src/host/{cgroup-tree,pressure}.test.ts',
-  'packages/machines/src/qemu/{breaker,image,qmp}.test.ts',
-  'packages/reading/src/content/{convert,extract,unsafe-links,encoding/*,main-content/*,markdown/markdown}.test.ts',
-  'packages/server/src/sessions/captcha/watch.test.ts',
-  'packages/server/src/watch/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
-  'images/{apt-sources,command,digest,imports,packages}.test.ts',
-);
-/** Unit tests that start browsers, and share nothing with others of their process. */
-const browserUnitTests = filesOf(
-  'packages/devtools/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
-  'packages/devtools/src/steps/{*,acts/*,locators/*}.test.ts',
-  'packages/reading/src/content/snapshot.test.ts',
-  'packages/server/src/sessions/captcha/detect.test.ts',
-).filter((file) => !plainUnitTests.includes(file));
-/** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
-const isolatedUnitTests = filesOf(
-  'packages/devtools/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
-  'packages/machines/src/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
-  'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
-  'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
-  'packages/server/src/{store/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
-  'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,upgrade}}.test.ts',
-);
-/** Unit tests that start processes, threads or database servers: few share a process. */
-const startingUnitTests = filesOf(
-  'packages/{devtools,machines,page-scripts}/**/*.test.ts',
-  'packages/reading/src/content/**/*.test.ts',
-  'packages/server/src/{objects,store,watch/recordings}/*.test.ts',
-  'packages/server/src/sessions/captcha/**/*.test.ts',
-  'packages/site-report/src/{redact/redact,api/api,api/client}.test.ts',
-  'packages/guest/src/*.test.ts',
-  'tests/{healing,operations}/*.test.ts',
-  'tests/{dev,openapi-types,serve,setup}.test.ts',
-  'images/*.test.ts',
-).filter((file) => ![...serialUnitTests, ...plainUnitTests, ...browserUnitTests, ...isolatedUnitTests].includes(file));
-const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
-  (file) => ![...isolatedUnitTests, ...startingUnitTests, ...serialUnitTests, ...turnTests, ...browserUnitTests].includes(file),
-);
-/** API tests that read the memory, handles or timers of their own process, or start or end processes. */
-const isolatedApiTests = filesOf('tests/{api/{crashes,documents,leaks,store-down,timers,tracing},fleet/tracing}.test.ts');
-/** Kill services of their own, for a minute and more. */
-const faultTests = filesOf('tests/ledger/*.test.ts');
-/** Workers that lose their lease where a busy machine is slow. They wait for leases most of the time. */
-const fleetFaultTests = filesOf('tests/fleet/{leases,schedules}.test.ts');
-/** Whole fleets for a minute. In `npm test` one worker of several drains (`drain.test.ts`) or is cut off (`leases.test.ts`). */
-const nightlyFleetTests = filesOf('tests/fleet/{region-cut,rolling}.test.ts');
-const apiTests = filesOf('tests/{api,fleet}/**/*.test.ts').filter(
-  (file) => ![...isolatedApiTests, ...faultTests, ...fleetFaultTests, ...nightlyFleetTests].includes(file),
-);
-/** The same promise in many languages, and what takes all of a machine for a minute. */
-const nightlyBrowserTests = filesOf('tests/e2e/{cookie-banners,full-disk,many-frames,random-kills}.test.ts');
-const browserTests = filesOf('tests/e2e/**/*.test.ts').filter((file) => !nightlyBrowserTests.includes(file));
-/** Counts the processes that its own has started. */
-const countingBrowserTests = filesOf('tests/e2e/dashboard-safety.test.ts');
 /** The third that takes longest has a process for each file, so that none waits behind another. */
 const longBrowserTests = [
   ...new Set([...times.longestFirst(browserTests).slice(0, Math.ceil(browserTests.length / 3)), ...countingBrowserTests]),
 ];
 const shortBrowserTests = browserTests.filter((file) => !longBrowserTests.includes(file));
-/** Seeded requests, connections and messages: each file is capped at a few seconds and reads its own memory. */
-const fuzzTests = filesOf('tests/fuzz/*.test.ts');
-const fixtureTests = filesOf('tests/shop/*.test.ts');
 
 const runner = (testMs: number, files: readonly string[]): string[] => [
   node,
@@ -177,12 +108,6 @@ const runner = (testMs: number, files: readonly string[]): string[] => [
   '--test-reporter=spec',
   '--test-reporter-destination=stdout',
 ];
-
-type Picked = (files: readonly string[]) => string[];
-const all: Picked = (files) => [...files];
-/** The files of a run that is not for a merge. */
-const everyday: Picked = (files) =>
-  files.filter((file) => (file.startsWith('tests/e2e/') ? everydayBrowserTests.includes(file) : !mergeTests.includes(file)));
 
 const quickTests = (pick: Picked): Step[] => [
   isolated('of their own process', times.longestFirst(pick([...isolatedUnitTests, ...isolatedApiTests])), lanes),
@@ -220,19 +145,6 @@ const machineTemplates: Step = {
   commands: [[node, 'packages/server/src/boot/template-main.ts']],
   env: onImages,
 };
-/** Tests that boot machines of their own, without templates. */
-const imageTests = filesOf('{images,packages/machines/src/qemu/kvm}/*.microvm.ts');
-const machineTests = [
-  'tests/microvm/story.microvm.ts',
-  'packages/machines/src/qemu/attacks.microvm.ts',
-  ...filesOf('{packages/*/src/**,tests/microvm}/*.microvm.ts').filter((file) => !imageTests.includes(file)),
-  // All end-to-end tests run on processes. Of this one a sample runs here once more: it is what two processors emulate in time.
-  'tests/e2e/connect.test.ts',
-];
-/** The other runs take a sample of these: `tests/nightly.ts`. */
-const sampledTests = (...patterns: string[]): string[] =>
-  filesOf(...patterns).filter((file) => /from '[^']*\/nightly\.ts'/.test(readFileSync(resolve(root, file), 'utf8')));
-const sampledFiles = sampledTests('packages/*/src/**/*.test.ts', 'tests/**/*.test.ts');
 const nightlySteps = (): Step[] => [
   isolated(
     'more tests',
@@ -245,9 +157,6 @@ const nightlySteps = (): Step[] => [
     1,
   ),
 ];
-/** Tests of promises that are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
-const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'];
-
 /** The service and its tools know no variables of tests, and refuse to start with one. */
 function withoutTestVariables(): Record<string, undefined> {
   const names = [testDatabaseVariable, sampleVariable, slownessVariable, ...Object.keys(process.env)].filter((name) =>
