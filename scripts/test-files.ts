@@ -10,11 +10,36 @@ const notIn =
     !lists.some((list) => list.includes(file));
 
 /** An end-to-end test of each capability. A file that is not named here runs for a merge. */
-const everydayBrowserTests = filesOf(
-  'tests/e2e/{actions,block-detection,capture,connect,crawl,drive,egress,events,fetch,fetch-visible,files,first-run}.test.ts',
-  'tests/e2e/{flows,healing,inspect,jobs,live-view,live-view-control,mcp,metering,profiles,reconnect,recordings}.test.ts',
-  'tests/e2e/{request-headers,sign-in,templates,dashboard-{sessions,shell}}.test.ts',
-);
+export const everydayBrowserTests = [
+  'actions',
+  'block-detection',
+  'capture',
+  'connect',
+  'crawl',
+  'dashboard-sessions',
+  'dashboard-shell',
+  'drive',
+  'egress',
+  'events',
+  'fetch',
+  'fetch-visible',
+  'files',
+  'first-run',
+  'flows',
+  'healing',
+  'inspect',
+  'jobs',
+  'live-view',
+  'live-view-control',
+  'mcp',
+  'metering',
+  'profiles',
+  'reconnect',
+  'recordings',
+  'request-headers',
+  'sign-in',
+  'templates',
+].map((name) => `tests/e2e/${name}.test.ts`);
 /** Other files that run for a merge, and not in `npm test`. */
 const mergeTests = filesOf(
   // Faults, and hostile texts in whole: unit tests have each of the texts with the reader that it is meant for.
@@ -78,7 +103,7 @@ export const startingUnitTests = filesOf(
   'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter(notIn(serialUnitTests, plainUnitTests, browserUnitTests, isolatedUnitTests));
-export const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts').filter(
+export const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts', 'images/*.test.ts').filter(
   notIn(isolatedUnitTests, startingUnitTests, serialUnitTests, turnTests, browserUnitTests),
 );
 /** API tests that read the memory, handles or timers of their own process, or start or end processes. */
