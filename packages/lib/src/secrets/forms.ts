@@ -54,8 +54,6 @@ function trimmed(value: string): string {
   return value.slice(0, end);
 }
 
-const tokenCharsMax = 100_000;
-
 const pemStart = '-----BEGIN ';
 const pemCharsMax = 20_000;
 
@@ -202,7 +200,6 @@ const blank = charClass(/[ \t:]/);
 const credentialChars = charClass(/[\w.~+/=-]/);
 const quoteChars = charClass(/["'=]/);
 const argumentChars = charClass(/[!#-&(-~]/);
-const credentialCharsMax = 4096;
 const blanksMax = 4;
 
 /** End of the run of characters of a class that begins at `from`. */
@@ -212,11 +209,21 @@ function endOfRun(text: string, from: number, inClass: CharClass, max: number): 
   return end;
 }
 
+/** Ends of runs of the characters of a credential. A run is read once, however many of its places are asked about. */
+function credentialEnds(text: string): (start: number) => number {
+  let last = { start: 0, end: -1 };
+  return (start) => {
+    if (start < last.start || start > last.end) last = { start, end: endOfRun(text, start, credentialChars, Infinity) };
+    return last.end;
+  };
+}
+
 /** Reports what follows a scheme if it has letters and digits: a word after `token` has not. */
 function scanCredentials(text: string, report: ReportHit): void {
+  const endAfter = credentialEnds(text);
   for (const { 0: whole, index } of text.matchAll(scheme)) {
     const start = endOfRun(text, index + whole.length, blank, blanksMax);
-    const end = endOfRun(text, start, credentialChars, credentialCharsMax);
+    const end = endAfter(start);
     const value = text.slice(start, end);
     const isBearer = /^bearer/i.test(whole);
     if (value.length < (isBearer ? 8 : 12) || !/\d/.test(value) || !/[a-z]/i.test(value) || /^\d{4}-\d\d-\d\d/.test(value)) continue;
@@ -229,7 +236,7 @@ function scanCredentials(text: string, report: ReportHit): void {
 }
 
 function scanOauth(text: string, start: number, report: ReportHit): void {
-  const end = endOfRun(text, start, credentialChars, credentialCharsMax);
+  const end = endOfRun(text, start, credentialChars, Infinity);
   if (end - start >= wordCharsMin) report({ start, end, value: text.slice(start, end), kind: 'token', name: null, by: 'form' });
 }
 
@@ -256,7 +263,6 @@ export function reportBasic(credentials: string, at: number, report: ReportHit):
 export function scanForms(text: string, report: ReportHit): void {
   if (text.length < 6) return;
   eachRun(text, wordChars, wordCharsMin, (start, end) => {
-    if (end - start > tokenCharsMax) return;
     const word = text.slice(start, end);
     scanToken(word, start, report);
     scanSeed(text, word, start, report);

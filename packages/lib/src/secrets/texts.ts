@@ -14,7 +14,6 @@ export type TextFormat = 'json' | 'form' | 'multipart' | 'html' | 'xml' | 'scrip
 
 /** Values nested in values, such as JSON in a string of JSON, are read to this depth: there, each quote has 65,535 escapes before it. */
 const nestingMax = 16;
-const opaqueWordsCharsMax = 200_000;
 
 export function scanText(text: string, format: TextFormat, report: ReportHit, nesting = 0): void {
   if (format !== 'form' && format !== 'multipart') scanForms(text, report);
@@ -33,7 +32,7 @@ function scanByFormat(text: string, format: TextFormat, report: ReportHit, nesti
   if (format === 'html' || format === 'xml') scanMarkup(text, format === 'xml', report, nesting);
   if (format !== 'text') return;
   scanTable(text, report);
-  if (text.length <= opaqueWordsCharsMax) scanOpaqueWords(text, report);
+  scanOpaqueWords(text, report);
 }
 
 /** The format of a text without a declared type. */
@@ -241,15 +240,13 @@ function scanNumber(text: string, { name, start, end }: JsonScalar, report: Repo
     report({ start, end, value, kind, name, by: 'name' });
 }
 
-const partsMax = 2000;
-
 /** Fields of a multipart body: each part has a name in its header. What precedes the first part is none. */
 function scanMultipart(text: string, report: ReportHit, nesting: number): void {
   const match = /(?:^|\n)(--[^\r\n]{1,200})\r?\n/.exec(text.slice(0, preambleCharsMax));
   const boundary = match?.[1];
   if (!match || !boundary) return scanText(text, 'text', report, nesting);
   let start = match.index + match[0].indexOf(boundary);
-  for (let parts = 0; parts < partsMax && start >= 0; parts += 1) {
+  while (start >= 0) {
     const next = text.indexOf(boundary, start + boundary.length);
     const end = next < 0 ? text.length : next;
     scanPart(text, { start: start + boundary.length, end }, report, nesting);
@@ -284,7 +281,6 @@ function scanPart(text: string, { start, end }: Range, report: ReportHit, nestin
   else scanText(value, formatOf(value), shifted(report, from), nesting + 1);
 }
 
-const urlCharsMax = 8192;
 const urlEnd = /[\s"'<>`\\)}\]|]/g;
 
 /** Finds secrets in the absolute URLs of a text. */
@@ -294,7 +290,7 @@ function scanUrls(text: string, report: ReportHit, nesting: number): void {
     let start = mark;
     while (start > done && mark - start < 20 && /[a-z\d+.-]/i.test(text[start - 1] ?? '')) start -= 1;
     urlEnd.lastIndex = mark + 3;
-    const end = Math.min(urlEnd.exec(text)?.index ?? text.length, mark + urlCharsMax);
+    const end = urlEnd.exec(text)?.index ?? text.length;
     done = end;
     const at: ReportHit = shifted(report, start);
     scanUrl(text.slice(start, end), () => at, nested(text.slice(start, end), at, nesting));
@@ -305,7 +301,6 @@ const secretWords =
   /token|secret|passw|passphrase|passcode|pwd|api[_-]?key|access[_-]?key|private[_-]?key|csrf|xsrf|jwt|bearer|basic|auth|credential|session|sess?id|sid|signature|sig|verifier|otp|recovery|backup|seed|pin|code|samlresponse|samlrequest|cookie|webhook|phone|cvc|cvv|iban|kennwort|contrase|senha|mot_?de_?passe|mdp|wachtwoord|has[łl]o|heslo|parola|ifre|salasana|l[öo]senord|adgangskode|geheim|segredo|clave|chave|jeton|schl[üu]ssel|парол|токен|секрет|密[码碼钥鑰]|令牌|パスワード|トークン|비밀번호|토큰|كلمة/gi;
 /** A name may be the path of a nested field. */
 const wordCharsMax = 256;
-const valueCharsMax = 8192;
 const isWordChar = (code: number): boolean =>
   (code >= 48 && code <= 57) ||
   (code >= 65 && code <= 90) ||
@@ -365,9 +360,7 @@ function valueAfter(text: string, from: number, { name, ends }: { name: string; 
   const word = valueScheme.exec(text.slice(from + lead[0].length, from + lead[0].length + 24));
   const start = from + lead[0].length + (word?.[0].length ?? 0);
   const quote = /["'`]$/.exec(lead[0])?.[0];
-  let end = Math.min(ends.after(start, quote), start + valueCharsMax);
-  if (quote) while (text[end - 1] === '\\' && end > start) end -= 1;
-  else while (end > start && /[.,:]/.test(text[end - 1] ?? '')) end -= 1;
+  const end = ends.after(start, quote);
   return end > start ? { start, end } : null;
 }
 
@@ -386,31 +379,37 @@ const stopsOf: Readonly<Record<string, RegExp>> = {
   '`': /[`\n]/g,
 };
 
+/** What ends a sentence, or escapes the quote, is not part of a value. */
+const isTrailing = (char: string | undefined, quote: string): boolean =>
+  quote === '' ? char === '.' || char === ',' || char === ':' : char === '\\';
+
 /** Ends of values. For all that end at the same place it is searched for once, however many they are. */
 class ValueEnds {
   readonly #text: string;
-  readonly #last = new Map<string, Range>();
+  readonly #last = new Map<string, Range & { valueEnd: number }>();
 
   constructor(text: string) {
     this.#text = text;
   }
 
-  /** The end of a value in these quotes, or in none. */
+  /** The end of a value in these quotes, or in none; before `start` where there is no value. */
   after(start: number, quote = ''): number {
     const last = this.#last.get(quote);
     const stops = stopsOf[quote];
-    if (last && start >= last.start && start <= last.end) return last.end;
+    if (last && start >= last.start && start <= last.end) return last.valueEnd;
     if (!stops) return start;
     stops.lastIndex = start;
     const end = stops.exec(this.#text)?.index ?? this.#text.length;
-    this.#last.set(quote, { start, end });
-    return end;
+    let valueEnd = end;
+    while (valueEnd > start && isTrailing(this.#text[valueEnd - 1], quote)) valueEnd -= 1;
+    this.#last.set(quote, { start, end, valueEnd });
+    return valueEnd;
   }
 }
 
 const words = /(?<![\w.~+/=%:|-])[\w.~+/=%:|-]{20,}/g;
 
-/** Random words of a short text, such as a console line. */
+/** Random words of a text, such as a console line. */
 function scanOpaqueWords(text: string, report: ReportHit): void {
   for (const { 0: word, index } of text.matchAll(words)) {
     const skip = Math.max(word.lastIndexOf('=', word.length - 3), word.lastIndexOf(':'), word.lastIndexOf('//') + 1) + 1;
@@ -613,7 +612,7 @@ export function scanUrlWords(text: string, report: ReportHit): void {
 
 const urlWord = /[^\s,;"'<>()]{6,}/g;
 const styleUrl = /url\( ?["']?|@import ["']/gi;
-const styleUrlEnd = /["')\s]/;
+const styleUrlEnd = /["')\s]/g;
 
 /** Addresses in a style sheet, and assignments in its comments. */
 function scanStyle(text: string, report: ReportHit, nesting: number): void {
@@ -621,9 +620,8 @@ function scanStyle(text: string, report: ReportHit, nesting: number): void {
   for (const { 0: lead, index } of text.matchAll(styleUrl)) {
     if (index < done) continue;
     const start = index + lead.length;
-    const part = text.slice(start, start + urlCharsMax);
-    const chars = part.search(styleUrlEnd);
-    const url = chars < 0 ? part : part.slice(0, chars);
+    styleUrlEnd.lastIndex = start;
+    const url = text.slice(start, styleUrlEnd.exec(text)?.index);
     done = start + url.length;
     if (url !== '' && !url.startsWith('data:')) scanUrl(url, () => shifted(report, start), nested(url, shifted(report, start), nesting));
   }
@@ -645,7 +643,7 @@ function scanTable(text: string, report: ReportHit): void {
   const kinds = cellsOf(head, 0, separator).map(({ value }) => (value.length <= 60 ? kindOfName(value) : null));
   if (kinds.every((kind) => kind === null)) return;
   let start = headEnd + 1;
-  for (let rows = 0; rows < tableRowsMax && start < text.length; rows += 1) {
+  while (start < text.length) {
     const lineEnd = text.indexOf('\n', start);
     const end = lineEnd < 0 ? text.length : lineEnd;
     const row = cellsOf(text.slice(start, Math.min(end, start + tableRowCharsMax)), start, separator);
@@ -659,7 +657,6 @@ function scanTable(text: string, report: ReportHit): void {
 }
 
 const tableHeadCharsMax = 4000;
-const tableRowsMax = 100_000;
 const tableRowCharsMax = 20_000;
 
 function cellsOf(line: string, offset: number, separator: string): SourceText[] {

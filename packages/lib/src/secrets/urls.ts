@@ -24,46 +24,52 @@ interface Pair {
   end: number;
 }
 
-const pairsMax = 20_000;
 /** A longer text before an equals sign is no name. */
 const nameCharsMax = 2000;
 
-/** `a=1&b=2` with where each value stands. */
-export function readPairs(text: string, separator = /[&;]/g): Pair[] {
-  const pairs: Pair[] = [];
+/** `a=1&b=2` with where each value stands. One at a time, because a body has millions. */
+function* readPairs(text: string): Generator<Pair> {
   let from = 0;
-  const push = (to: number): void => {
-    const nameChars = text.slice(from, Math.min(to, from + nameCharsMax)).indexOf('=');
-    // The pair has no name, or a name alone.
-    if (nameChars < 0) {
-      if (to > from) pairs.push({ name: '', nameStart: from, value: decoded(text.slice(from, to), true), start: from, end: to });
-      return;
-    }
-    const equals = from + nameChars;
-    pairs.push({
-      name: decoded(text.slice(from, equals), true),
-      nameStart: from,
-      value: decoded(text.slice(equals + 1, to), true),
-      start: equals + 1,
-      end: to,
-    });
-  };
-  for (const { index } of text.matchAll(separator)) {
-    if (pairs.length >= pairsMax) return pairs;
-    push(index);
+  for (const { index } of text.matchAll(pairSeparator)) {
+    if (index > from) yield readPair(text, from, index);
     from = index + 1;
   }
-  push(text.length);
-  return pairs;
+  if (text.length > from) yield readPair(text, from, text.length);
 }
 
+const pairSeparator = /[&;]/g;
+
+function readPair(text: string, from: number, to: number): Pair {
+  const nameChars = text.slice(from, Math.min(to, from + nameCharsMax)).indexOf('=');
+  // The pair has no name, or a name alone.
+  if (nameChars < 0) return { name: '', nameStart: from, value: decoded(text.slice(from, to), true), start: from, end: to };
+  const equals = from + nameChars;
+  return {
+    name: decoded(text.slice(from, equals), true),
+    nameStart: from,
+    value: decoded(text.slice(equals + 1, to), true),
+    start: equals + 1,
+    end: to,
+  };
+}
+
+/** Parameters of a request of OAuth stand among its first ones. */
+const oauthPairsMax = 100;
 const oauthNames = new Set(['state', 'clientid', 'redirecturi', 'granttype', 'responsetype', 'scope', 'sessionstate', 'codeverifier']);
+
+function mayBeOauth(text: string): boolean {
+  let pairs = 0;
+  for (const { name } of readPairs(text)) {
+    if (oauthNames.has(normalized(name))) return true;
+    if ((pairs += 1) >= oauthPairsMax) return false;
+  }
+  return false;
+}
 
 /** Secrets of parameters. `scanValue` reads further into a value that is none. */
 export function scanPairs(text: string, report: ReportHit, scanValue: (value: string, pair: Pair) => void): void {
-  const pairs = readPairs(text);
-  const isOauth = pairs.some(({ name }) => oauthNames.has(normalized(name)));
-  for (const pair of pairs) {
+  const isOauth = mayBeOauth(text);
+  for (const pair of readPairs(text)) {
     const { name, value, start, end } = pair;
     if (name.length >= 20) scanName(text, pair, report);
     const kind = kindOfPair(pair, isOauth);

@@ -109,3 +109,56 @@ describe('secrets that only their equality with a known one reveals', () => {
     assert.deepEqual(reportOf(30_000).warnings, ['secrets_not_searched']);
   });
 });
+
+describe('secrets at the end of what is long', () => {
+  const random = (chars: number): string => numbered(chars, (i) => `k3${i}JdP0aLx8Z-t5Qw${i * 7}Yv7Ub_`).slice(0, chars);
+  const words = fillings['words'] ?? assert.fail();
+  const key = 'xK7fPq2Lm9Rt4Vb8Nc1Zs6Wd';
+  const lastOf = (count: number, unit: (i: number) => string): string => Array.from({ length: count }, (_, i) => unit(i)).join('');
+  /** The text, its type, and where the secret that it has ends. */
+  const texts: Record<string, [mimeType: string, text: string]> = {
+    'a random word of a text': ['text/plain', `${words(1_000_000)} ${key} .`],
+    'the last pair of a form': ['application/x-www-form-urlencoded', `${lastOf(30_000, (i) => `a${i}=b&`)}token=${key}`],
+    'the last parameter of an address in a text': ['text/plain', `see https://a.test/?${lastOf(3000, (i) => `a${i}=b&`)}x=${key} .`],
+    'the last parameter of an address in a style': ['text/css', `a{b:url("https://a.test/?${lastOf(3000, (i) => `a${i}=b&`)}x=${key}")}`],
+    'the last part of a form': [
+      'multipart/form-data; boundary=b',
+      `${lastOf(3000, (i) => `--b\r\ncontent-disposition: form-data; name="a${i}"\r\n\r\nx\r\n`)}--b\r\ncontent-disposition: form-data; name="token"\r\n\r\n${key}\r\n--b--`,
+    ],
+    'the last row of a table': ['text/csv', `name,password\n${lastOf(120_000, () => 'ann,\n')}bob,${key}\n`],
+  };
+  for (const [what, [mimeType, body]] of Object.entries(texts))
+    it(`redact replaces ${what}`, () => {
+      const clean = JSON.stringify(redact(captureOf([entry('https://shop.test/e', { type: 'fetch', reply: body, mimeType })])).capture);
+      assert.ok(!clean.includes(key), clean.slice(-300));
+    });
+
+  for (const chars of [9000, 200_000]) {
+    const value = random(chars);
+    const values: Record<string, [mimeType: string, text: string]> = {
+      'a value behind its name': ['text/plain', `all is well. access_token=${value} and so on`],
+      'a value in quotes behind its name': ['text/javascript', `const accessToken = "${value}"; run();`],
+      'a value of JSON': ['application/json', JSON.stringify({ access_token: value, a: 1 })],
+      'what follows Bearer': ['text/plain', `curl -H 'x: Bearer ${value}' --next`],
+    };
+    for (const [what, [mimeType, body]] of Object.entries(values))
+      it(`redact replaces all ${chars} characters of ${what}, and its echoes`, () => {
+        const echo = entry('https://shop.test/echo', { type: 'fetch', reply: `<p>${value}</p>`, mimeType: 'text/html' });
+        const clean = JSON.stringify(
+          redact(captureOf([entry('https://shop.test/e', { type: 'fetch', reply: body, mimeType }), echo])).capture,
+        );
+        for (const part of [value.slice(0, 40), value.slice(8200, 8240), value.slice(-40)]) assert.ok(!clean.includes(part), part);
+        assert.ok(clean.includes('and so on') || clean.includes('run();') || clean.includes('\\"a\\":1') || clean.includes('--next'));
+      });
+  }
+
+  it('random words in tens of thousands take no place of a password', () => {
+    const lines = numbered(1_500_000, (i) => `aZ9xQ${i}Kq7T2p0dW${i * 7}LmB3cN8vR5tY1uI6oP4sD0f\n`);
+    const body = `${lines} ${values.join(' ')}`;
+    const { capture, warnings } = redact(
+      captureOf([entry('https://shop.test/e', { reply: body, mimeType: 'text/plain' }), login]),
+    );
+    assert.deepEqual(shownIn(JSON.stringify(capture)), []);
+    assert.deepEqual(warnings, ['secrets_not_searched']);
+  });
+});

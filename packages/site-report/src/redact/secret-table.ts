@@ -26,10 +26,16 @@ export interface SearchedForm {
   needsBoundary: boolean;
 }
 
-/** Maximum values of one group of kinds. Those beyond share a placeholder by kind, and are replaced where they were seen. */
+/** Maximum values of one group. Those beyond share a placeholder by kind, and are replaced where they were seen. */
 const secretsMax = 20_000;
-/** Kinds that open nothing: a list of customers has thousands, which must not take the place of a password. */
+/**
+ * How much a secret matters. `random`: text that only looks as if it were drawn at random, such as the lines of a file in
+ * base64. `weak`: what opens nothing. Either may come in thousands, which must not take the place of a password.
+ */
+type Group = 'strong' | 'random' | 'weak';
 const weakKinds = new Set<SecretKind>(['email', 'phone', 'username', 'cookie']);
+/** Longer values are encoded last: one of them would take the place of thousands of others. */
+const shortCharsMax = 16_384;
 const boundaryCharsMax = 16;
 /** Some 50 MB of memory and two seconds to build, for all forms of 4,000 secrets that have nothing in common. The heap of the thread is ten times the kept characters. */
 const finderBounds: FinderBounds = { states: 1_000_000, chars: 50_000_000 };
@@ -42,13 +48,13 @@ const defaultRank = 4;
 export class SecretTable {
   readonly #ids = new Map<string, number>();
   readonly #secrets: Collected[] = [];
-  readonly #counts = { weak: 0, strong: 0 };
+  readonly #counts: Record<Group, number> = { strong: 0, random: 0, weak: 0 };
   readonly #overflow = new Map<SecretKind, number>();
 
   /** @returns the id of the value's secret */
   add({ value, kind: stated, by }: Hit, location: SecretLocation): number {
     const kind = stated === 'token' && readJwt(value) ? 'jwt' : stated;
-    const id = this.#ids.get(value) ?? this.#append(value, kind);
+    const id = this.#ids.get(value) ?? this.#append(value, kind, by === 'name');
     const secret = this.#secrets[id];
     if (!secret) return id;
     const rank = ranks[kind] ?? defaultRank;
@@ -58,8 +64,8 @@ export class SecretTable {
     return id;
   }
 
-  #append(value: string, kind: SecretKind): number {
-    const group = weakKinds.has(kind) ? 'weak' : 'strong';
+  #append(value: string, kind: SecretKind, isNamed: boolean): number {
+    const group = groupOf(kind, isNamed);
     const isOver = (this.#counts[group] += 1) > secretsMax;
     const shared = isOver ? this.#overflow.get(kind) : undefined;
     if (shared !== undefined) return shared;
@@ -108,10 +114,8 @@ export class SecretTable {
    */
   createFinder(): { finder: BoundedFinder<SearchedForm>; searchesAll: boolean } {
     const searched = [...this.#secrets.entries()].filter(([, { value, kind, isNamed }]) => isSearched(value, kind, isNamed));
-    const byImportance = [
-      ...searched.filter(([, { kind }]) => !weakKinds.has(kind)),
-      ...searched.filter(([, { kind }]) => weakKinds.has(kind)),
-    ];
+    const ofGroup = (group: Group): typeof searched => searched.filter(([, { kind, isNamed }]) => groupOf(kind, isNamed) === group);
+    const byImportance = [...ofGroup('strong'), ...ofGroup('random'), ...ofGroup('weak')];
     const wordsBy =
       (formsFor: typeof encodedForms) =>
       ([id, { value, kind }]: [number, Collected]): Word<SearchedForm>[] =>
@@ -119,7 +123,12 @@ export class SecretTable {
           text,
           value: { id, needsBoundary: value.length < boundaryCharsMax && !mayTouch },
         }));
-    const words = inSearchOrder(byImportance, wordsBy(plainForms), wordsBy(encodedForms));
+    const words = inSearchOrder(
+      byImportance,
+      wordsBy(plainForms),
+      wordsBy((value, kind) => (value.length <= shortCharsMax ? encodedForms(value, kind) : [])),
+      wordsBy((value, kind) => (value.length > shortCharsMax ? encodedForms(value, kind) : [])),
+    );
     const finder = atOnce(BoundedFinder.create(words, finderBounds));
     return { finder, searchesAll: finder.isWhole && this.#overflow.size === 0 };
   }
@@ -136,6 +145,11 @@ export class SecretTable {
       };
     });
   }
+}
+
+function groupOf(kind: SecretKind, isNamed: boolean): Group {
+  if (weakKinds.has(kind)) return 'weak';
+  return kind === 'token' && !isNamed ? 'random' : 'strong';
 }
 
 /** A form of a secret. Base64 of it stands among letters and digits of other bytes. */
