@@ -119,7 +119,8 @@ const PressStep = step('press', {
   selectors: Selectors.optional().describe('Selectors of the element to focus first. Default: the focused element.'),
   keys: z.union([Keys, boundedList(Keys, 50).min(1)]).meta({
     description:
-      'A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift.',
+      'A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift, ' +
+      "`Shift+'/'` types `/`.",
     examples: ['Enter', 'Control+A', ['ArrowDown', 'Enter']],
   }),
   delay_ms: delayMs.describe('Milliseconds between two keys, 0 to 1000. Default: 0.'),

@@ -640,7 +640,7 @@ class PressStep(_PressStepWords, StepFields, total=False):
     selectors: Sequence[Selector] | None
     """Selectors of the element to focus first. Default: the focused element."""
     keys: Required[str | Sequence[str]]
-    """A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift."""
+    """A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift, `Shift+'/'` types `/`."""
     delay_ms: DelayMs
 
 

@@ -41,7 +41,7 @@ import { Tabs } from './tabs/tabs.ts';
 import type { StorageState } from '@berth/contract';
 
 export { BrowserClosedError, LastTabError, NavigationError, TabLimitReachedError, TabNotFoundError } from './interface.ts';
-export { canPress, isChord } from './input/page-input.ts';
+export { canPress, isChord, parseChord } from './input/page-input.ts';
 export { isTypedWith } from './input/remote-keys.ts';
 export { sanitizeFileName } from './storage/downloads.ts';
 export { CookieRefusedError } from './storage/storage.ts';

@@ -96,7 +96,9 @@ it('a replayed recording presses each recorded character once, in order', async 
     // Shift comes up before the character's key, which is another one then.
     ...[...down('Shift', '+'), ...up('Shift', '='), ...down('Shift', '?', ':'), ...up('?', ':'), ...down('A'), ...up('A', 'Shift')],
     ...[...down('Control', 'AltGraph', '@'), ...up('@', 'AltGraph', 'Control'), ...down('Shift', 'Ä'), ...up('Ä', 'Shift')],
-    ...[...down('Shift', '/'), ...up('/', 'Shift'), ...down('Alt', '|'), ...up('|', 'Alt')],
+    // German, French, Spanish and Danish keyboards.
+    ...['/', '7', ';', "'", '=', '¿'].flatMap((character) => [...down('Shift', character), ...up(character, 'Shift')]),
+    ...[...down('Control', 'Shift', '/'), ...up('/', 'Shift', 'Control'), ...down('Alt', '|'), ...up('|', 'Alt')],
   ]);
   assert.deepEqual(
     results.filter(({ status }) => status !== 'ok').map(({ index, error }) => [index, error]),
@@ -106,8 +108,12 @@ it('a replayed recording presses each recorded character once, in order', async 
     allowEvaluate: true,
   });
   assert.deepEqual(read.results[0]?.output, [
-    '++?:A@Ä/|',
-    ['+', 'SShift', 'S+', 'SShift', 'S?', 'SShift', 'S:', 'SShift', 'SA', '@', 'Ä', '/', '|'],
+    "++?:A@Ä/7;'=¿|",
+    [
+      ...['+', 'SShift', 'S+', 'SShift', 'S?', 'SShift', 'S:', 'SShift', 'SA', '@', 'SShift', 'SÄ'],
+      ...['/', '7', ';', "'", '=', '¿'].flatMap((character) => ['SShift', `S${character}`]),
+      ...['CControl', 'CSShift', 'CS/', '|'],
+    ],
   ]);
 });
 

@@ -233,9 +233,10 @@ class RecordingImporter {
     if (modifier !== undefined) return this.#modifier(type, modifier);
     this.#alone = null;
     if (type === 'keyUp') return null;
-    const keys = [...this.#modifiersOf(key), key];
-    if (canPress(keys)) return { type: 'press', keys: keys.join('+') };
-    this.#warn(index, type, `no keyboard has ${JSON.stringify(keys.join('+').slice(0, keyCharsShown))}, so it is not pressed.`);
+    const { held, isExact } = this.#modifiersOf(key);
+    const keys = [...held, isExact ? `'${key}'` : key].join('+');
+    if (canPress({ held, key, isExact })) return { type: 'press', keys };
+    this.#warn(index, type, `no keyboard has ${JSON.stringify(keys.slice(0, keyCharsShown))}, so it is not pressed.`);
     return null;
   }
 
@@ -247,7 +248,7 @@ class RecordingImporter {
       this.#held.add(modifier);
       this.#alone = modifier;
     }
-    return type === 'keyUp' && wasAlone && canPress([modifier]) ? { type: 'press', keys: [...this.#modifiers, modifier].join('+') } : null;
+    return type === 'keyUp' && wasAlone && findKey(modifier) ? { type: 'press', keys: [...this.#modifiers, modifier].join('+') } : null;
   }
 
   /** Without AltGr, which only says which character a key means. */
@@ -257,16 +258,16 @@ class RecordingImporter {
 
   /**
    * The modifiers with which our keyboard presses what was recorded. A character is what the recorded keyboard made of
-   * them: where ours makes another one of Shift, AltGr (Control and Alt on Windows) or Option, it comes without them.
+   * them: where ours makes another one of AltGr (Control and Alt on Windows) or Option, it comes without them, and where
+   * ours makes another one of Shift, it is exact.
    */
-  #modifiersOf(key: string): string[] {
+  #modifiersOf(key: string): { held: string[]; isExact: boolean } {
     const isNamed = /^[A-Z][A-Za-z\d]+$/.test(key);
     const isTyped = isNamed || isTypedWith(this.#held.has('Shift'), key);
     const isOption = !isTyped && this.#held.has('Alt') && !this.#held.has('Meta');
     const isThirdLevel = this.#held.has('AltGraph') || (isOption && (thirdLevel.includes(key) || findKey(key) === undefined));
-    const isLeftOut = (modifier: string): boolean =>
-      modifier === 'Shift' ? !isTyped : isThirdLevel && (modifier === 'Alt' || modifier === 'Control');
-    return this.#modifiers.filter((modifier) => !isLeftOut(modifier));
+    const held = this.#modifiers.filter((modifier) => !(isThirdLevel && (modifier === 'Alt' || modifier === 'Control')));
+    return { held, isExact: !isTyped && held.includes('Shift') };
   }
 
   #wait(recorded: RecordedStep, index: number): StepInput | null {

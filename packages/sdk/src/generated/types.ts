@@ -3829,7 +3829,7 @@ export interface PressStep extends StepFields {
   ref?: StepRef | undefined;
   /** Selectors of the element to focus first. Default: the focused element. */
   selectors?: Array<Selector> | null | undefined;
-  /** A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift. */
+  /** A key or key combination, or up to 50 of them in order. It holds the modifiers that it names: `+` and `A` come without Shift, `Shift+'/'` types `/`. */
   keys: string | Array<string>;
   delay_ms?: DelayMs | undefined;
 }

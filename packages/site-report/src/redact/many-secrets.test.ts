@@ -155,9 +155,7 @@ describe('secrets at the end of what is long', () => {
   it('random words in tens of thousands take no place of a password', () => {
     const lines = numbered(1_500_000, (i) => `aZ9xQ${i}Kq7T2p0dW${i * 7}LmB3cN8vR5tY1uI6oP4sD0f\n`);
     const body = `${lines} ${values.join(' ')}`;
-    const { capture, warnings } = redact(
-      captureOf([entry('https://shop.test/e', { reply: body, mimeType: 'text/plain' }), login]),
-    );
+    const { capture, warnings } = redact(captureOf([entry('https://shop.test/e', { reply: body, mimeType: 'text/plain' }), login]));
     assert.deepEqual(shownIn(JSON.stringify(capture)), []);
     assert.deepEqual(warnings, ['secrets_not_searched']);
   });

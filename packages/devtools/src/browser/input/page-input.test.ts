@@ -139,6 +139,31 @@ describe('the keyboard', { timeout: 180_000 }, () => {
     );
   });
 
+  it('a character in quotes is typed as it is, with Shift held and beside other modifiers', async () => {
+    const chords = ["Shift+'/'", "Shift+'7'", "Shift+'''", "Shift+'+'", "Shift+'a'", "'?'", "'''", "Shift+'ß'", "Control+Shift+'A'"];
+    for (const keys of [...chords, "Shift+'", "'"]) await page.keyboard.press(keys, call());
+    assert.equal(await run('t.value'), `/7'+a?'ß"'`);
+    assert.deepEqual(
+      ((await run('seen')) as string[])
+        .filter((each) => /^keydown (?!Shift|Control)/.test(each))
+        .map((each) => each.replace(/^keydown /, '')),
+      [
+        ...[
+          '/ Slash 191 0 S',
+          '7 Digit7 55 0 S',
+          "' Quote 222 0 S",
+          '+ Equal 187 0 S',
+          'a KeyA 65 0 S',
+          '? Slash 191 0 ',
+          "' Quote 222 0 ",
+        ],
+        ...['ß  0 0 S', 'A KeyA 65 0 CS', '" Quote 222 0 S', "' Quote 222 0 "],
+      ],
+    );
+    for (const keys of ["Shift+''", "'Enter'", "x'/'", "'/'+A", "Shift+'ab'"])
+      await assert.rejects(page.keyboard.press(keys, call()), { reason: 'unknown_key' }, keys);
+  });
+
   it('a character that no key has is pressed with modifiers, as on a keyboard that has it', async () => {
     for (const keys of ['Control+ä', 'Alt+ö', 'Meta+ñ', 'Control+Ж', 'Control+Shift+é', 'Control+👍', 'Shift+ü', 'Shift+ß'])
       await page.keyboard.press(keys, call());

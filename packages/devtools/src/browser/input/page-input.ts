@@ -164,9 +164,9 @@ class TabKeyboard implements Keyboard {
 
   async press(keys: string, options: SignalOptions & { delayMs?: number }): Promise<void> {
     const chord = parseChord(keys);
-    const last = chord.pop() ?? '';
-    const holding = chord.map(keyOf);
-    const key = findKey(last) ?? (isCharacter(last, chord) ? keyOfCharacter(last) : undefined);
+    const { held, key: last, isExact } = chord;
+    const holding = held.map(keyOf);
+    const key = lastKeyOf(chord);
     if (!key) throw unknownKey(last);
     const done: Key[] = [];
     try {
@@ -175,7 +175,7 @@ class TabKeyboard implements Keyboard {
         await this.#press(each, options);
       }
       if (key.text.length > keyTextCharsMax) await this.insertText(last, options);
-      else await this.#pressAndRelease(this.#resolveKey(key, last), options);
+      else await this.#pressAndRelease(isExact ? key : this.#resolveKey(key, last), options);
     } finally {
       // A modifier that stays down would affect all later input.
       for (const each of done.toReversed()) await this.#releaseKey(each, options);
@@ -289,9 +289,15 @@ const isCharacter = (name: string, others: readonly string[]): boolean =>
 const keyOfCharacter = (character: string): Key => ({ code: '', key: character, keyCode: 0, text: character, location: 0, shifted: false });
 const unknownKey = (name: string): PageError => new PageError('unknown_key', `Unknown key: ${JSON.stringify(name.slice(0, 40))}.`);
 
-/** Whether a chord of these keys can be pressed: the last may be a character that no key has. */
-export const canPress = (names: readonly string[]): boolean =>
-  names.every((name, index) => findKey(name) !== undefined || (index === names.length - 1 && isCharacter(name, names.slice(0, -1))));
+/** Whether a chord can be pressed. */
+export const canPress = (chord: Chord): boolean =>
+  chord.held.every((name) => findKey(name) !== undefined) && lastKeyOf(chord) !== undefined;
+
+/** The last key may be a character that no key has, and in quotes it is a character. */
+function lastKeyOf({ held, key: name, isExact }: Chord): Key | undefined {
+  if (isExact && !isCharacter(name, held)) return undefined;
+  return findKey(name) ?? (isCharacter(name, held) ? keyOfCharacter(name) : undefined);
+}
 
 /** Whether `press` knows the keys of such a chord. */
 export function isChord(keys: string): boolean {
@@ -308,13 +314,34 @@ function keyOf(name: string): Key {
   return key;
 }
 
-/** Splits `Control+Shift+T` into keys; the last may be the plus sign itself. */
-function parseChord(keys: string): string[] {
+/** Keys that are pressed together. */
+export interface Chord {
+  /** Names of the keys that are held. */
+  held: string[];
+  key: string;
+  /** Whether the key is a character that is typed as it is, also where Shift makes another one of it on our keyboard. */
+  isExact: boolean;
+}
+
+/**
+ * Splits `Control+Shift+T` into keys. The last may be the plus sign itself, or a character in quotes: `Shift+'/'`.
+ * @throws PageError unknown_key
+ */
+export function parseChord(keys: string): Chord {
   if (keys.length === 0 || keys.length > 200) throw unknownKey(keys);
-  if (keys === '+') return ['+'];
-  const names = keys.endsWith('++') ? [...keys.slice(0, -2).split('+'), '+'] : keys.split('+');
-  if (names.length > chordKeysMax || names.includes('')) throw unknownKey(keys);
-  return names;
+  const quoted = quotedAtEnd(keys);
+  const last = quoted ?? (keys === '+' || keys.endsWith('++') ? '+' : keys.slice(keys.lastIndexOf('+') + 1));
+  const before = keys.slice(0, keys.length - last.length - (quoted === null ? 0 : 2));
+  const held = before === '' ? [] : before.slice(0, -1).split('+');
+  if (held.length >= chordKeysMax || held.includes('') || last === '') throw unknownKey(keys);
+  return { held, key: last, isExact: quoted !== null };
+}
+
+/** What stands in quotes at the end of a chord; null where nothing does. */
+function quotedAtEnd(keys: string): string | null {
+  const open = keys.indexOf("'");
+  if (open < 0 || keys.length - open < 3 || !keys.endsWith("'")) return null;
+  return open === 0 || keys[open - 1] === '+' ? keys.slice(open + 1, -1) : null;
 }
 
 /** @throws the signal's reason */

@@ -12,6 +12,8 @@ const steps = [
   { type: 'click', selectors: ['#buy', 'text/Buy'], count: 2 },
   { type: 'fill', selectors: ['label/Name'], value: 'Ada `$' + '{x}` {{inputs.last}}' },
   { type: 'press', keys: 'Control+A' },
+  { type: 'press', keys: 'Control++' },
+  { type: 'press', keys: "Shift+'/'" },
   { type: 'wait', selectors: ['h1'], state: 'visible' },
   { type: 'extract', selectors: ['h1'], save_as: 'heading' },
   { type: 'screenshot', optional: true },
@@ -31,6 +33,8 @@ test('steps without templates of their own names become a Playwright test', () =
     '  await page.goto(inputs.url);',
     '  await page.locator("#buy").or(page.getByText("Buy")).first().dblclick();',
     '  await page.getByLabel("Name").first().fill(`Ada \\`\\${x}\\` ${inputs.last}`);',
+    '  await page.keyboard.press("Control++");',
+    '  await page.keyboard.press("/");',
     '  vars.heading = await page.locator("h1").first().innerText();',
   ])
     assert.ok(code.includes(line), `${line}\n${code}`);

@@ -1,5 +1,6 @@
 /** Exports steps as a Playwright test. */
 import { Steps, parseSelector, parseTemplate, type TemplateValue } from '@berth/contract';
+import { findKey, isChord, parseChord } from '@berth/devtools';
 import type { FlowStep } from '../flow.ts';
 
 /** The exported test; null when a step has no counterpart. */
@@ -97,11 +98,11 @@ const simpleSteps: Record<string, Writer> = {
   fill: (step) => act(step, 'fill', text(step['value'])),
   type: (step) => (step['selectors'] ? act(step, 'pressSequentially', text(step['text'])) : call('page.keyboard.type', text(step['text']))),
   press: ({ selectors, keys, ...step }) =>
-    typeof keys !== 'string'
+    typeof keys !== 'string' || !isChord(keys)
       ? null
       : selectors
-        ? act({ ...step, selectors }, 'press', quote(keys))
-        : call('page.keyboard.press', quote(keys)),
+        ? act({ ...step, selectors }, 'press', quote(toPlaywrightKeys(keys)))
+        : call('page.keyboard.press', quote(toPlaywrightKeys(keys))),
   check: ({ value, label, index, ...step }) =>
     value === undefined && label === undefined && index === undefined ? act(step, step['state'] === false ? 'uncheck' : 'check') : null,
   select: ({ value, label, index, ...step }) => {
@@ -121,6 +122,12 @@ const simpleSteps: Record<string, Writer> = {
   pdf: () => 'await page.pdf();',
   set_viewport: ({ width, height }) => `await page.setViewportSize({ width: ${Number(width)}, height: ${Number(height)} });`,
 };
+
+/** Playwright cannot say that a character is typed as it is with Shift: there it comes without. */
+function toPlaywrightKeys(keys: string): string {
+  const { held, key, isExact } = parseChord(keys);
+  return isExact ? [...held.filter((name) => findKey(name)?.key !== 'Shift'), key].join('+') : keys;
+}
 
 const call = (name: string, ...args: (string | null)[]): string | null => {
   const given = args.filter((arg) => arg !== null);

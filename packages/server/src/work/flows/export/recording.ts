@@ -1,5 +1,5 @@
 /** Exports steps as a recording of the Chrome DevTools Recorder, which `importRecorder` reads again. */
-import { customStepName } from '@berth/devtools';
+import { customStepName, isChord, parseChord } from '@berth/devtools';
 import type { FlowStep } from '../flow.ts';
 
 type Recorded = Record<string, unknown>;
@@ -64,8 +64,9 @@ function toClick({ selectors, button = 'left', count = 1, position, modifiers = 
 }
 
 function toKeys(keys: unknown): Recorded[] | null {
-  if (typeof keys !== 'string' || keys === '') return null;
-  const names = keys.length === 1 ? [keys] : keys.split('+');
+  if (typeof keys !== 'string' || !isChord(keys)) return null;
+  const { held, key } = parseChord(keys);
+  const names = [...held, key];
   return [...names.map((key) => ({ type: 'keyDown', key })), ...names.toReversed().map((key) => ({ type: 'keyUp', key }))];
 }
 
