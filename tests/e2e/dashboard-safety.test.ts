@@ -132,18 +132,18 @@ describe('every page of the dashboard', () => {
   it('every page of the dashboard shows names of files, console lines and addresses of a session as texts', async () => {
     const opened = await dashboard.open(`/sessions/${sessionId}`);
     const { page, viewer } = opened;
-    for (const part of ['Timeline', 'Network', 'Console', 'Downloads', 'Storage', 'Connect', 'Details']) {
+    for (const part of ['Timeline', 'Network', 'Console', 'Files', 'Storage', 'Connect', 'Details']) {
       await page.getByRole('tab', { name: part, exact: true }).click();
       const panel = page.getByRole('tabpanel', { name: part });
       await panel.waitFor();
       if (part === 'Console') for (const text of hostileTexts) await panel.getByText(text.slice(0, 60)).first().waitFor();
       // The service replaces what no file name may have.
-      if (part === 'Downloads')
+      if (part === 'Files')
         await panel
           .locator('tbody tr')
           .nth(hostileTexts.length - 1)
           .waitFor();
-      if (part === 'Downloads') await panel.getByRole('button', { name: /^Save <img src=x onerror=/ }).waitFor();
+      if (part === 'Files') await panel.getByRole('button', { name: /^Save <img src=x onerror=/ }).waitFor();
       await page.waitForFunction(() => !document.querySelector('main .state .spinner'));
       assert.deepEqual([...(await turning(opened)), ...(await overflowing(opened))], [], part);
     }

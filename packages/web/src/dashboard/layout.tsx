@@ -69,7 +69,7 @@ function Area({ area, path }: { area: PageArea; path: string }) {
   if (shown.length === 0) return null;
   return (
     <section class="side-area">
-      <h2>{area.title}</h2>
+      {area.title !== '' && <h2>{area.title}</h2>}
       <ul>
         {shown.map((page) => {
           const href = hrefOf(page.path);

@@ -21,7 +21,7 @@ export interface PageEntry {
 }
 
 export interface PageArea {
-  /** Heading in the navigation. */
+  /** Heading in the navigation; empty: none. */
   title: string;
   pages: readonly PageEntry[];
 }

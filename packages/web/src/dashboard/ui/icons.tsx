@@ -31,6 +31,10 @@ const shapes = {
   ),
   external: <path d="M14 4h6v6M20 4l-9 9M10 5H5a1 1 0 0 0-1 1v13a1 1 0 0 0 1 1h13a1 1 0 0 0 1-1v-5" />,
   code: <path d="M8.5 7L3.5 12l5 5M15.5 7l5 5-5 5" />,
+  home: <path d="M4 11l8-7 8 7v8a1 1 0 0 1-1 1H5a1 1 0 0 1-1-1zM10 20v-6h4v6" />,
+  person: (
+    <path d="M4 5h16a1 1 0 0 1 1 1v12a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1zM9 12a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM5.5 16a3.5 3.5 0 0 1 7 0M15 10h3M15 14h3" />
+  ),
   up: <path d="M5 15l7-7 7 7" />,
   down: <path d="M5 9l7 7 7-7" />,
   bell: <path d="M6 17V11a6 6 0 0 1 12 0v6l1.5 1.5h-15zM10 21h4" />,

@@ -6,23 +6,15 @@ import { Badge } from '../../ui/badge.tsx';
 import { Chart } from '../../ui/chart.tsx';
 import { SelectField } from '../../ui/fields.tsx';
 import { Loaded } from '../../ui/states.tsx';
-import { dateTimeText, durationText, numberText, sizeText } from '../../ui/texts.ts';
+import { dateTimeText, numberText } from '../../ui/texts.ts';
 import { axes, axisTitles, dayMs, nearlyAll, usageByAxis, valuesOf, type Axis, type AxisUsage } from './usage-series.ts';
+import { valueTexts } from './usage-texts.ts';
 import './account.css';
 
 const dayText = (ms: number): string => new Date(ms).toLocaleDateString(undefined, { dateStyle: 'medium' });
 
 const refreshMs = 10_000;
 const ranges = [7, 31, 92, 184] as const;
-
-/** A number of an axis with its unit. */
-const valueTexts: Record<Axis, (value: number) => string> = {
-  actions: numberText,
-  egress_bytes: sizeText,
-  browser_seconds: (seconds) => (seconds === 0 ? '0 s' : durationText(seconds * 1000)),
-  sessions: numberText,
-  captcha_solves: numberText,
-};
 
 export default function UsagePage() {
   const live = useLive((signal) => call('getUsage', { query: { days: 31 }, signal }), { everyMs: refreshMs });

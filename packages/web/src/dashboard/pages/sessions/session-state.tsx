@@ -2,6 +2,7 @@
 import type { SessionResponse } from '@berth/contract';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { wordsOf } from '../../ui/texts.ts';
+import { reasonLabel } from './reasons.ts';
 
 const tones: Record<SessionResponse['status'], Tone> = { starting: 'warn', ready: 'good', ending: 'warn', ended: 'neutral', failed: 'bad' };
 
@@ -10,9 +11,15 @@ export const isLive = ({ status }: Pick<SessionResponse, 'status'>): boolean => 
 
 export const nameOf = ({ name, session_id: id }: Pick<SessionResponse, 'name' | 'session_id'>): string => name ?? id;
 
-export const SessionBadge = ({ session }: { session: Pick<SessionResponse, 'status' | 'ended_reason'> }) => (
-  <Badge tone={tones[session.status]}>
-    {wordsOf(session.status)}
-    {session.ended_reason && session.ended_reason !== 'requested' ? `: ${wordsOf(session.ended_reason).toLowerCase()}` : ''}
-  </Badge>
-);
+export const SessionBadge = ({
+  session: { status, ended_reason: reason },
+}: {
+  session: Pick<SessionResponse, 'status' | 'ended_reason'>;
+}) =>
+  reason === null ? (
+    <Badge tone={tones[status]}>{wordsOf(status)}</Badge>
+  ) : (
+    <Badge tone={reason === 'requested' ? 'neutral' : tones[status]}>
+      {status === 'ended' && reason === 'requested' ? 'Ended' : reasonLabel(reason)}
+    </Badge>
+  );
