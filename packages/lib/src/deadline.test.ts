@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { ManualClock } from './clock.ts';
-import { Deadline, abortAfter } from './deadline.ts';
+import { Deadline, abortAfter, orAfter } from './deadline.ts';
 import { orAbort } from './or-abort.ts';
 
 const { signal } = new AbortController();
@@ -71,6 +71,21 @@ it('work under a deadline ends with its caller, and its time is not over', async
   caller.abort(new Error('left'));
   await assert.rejects(work, /left/);
   assert.equal(deadline.isOver, false);
+});
+
+it('a deadline that runs work without a reason aborts it with a TimeoutError, and not after the work', { timeout: 10_000 }, async () => {
+  const late = Deadline.run({ signal, timeoutMs: 5 }, (deadline) => orAbort(new Promise(() => {}), deadline.signal));
+  await assert.rejects(late, { name: 'TimeoutError' });
+  const kept = await Deadline.run({ signal, timeoutMs: 5 }, async (deadline) => deadline.signal);
+  await sleep(20);
+  assert.equal(kept.aborted, false);
+});
+
+it('orAfter gives what the work gives, what it throws, or the other value when the time is over', { timeout: 10_000 }, async () => {
+  assert.equal(await orAfter(Promise.resolve('done'), 60_000, 'late'), 'done');
+  await assert.rejects(orAfter(Promise.reject(new Error('failed')), 60_000), { message: 'failed' });
+  assert.equal(await orAfter(new Promise(() => {}), 5, 'late'), 'late');
+  assert.equal(await orAfter(new Promise(() => {}), 5), undefined);
 });
 
 it('abortAfter aborts with a TimeoutError after the time, also the signals that it is a part of', { timeout: 10_000 }, async () => {

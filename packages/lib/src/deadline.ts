@@ -31,9 +31,9 @@ export class Deadline {
     this.signal = AbortSignal.any([signal, over.signal]);
   }
 
-  /** Runs work whose signal aborts with `reason` when the time is over. */
-  static async run<T>(options: DeadlineOptions & { reason: () => Error }, work: (deadline: Deadline) => Promise<T>): Promise<T> {
-    const deadline = new Deadline(options);
+  /** Runs work whose signal aborts when the time is over: with `reason`, or with a `TimeoutError`. */
+  static async run<T>(options: DeadlineOptions, work: (deadline: Deadline) => Promise<T>): Promise<T> {
+    const deadline = new Deadline({ reason: timeoutError, ...options });
     try {
       return await work(deadline);
     } finally {
@@ -70,6 +70,19 @@ export class Deadline {
   }
 }
 
+/** Waits for work at most for a time: what it resolves with, or `late` when the time is over. The work goes on. @throws what the work throws */
+export async function orAfter<T, L = undefined>(work: Promise<T>, ms: number, late?: L): Promise<T | L> {
+  const { promise: over, resolve } = Promise.withResolvers<L>();
+  const timer = setTimeout(resolve, ms, late);
+  try {
+    return await Promise.race([work, over]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+const timeoutError = (): DOMException => new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+
 /**
  * Aborts with a `TimeoutError` when the time has passed. To be used in the place of `AbortSignal.timeout`, whose signals
  * Node marks, with every `AbortSignal.any` of them: one that is marked so, and is part of another `any`, is never given
@@ -77,7 +90,6 @@ export class Deadline {
  */
 export function abortAfter(ms: number): AbortSignal {
   const controller = new AbortController();
-  const late = (): void => controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
-  setTimeout(late, ms).unref();
+  setTimeout(() => controller.abort(timeoutError()), ms).unref();
   return controller.signal;
 }

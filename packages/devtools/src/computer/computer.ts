@@ -1,7 +1,7 @@
 /** Use of a browser by coordinates: a list of actions on a screen, and a picture of what they have led to. */
 import type { ComputerAction, ComputerActionResult, ComputerPicture, ComputerRequest, ComputerResult } from '@berth/contract';
 import { PageError, TabNotFoundError, untilQuiet, type Browser, type Page, type Point } from '../browser/browser.ts';
-import { Deadline } from '@berth/lib/deadline.ts';
+import { Deadline, orAfter } from '@berth/lib/deadline.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { act, ComputerError, toComputerError } from './acts.ts';
 import { Happenings } from './happenings.ts';
@@ -247,14 +247,12 @@ class ComputerRun {
   /** Waits until the tabs are so, or the time is over. */
   async #untilTabs(areSo: () => boolean, { withinMs, by }: { withinMs: number; by: Deadline }): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, withinMs);
     const check = (): void => (areSo() ? resolve() : undefined);
     const unsubscribe = this.#browser.onTabsChanged(check);
     check();
     try {
-      await orAbort(promise, by.signal);
+      await orAfter(orAbort(promise, by.signal), withinMs);
     } finally {
-      clearTimeout(timer);
       unsubscribe();
     }
   }

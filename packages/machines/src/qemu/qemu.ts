@@ -9,7 +9,7 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { type Clock, systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { MachineCgroups } from '../host/cgroup.ts';
@@ -193,7 +193,8 @@ class QemuRuntime implements Runtime {
     for (;;) {
       const lease = await templates.lease(spec.kind, signal);
       try {
-        const vm = await this.#start(spec, lease, signal);
+        const withinClone = { signal, timeoutMs: this.bootMsMax * cloneShare };
+        const vm = await (lease ? Deadline.run(withinClone, (by) => this.#start(spec, lease, by.signal)) : this.#start(spec, null, signal));
         lease?.worked();
         return vm;
       } catch (error) {
@@ -239,7 +240,7 @@ class QemuRuntime implements Runtime {
       spec,
       template: lease?.template ?? null,
       generation: this.generation(spec.kind),
-      signal: lease ? AbortSignal.any([signal, abortAfter(this.bootMsMax * cloneShare)]) : signal,
+      signal,
       onDestroyed: () => running.delete(spec.id),
     });
     running.set(spec.id, vm);

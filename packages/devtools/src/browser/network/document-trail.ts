@@ -1,6 +1,7 @@
 /** Network responses of a page's own documents: status, headers, redirects, cookie names. */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { Tab } from '../tabs/tab.ts';
 
@@ -76,10 +77,8 @@ export class DocumentTrail {
   async head(loaderId: string, withinMs: number): Promise<void> {
     if (this.of(loaderId)) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, withinMs);
     this.#headListeners.set(loaderId, resolve);
-    await promise;
-    clearTimeout(timer);
+    await orAfter(promise, withinMs);
     this.#headListeners.delete(loaderId);
   }
 

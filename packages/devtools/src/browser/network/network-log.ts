@@ -1,6 +1,7 @@
 /** The requests of some pages, as HAR entries need them: bounded, without bodies. */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { NetworkBytes, NetworkEntries, NetworkEntry } from '../page/private-model.ts';
 import { charsOf, createEntry, emptyTimings, lineCharsMax, sizeOf, TextBudget, toSentHeaders, urlCharsMax } from './network-entry.ts';
@@ -106,15 +107,11 @@ export class NetworkLog {
   async waitForScriptRequests(withinMs: number): Promise<boolean> {
     if (!this.hasScriptRequests) return true;
     const { promise, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(false), withinMs);
     const check = (): void => {
       if (!this.hasScriptRequests) resolve(true);
     };
     this.#finishListeners.add(check);
-    return promise.finally(() => {
-      clearTimeout(timer);
-      this.#finishListeners.delete(check);
-    });
+    return orAfter(promise, withinMs, false).finally(() => this.#finishListeners.delete(check));
   }
 
   entries(): NetworkEntries {

@@ -4,6 +4,7 @@
  */
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import type { Connection } from '../cdp/connection.ts';
 import type { EntryDetails, NetworkEntry, TrafficLimits, TrafficMessage } from '../page/private-model.ts';
 import { noNetworkBuffers, type Tab } from '../tabs/tab.ts';
@@ -125,10 +126,7 @@ export class Traffic {
 
   /** Resolves when the bodies of complete requests are read, at most after `withinMs`. */
   async bodiesRead(withinMs: number): Promise<void> {
-    const timeout = Promise.withResolvers<void>();
-    const timer = setTimeout(() => timeout.resolve(), withinMs);
-    await Promise.race([Promise.all(this.#reads), timeout.promise]);
-    clearTimeout(timer);
+    await orAfter(Promise.all(this.#reads), withinMs);
   }
 
   /** WebSockets as entries, in the order of their creation. */

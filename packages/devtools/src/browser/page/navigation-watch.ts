@@ -16,7 +16,7 @@ import { endHungPage } from '../cdp/hung-page.ts';
 import { titleCharsMax, titleOf, type Tab } from '../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
 import { BrowserClosedError, NavigationError, TabNotFoundError, type NavigationRequest, type NavigationResult } from '../interface.ts';
-import type { Deadline } from '@berth/lib/deadline.ts';
+import { orAfter, type Deadline } from '@berth/lib/deadline.ts';
 import { isRedirect, isSelf, reloadMsMax } from '@berth/lib/refresh.ts';
 
 /** `Page.stopLoading` is a round trip to the page; one that hangs must not delay the response. */
@@ -232,15 +232,10 @@ export class NavigationWatch {
   }
 
   async #downloadError(): Promise<NavigationError> {
-    const { promise: timedOut, resolve } = Promise.withResolvers<null>();
-    const timer = setTimeout(() => resolve(null), this.#scaledMs(downloadTimeoutMs));
-    try {
-      const id = await Promise.race([this.#download.promise, this.#committed.promise.then(() => null), timedOut]);
-      const message = 'The URL is a download and not a page. `GET …/downloads` lists it.';
-      return new NavigationError('download', 'net::ERR_ABORTED', message, id === null ? {} : { download_id: id });
-    } finally {
-      clearTimeout(timer);
-    }
+    const known = Promise.race([this.#download.promise, this.#committed.promise.then(() => null)]);
+    const id = await orAfter(known, this.#scaledMs(downloadTimeoutMs), null);
+    const message = 'The URL is a download and not a page. `GET …/downloads` lists it.';
+    return new NavigationError('download', 'net::ERR_ABORTED', message, id === null ? {} : { download_id: id });
   }
 
   #watchTab(): void {
@@ -408,9 +403,7 @@ export class NavigationWatch {
 
   /** Resolves when it is settled or the time is over, whichever is first. @throws why the navigation ended */
   async #within(settled: Promise<void>, ms: number): Promise<void> {
-    const { promise: over, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, Math.min(ms, this.#deadline.leftMs));
-    await Promise.race([settled, over, this.#ended.promise]).finally(() => clearTimeout(timer));
+    await orAfter(Promise.race([settled, this.#ended.promise]), Math.min(ms, this.#deadline.leftMs));
   }
 
   #onFailed({ requestId: loaderId, type, errorText }: Protocol.Network.LoadingFailedEvent): void {
@@ -613,10 +606,7 @@ export class NavigationWatch {
   /** An error page that is committed after the response would interrupt the caller's next call. */
   async #errorPage(): Promise<void> {
     if (this.#errorPageId === null) return;
-    const { promise: timedOut, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, this.#scaledMs(errorPageTimeoutMs));
-    await Promise.race([this.#errorShown.promise, this.#committed.promise, timedOut]).catch(() => {});
-    clearTimeout(timer);
+    await orAfter(Promise.race([this.#errorShown.promise, this.#committed.promise]), this.#scaledMs(errorPageTimeoutMs)).catch(() => {});
   }
 
   /** A scaled limit within the caller's time. */

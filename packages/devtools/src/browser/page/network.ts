@@ -3,6 +3,7 @@ import type { Connection, Params } from '../cdp/connection.ts';
 import type { Frames } from './frames.ts';
 import { longOpenMs, OpenRequests } from '../network/open-requests.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
+import { orAbort } from '@berth/lib/or-abort.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
 import { timeoutError, type PageSession } from './session.ts';
 
@@ -119,17 +120,9 @@ class IdleWatch {
   }
 
   async waitForIdle(by: Deadline): Promise<void> {
-    const { signal } = by;
-    const either = AbortSignal.any([signal, this.#frames.tab.closed.signal]);
-    const timer = setTimeout(() => this.#idle.reject(timeoutError(by.timeoutMs)), by.leftMs);
-    const onAbort = (): void => this.#idle.reject(either.reason);
-    either.addEventListener('abort', onAbort, { once: true });
-    this.#undo.push(
-      () => clearTimeout(timer),
-      () => either.removeEventListener('abort', onAbort),
-    );
-    if (either.aborted) onAbort();
-    await this.#idle.promise;
+    const signal = AbortSignal.any([by.signal, this.#frames.tab.closed.signal]);
+    const reason = (): Error => timeoutError(by.timeoutMs);
+    await Deadline.run({ signal, timeoutMs: by.leftMs, reason }, (either) => orAbort(this.#idle.promise, either.signal));
   }
 
   end(): void {

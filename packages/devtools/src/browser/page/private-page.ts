@@ -3,7 +3,8 @@ import type { StorageState } from '@berth/contract';
 import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import { systemClock } from '@berth/lib/clock.ts';
-import { orAbort } from '@berth/lib/or-abort.ts';
+import { orAbort, whenAborted } from '@berth/lib/or-abort.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import { CommandTimeoutError, ProtocolError, type Connection } from '../cdp/connection.ts';
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
@@ -178,10 +179,7 @@ export class FetchedPage implements PrivatePage {
       connection.on('Page.frameNavigated', ({ frame }, from) => void (isReplaced ||= isOwn(frame.id, from))),
       connection.on('Page.frameStoppedLoading', ({ frameId }, from) => isReplaced && isOwn(frameId, from) && resolve()),
     ];
-    const timer = setTimeout(resolve, withinMs);
-    tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
-    clearTimeout(timer);
+    await orAfter(Promise.race([promise, whenAborted(tab.closed.signal)]), withinMs);
     for (const each of undo) each();
   }
 

@@ -2,6 +2,7 @@
 import * as databaseScripts from '@berth/page-scripts/read/databases.ts';
 import type { ReadDatabases } from '@berth/page-scripts/read/databases.ts';
 import { scriptsOf } from '@berth/page-scripts/page-scripts.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { CommandTimeoutError } from '../cdp/connection.ts';
 import { NavigationError } from '../interface.ts';
 import { PageError, type Page } from '../page/page.ts';
@@ -34,7 +35,7 @@ export async function readBrowserState(
   tab: Tab | undefined,
   { origins, timeoutMs, signal }: { origins: readonly string[]; timeoutMs: number; signal: AbortSignal },
 ): Promise<ReadBrowserState> {
-  const endMs = performance.now() + timeoutMs;
+  const deadline = new Deadline({ signal, timeoutMs });
   const state: ReadBrowserState = {
     cookies: await readStoredCookies(deps.connection, tab?.contextId, signal),
     origins: [],
@@ -45,7 +46,7 @@ export async function readBrowserState(
   // The pages of a service worker would run, and may be anything.
   await deps.connection.send('Network.setBypassServiceWorker', { bypass: true }, { sessionId: tab.sessionId, signal });
   await visitOrigins(deps, tab, { origins, signal }, async (origin, page, open) => {
-    if (performance.now() > endMs) return void state.unread.push(origin);
+    if (deadline.isOver) return void state.unread.push(origin);
     try {
       await open();
       const [read, omitted] = await readOrigin(page, origin, signal);

@@ -8,7 +8,8 @@ import type { Protocol } from 'devtools-protocol';
 import { cutText } from '@berth/lib/text/text.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
-import { orAbort } from '@berth/lib/or-abort.ts';
+import { orAbort, whenAborted } from '@berth/lib/or-abort.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { CommandTimeoutError, type Connection } from '../cdp/connection.ts';
 import { isHiddenAddress } from '../cdp/client-rules.ts';
 import type { PausedTarget } from '../cdp/multiplexer.ts';
@@ -351,12 +352,9 @@ export class Tabs {
   }
 
   async #waitForClose(tab: Tab, signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timeoutMs = this.#connection.timeoutScale.ms(closeTimeoutMs);
-    const timer = setTimeout(() => reject(new CommandTimeoutError('Target.closeTarget')), timeoutMs);
-    if (tab.closed.signal.aborted) resolve();
-    tab.closed.signal.addEventListener('abort', () => resolve(), { once: true });
-    await orAbort(promise, signal).finally(() => clearTimeout(timer));
+    const reason = (): Error => new CommandTimeoutError('Target.closeTarget');
+    await Deadline.run({ signal, timeoutMs, reason }, (by) => orAbort(whenAborted(tab.closed.signal), by.signal));
   }
 
   #onAttached({ sessionId, targetInfo, waitingForDebugger }: Protocol.Target.AttachedToTargetEvent, parent: string | undefined): void {

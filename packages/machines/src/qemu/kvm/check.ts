@@ -8,6 +8,7 @@ import { readFile, writeFile, access, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Clock } from '@berth/lib/clock.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import { readBootId } from '../../host/processes.ts';
 import type { Socket } from 'node:net';
 import { newUid, isRoot } from '../../host/users.ts';
@@ -86,13 +87,7 @@ export async function bootOnce(shape: MachineShape, msMax = probeMsMax): Promise
       if (said.includes(word)) resolve('heard');
     });
   });
-  const late = new AbortController();
-  const deadline = new Promise<'late'>((resolve) => {
-    const timer = setTimeout(() => resolve('late'), msMax);
-    late.signal.addEventListener('abort', () => clearTimeout(timer));
-  });
-  const outcome = await Promise.race([heard, exited, deadline]);
-  late.abort();
+  const outcome = await orAfter(Promise.race([heard, exited]), msMax, 'late' as const);
   await killQemu(child, exited);
   child.stderr?.destroy();
   for (const socket of child.stdio.slice(descriptors.qmp, descriptors.memory)) socket?.destroy();

@@ -1,5 +1,5 @@
 /** The templates of a service: prepared in the background, leased to boots, rebuilt when their clones fail. */
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
@@ -205,9 +205,9 @@ class KindTemplate {
   async #build(): Promise<Template> {
     for (let attempt = 1; ; attempt += 1) {
       this.#closed.signal.throwIfAborted();
-      const signal = AbortSignal.any([this.#closed.signal, abortAfter(this.#deps.buildMsMax)]);
       try {
-        return await this.#deps.build(this.#info, { signal });
+        const within = { signal: this.#closed.signal, timeoutMs: this.#deps.buildMsMax };
+        return await Deadline.run(within, ({ signal }) => this.#deps.build(this.#info, { signal }));
       } catch (error) {
         if (attempt === attemptsMax || this.#closed.signal.aborted) throw error;
         this.#deps.log.warn({ kind: this.#kind, err: error, attempt }, 'template build attempt failed');

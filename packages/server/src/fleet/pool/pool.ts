@@ -1,7 +1,7 @@
 /** The machines of this worker: the warm pool, the assigned machines, and the loops that reconcile both with their targets. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, type PoolKind } from '@berth/contract';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline, orAfter } from '@berth/lib/deadline.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { Loop } from '@berth/lib/loop.ts';
@@ -243,10 +243,10 @@ export class Fleet implements FleetContext {
     this.slots.set(id, slot);
     try {
       const attributes = { 'berth.machine.id': id, 'berth.machine.kind': kind, 'berth.machine.method': bootMethodOf(runtime, kind) };
-      const aborted = AbortSignal.any([signal, fence.signal, abortAfter(runtime.bootMsMax)]);
+      const within = { signal: AbortSignal.any([signal, fence.signal]), timeoutMs: runtime.bootMsMax };
       // What comes first after a freeze may be a message, and not the timer that looks at the clock.
       const options = { ...slot, beforeMessage: () => this.lease.check() };
-      const machine = await traced('boot', attributes, () => bootMachine(this.deps, options, aborted));
+      const machine = await traced('boot', attributes, () => Deadline.run(within, (by) => bootMachine(this.deps, options, by.signal)));
       slot.machine = machine;
       this.#watch(machine);
       await this.#markReady(slot);
@@ -385,7 +385,7 @@ export class Fleet implements FleetContext {
       void answered.finally(() => this.#pinging.delete(id));
     }
     const learned = this.#machineBytes.learn(machines.map(({ vm }) => vm));
-    await orAbort(learned, AbortSignal.any([signal, abortAfter(learnMsMax)])).catch(() => undefined);
+    await orAfter(orAbort(learned, signal), learnMsMax).catch(() => undefined);
   }
 
   async #shareTargets(): Promise<void> {

@@ -6,6 +6,7 @@ import { negotiate } from '@fastify/accept-negotiator';
 import { newId } from '@berth/lib/ids.ts';
 import { toJsonText } from '@berth/lib/json/text.ts';
 import { runFor } from '@berth/lib/turns/sections.ts';
+import { orAfter } from '@berth/lib/deadline.ts';
 import { Admission, countHeader } from '../limits/admission.ts';
 import { hasBody } from '../body/body.ts';
 import type { Call, EventsHandler, ForwardedCall, FileHandler, Handler, ResponseHandler, ServerEvent, SocketHandler } from '../call.ts';
@@ -426,14 +427,9 @@ class RoutedHttp implements Http {
   /** Checks again whenever a request or socket closes; resolves after `ms` at the latest. */
   async #waitUntil(isIdle: () => boolean, ms: number): Promise<void> {
     if (isIdle()) return;
-    await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, ms);
-      this.#onIdle = () => {
-        if (!isIdle()) return;
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = () => (isIdle() ? resolve() : undefined);
+    await orAfter(promise, ms);
     this.#onIdle = undefined;
   }
 }

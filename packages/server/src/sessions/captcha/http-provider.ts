@@ -11,6 +11,7 @@ import { z } from 'zod';
 import type { CaptchaType } from '@berth/contract';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 
 export interface CaptchaTask {
   type: CaptchaType;
@@ -119,30 +120,21 @@ export class HttpProvider {
     const { url, secret, clock, requestTimeoutMs } = this.#deps;
     const timestamp = Math.floor(clock.now().getTime() / 1000);
     const body = JSON.stringify({ ...request, timestamp });
-    const limit = new AbortController();
-    const timer = setTimeout(() => limit.abort(), requestTimeoutMs);
-    try {
-      const response = await fetch(url, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json',
-          'berth-signature': signatureOf(secret, { timestamp, body }),
-        },
-        body,
-        redirect: 'manual',
-        signal: AbortSignal.any([signal, limit.signal]),
-      });
-      return await readResponse(response);
-    } catch (error) {
-      signal.throwIfAborted();
-      if (error instanceof CaptchaProviderError) throw error;
-      // The rest is the network: no connection, a broken one, or a timeout.
-      return { failure: limit.signal.aborted ? 'timeout' : networkErrorCode(error) };
-    } finally {
-      clearTimeout(timer);
-      limit.abort();
-    }
+    const headers = {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      'berth-signature': signatureOf(secret, { timestamp, body }),
+    };
+    return Deadline.run({ signal, timeoutMs: requestTimeoutMs }, async (by) => {
+      try {
+        return await readResponse(await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: by.signal }));
+      } catch (error) {
+        signal.throwIfAborted();
+        if (error instanceof CaptchaProviderError) throw error;
+        // The rest is the network: no connection, a broken one, or a timeout.
+        return { failure: by.signal.aborted ? 'timeout' : networkErrorCode(error) };
+      }
+    });
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Block, Captcha, NavigateRequest } from '@berth/contract';
 import { classifyPage, type PageClassification, type ProbedPage } from '@berth/reading';
 import { NavigationError, PageError, type NavigationResult, type Page } from '@berth/devtools';
+import { Deadline } from '@berth/lib/deadline.ts';
 import type { Captchas } from '../captcha/captcha.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import { withoutCredentials } from '@berth/lib/text/urls.ts';
@@ -53,11 +54,10 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
   const { browser } = deps.machine;
   const tabId = tabIdOf(browser, options.tab_id);
   const startedAt = deps.clock.now();
-  const startMs = deps.clock.monotonicMs();
-  const durationMs = (): number => Math.round(deps.clock.monotonicMs() - startMs);
-  const report = (result: Pick<NavigationReport, 'outcome' | 'error' | 'block'>): void =>
-    deps.report({ ...toReportContext(deps, options), startedAt, durationMs: durationMs(), ...result });
   const { url, referer, wait_until: waitUntil, timeout_ms: timeoutMs, block_detection: strictness } = options;
+  const deadline = new Deadline({ signal, timeoutMs, clock: deps.clock });
+  const report = (result: Pick<NavigationReport, 'outcome' | 'error' | 'block'>): void =>
+    deps.report({ ...toReportContext(deps, options), startedAt, durationMs: deadline.spentMs, ...result });
   let outcome: NavigationResult;
   try {
     outcome = await browser.navigate(tabId, { url, waitUntil, timeoutMs, referer }, { signal });
@@ -66,15 +66,15 @@ export async function navigate(deps: NavigateDeps, options: NavigateOptions, sig
     throw error;
   }
   const classify = (): Promise<PageClassification> =>
-    classifyPage(toProbedPage(browser.page(tabId)), outcome, { strictness, leftMs: timeoutMs - durationMs(), signal });
+    classifyPage(toProbedPage(browser.page(tabId)), outcome, { strictness, leftMs: deadline.leftMs, signal });
   const first = await classify();
-  const solveResult = first.captcha.present ? await solve(deps, tabId, { leftMs: timeoutMs - durationMs(), signal }) : null;
+  const solveResult = first.captcha.present ? await solve(deps, tabId, deadline) : null;
   const { block, captcha, warnings, committed } = solveResult?.isSolved ? await classify() : first;
   if (solveResult?.warning) warnings.push(solveResult.warning);
   warnings.push(...loadWarnings(outcome));
   report({ outcome, error: null, block });
   const { finalUrl, title, statusCode } = committed ?? outcome;
-  return { tabId, finalUrl, title, statusCode, durationMs: durationMs(), block, captcha, warnings };
+  return { tabId, finalUrl, title, statusCode, durationMs: deadline.spentMs, block, captcha, warnings };
 }
 
 /** Warnings of a page that was not followed to where it leads, and of a body of which only a part came. */
@@ -104,11 +104,7 @@ export const toProbedPage = (page: Page): ProbedPage => ({
 });
 
 /** null when the session does not solve captchas or no time is left. */
-async function solve(
-  deps: NavigateDeps,
-  tabId: string,
-  { leftMs, signal }: { leftMs: number; signal: AbortSignal },
-): Promise<SolveCaptchaResult | null> {
+async function solve(deps: NavigateDeps, tabId: string, { leftMs, signal }: Deadline): Promise<SolveCaptchaResult | null> {
   const { machine, session } = deps;
   const { mode, provider } = session.record.settings.captcha ?? { mode: 'detect' };
   if (mode !== 'solve' || leftMs <= 0) return null;

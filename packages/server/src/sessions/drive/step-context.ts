@@ -2,6 +2,8 @@
 import { PageError, type Browser, type BrowserEvent, type DownloadInfo, type StepContext } from '@berth/devtools';
 import type { Content } from '@berth/reading';
 import type { Clock } from '@berth/lib/clock.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
+import { orAbort } from '@berth/lib/or-abort.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
 
 export interface StepContextDeps {
@@ -32,26 +34,19 @@ interface WaitOptions {
 }
 
 /** Waits for the first download that starts after the trigger. @throws PageError `timeout`, and what the trigger throws */
-async function waitForDownload(browser: Browser, trigger: () => Promise<void>, { signal, timeoutMs }: WaitOptions): Promise<DownloadInfo> {
+async function waitForDownload(browser: Browser, trigger: () => Promise<void>, within: WaitOptions): Promise<DownloadInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<DownloadInfo>();
   let id: string | undefined;
   const unsubscribe = browser.onEvent((event: BrowserEvent) => {
     if (event.type === 'download.started') id ??= event.download.id;
     if (event.type === 'download.finished' && event.download.id === id) resolve(event.download);
   });
-  const timeoutError = (): PageError =>
-    new PageError('timeout', `No download ${id === undefined ? 'began' : 'was complete'} within ${timeoutMs} ms.`);
-  const timer = setTimeout(() => reject(timeoutError()), timeoutMs);
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
+  const reason = (): PageError =>
+    new PageError('timeout', `No download ${id === undefined ? 'began' : 'was complete'} within ${within.timeoutMs} ms.`);
+  return Deadline.run({ ...within, reason }, async ({ signal }) => {
     signal.throwIfAborted();
     // A failed trigger ends the wait; a successful one does not.
     trigger().catch(reject);
-    return await promise;
-  } finally {
-    unsubscribe();
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-  }
+    return orAbort(promise, signal);
+  }).finally(unsubscribe);
 }

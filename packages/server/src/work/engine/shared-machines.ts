@@ -4,7 +4,7 @@
  * after a number of uses or minutes. One spare page is opened ahead of the next fetch.
  */
 import { ServiceError, CreateSessionRequest } from '@berth/contract';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { abortAfter, orAfter } from '@berth/lib/deadline.ts';
 import { BrowserClosedError, type PrivatePage } from '@berth/devtools';
 import type { Clock } from '@berth/lib/clock.ts';
 import { LaneFullError, LaneTimeoutError, Lanes } from '@berth/lib/turns/lanes.ts';
@@ -144,9 +144,7 @@ export class SharedMachines {
   /** @throws MachineBusyError for a machine that has served before */
   async #page(machine: SharedMachine, { browser }: Machine, signal: AbortSignal): Promise<PrivatePage> {
     const opening = this.#openPage(machine, browser, signal);
-    const timer = Promise.withResolvers<null>();
-    const timeout = !machine.hasServed ? undefined : setTimeout(() => timer.resolve(null), browser.timeoutScale.ms(pageMsMax));
-    const page = await Promise.race([opening, timer.promise]).finally(() => clearTimeout(timeout));
+    const page = await (machine.hasServed ? orAfter(opening, browser.timeoutScale.ms(pageMsMax), null) : opening);
     if (page) return page;
     machine.isRetired = true;
     opening.then((late) => late.close()).catch((error: unknown) => this.#deps.log.debug({ err: error }, 'late fetch page failed'));

@@ -1,6 +1,6 @@
 /** Converts a page's HTML, rendered or plain, to the requested formats. */
 import type { FetchRequest } from '@berth/contract';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { ContentError, type ContentFormat, type Converter } from '@berth/reading';
 import type { PagePart } from './result.ts';
 
@@ -78,19 +78,17 @@ async function convertPart({ content, request }: ConvertTarget, part: ConvertPar
   const { url, html, formats, extract } = part;
   if (formats.length === 0 && !extract) return { page: {}, warnings: [], framesLeftOut: 0 };
   const { only_main_content: onlyMainContent, include_selectors: includeSelectors, exclude_selectors: excludeSelectors } = request;
-  const deadline = abortAfter(Math.max(1, within.timeoutMs));
+  const source = { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors };
   try {
-    const { title, warnings, json, framesLeftOut, ...converted } = await content.convert(
-      { url, html, formats, extract, onlyMainContent, includeSelectors, excludeSelectors },
-      { signal: AbortSignal.any([within.signal, deadline]) },
+    const { title, warnings, json, framesLeftOut, ...converted } = await Deadline.run(
+      { signal: within.signal, timeoutMs: Math.max(1, within.timeoutMs), reason: () => new ContentError('timeout') },
+      ({ signal }) => content.convert(source, { signal }),
     );
     const page = { ...converted, ...(title === '' ? {} : { title }), ...(extract && json !== undefined ? { json } : {}) };
     return { page, warnings, framesLeftOut };
   } catch (error) {
-    const isLate = deadline.aborted && !within.signal.aborted;
-    if (!isLate && !(error instanceof ContentError)) throw error;
-    const reason = error instanceof ContentError && !isLate ? error.reason : 'timeout';
-    const warnings = [...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${reason}`);
+    if (!(error instanceof ContentError)) throw error;
+    const warnings = [...formats, ...(extract ? ['json'] : [])].map((format) => `content_failed:${format}:${error.reason}`);
     return { page: {}, warnings, framesLeftOut: 0 };
   }
 }

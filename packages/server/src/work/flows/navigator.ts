@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, StrategyName } from '@berth/contract';
 import { classifyPage } from '@berth/reading';
 import { NavigationError, type NavigationRequest, type NavigationResult, type Page, StepError } from '@berth/devtools';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { toProbedPage } from '../../sessions/drive/drive.ts';
 import { createCooldown } from '../fetch/fetch.ts';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -36,18 +37,21 @@ export class Navigator {
   /** @throws StepError `blocked`, NavigationError, PageError */
   async navigate(page: Page, request: NavigationRequest, { signal }: { signal: AbortSignal }): Promise<NavigationResult> {
     const { selfHeal, clock } = this.#deps;
-    const startMs = clock.monotonicMs();
-    const leftMs = (): number => Math.max(1, Math.round(request.timeoutMs - (clock.monotonicMs() - startMs)));
+    const deadline = new Deadline({ signal, timeoutMs: request.timeoutMs, clock });
     const domain = domainOf(request.url);
     const plan = await selfHeal.begin(this.#origin.owner, domain, { enabled: strategies, ignoreCooldown: false, signal });
     if (plan.cooldown) throw this.#blocked(createCooldown(plan.cooldown, clock.now()));
     let strategy: StrategyName = 'direct';
     for (let n = 1; ; n += 1) {
-      const { result, block } = await this.#attempt(page, { ...request, timeoutMs: leftMs() }, { n, strategy, domain, signal });
+      const { result, block } = await this.#attempt(
+        page,
+        { ...request, timeoutMs: deadline.rest().timeoutMs },
+        { n, strategy, domain, signal },
+      );
       this.block = block;
       if (block?.blocked !== true) return result;
       const failed: Failure = { strategy, outcome: 'blocked', block, statusCode: result.statusCode };
-      const next: ReturnType<RetryPlan['nextAttempt']> = n < attemptsMax ? plan.nextAttempt(failed, leftMs()) : null;
+      const next: ReturnType<RetryPlan['nextAttempt']> = n < attemptsMax ? plan.nextAttempt(failed, deadline.rest().timeoutMs) : null;
       if (!next) throw this.#blocked(block);
       await sleep(next.waitMs, undefined, { signal }).catch(() => signal.throwIfAborted());
       ({ strategy } = next);
@@ -73,17 +77,26 @@ export class Navigator {
   ): Promise<{ result: NavigationResult; block: Block | null }> {
     const { clock, selfHeal } = this.#deps;
     const startedAt = clock.now();
-    const startMs = clock.monotonicMs();
-    const durationMs = (): number => Math.round(clock.monotonicMs() - startMs);
+    const deadline = new Deadline({ signal, timeoutMs: request.timeoutMs, clock });
     const record = (outcome: SiteAttempt['outcome'], details: Pick<SiteAttempt, 'block' | 'statusCode' | 'reason'>): void => {
       if (domain === '') return;
-      const attempt = { ...this.#origin, domain, url: request.url, n, strategy, startedAt, durationMs: durationMs(), outcome, ...details };
+      const attempt = {
+        ...this.#origin,
+        domain,
+        url: request.url,
+        n,
+        strategy,
+        startedAt,
+        durationMs: deadline.spentMs,
+        outcome,
+        ...details,
+      };
       selfHeal.record({ attempts: [attempt] });
     };
     try {
       const result = await page.navigate(request, { signal });
       const { finalUrl, statusCode } = result;
-      const leftMs = Math.max(1, request.timeoutMs - durationMs());
+      const leftMs = deadline.rest().timeoutMs;
       const { block, committed } = await classifyPage(toProbedPage(page), result, { strictness: 'default', leftMs, signal });
       const isBlocked = block?.blocked === true;
       record(isBlocked ? 'blocked' : (statusCode ?? 0) < 500 ? 'ok' : 'error', {

@@ -1,10 +1,10 @@
 /** Jobs: work that continues after its request was answered. Submit, poll, cancel; every job ends. */
-import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '@berth/contract';
 import { beginEffect } from '../../http/effects.ts';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { JsonReader } from '@berth/lib/json/reader.ts';
+import { whenAborted } from '@berth/lib/or-abort.ts';
 import { Loop } from '@berth/lib/loop.ts';
 import { expireJobs, recoverJobs, type RecoverDeps } from './maintenance.ts';
 import { isJobId, newJobId, noProgress, type DescribedWork, type JobKind, type JobRecord, type JobRequest, type LiveJob } from './job.ts';
@@ -280,10 +280,6 @@ const jobNotFound = (): ServiceError => new ServiceError('job_not_found', 'No su
 
 const expired = (at: Date): ServiceError =>
   new ServiceError('job_expired', 'The job’s result has expired. Start the job again.', { details: { expired_at: at.toISOString() } });
-
-async function whenAborted(signal: AbortSignal): Promise<void> {
-  if (!signal.aborted) await once(signal, 'abort');
-}
 
 const newRecord = ({ owner, kind, sessionId, session = 'none', subject }: JobRequest, { clock, workerId }: JobsDeps): JobRecord => ({
   jobId: newJobId(sessionId),

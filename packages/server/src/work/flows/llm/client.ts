@@ -1,6 +1,6 @@
 /** Calls a language model at an OpenAI-compatible endpoint of the operator. What the endpoint says in an error is neither logged nor returned. */
 import { z } from 'zod';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { Deadline } from '@berth/lib/deadline.ts';
 import { FlowError } from '../failure.ts';
 
 export interface LlmConfig {
@@ -42,17 +42,15 @@ export class LlmClient {
   async complete(messages: readonly LlmMessage[], { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }): Promise<LlmReply> {
     const { url, model, key } = this.#config;
     const request = { model, messages, temperature: 0, max_tokens: replyTokensMax, response_format: { type: 'json_object' } };
+    const headers = { 'content-type': 'application/json', ...(key === null ? {} : { authorization: `Bearer ${key}` }) };
     try {
-      const response = await fetch(`${url}/chat/completions`, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json', ...(key === null ? {} : { authorization: `Bearer ${key}` }) },
-        body: JSON.stringify(request),
+      const { choices, usage } = await Deadline.run({ signal, timeoutMs: Math.min(requestMsMax, timeoutMs) }, async (by) => {
         // A redirect would carry the page elsewhere.
-        redirect: 'error',
-        signal: AbortSignal.any([signal, abortAfter(Math.min(requestMsMax, timeoutMs))]),
+        const init = { method: 'POST', headers, body: JSON.stringify(request), redirect: 'error', signal: by.signal } as const;
+        const response = await fetch(`${url}/chat/completions`, init);
+        if (!response.ok) throw failure(response.status === 429 || response.status >= 500);
+        return Completion.parse(JSON.parse(await readText(response)));
       });
-      if (!response.ok) throw failure(response.status === 429 || response.status >= 500);
-      const { choices, usage } = Completion.parse(JSON.parse(await readText(response)));
       const text = choices[0]?.message.content ?? '';
       const estimate = Math.ceil(messages.reduce((sum, { content }) => sum + content.length, text.length) / charsPerToken);
       return { text, tokens: usage?.total_tokens ?? estimate };
