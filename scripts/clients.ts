@@ -3,12 +3,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { readModel } from './clients/document.ts';
 import { emitPython } from './clients/python.ts';
+import { emitSamples } from './clients/samples.ts';
 import { emitTypeScript } from './clients/typescript.ts';
 
 const root = resolve(import.meta.dirname, '..');
 const model = readModel();
 /** Files by their path in the repository. */
-const files: Record<string, string> = { ...emitTypeScript(model), ...emitPython(model) };
+const files: Record<string, string> = { ...emitTypeScript(model), ...emitPython(model), ...emitSamples(model) };
 
 for (const [path, text] of Object.entries(files)) {
   const file = join(root, path);

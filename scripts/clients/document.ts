@@ -76,11 +76,13 @@ export interface RequestBody {
   fields: readonly Field[] | null;
   /** The form in which a file may be sent instead: the part `file`, and a part with the name of the field `name`. */
   upload: { bytes: string; name: string; bytesMax: number } | null;
+  /** The body that the documentation shows; undefined where the contract has none. */
+  example: unknown;
 }
 
 interface OperationDocument {
   parameters?: ({ $ref: string } | Parameter)[];
-  requestBody?: { content: Record<string, { schema: JsonSchema }> };
+  requestBody?: { content: Record<string, { schema: JsonSchema; example?: unknown }> };
   responses: Record<string, { $ref?: string; content?: Record<string, { schema: JsonSchema }> }>;
 }
 
@@ -176,11 +178,11 @@ class Reader {
   }
 
   #body({ id, bodyOptional, multipart }: Endpoint, { requestBody }: OperationDocument): RequestBody | null {
-    const schema = requestBody?.content['application/json']?.schema;
+    const { schema, example } = requestBody?.content['application/json'] ?? {};
     if (!schema) return null;
     const type = this.types.read(schema, pascalCased(`${id}.Body`));
     const upload = multipart ? { ...multipart } : null;
-    return { type, required: bodyOptional !== true, fields: this.#fieldsOf(type), upload };
+    return { type, required: bodyOptional !== true, fields: this.#fieldsOf(type), upload, example };
   }
 
   /** The fields of an object, with those that it extends. */

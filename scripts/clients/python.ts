@@ -17,9 +17,9 @@ const keywords = new Set(
     'lambda nonlocal not or pass raise return try while with yield'
   ).split(' '),
 );
-const argumentName = (name: string): string => (keywords.has(name) ? `${name}_` : name);
+export const argumentName = (name: string): string => (keywords.has(name) ? `${name}_` : name);
 const isAttribute = (name: string): boolean => /^[A-Za-z]\w*$/.test(name);
-const snakeCased = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/^_/, '');
+export const snakeCased = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replace(/^_/, '');
 const pascal = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** The field of the body that a call is about: it may be sent without its name, as in `berth.fetch(url)`. */
@@ -343,7 +343,7 @@ function readerOf(type: Type, find: (name: string) => NamedType | null): string 
 const isMedia = ({ fields }: ObjectType): boolean =>
   ['data_base64', 'content_type'].every((name) => fields.some((field) => field.name === name));
 
-function subjectOf({ id, body }: Operation): Field | null {
+export function subjectOf({ id, body }: Operation): Field | null {
   const name = subjects[id];
   if (name === undefined) return null;
   const field = body?.fields?.find((one) => one.name === name);

@@ -220,26 +220,13 @@ describe('a newcomer', () => {
   it('a newcomer creates a session from the API reference with what stands there', async () => {
     const { page } = viewer;
     await page.setViewportSize({ width: 1360, height: 860 });
-    await viewer.open(`${service.url}/docs`);
-    await page.locator('.auth-wrapper .authorize').first().click();
-    const focused = page.locator('.auth-container').first().locator('input');
-    await focused.waitFor();
-    // It gets the focus a moment after it is there.
-    await eventually('the API key has the focus', () => focused.evaluate((field) => field === document.activeElement));
-    await page.keyboard.type(service.key);
-    await page.keyboard.press('Enter');
-    await page.locator('.btn-done').first().click();
-    const operation = page.locator('#operations-Sessions-createSession');
-    await operation.locator('.opblock-summary-control').click();
-    await operation.locator('.try-out__btn').click();
-    await operation.locator('.execute').click();
-    const status = operation.locator('.live-responses-table .response-col_status').nth(1);
-    await status.waitFor();
-    assert.match((await status.textContent()) ?? '', /^201/);
-    await page.setViewportSize({ width: 390, height: 860 });
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390, 'an open operation is wider than a phone');
-    await page.emulateMedia({ colorScheme: 'dark' });
-    await page.waitForFunction(() => document.documentElement.classList.contains('dark-mode'));
+    // A link that the reference of an earlier version gave out.
+    await viewer.open(`${service.url}/docs#/Sessions/createSession`);
+    await page.waitForURL(`${service.url}/docs/reference/createSession`);
+    const command = (await page.locator('.samples [data-language="curl"] pre').textContent()) ?? '';
+    const { code, output, errors } = await run(['bash', '-c', `${command} -sS -w '%{http_code}'`], { BERTH_API_KEY: service.key });
+    assert.equal(code, 0, errors);
+    assert.match(output, /"session_id":"ses_[^]*201$/);
     viewer.assertNoIssues();
   });
 });

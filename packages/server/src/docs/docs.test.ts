@@ -5,11 +5,12 @@ import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { Health } from '@berth/contract';
+import { endpoints, type Health } from '@berth/contract';
 import { serve } from '../../testing/server.ts';
 import type { Http } from '../http/server/server.ts';
 import { mountDocs, type DocsOptions } from './docs.ts';
 import { Guides } from './guides.ts';
+import { readDocument } from './reference-document.ts';
 
 const well: Health = { status: 'ok', checks: { store: { status: 'ok', note: 'the database is available' } } };
 const mountWith =
@@ -54,7 +55,7 @@ describe('the front page', () => {
   test('the front page does not repeat an invalid host', async (t) => {
     const { origin } = await serve(t, mountWith());
     const page = await (await fetch(origin, { headers: { 'x-forwarded-host': '"><script>' } })).text();
-    assert.doesNotMatch(page, /<script/);
+    assert.doesNotMatch(page, /<script>/);
   });
 });
 
@@ -110,8 +111,139 @@ describe('the guides', () => {
   });
 });
 
+describe('the API reference', () => {
+  test('each operation has a page, which the list links to, and which has its fields, errors and samples', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    const read = async (path: string): Promise<string> => {
+      const response = await fetch(origin + path);
+      assert.equal(response.status, 200, path);
+      return response.text();
+    };
+    const list = await read('/docs');
+    for (const { id, method, path, tag, summary } of endpoints) {
+      assert.ok(list.includes(`<li id="/${tag}/${id}">`) && list.includes(`href="/docs/reference/${id}"`), id);
+      const page = await read(`/docs/reference/${id}`);
+      assert.ok(page.includes(`>${method}</span> <code>${path}</code>`) && page.includes(`<h1>${summary}</h1>`), id);
+      const markdown = await read(`/docs/reference/${id}.md`);
+      assert.ok(markdown.startsWith(`# ${summary}\n\n\`${method} ${path}\``), id);
+    }
+    const page = await read('/docs/reference/createSession');
+    for (const part of [
+      'id="body.viewport"',
+      'id="body.viewport.width"',
+      '320 to 3840',
+      '&quot;object&quot;: &quot;session&quot;',
+      'berth open --new',
+    ])
+      assert.ok(page.includes(part), part);
+    assert.match(page, /href="\/docs\/errors#insufficient_credits"/);
+    assert.ok(idsOf(await read('/docs/errors')).has('insufficient_credits'));
+  });
+
+  test('the ids of a page are unique, and its links within lead to one', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    for (const id of ['runActions', 'fetchPage', 'inspect', 'createSession']) {
+      const page = await (await fetch(`${origin}/docs/reference/${id}`)).text();
+      const ids = Array.from(page.matchAll(/ id="([^"]+)"/g), ([, one]) => one);
+      assert.deepEqual(
+        ids.filter((one, index) => ids.indexOf(one) !== index),
+        [],
+        id,
+      );
+      for (const target of targetsOf(page).filter((one) => one.startsWith('#')))
+        assert.ok(ids.includes(target.slice(1)), `${id}: ${target}`);
+    }
+  });
+
+  test('the example replies are what the contract allows', async () => {
+    const { reference } = await readDocument();
+    const wrong: string[] = [];
+    let count = 0;
+    for (const { id, reply } of endpoints) {
+      const { example } = reference.page(id).reply;
+      if (example === null || !reply) continue;
+      count++;
+      const { error } = reply.safeParse(JSON.parse(example));
+      if (error) wrong.push(`${id}: ${error.message.slice(0, 300)}`);
+    }
+    assert.deepEqual(wrong, []);
+    assert.ok(count > 60, String(count));
+  });
+
+  test('a sample of each language has the address at which the page was opened', async (t) => {
+    const { port } = await serve(t, mountWith());
+    const page = await (await fetch(`http://localhost:${port}/docs/reference/createSession`)).text();
+    assert.match(page, new RegExp(`curl &quot;http://localhost:${port}/v1/session&quot;`));
+    for (const language of ['curl', 'typescript', 'python', 'cli']) assert.ok(page.includes(`data-language="${language}"`), language);
+  });
+});
+
+describe('the search', () => {
+  const resultsOf = async (origin: string, words: string): Promise<string[]> => {
+    const page = await (await fetch(`${origin}/docs/search?q=${encodeURIComponent(words)}`)).text();
+    return Array.from(page.matchAll(/<li>\s*<a href="([^"]+)">/g), ([, address = '']) => address).filter(
+      (address) => page.includes('class="results"') && address !== '',
+    );
+  };
+
+  test('the search finds operations and parts of guides, also by a word that is not whole', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    for (const [words, address] of [
+      ['rotate ip', '/docs/reference/rotateIp'],
+      ['screensh', '/docs/reference/screenshot'],
+      ['playwright connect', '/docs/connect'],
+      ['BERTH_EGRESS_ALLOW', '/docs/configuration'],
+    ] as const) {
+      const results = await resultsOf(origin, words);
+      assert.ok(
+        results.some((one) => one.startsWith(address)),
+        `${words}: ${results.join()}`,
+      );
+    }
+  });
+
+  test('the search shows what was searched for as text, and finds nothing for nothing', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    const response = await fetch(`${origin}/docs/search?q=${encodeURIComponent('"><script>alert(1)</script>')}`);
+    assert.equal(response.headers.get('cache-control'), 'no-store');
+    assert.doesNotMatch(await response.text(), /<script>/);
+    for (const words of ['', '   '])
+      assert.match(await (await fetch(`${origin}/docs/search?q=${words}`)).text(), /<ul class="results">\s*<\/ul>/);
+    const long = await fetch(`${origin}/docs/search?q=${'session '.repeat(500)}`);
+    assert.equal(long.status, 200);
+  });
+});
+
+describe('pages as Markdown', () => {
+  test('each guide is Markdown below its address, with links to the Markdown of others and the address of the service', async (t) => {
+    const { origin, port } = await serve(t, mountWith());
+    for (const address of new Guides().addresses) assert.equal((await fetch(`${origin}${address}.md`)).status, 200, address);
+    const response = await fetch(`http://localhost:${port}/docs/quickstart.md`);
+    assert.equal(response.headers.get('content-type'), 'text/markdown; charset=utf-8');
+    const text = await response.text();
+    assert.match(text, /^# Quickstart/);
+    assert.match(text, new RegExp(`export BERTH=http://localhost:${port}\n`));
+    assert.match(text, /\]\(\/docs\/\w+\.md[#)]/);
+  });
+
+  test('llms.txt lists every guide of the index and every operation, and llms-full.txt has the guides whole', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    const list = await (await fetch(`${origin}/llms.txt`)).text();
+    const broken: string[] = [];
+    for (const [, target = ''] of list.matchAll(/\]\(([^)]+)\)/g)) {
+      assert.ok(target.startsWith(origin), target);
+      const { status } = await fetch(target, { method: 'GET' });
+      if (status !== 200) broken.push(`${status} ${target}`);
+    }
+    assert.deepEqual(broken, []);
+    for (const { id } of endpoints) assert.ok(list.includes(`/docs/reference/${id}.md)`), id);
+    const whole = await (await fetch(`${origin}/llms-full.txt`)).text();
+    for (const part of ['# Quickstart', '# Sessions', 'POST /v1/fetch']) assert.ok(whole.includes(part), part);
+  });
+});
+
 describe('every page', () => {
-  for (const path of ['/', '/docs', '/docs/guides', '/docs/quickstart', '/docs/adr'])
+  for (const path of ['/', '/docs', '/docs/reference/runActions', '/docs/guides', '/docs/quickstart', '/docs/adr', '/docs/search?q=proxy'])
     test(`the page ${path} needs nothing from elsewhere and has no inline code`, async (t) => {
       const { origin } = await serve(t, mountWith());
       const response = await fetch(origin + path);
@@ -145,7 +277,15 @@ test('the OpenAPI document names the address at which it was requested', async (
 
 describe('texts', () => {
   const decoders = { br: brotliDecompressSync, gzip: gunzipSync };
-  const addresses = ['/docs/quickstart', '/docs/docs.css', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css', '/openapi.json'];
+  const addresses = [
+    '/docs/quickstart',
+    '/docs/docs.css',
+    '/docs/docs.js',
+    '/docs',
+    '/docs/reference/fetchPage',
+    '/openapi.json',
+    '/llms.txt',
+  ];
 
   for (const address of addresses)
     test(`${address} is sent in the encoding that the client prefers, and not again while the client has it`, async (t) => {

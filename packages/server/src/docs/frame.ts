@@ -1,4 +1,4 @@
-/** The frame of the pages, without scripts. */
+/** The frame of the pages. They are whole without scripts; one adds buttons to copy code, and remembers the language of examples. */
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
 
 export interface Page {
@@ -8,11 +8,13 @@ export interface Page {
   contents?: Markup;
   outline?: Markup;
   current: 'home' | 'guides' | 'reference';
+  /** Address of the same page as Markdown. */
+  markdown?: string;
 }
 
 export const pageHeaders = {
   'content-security-policy':
-    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
   'referrer-policy': 'no-referrer',
 };
 
@@ -22,16 +24,7 @@ const places = [
   { name: 'reference', label: 'API reference', address: '/docs' },
 ] as const;
 
-/** Elements in the head of every page, also of the API reference. */
-export const headOf = (title: string): Markup =>
-  html`<meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <meta name="color-scheme" content="light dark" />
-    <title>${title === 'Berth' ? title : `${title} · Berth`}</title>
-    <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
-    <link rel="stylesheet" href="/docs/docs.css" />`;
-
-export const barOf = (current: Page['current']): Markup =>
+const barOf = (current: Page['current']): Markup =>
   html`<header class="bar">
     <a class="brand" href="/" ${current === 'home' ? html`aria-current="page"` : nothing}>
       <img src="/favicon.svg" alt="" width="28" height="28" />Berth
@@ -43,11 +36,18 @@ export const barOf = (current: Page['current']): Markup =>
     </nav>
   </header>`;
 
-export const renderPage = ({ title, content, contents = nothing, outline = nothing, current }: Page): string =>
+export const renderPage = ({ title, content, contents = nothing, outline = nothing, current, markdown }: Page): string =>
   html`<!doctype html>
     <html lang="en">
       <head>
-        ${headOf(title)}
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <title>${title === 'Berth' ? title : `${title} · Berth`}</title>
+        <link rel="icon" type="image/svg+xml" href="/favicon.svg" />
+        <link rel="stylesheet" href="/docs/docs.css" />
+        ${markdown === undefined ? nothing : html`<link rel="alternate" type="text/markdown" href="${markdown}" />`}
+        <script src="/docs/docs.js" defer></script>
       </head>
       <body class="page page-${current}">
         <a class="skip" href="#content">Skip to the content</a>

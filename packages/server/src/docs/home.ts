@@ -24,7 +24,7 @@ const links: readonly { title: string; address: string; text: string; only?: Des
   { title: 'Sign in', address: '/dev-idp', text: 'Create API keys of your own. For development, without a password.', only: 'sign-in' },
   { title: 'Quickstart', address: '/docs/quickstart', text: 'The first session, step by step.' },
   { title: 'Guides', address: '/docs/guides', text: 'Sessions, clients, fetch, live view, and running the service.' },
-  { title: 'API reference', address: '/docs', text: 'Every endpoint and field, with requests to try out.' },
+  { title: 'API reference', address: '/docs', text: 'Every endpoint and field, with samples in four languages.' },
   { title: 'OpenAPI document', address: '/openapi.json', text: 'For generated clients and other tools.' },
 ];
 

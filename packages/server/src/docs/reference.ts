@@ -1,103 +1,101 @@
-/** The OpenAPI document, and Swagger UI that shows it. */
-import { readFile } from 'node:fs/promises';
-import { fileURLToPath } from 'node:url';
-import { docs, openapi } from '@berth/contract';
-import { html } from '@berth/lib/text/html.ts';
+/** The OpenAPI document, and the API reference that is rendered from it. */
+import { docs, endpoints, openapi } from '@berth/contract';
+import { nothing } from '@berth/lib/text/html.ts';
 import type { Http } from '../http/server/server.ts';
-import { barOf, headOf } from './frame.ts';
+import { pageHeaders, renderPage } from './frame.ts';
+import { readDocument, type DocumentFile, type OperationPage, type ReferenceDocument } from './reference-document.ts';
+import { indexMarkdown, operationMarkdown } from './reference-markdown.ts';
+import { addressOf, indexContent, operationContent, operationList } from './reference-page.ts';
+import type { SearchEntry } from './search.ts';
+import { withOrigin } from './origin.ts';
 
-/** Content security policy: only resources of this service, no inline code. Swagger UI draws its icons from `data:` URLs. */
-const contentSecurityPolicy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const html = 'text/html; charset=utf-8';
+const markdown = 'text/markdown; charset=utf-8';
+const revalidated = { 'cache-control': 'no-cache' };
+const pageOptions = { contentType: html, headers: { ...pageHeaders, ...revalidated }, isCompressed: true } as const;
+const markdownOptions = { contentType: markdown, headers: revalidated, isCompressed: true } as const;
 
-const page = html`<!doctype html>
-  <html lang="en">
-    <head>
-      ${headOf('API reference')}
-      <link rel="stylesheet" href="/docs/swagger-ui.css" />
-    </head>
-    <body class="page page-reference">
-      ${barOf('reference')}
-      <div id="swagger-ui"></div>
-      <script src="/docs/swagger-ui-bundle.js"></script>
-      <script src="/docs/initializer.js"></script>
-    </body>
-  </html> `.text;
+export class Reference {
+  #document: Promise<DocumentFile> | undefined;
+  /** Pages by address, with the address of the examples: as many as there are operations, some 8 MB when all were opened. */
+  readonly #pages = new Map<string, string>();
 
-/** Starts Swagger UI in the reader's colours, against the address that the reader opened. */
-const initializer = `const dark = matchMedia('(prefers-color-scheme: dark)');
-const applyScheme = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
-applyScheme();
-dark.addEventListener('change', applyScheme);
+  /** The document without the addresses of servers, as JSON. */
+  async json(): Promise<string> {
+    return (await this.#read()).json;
+  }
 
-// Every field of the dialog asks for the focus when it opens, and the last one gets it. The first is the API key.
-const focusApiKey = () => ({
-  wrapComponents: {
-    authorizationPopup:
-      (Original, { React }) =>
-      (props) => {
-        React.useEffect(() => document.querySelector('.auth-container input')?.focus(), []);
-        return React.createElement(Original, props);
-      },
-  },
-});
+  async document(): Promise<ReferenceDocument> {
+    return (await this.#read()).reference;
+  }
 
-SwaggerUIBundle({
-  url: '/openapi.json',
-  dom_id: '#swagger-ui',
-  deepLinking: true,
-  validatorUrl: null,
-  presets: [SwaggerUIBundle.presets.apis],
-  plugins: [focusApiKey],
-  // The document names the public address. The page may only call the one that it was opened at.
-  requestInterceptor: (request) => {
-    const { pathname, search } = new URL(request.url, location.href);
-    return Object.assign(request, { url: location.origin + pathname + search });
-  },
-});
-`;
+  /** The page of an operation, rendered once. */
+  async page(id: string): Promise<string> {
+    const known = this.#pages.get(id);
+    if (known !== undefined) return known;
+    const document = await this.document();
+    const page = operationPage(document, document.page(id));
+    this.#pages.set(id, page);
+    return page;
+  }
 
-/** Content types with a charset: without it, browsers read the bundle as Latin-1, and its regular expressions are syntax errors. */
-const bundled: Record<string, string> = {
-  'swagger-ui.css': 'text/css; charset=utf-8',
-  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
-};
-
-/**
- * The document of the repository, without the addresses of servers. To make it from the contract takes a fifth of a
- * second, which a start or all sessions would wait for; the checks keep both equal.
- */
-async function readDocument(): Promise<string> {
-  const text = await readFile(new URL('../../../../openapi.json', import.meta.url), 'utf8');
-  const { servers: _, ...document } = JSON.parse(text) as Record<string, unknown>;
-  return JSON.stringify(document);
+  #read(): Promise<DocumentFile> {
+    return (this.#document ??= readDocument());
+  }
 }
 
-export function mountReference(http: Http): void {
-  let document: Promise<string> | undefined;
-  const load = async (origin: string): Promise<string> => {
-    const rest = await (document ??= readDocument());
-    return `{"servers":${JSON.stringify([{ url: origin }])},${rest.slice(1)}\n`;
-  };
-  const revalidated = { 'cache-control': 'no-cache' };
+export function mountReference(http: Http, reference: Reference): void {
+  const load = async (origin: string): Promise<string> =>
+    `{"servers":${JSON.stringify([{ url: origin }])},${(await reference.json()).slice(1)}\n`;
   http.asset(openapi.path, { contentType: 'application/json; charset=utf-8', headers: revalidated, load, isCompressed: true }, openapi);
-  const headers = { 'content-security-policy': contentSecurityPolicy, 'referrer-policy': 'no-referrer' };
-  http.asset(docs.path, { contentType: 'text/html; charset=utf-8', headers, load: () => page, isCompressed: true }, docs);
-  http.asset('/docs/initializer.js', {
-    contentType: 'text/javascript; charset=utf-8',
-    headers: {},
-    load: () => initializer,
-    isCompressed: true,
+  http.asset(docs.path, { ...pageOptions, load: async (origin) => withOrigin(indexPage(await reference.document()), origin, html) }, docs);
+  http.asset('/docs.md', {
+    ...markdownOptions,
+    load: async (origin) => {
+      const document = await reference.document();
+      return withOrigin(indexMarkdown(document.tags, document.introduction), origin, markdown);
+    },
   });
-  for (const [name, contentType] of Object.entries(bundled)) {
-    const file = fileURLToPath(import.meta.resolve(`swagger-ui-dist/${name}`));
-    // Read on demand: two megabytes that most workers never need.
-    http.asset(`/docs/${name}`, {
-      contentType,
-      headers: { 'cache-control': 'public, max-age=86400' },
-      load: () => readFile(file),
-      isCompressed: true,
+  for (const { id } of endpoints) {
+    const address = addressOf({ id });
+    http.asset(address, {
+      ...pageOptions,
+      load: async (origin) => withOrigin(await reference.page(id), origin, html),
+    });
+    http.asset(`${address}.md`, {
+      ...markdownOptions,
+      load: async (origin) => withOrigin(operationMarkdown((await reference.document()).page(id)), origin, markdown),
     });
   }
+}
+
+const indexPage = ({ tags, introduction }: ReferenceDocument): string =>
+  renderPage({
+    title: 'API reference',
+    current: 'reference',
+    contents: operationList(tags, null),
+    content: indexContent(tags, introduction),
+    markdown: '/docs.md',
+  });
+
+const operationPage = ({ tags }: ReferenceDocument, page: OperationPage): string =>
+  renderPage({
+    title: page.summary,
+    current: 'reference',
+    contents: operationList(tags, page),
+    content: operationContent(page),
+    outline: nothing,
+    markdown: `${addressOf(page)}.md`,
+  });
+
+/** What the search finds of each operation: what it is called, and the names and descriptions of its fields. */
+export async function* searchEntriesOf(reference: Reference): AsyncGenerator<readonly SearchEntry[]> {
+  const document = await reference.document();
+  for (const { name, operations } of document.tags)
+    yield operations.map((entry) => ({
+      address: addressOf(entry),
+      page: entry.summary,
+      heading: name,
+      text: `${entry.method} ${entry.path} ${entry.id}. ${entry.description}`,
+    }));
 }

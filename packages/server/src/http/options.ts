@@ -95,8 +95,8 @@ export type Encodings = ReadonlyMap<string, Buffer>;
 export interface Asset {
   contentType: string;
   headers: Record<string, string>;
-  /** `origin` is the service's, as the caller sees it. */
-  load: (origin: string) => Promise<Buffer | string> | Buffer | string;
+  /** `origin` is the service's, as the caller sees it; `query` is that of the request. */
+  load: (origin: string, query: URLSearchParams) => Promise<Buffer | string> | Buffer | string;
   /** The bytes of the file, compressed by the build. */
   encodings?: Encodings;
   /** A text that is compressed when it is first asked for, and has an ETag. Only where it contains no secret. */

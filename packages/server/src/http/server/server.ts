@@ -176,7 +176,9 @@ class RoutedHttp implements Http {
 
   async #serveAsset(asset: Asset, exchange: Exchange, request: IncomingMessage): Promise<void> {
     const headers = { 'content-type': asset.contentType, ...asset.headers };
-    const load = (): ReturnType<Asset['load']> => asset.load(this.#peers.origin(request));
+    const { target } = exchange;
+    const query = new URLSearchParams(target.includes('?') ? target.slice(target.indexOf('?') + 1) : '');
+    const load = (): ReturnType<Asset['load']> => asset.load(this.#peers.origin(request), query);
     if (asset.isCompressed) {
       const compressed = await this.#compressed.reply(await load(), request.headers);
       return this.#send(exchange, { ...compressed, headers: { ...headers, ...compressed.headers } });
