@@ -72,7 +72,7 @@ describe('the account', () => {
     await opened.go('/usage');
     await heading(opened, 'Usage');
     const { page } = opened;
-    await page.getByText('Plan free').waitFor();
+    await page.locator('main').getByText('Plan free').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'Actions' }).getByText('999 left of 1,000').waitFor();
     await page.getByText('Not part of this plan').waitFor();
     await page.locator('.uplot canvas').waitFor();
@@ -190,7 +190,7 @@ describe('the palette', () => {
     await opened.signIn('key', key);
     const { page } = opened;
     // The first page, to which the sign-in leads.
-    await heading(opened, 'Sessions');
+    await heading(opened, 'Home');
     await page.keyboard.press('Control+k');
     const field = page.getByRole('combobox', { name: /Search pages/ });
     await page.getByRole('option', { name: /nightly-prices/ }).waitFor();
@@ -271,7 +271,6 @@ describe('with real browsers', () => {
     const [code = ''] = (await client.call(createCreditCodes, { body: { amount: 25 } })).body.codes ?? [];
     const opened = await real.open('/keys', { as: [] });
     const { page } = opened;
-    await page.getByRole('tab', { name: 'Login' }).click();
     await page.getByRole('button', { name: 'Use the development sign-in' }).click();
     await page.getByLabel('E-mail').fill('grace@example.com');
     await page.getByLabel('Organisation').fill('lamps');

@@ -198,7 +198,7 @@ describe('a credential', () => {
     const field = page.getByRole('textbox', { name: 'API key' });
     await field.fill(dashboard.served.key);
     await page.getByLabel('Keep me signed in while this tab is open').check();
-    await page.getByRole('button', { name: 'Sign in with this API key' }).click();
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     await page.reload();
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
@@ -219,9 +219,7 @@ describe('a keyboard', () => {
     const { page } = opened;
     const reach = (name: string): Promise<void> => opened.reach(name);
     await page.getByRole('heading', { name: 'Berth' }).waitFor();
-    await reach('API key');
-    await page.keyboard.press('ArrowRight');
-    await reach('Login token');
+    await reach('API key, login token or admin key');
     await page.keyboard.type(await app().login());
     await page.keyboard.press('Enter');
     await page.getByText('Signed in with login token.').waitFor();

@@ -71,7 +71,6 @@ describe('the dashboard', () => {
     await navigation(opened).getByText('Signed in with API key, login token.').waitFor();
     await opened.page.getByText('No session is running').waitFor();
     await opened.page.getByRole('button', { name: 'Sign out' }).click();
-    await opened.page.getByRole('tab', { name: 'Login' }).click();
     await opened.inspect('sign-in-login');
     await opened.page.getByRole('button', { name: 'Use the development sign-in' }).click();
     await opened.page.getByLabel(/mail/i).fill('ada@example.com');
@@ -87,6 +86,38 @@ describe('the dashboard', () => {
     const opened = await dashboard.open('/sessions', { as: ['key', 'admin'] });
     await navigation(opened).getByText('Signed in with API key, admin key.').waitFor();
     await heading(opened, 'Sessions').waitFor();
+    await opened.close();
+  });
+
+  it('the dashboard knows what is pasted by its beginning, says so before it is sent, and refuses a connect token in words', async () => {
+    const opened = await dashboard.open('', { as: [] });
+    const { page } = opened;
+    const field = page.getByRole('textbox', { name: 'API key, login token or admin key' });
+    const sent: string[] = [];
+    page.on('request', (request) => sent.push(new URL(request.url()).pathname));
+    for (const [secret, hint] of [
+      ['brt_live_x', /^API key\./],
+      ['brt_admin_x', /^Admin key\./],
+      ['eyJhbGci.eyJzdWIi.c2ln', /^Login token\./],
+    ] as const) {
+      await field.fill(secret);
+      await page.getByText(hint).waitFor();
+    }
+    await field.fill('brt_connect_abc');
+    await field.press('Enter');
+    await page.getByRole('alert').getByText('This is a connect token').waitFor();
+    assert.deepEqual(sent, []);
+    await field.fill(dashboard.served.key);
+    await field.press('Enter');
+    const account = page.getByRole('region', { name: 'Account' });
+    await account.getByText('local', { exact: true }).waitFor();
+    await account.getByText(/^Plan \w+$/).waitFor();
+    await account.getByText(`brt_live_…${dashboard.served.key.slice(-4)}`).waitFor();
+    await opened.go('/sign-in');
+    await opened.signIn('admin', dashboard.served.adminKey);
+    await opened.inspect('account');
+    await account.getByRole('button', { name: 'Forget the admin key' }).click();
+    await page.getByText('Signed in with API key.').waitFor();
     await opened.close();
   });
 

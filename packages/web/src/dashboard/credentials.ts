@@ -20,7 +20,7 @@ export const isRemembered = signal(Object.keys(held.peek()).length > 0);
 
 export const has = (kind: CredentialKind): boolean => held.value[kind] !== undefined;
 
-/** Returns a credential for requests only: no component shows it. */
+/** Returns a credential for requests and to be copied: no component shows it whole. */
 export const credential = (kind: CredentialKind): string | undefined => held.peek()[kind];
 
 export function signIn(kind: CredentialKind, value: string, { remember = isRemembered.peek() }: { remember?: boolean } = {}): void {

@@ -1,15 +1,14 @@
 import { useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import { Account } from './account.tsx';
 import { config } from './config.ts';
-import { credentialNames, has, signOut, type CredentialKind } from './credentials.ts';
+import { has, type CredentialKind } from './credentials.ts';
 import type { PageArea } from './page-entry.ts';
 import { hrefOf } from './href.ts';
 import { areas, isInNavigation } from './pages.ts';
 import { Palette, PaletteButton } from './palette/palette.tsx';
 import { Icon } from './ui/icons.tsx';
-
-const kinds: readonly CredentialKind[] = ['key', 'login', 'admin'];
 
 /** The frame of all pages: the navigation, beside the page on a wide screen and behind a button on a narrow one. */
 export function Layout({ isLoading, children }: { isLoading: boolean; children: ComponentChildren }) {
@@ -98,20 +97,9 @@ const isOffered = (audience: CredentialKind): boolean => {
 
 function Foot() {
   const { version, links } = config.value ?? {};
-  const signedIn = kinds.filter(has);
   return (
     <div class="side-foot">
-      <p class="muted">Signed in with {signedIn.map((kind) => credentialNames[kind]).join(', ')}.</p>
-      {signedIn.length < kinds.length && (
-        <a class="side-link" href="/dashboard/sign-in">
-          <Icon name="key" />
-          Add a credential
-        </a>
-      )}
-      <button type="button" class="side-link" onClick={() => signOut()}>
-        <Icon name="exit" />
-        Sign out
-      </button>
+      <Account />
       <p class="muted">
         <a href={links?.docs ?? '/docs/guides'}>Guides</a> · <a href={links?.reference ?? '/docs'}>API</a>
         {version && <> · {version}</>}

@@ -1,14 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { kindOfSecret } from './credential-kind.ts';
 import { toShown, type ApiError } from './api-error.ts';
 import { call } from './api.ts';
 import { config } from './config.ts';
-import { credentialNames, has, isRemembered, refusals, signIn, type CredentialKind } from './credentials.ts';
+import { has, isRemembered, refusals, signIn, type CredentialKind } from './credentials.ts';
 import { startSignIn } from './dev-sign-in.ts';
 import { CheckField, TextField } from './ui/fields.tsx';
 import { ErrorNote } from './ui/states.tsx';
 import { askForLiveView } from '../shared/live-view-access.ts';
-import { Tabs } from './ui/tabs.tsx';
 import { toastError } from './ui/toasts.ts';
 
 const hints: Record<CredentialKind, string> = {
@@ -17,11 +17,7 @@ const hints: Record<CredentialKind, string> = {
   admin: 'The operator’s key. The first start of the service printed it, and stored it in its data directory as admin-key.',
 };
 
-const tabs: readonly { id: CredentialKind; title: string }[] = [
-  { id: 'key', title: 'API key' },
-  { id: 'login', title: 'Login' },
-  { id: 'admin', title: 'Operator' },
-];
+const kinds: readonly CredentialKind[] = ['key', 'login', 'admin'];
 
 /** The whole page, before anybody has signed in. */
 export function SignInPage() {
@@ -54,58 +50,55 @@ export function SignInPage() {
 
 interface SignInProps {
   /** The one that is needed. */
-  only?: CredentialKind;
-  onSignedIn?: (kind: CredentialKind) => void;
+  only?: CredentialKind | undefined;
+  onSignedIn?: ((kind: CredentialKind) => void) | undefined;
 }
 
-/** Takes a credential, and tries it before it counts. */
+/** Takes a credential, which it knows by its beginning, and tries it before it counts. */
 export function SignIn({ only, onSignedIn }: SignInProps) {
-  const refused = tabs.find(({ id }) => refusals.value[id] !== undefined)?.id;
-  const kind = useSignal<CredentialKind>(only ?? refused ?? 'key');
-  if (only)
-    return (
-      <>
-        {only === 'key' && has('login') && <KeyOfTab />}
-        <CredentialForm key={only} kind={only} />
-      </>
-    );
   return (
-    <Tabs label="Ways to sign in" tabs={tabs} current={kind.value} onChange={(id) => (kind.value = id as CredentialKind)}>
-      <CredentialForm key={kind.value} kind={kind.value} onSignedIn={onSignedIn} />
-    </Tabs>
+    <>
+      {only === 'key' && has('login') && <KeyOfTab />}
+      <CredentialForm only={only} onSignedIn={onSignedIn} />
+    </>
   );
 }
 
-function CredentialForm({ kind, onSignedIn }: { kind: CredentialKind; onSignedIn?: SignInProps['onSignedIn'] }) {
+const connectTokenText = 'This is a connect token: it opens a browser for a program, and nobody signs in with it. Paste an API key.';
+
+function CredentialForm({ only, onSignedIn }: SignInProps) {
   const text = useSignal('');
   const remember = useSignal(isRemembered.peek());
   const isChecking = useSignal(false);
   const error = useSignal<ApiError | null>(null);
   const settings = config.value?.sign_in;
+  const secret = text.value.trim();
+  const known = kindOfSecret(secret);
+  const kind = only ?? (known === 'connect' ? 'key' : known);
   const submit = async (event: SubmitEvent): Promise<void> => {
     event.preventDefault();
     isChecking.value = true;
-    error.value = await check(kind, text.value.trim(), remember.value);
+    error.value = known === 'connect' ? toShown(new Error(connectTokenText)) : await check(kind, secret, remember.value);
     isChecking.value = false;
     if (!error.value) onSignedIn?.(kind);
   };
-  if (kind === 'login' && settings && !settings.login)
+  if (only === 'login' && settings && !settings.login)
     return <p class="muted">This service accepts no login tokens. The operator can set up an identity provider.</p>;
-  const reason = refusals.value[kind];
+  const reasons = kinds.filter((each) => only === undefined || each === only).flatMap((each) => refusals.value[each] ?? []);
   return (
     <form class="sign-in-form" onSubmit={(event) => void submit(event)}>
-      {reason && !error.value && (
-        <p class="field-error" role="alert">
-          {reason}
-        </p>
-      )}
-      {kind === 'login' && settings?.development && <DevelopmentSignIn remember={remember.value} />}
+      {!error.value &&
+        reasons.map((reason) => (
+          <p key={reason} class="field-error" role="alert">
+            {reason}
+          </p>
+        ))}
       <TextField
-        label={kind === 'key' ? 'API key' : kind === 'login' ? 'Login token' : 'Admin key'}
+        label={only === undefined ? `API key${settings?.login === false ? '' : ', login token'} or admin key` : fieldNames[only]}
         type="password"
         autoComplete="off"
         isRequired
-        hint={kind === 'login' && settings?.issuer ? `${hints.login} The provider is ${settings.issuer}.` : hints[kind]}
+        hint={only === undefined && secret === '' ? firstHint : hintFor(kind)}
         value={text.value}
         onInput={(value) => (text.value = value)}
       />
@@ -116,11 +109,22 @@ function CredentialForm({ kind, onSignedIn }: { kind: CredentialKind; onSignedIn
         onInput={(value) => (remember.value = value)}
       />
       {error.value && <ErrorNote error={error.value} />}
-      <button type="submit" class="button button-main" disabled={isChecking.value || text.value.trim() === ''}>
-        {isChecking.value ? 'Checking' : `Sign in with this ${credentialNames[kind]}`}
+      <button type="submit" class="button button-main" disabled={isChecking.value || secret === ''}>
+        {isChecking.value ? 'Checking' : 'Sign in'}
       </button>
+      {(only === undefined || only === 'login') && settings?.development && <DevelopmentSignIn remember={remember.value} />}
     </form>
   );
+}
+
+const fieldNames: Record<CredentialKind, string> = { key: 'API key', login: 'Login token', admin: 'Admin key' };
+const firstHint =
+  'The page knows which it is. The first start of the service printed its keys, and stored them in its data directory as api-key and admin-key.';
+
+/** What the secret is taken for, while it is typed. */
+function hintFor(kind: CredentialKind): string {
+  const issuer = config.value?.sign_in.issuer;
+  return `${fieldNames[kind]}. ${hints[kind]}${kind === 'login' && issuer ? ` The provider is ${issuer}.` : ''}`;
 }
 
 /** Who signed in with a login token needs no key at hand: the service creates one that expires soon. */
@@ -148,7 +152,7 @@ function KeyOfTab() {
 
 const DevelopmentSignIn = ({ remember }: { remember: boolean }) => (
   <div class="dev-sign-in">
-    <button type="button" class="button button-main" onClick={() => void startSignIn({ remember }).catch(toastError)}>
+    <button type="button" class="button" onClick={() => void startSignIn({ remember }).catch(toastError)}>
       Use the development sign-in
     </button>
     <p class="hint">Without a password, on this machine only. You choose who you are.</p>

@@ -114,6 +114,3 @@ const objectText = (value: Record<string, unknown>): string =>
   `{ ${Object.entries(value)
     .map(([name, each]) => `${name}: ${typeof each === 'string' ? `'${each}'` : String(each)}`)
     .join(', ')} }`;
-
-/** A key whose middle is hidden; too short ones are hidden whole. */
-export const maskedKey = (key: string): string => (key.length > 20 ? `${key.slice(0, 9)}…${key.slice(-4)}` : '…');

@@ -7,6 +7,7 @@ import { hrefOf } from '../../href.ts';
 import { useLive } from '../../live.ts';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import { maskedSecret } from '../../ui/masked-secret.ts';
 import { scrollable } from '../../ui/scrollable.ts';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
@@ -16,7 +17,7 @@ import { valueTexts } from '../account/usage-texts.ts';
 import { reasonText } from '../sessions/reasons.ts';
 import { nameOf } from '../sessions/session-state.tsx';
 import { Tile } from '../sessions/tile.tsx';
-import { clientsOf, maskedKey, type Step } from './first-steps.ts';
+import { clientsOf, type Step } from './first-steps.ts';
 import '../sessions/sessions.css';
 import './home.css';
 
@@ -80,7 +81,7 @@ function FirstSteps({ isOpenAtFirst }: { isOpenAtFirst: boolean }) {
   const current = useSignal('curl');
   const key = credential('key') ?? '';
   const options = { origin: location.origin, url: 'https://example.com/' };
-  const shown = clientsOf({ ...options, key: maskedKey(key) });
+  const shown = clientsOf({ ...options, key: maskedSecret(key) });
   const client = shown.find(({ id }) => id === current.value) ?? shown[0];
   const copied = clientsOf({ ...options, key }).find(({ id }) => id === client?.id);
   return (
