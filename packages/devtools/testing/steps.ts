@@ -56,22 +56,6 @@ export const run = (
 export const summarize = (results: readonly StepResult[]): string[] =>
   results.map(({ type, status, error }) => `${type} ${status}${error ? ` ${error.code}` : ''}`);
 
-export interface TestBench {
-  context: StepContext;
-  site: TestSite;
-}
-
-export async function inPage(
-  { context, site }: TestBench,
-  html: Reply,
-  { steps, options = {} }: { steps: object[]; options?: Partial<StepRunOptions> },
-) {
-  site.pages.set('/', html);
-  const result = await run(context, [{ type: 'navigate', url: `${site.url}/` }, ...steps], { allowEvaluate: true, ...options });
-  const results = result.results.slice(1);
-  return { ...result, results, outputs: results.map(({ output }) => output) };
-}
-
 export const evaluate = (expression: string): object => ({ type: 'evaluate', expression });
 
 export type Reply = string | ((request: IncomingMessage, response: ServerResponse) => void);

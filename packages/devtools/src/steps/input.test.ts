@@ -2,41 +2,20 @@
 import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { after, before, it } from 'node:test';
-import { launch, settings, type Launched } from '../../testing/launch.ts';
-import { Content } from '@berth/reading';
-import { silentLog } from '@berth/lib/log.ts';
+import { it } from 'node:test';
 import type { StepRunOptions } from './steps.ts';
 import { assertShort } from '../../../../tests/yardstick.ts';
-import { evaluate, inPage, openPages, summarize, createContext, type Reply, type TestSite } from '../../testing/steps.ts';
+import { assertAllOk, stepPage } from '../../testing/step-page.ts';
+import { evaluate, summarize, type Reply } from '../../testing/steps.ts';
 
-let launched: Launched;
-let content: Content;
-let site: TestSite;
+const page = stepPage({ reads: true });
 
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  content = new Content({ threadsMax: 1, log: silentLog });
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await content.close();
-  await site.close();
-});
-
-const files = (): Record<string, string> => ({ file_1: join(launched.downloadsPath, '..', 'upload.txt') });
+const files = (): Record<string, string> => ({ file_1: join(page.launched.downloadsPath, '..', 'upload.txt') });
 const runInPage = (html: Reply, steps: object[], options: Partial<StepRunOptions> = {}) =>
-  inPage({ context: createContext({ browser: launched.browser, content, files: files() }), site }, html, { steps, options });
-const allOk = (results: Parameters<typeof summarize>[0]): void =>
-  assert.deepEqual(
-    summarize(results).filter((line) => !line.endsWith(' ok')),
-    [],
-    JSON.stringify(results),
-  );
+  page.inPage(html, steps, { context: page.context({ files: files() }), ...options });
 
 it('a click may navigate, and the next step runs in the page after the navigation', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/slow',
     (_, response) => void setTimeout(() => response.writeHead(200, { 'content-type': 'text/html' }).end('<title>slow</title>'), 300),
   );
@@ -50,17 +29,17 @@ it('a click may navigate, and the next step runs in the page after the navigatio
       evaluate('document.title'),
     ],
   );
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual([outputs[2], outputs[4]], [[2, 1, true], 'slow']);
 });
 
 it('a click that leads to no new page does not wait for a navigation', async () => {
-  site.pages.set('/none', (_, response) => void response.writeHead(204).end());
+  page.site.pages.set('/none', (_, response) => void response.writeHead(204).end());
   const { results } = await runInPage('<a href="/none">go</a><a id=h href="#x">hash</a>', [
     { type: 'click', selectors: ['a'] },
     { type: 'click', selectors: ['#h'] },
   ]);
-  allOk(results);
+  assertAllOk(results);
   // With a page to come it would wait for ten seconds.
   assertShort(results[0]?.duration_ms ?? assert.fail(), 8000);
 });
@@ -212,7 +191,7 @@ it('a drag step drags with the mouse and with HTML drag and drop', async () => {
       evaluate('entered'),
     ],
   );
-  allOk(results);
+  assertAllOk(results);
   // A busy browser may lose a drag, which is then repeated.
   assert.deepEqual([(outputs[2] as string[]).slice(-3), outputs[4], outputs[5]], [['start', 'drop x', 'end'], true, 1]);
 });
@@ -226,18 +205,18 @@ it('a drag step drags into and out of frames of other sites', async () => {
     top.postMessage(name + (name === 'drop' ? ' ' + event.dataTransfer.getData('text/plain') : ''), '*');
   })</script>`;
   const collect = '<script>log = []; onmessage = ({ data }) => log.push(data)</script>';
-  const frame = `<iframe id=frame src="${site.otherUrl}/part" style="width:300px;height:120px;margin:30px"></iframe>`;
+  const frame = `<iframe id=frame src="${page.site.otherUrl}/part" style="width:300px;height:120px;margin:30px"></iframe>`;
   for (const [main, part, source, target] of [
     [to, from, ['iframe', '#from'], ['#to']],
     [from, to, ['#from'], ['iframe', '#to']],
   ] as const) {
-    site.pages.set('/part', script + part);
+    page.site.pages.set('/part', script + part);
     const { results, outputs } = await runInPage(`${collect}${script}${main}<br>${frame}`, [
       { type: 'drag', selectors: [source], to: [target] },
       { type: 'wait', function: 'log.includes("dragend")', timeout_ms: 20_000, optional: true },
       evaluate('log.toSorted().join()'),
     ]);
-    allOk(results);
+    assertAllOk(results);
     assert.equal(outputs[2], 'dragend,dragstart,drop word');
   }
 });
@@ -263,7 +242,7 @@ it('a scroll step scrolls to positions, in containers, and through pages that gr
       evaluate('n'),
     ],
   );
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual([(outputs[1] as number) > 500, outputs[3], outputs[5], outputs[8]], [true, 300, 10, 35]);
   assert.deepEqual(
     outputs.slice(6, 8).map((output) => (output as { stop_reason: string }).stop_reason),
@@ -301,7 +280,7 @@ it('a check step selects a radio button by its group: a legend, a name, a label 
     group('#g', { index: 0 }),
     evaluate(state),
   ]);
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual(
     [outputs[0], outputs[3], outputs[6]],
     [{ selected: ['Express'] }, ['exp', false, false, true, 'true'], ['std', false, true, false, 'true']],
@@ -326,7 +305,7 @@ it('a check step checks boxes and radio buttons by the name of their group: a le
     group('[name=t]', { label: 'Ham', state: false }),
     evaluate('[ham.checked, egg.checked, oil.checked, exp.checked, agree.checked, mail.ariaChecked, post.ariaChecked]'),
   ]);
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual(outputs[6], [false, false, true, true, true, 'false', 'true']);
   assert.deepEqual(outputs.slice(0, 2), [{ checked: true }, { checked: false }]);
 });

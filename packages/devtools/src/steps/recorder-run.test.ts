@@ -1,27 +1,16 @@
 /** Recordings run as in the Recorder, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { launch, settings, type Launched } from '../../testing/launch.ts';
+import { it } from 'node:test';
 import { importRecorder } from './recorder.ts';
 import { runSteps } from './steps.ts';
-import { createContext, openPages, run, summarize, type TestSite } from '../../testing/steps.ts';
+import { stepPage } from '../../testing/step-page.ts';
+import { summarize } from '../../testing/steps.ts';
 
-let launched: Launched;
-let site: TestSite;
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
+const page = stepPage();
 
 const replay = (steps: object[]) =>
   runSteps(
-    createContext({ browser: launched.browser, content }),
+    page.context(),
     {
       steps: importRecorder({ title: 'r', timeout: 5000, steps }).steps,
       stopOnError: false,
@@ -32,7 +21,7 @@ const replay = (steps: object[]) =>
   );
 
 it('a replayed recording changes selects, editable elements, colors and numbers, and acts in frames and with modifiers', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/',
     `<title>Form</title><select id=s><option value=a>A<option value=b>B</select><div id=note contenteditable aria-label=Note>old</div>
     <input id=n type=number><input id=c type=color><input id=d type=date><label>Agree <input id=agree type=checkbox></label>
@@ -42,7 +31,7 @@ it('a replayed recording changes selects, editable elements, colors and numbers,
   );
   const key = (type: string, name: string) => ({ type, key: name, target: 'main' });
   const { results } = await replay([
-    { type: 'navigate', url: `${site.url}/`, assertedEvents: [{ type: 'navigation', url: `${site.url}/`, title: 'Form' }] },
+    { type: 'navigate', url: `${page.site.url}/`, assertedEvents: [{ type: 'navigation', url: `${page.site.url}/`, title: 'Form' }] },
     { type: 'change', value: 'b', selectors: [['#s']], target: 'main' },
     { type: 'change', value: 'Line ä', selectors: [['aria/Note'], ['#note']], target: 'main' },
     { type: 'change', value: '42', selectors: [['#n']], target: 'main' },
@@ -66,11 +55,9 @@ it('a replayed recording changes selects, editable elements, colors and numbers,
     results.filter(({ status }) => status !== 'ok').map(({ index, error }) => [index, error]),
     [],
   );
-  const read = await run(
-    createContext({ browser: launched.browser, content }),
-    [{ type: 'evaluate', expression: '[s.value, note.innerText, n.value, c.value, d.value, agree.checked, out.textContent.trim()]' }],
-    { allowEvaluate: true },
-  );
+  const read = await page.run([
+    { type: 'evaluate', expression: '[s.value, note.innerText, n.value, c.value, d.value, agree.checked, out.textContent.trim()]' },
+  ]);
   assert.deepEqual(read.results[0]?.output, [
     'b',
     'Line ä',
@@ -83,14 +70,14 @@ it('a replayed recording changes selects, editable elements, colors and numbers,
 });
 
 it('a replayed recording presses each recorded character once, in order', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/keys',
     `<textarea id=t></textarea><script>seen = []; onkeydown = ({ key, ctrlKey, altKey, shiftKey }) => seen.push((ctrlKey ? 'C' : '') + (altKey ? 'A' : '') + (shiftKey ? 'S' : '') + key)</script>`,
   );
   const down = (...names: string[]) => names.map((key) => ({ type: 'keyDown', key }));
   const up = (...names: string[]) => names.map((key) => ({ type: 'keyUp', key }));
   const { results } = await replay([
-    { type: 'navigate', url: `${site.url}/keys` },
+    { type: 'navigate', url: `${page.site.url}/keys` },
     { type: 'click', selectors: [['#t']], offsetX: 5, offsetY: 5 },
     ...[...down('+'), ...up('+')],
     // Shift comes up before the character's key, which is another one then.
@@ -104,9 +91,7 @@ it('a replayed recording presses each recorded character once, in order', async 
     results.filter(({ status }) => status !== 'ok').map(({ index, error }) => [index, error]),
     [],
   );
-  const read = await run(createContext({ browser: launched.browser, content }), [{ type: 'evaluate', expression: '[t.value, seen]' }], {
-    allowEvaluate: true,
-  });
+  const read = await page.run([{ type: 'evaluate', expression: '[t.value, seen]' }]);
   assert.deepEqual(read.results[0]?.output, [
     "++?:A@Ä/7;'=¿|",
     [
@@ -118,14 +103,14 @@ it('a replayed recording presses each recorded character once, in order', async 
 });
 
 it('a replayed recording waits for counts, attributes and properties that come later', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/later',
     `<ul id=list></ul><input id=count value=0 data-state=off><form id=form><input name=id><input name=className></form>
     <script>setInterval(() => { if (list.children.length < 3) list.innerHTML += '<li class=x>x</li>'; count.value = list.children.length; count.dataset.state = 'on' }, 200)</script>`,
   );
   const wait = (selector: string, more: object) => ({ type: 'waitForElement', selectors: [[selector]], timeout: 4000, ...more });
   const { results } = await replay([
-    { type: 'navigate', url: `${site.url}/later` },
+    { type: 'navigate', url: `${page.site.url}/later` },
     wait('#list li', { count: 3, operator: '>=' }),
     wait('#list li', { count: 3, operator: '==', attributes: { class: 'x' }, visible: true }),
     wait('#list li', { count: 4, operator: '>=', visible: false }),
@@ -139,10 +124,10 @@ it('a replayed recording waits for counts, attributes and properties that come l
 });
 
 it('a replayed wait that fails says which match differs from what it expects', async () => {
-  site.pages.set('/other', '<p class=a>1</p><p class=b>2</p><input value=1>');
+  page.site.pages.set('/other', '<p class=a>1</p><p class=b>2</p><input value=1>');
   const wait = (selector: string, more: object) => ({ type: 'waitForElement', selectors: [[selector]], timeout: 300, ...more });
   const { results } = await replay([
-    { type: 'navigate', url: `${site.url}/other` },
+    { type: 'navigate', url: `${page.site.url}/other` },
     wait('p', { attributes: { class: 'a' } }),
     wait('input', { properties: { value: '2' } }),
     wait('input', { properties: { madeUp: true } }),

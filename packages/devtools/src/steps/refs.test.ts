@@ -1,34 +1,19 @@
 /** Steps that name their elements by the references of a snapshot, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
+import { it } from 'node:test';
 import { Steps, type StepResult } from '@berth/contract';
-import { Content } from '@berth/reading';
-import { silentLog } from '@berth/lib/log.ts';
-import { launch, settings, type Launched } from '../../testing/launch.ts';
-import { createContext, evaluate, openPages, run, summarize, type TestSite } from '../../testing/steps.ts';
+import { assertAllOk, stepPage } from '../../testing/step-page.ts';
+import { evaluate, summarize } from '../../testing/steps.ts';
 
-let launched: Launched;
-let content: Content;
-let site: TestSite;
+const page = stepPage({ reads: true });
 
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  content = new Content({ threadsMax: 1, log: silentLog });
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await content.close();
-  await site.close();
-});
-
-const act = (steps: object[]) => run(createContext({ browser: launched.browser, content }), steps, { allowEvaluate: true });
+const act = (steps: object[]) => page.run(steps);
 
 /** Opens a page and returns its references by the names of their elements. */
 async function open(html: string): Promise<Map<string, string>> {
-  site.pages.set('/', html);
+  page.site.pages.set('/', html);
   const { results } = await act([
-    { type: 'navigate', url: `${site.url}/` },
+    { type: 'navigate', url: `${page.site.url}/` },
     { type: 'snapshot', mode: 'full', format: 'json' },
   ]);
   assert.deepEqual(summarize(results), ['navigate ok', 'snapshot ok'], JSON.stringify(results));
@@ -37,11 +22,7 @@ async function open(html: string): Promise<Map<string, string>> {
 }
 
 const outputsOf = (results: readonly StepResult[]): unknown[] => {
-  assert.deepEqual(
-    summarize(results).filter((line) => !line.endsWith(' ok')),
-    [],
-    JSON.stringify(results),
-  );
+  assertAllOk(results);
   return results.map(({ output }) => output);
 };
 
@@ -85,9 +66,9 @@ it('every kind of step finds its element by a reference', async () => {
 });
 
 it('a step finds by its reference an element in a frame of another site and in a closed shadow root', async () => {
-  site.pages.set('/in', '<button onclick="this.textContent = \'Paid\'">Pay</button>');
+  page.site.pages.set('/in', '<button onclick="this.textContent = \'Paid\'">Pay</button>');
   const refs = await open(
-    `<iframe src="${site.otherUrl}/in"></iframe><div id=host></div><script>host.attachShadow({mode:'closed'}).innerHTML = '<button onclick="globalThis.c = 1">Closed</button>'</script>`,
+    `<iframe src="${page.site.otherUrl}/in"></iframe><div id=host></div><script>host.attachShadow({mode:'closed'}).innerHTML = '<button onclick="globalThis.c = 1">Closed</button>'</script>`,
   );
   const { results } = await act([
     { type: 'click', ref: refs.get('Pay') },

@@ -1,35 +1,10 @@
 /** Steps that read, capture and set, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { launch, settings, type Launched } from '../../testing/launch.ts';
-import { Content } from '@berth/reading';
-import { silentLog } from '@berth/lib/log.ts';
-import type { StepRunOptions } from './steps.ts';
-import { evaluate, inPage, openPages, summarize, createContext, type Reply, type TestSite } from '../../testing/steps.ts';
+import { it } from 'node:test';
+import { assertAllOk, stepPage } from '../../testing/step-page.ts';
+import { evaluate, summarize } from '../../testing/steps.ts';
 
-let launched: Launched;
-let content: Content;
-let site: TestSite;
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  content = new Content({ threadsMax: 1, log: silentLog });
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await content.close();
-  await site.close();
-});
-
-const runInPage = (html: Reply, steps: object[], options: Partial<StepRunOptions> = {}) =>
-  inPage({ context: createContext({ browser: launched.browser, content }), site }, html, { steps, options });
-const allOk = (results: Parameters<typeof summarize>[0]): void =>
-  assert.deepEqual(
-    summarize(results).filter((line) => !line.endsWith(' ok')),
-    [],
-    JSON.stringify(results),
-  );
+const page = stepPage({ reads: true });
 
 it('a navigate step to a file of any kind says that it is no page, and a download step downloads it', async () => {
   const files: [type: string, disposition: string | null][] = [
@@ -38,12 +13,12 @@ it('a navigate step to a file of any kind says that it is no page, and a downloa
     ['text/html', 'attachment; filename="page.html"'],
   ];
   for (const [index, [type, disposition]] of files.entries()) {
-    site.pages.set(`/file/${index}`, (_, response) => {
+    page.site.pages.set(`/file/${index}`, (_, response) => {
       if (disposition !== null) response.setHeader('content-disposition', disposition);
       response.setHeader('content-type', type).end('%PDF-1.4');
     });
-    const url = `${site.url}/file/${index}`;
-    const { results } = await runInPage('<title>one</title>', [
+    const url = `${page.site.url}/file/${index}`;
+    const { results } = await page.inPage('<title>one</title>', [
       { type: 'navigate', url, retries: 2, on_error: 'continue' },
       { type: 'download', url },
     ]);
@@ -53,16 +28,16 @@ it('a navigate step to a file of any kind says that it is no page, and a downloa
 });
 
 it('steps navigate, go back and forward, and reload', async () => {
-  site.pages.set('/two', '<title>two</title>');
-  const { results, outputs } = await runInPage(
+  page.site.pages.set('/two', '<title>two</title>');
+  const { results, outputs } = await page.inPage(
     '<title>one</title>',
     [
-      { type: 'navigate', url: `${site.url}/two` },
+      { type: 'navigate', url: `${page.site.url}/two` },
       { type: 'back' },
       { type: 'forward' },
       { type: 'reload' },
       { type: 'forward' },
-      { type: 'navigate', url: `${site.url}/nothing` },
+      { type: 'navigate', url: `${page.site.url}/nothing` },
       { type: 'navigate', url: 'http://127.0.0.1:1/', on_error: 'continue' },
       { type: 'navigate', url: '{{inputs.url}}' },
     ],
@@ -78,7 +53,7 @@ it('steps navigate, go back and forward, and reload', async () => {
 });
 
 it('wait steps wait for elements, texts, addresses, the network, and functions', async () => {
-  const { results } = await runInPage(
+  const { results } = await page.inPage(
     '<p id=a>a</p><script>a.onclick=()=>setTimeout(()=>{a.hidden=true;b=1;document.body.append("ready  now");' +
       'history.pushState(0,"","/done")},200)</script>',
     [
@@ -98,7 +73,7 @@ it('wait steps wait for elements, texts, addresses, the network, and functions',
       { type: 'wait', text: '/(a+)+$/', timeout_ms: 500 },
     ],
   );
-  allOk(results.slice(0, 10));
+  assertAllOk(results.slice(0, 10));
   assert.deepEqual(summarize(results.slice(10)), [
     'wait error timeout',
     'wait error not_found',
@@ -108,7 +83,7 @@ it('wait steps wait for elements, texts, addresses, the network, and functions',
 });
 
 it('extract steps read values, rows, tables and JSON-LD', async () => {
-  const { results, outputs } = await runInPage(
+  const { results, outputs } = await page.inPage(
     `<script type="application/ld+json">{"@type":"Product","name":"P"}</script><h1>Shop</h1><a href="/x">link</a>
      <ul><li><b>One</b><i>1,50 €</i><a href="/1"></a></li><li><b>Two</b><i>20 €</i></li></ul><table><tr><th>k<th>v</tr><tr><td>a` +
       `<td>1</tr></table>`,
@@ -135,9 +110,9 @@ it('extract steps read values, rows, tables and JSON-LD', async () => {
       { type: 'extract', selectors: ['#no'], timeout_ms: 500 },
     ],
   );
-  assert.deepEqual(outputs.slice(0, 3), ['Shop', `${site.url}/x`, ['One', 'Two']]);
+  assert.deepEqual(outputs.slice(0, 3), ['Shop', `${page.site.url}/x`, ['One', 'Two']]);
   assert.deepEqual(outputs[3], [
-    { name: 'One', price: 1.5, url: `${site.url}/1`, all: ['One', '1,50 €'], self: '<b>One</b><i>1,50 €</i><a href="/1"></a>' },
+    { name: 'One', price: 1.5, url: `${page.site.url}/1`, all: ['One', '1,50 €'], self: '<b>One</b><i>1,50 €</i><a href="/1"></a>' },
     { name: 'Two', price: 20, url: null, all: ['Two', '20 €'], self: '<b>Two</b><i>20 €</i>' },
   ]);
   assert.deepEqual(
@@ -152,7 +127,7 @@ it('extract steps read values, rows, tables and JSON-LD', async () => {
 });
 
 it('capture steps return images, documents and texts of the page or a part of it', async () => {
-  const { results, outputs } = await runInPage('<h1>Hi</h1><p style="height:2000px"><a href="/a">there</a></p>', [
+  const { results, outputs } = await page.inPage('<h1>Hi</h1><p style="height:2000px"><a href="/a">there</a></p>', [
     { type: 'screenshot' },
     { type: 'screenshot', full_page: true, format: 'jpeg', quality: 20 },
     { type: 'screenshot', selectors: ['h1'] },
@@ -162,7 +137,7 @@ it('capture steps return images, documents and texts of the page or a part of it
     { type: 'markdown' },
     { type: 'links' },
   ]);
-  allOk(results);
+  assertAllOk(results);
   type Image = { data_base64: string; height: number; content_type: string };
   const [view, full, part, pdf] = outputs as Image[];
   assert.deepEqual(
@@ -178,18 +153,18 @@ it('capture steps return images, documents and texts of the page or a part of it
   assert.equal(outputs[4], '<h1>Hi</h1>');
   assert.match(String(outputs[5]), /<h1>Hi<\/h1>/);
   assert.match(String(outputs[6]), /^# Hi\n\n\[there\]/);
-  assert.equal((outputs[7] as { url: string }[])[0]?.url, `${site.url}/a`);
+  assert.equal((outputs[7] as { url: string }[])[0]?.url, `${page.site.url}/a`);
 });
 
 it('a download step downloads by a click and by a URL', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/file',
     (_, response) => void response.writeHead(200, { 'content-disposition': 'attachment; filename="a.bin"' }).end('12345'),
   );
-  const { results, outputs } = await runInPage('<a href="/file">get</a>', [
+  const { results, outputs } = await page.inPage('<a href="/file">get</a>', [
     { type: 'download', selectors: ['a'] },
-    { type: 'download', url: `${site.url}/file` },
-    { type: 'download', url: `${site.url}/` },
+    { type: 'download', url: `${page.site.url}/file` },
+    { type: 'download', url: `${page.site.url}/` },
   ]);
   for (const output of outputs.slice(0, 2) as { file_name: string; bytes: number }[])
     assert.deepEqual([output.file_name, output.bytes], ['a.bin', 5]);
@@ -197,7 +172,7 @@ it('a download step downloads by a click and by a URL', async () => {
 });
 
 it('dialogs are answered as the last dialog step says, and reported', async () => {
-  const { results, outputs } = await runInPage('<button onclick="a=confirm(1);b=prompt(\'who\')">x</button>', [
+  const { results, outputs } = await page.inPage('<button onclick="a=confirm(1);b=prompt(\'who\')">x</button>', [
     { type: 'click', selectors: ['button'] },
     evaluate('[a, b]'),
     { type: 'dialog', text: 'Ann' },
@@ -220,11 +195,11 @@ it('dialogs are answered as the last dialog step says, and reported', async () =
 });
 
 it('steps set cookies, headers and the viewport', async () => {
-  site.pages.set(
+  page.site.pages.set(
     '/echo',
     (request, response) => void response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(request.headers)),
   );
-  const { results, outputs } = await runInPage(
+  const { results, outputs } = await page.inPage(
     '',
     [
       { type: 'set_cookie', name: 'c', value: '1', http_only: true },
@@ -232,28 +207,28 @@ it('steps set cookies, headers and the viewport', async () => {
       { type: 'set_header', name: 'X-Two', value: '2' },
       { type: 'set_header', name: 'x-one', value: null },
       { type: 'set_viewport', width: 500, height: 400 },
-      { type: 'navigate', url: `${site.url}/echo` },
+      { type: 'navigate', url: `${page.site.url}/echo` },
       evaluate('[JSON.parse(document.body.innerText), innerWidth]'),
       { type: 'set_header', name: 'Host', value: '{{vars.x}}', on_error: 'continue' },
     ].slice(0, 7),
   );
-  allOk(results);
+  assertAllOk(results);
   const [headers, width] = outputs[6] as [Record<string, string>, number];
   assert.deepEqual([headers['cookie'], headers['x-one'], headers['x-two'], width], ['c=1', undefined, '2', 500]);
 });
 
 it('an evaluate step runs only when allowed', async () => {
-  const { outputs, results } = await runInPage('', [
+  const { outputs, results } = await page.inPage('', [
     evaluate('Promise.resolve({ a: [1] })'),
     { type: 'evaluate', expression: 'nothing.here' },
   ]);
   assert.deepEqual([outputs[0], summarize(results)], [{ a: [1] }, ['evaluate ok', 'evaluate error script_failed']]);
-  const refused = await runInPage('', [evaluate('1'), { type: 'wait', function: '1' }], { allowEvaluate: false, stopOnError: false });
+  const refused = await page.inPage('', [evaluate('1'), { type: 'wait', function: '1' }], { allowEvaluate: false, stopOnError: false });
   assert.deepEqual(summarize(refused.results), ['evaluate error not_allowed', 'wait error not_allowed']);
 });
 
 it('an assert step waits for its condition, and reports the actual value', async () => {
-  const { results } = await runInPage(
+  const { results } = await page.inPage(
     '<title>T</title><input id=f value=v><input type=checkbox id=c checked disabled><p class=x>one</p><p class=x hidden>two</p>' +
       '<script>setTimeout(()=>f.value="later",200)</script>',
     [
@@ -271,14 +246,14 @@ it('an assert step waits for its condition, and reports the actual value', async
       { type: 'assert', text: 'two', timeout_ms: 500 },
     ],
   );
-  allOk(results.slice(0, 9));
+  assertAllOk(results.slice(0, 9));
   assert.deepEqual(summarize(results.slice(9)), Array(3).fill('assert error assertion_failed'));
   assert.match(results[9]?.error?.message ?? '', /its text should match other and is "one"/);
 });
 
 it('a loop over elements locates each again after a navigation', async () => {
-  site.pages.set('/item', '<title>item</title><p>detail</p>');
-  const { results, vars } = await runInPage(
+  page.site.pages.set('/item', '<title>item</title><p>detail</p>');
+  const { results, vars } = await page.inPage(
     '<ul><li><b>a</b><a href="/item?1">open</a></li><li><b>b</b><a href="/item?2">open</a></li></ul>',
     [
       {
@@ -296,7 +271,7 @@ it('a loop over elements locates each again after a navigation', async () => {
       { type: 'if', if: { exists: ['#none'] }, steps: [], else: [{ type: 'wait', ms: 0 }] },
     ],
   );
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual([vars['names'], (vars['row'] as { index: number; text: string }).index], [['a', 'b'], 1]);
   assert.deepEqual(
     results.slice(1).map(({ output }) => (output as { branch: string }).branch),
@@ -305,14 +280,15 @@ it('a loop over elements locates each again after a navigation', async () => {
 });
 
 it('steps follow tabs that steps open', async () => {
-  site.pages.set('/pop', '<title>pop</title><p>popped</p>');
-  const { results, outputs } = await runInPage('<title>opener</title><a href="/pop" target=_blank>pop</a>', [
+  page.site.pages.set('/pop', '<title>pop</title><p>popped</p>');
+  const { results, outputs } = await page.inPage('<title>opener</title><a href="/pop" target=_blank>pop</a>', [
     { type: 'click', selectors: ['a'], id: 'opens' },
     { type: 'extract', selectors: ['p'], tab: 'opened_by:opens' },
     { type: 'extract', selectors: ['p'], tab: 'newest' },
     evaluate('document.title'),
   ]);
-  allOk(results);
+  assertAllOk(results);
   assert.deepEqual(outputs.slice(1), ['popped', 'popped', 'opener']);
-  for (const tab of launched.browser.tabs().slice(1)) await launched.browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(20_000) });
+  for (const tab of page.launched.browser.tabs().slice(1))
+    await page.launched.browser.closeTab(tab.tabId, { signal: AbortSignal.timeout(20_000) });
 });

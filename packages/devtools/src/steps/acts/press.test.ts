@@ -1,36 +1,19 @@
 /** Clicks arrive in pages that move their elements, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { PageError } from '../../browser/browser.ts';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { StepError } from '../context.ts';
 import { StepAttempt } from '../run/attempt.ts';
-import { openPages, run, createContext, type TestSite } from '../../../testing/steps.ts';
+import { stepPage } from '../../../testing/step-page.ts';
 import { nightly } from '../../../../../tests/nightly.ts';
 import { untilReceived } from './press.ts';
 
-let launched: Launched;
-let site: TestSite;
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
+const page = stepPage();
 
 async function inPage(html: string, ...steps: object[]) {
-  site.pages.set('/', html);
-  const { results } = await run(
-    createContext({ browser: launched.browser, content }),
-    [{ type: 'navigate', url: `${site.url}/` }, ...steps],
-    { allowEvaluate: true, stopOnError: false },
-  );
-  return results.slice(1);
+  const { results } = await page.inPage(html, steps, { stopOnError: false });
+  return results;
 }
 
 const tall = '<div style="height:2000px"></div>';
@@ -80,7 +63,7 @@ describe('a click arrives', { timeout: 300_000 }, () => {
   const button = '<button id=b onclick="log(1)">B</button>';
   const click = { type: 'click', selectors: ['#b'] };
   it('a click arrives at a button below pictures that load when they come into view', async () => {
-    site.pages.set('/picture', (_, response) => {
+    page.site.pages.set('/picture', (_, response) => {
       const picture = '<svg xmlns="http://www.w3.org/2000/svg" width="300" height="100"/>';
       setTimeout(() => response.writeHead(200, { 'content-type': 'image/svg+xml', 'cache-control': 'no-store' }).end(picture), 60);
     });
@@ -119,7 +102,7 @@ describe('a click arrives', { timeout: 300_000 }, () => {
   it('a click arrives although the element leaves the page on the press', () =>
     assertArrives(`${seen}${log}<button id=b onpointerdown="log('down');this.remove()">B</button>`, click, 'down'));
   it('a click arrives in a page that it makes navigate', async () => {
-    site.pages.set('/next', `${seen}<script>out.textContent = location.hash</script>`);
+    page.site.pages.set('/next', `${seen}<script>out.textContent = location.hash</script>`);
     for (const event of ['onpointerdown', 'onmousedown', 'onclick'])
       await assertArrives(`<button id=b ${event}="location.href = '/next#${event}'">B</button>`, click, `#${event}`);
   });
@@ -174,7 +157,7 @@ describe('the second press of a double click', { timeout: 300_000 }, () => {
       'pointerdown mousedown pointerup mouseup pointerdown mousedown pointerup mouseup 2',
     ));
   it('a double click whose first press navigates fails, and the next page does not get the second press', async () => {
-    site.pages.set('/next', `${seen}<body onmousedown="out.textContent = 'wrong'">`);
+    page.site.pages.set('/next', `${seen}<body onmousedown="out.textContent = 'wrong'">`);
     const [result, output] = await inPage(`<button id=b onclick="location.href = '/next'">B</button>`, { ...double, delay_ms: 400 }, read);
     assert.deepEqual([result?.status, result?.error?.code, output?.output], ['error', 'click_not_received', '']);
     assert.match(result?.error?.message ?? '', /replaced/);
@@ -183,10 +166,10 @@ describe('the second press of a double click', { timeout: 300_000 }, () => {
 
 describe('in a frame of another site, scaled and below the fold,', { timeout: 300_000 }, () => {
   const framed = (inner: string): string => {
-    site.pages.set('/inner', `<script>log = (word) => parent.postMessage(word, '*')</script><div style="height:900px"></div>${inner}`);
+    page.site.pages.set('/inner', `<script>log = (word) => parent.postMessage(word, '*')</script><div style="height:900px"></div>${inner}`);
     return `${seen}${log}<script>onmessage = ({ data }) => log(data)</script>${tall}<div id=ad></div>
       <div style="transform:scale(.5);transform-origin:0 0;width:600px;height:400px;margin-left:40px">
-      <iframe id=b src="${site.otherUrl}/inner" style="width:100%;height:100%;border:7px solid blue;padding:5px"></iframe></div>${tall}${shift(60)}`;
+      <iframe id=b src="${page.site.otherUrl}/inner" style="width:100%;height:100%;border:7px solid blue;padding:5px"></iframe></div>${tall}${shift(60)}`;
   };
   const acts: [string, string, object, string][] = [
     ['a click arrives', `<button onclick="log(1)">Press</button><button onclick="log('wrong')">Other</button>`, { type: 'click' }, '1'],

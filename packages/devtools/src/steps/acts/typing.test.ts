@@ -1,30 +1,13 @@
 /** Text and keys arrive in the element that they are meant for, or the step says that they did not. */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
-import { createContext, openPages, run, type TestSite } from '../../../testing/steps.ts';
+import { describe, it } from 'node:test';
+import { stepPage } from '../../../testing/step-page.ts';
 
-let launched: Launched;
-let site: TestSite;
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
+const page = stepPage();
 
 async function inPage(html: string, ...steps: object[]) {
-  site.pages.set('/', html);
-  const { results } = await run(
-    createContext({ browser: launched.browser, content }),
-    [{ type: 'navigate', url: `${site.url}/` }, ...steps],
-    { allowEvaluate: true, stopOnError: false },
-  );
-  return results.slice(1);
+  const { results } = await page.inPage(html, steps, { stopOnError: false });
+  return results;
 }
 const evaluate = (expression: string): object => ({ type: 'evaluate', expression });
 const outcome = ({ status, error }: { status: string; error?: { code: string } | undefined }): string => error?.code ?? status;
@@ -34,12 +17,12 @@ describe('in frames of other sites, one in another, scaled,', { timeout: 300_000
   const log = `<pre id=out></pre><script>onmessage = ({ data }) => { out.textContent += data + ' ' }</script>`;
   /** The main page, a frame of another site in it, and one of the first site in that. */
   const nested = (inner: string): string => {
-    site.pages.set('/inner', `<script>log = (word) => top.postMessage(word, '*')</script><p style="height:700px"></p>${inner}`);
-    site.pages.set(
+    page.site.pages.set('/inner', `<script>log = (word) => top.postMessage(word, '*')</script><p style="height:700px"></p>${inner}`);
+    page.site.pages.set(
       '/middle',
-      `<input id=q onkeydown="top.postMessage('wrong', '*')"><p style="height:600px"></p><iframe id=deep style="${scaled}" src="${site.url}/inner"></iframe>`,
+      `<input id=q onkeydown="top.postMessage('wrong', '*')"><p style="height:600px"></p><iframe id=deep style="${scaled}" src="${page.site.url}/inner"></iframe>`,
     );
-    return `${log}<input id=q onkeydown="postMessage('wrong', '*')" autofocus><iframe id=b style="${scaled}" src="${site.otherUrl}/middle"></iframe>`;
+    return `${log}<input id=q onkeydown="postMessage('wrong', '*')" autofocus><iframe id=b style="${scaled}" src="${page.site.otherUrl}/middle"></iframe>`;
   };
   const frame = ['#b', '#deep'];
   const acts: [string, string, object[], string][] = [
@@ -103,7 +86,7 @@ describe('in frames of other sites, one in another, scaled,', { timeout: 300_000
 
 describe('a page that moves the focus', { timeout: 300_000 }, () => {
   const fields = (script: string): string => {
-    site.pages.set('/inner', '<input id=in autofocus>');
+    page.site.pages.set('/inner', '<input id=in autofocus>');
     return `<input id=a><input id=c><iframe srcdoc="<input id=in>"></iframe><script>const frame = document.querySelector('iframe'); ${script}</script>`;
   };
   const values = evaluate('[a.value, c.value, frame.contentDocument.querySelector("#in").value]');
@@ -173,7 +156,7 @@ describe('text and keys are received', { timeout: 300_000 }, () => {
     );
   });
   it('text and keys are received in a page that is left with the last key, or with the first', async () => {
-    site.pages.set('/next', '<title>Next</title>');
+    page.site.pages.set('/next', '<title>Next</title>');
     for (const event of ['oninput', 'onchange']) {
       const html = `<input id=a ${event}="location.href = '/next'">`;
       const [typed, read] = await inPage(
@@ -191,13 +174,13 @@ it('what is dragged from one frame to another of the same site is dropped there 
   const says = (word: string): string => `top.postMessage('${word}', '*')`;
   const source = `${style}<div id=q draggable=true ondragstart="event.dataTransfer.setData('text/plain', 'x')" ondragend="${says('end')}">from</div>`;
   const target = `${style}<div id=to ondragover="event.preventDefault()" ondrop="event.preventDefault(); ${says('drop')}">to</div>`;
-  site.pages.set('/source', source);
-  site.pages.set('/target', target);
+  page.site.pages.set('/source', source);
+  page.site.pages.set('/target', target);
   const log = `<pre id=out></pre><script>onmessage = ({ data }) => { out.textContent += data + ' ' }</script>`;
   const scaled = 'transform:scale(.7);transform-origin:0 0';
   for (const style of ['', scaled]) {
     const [dragged, out] = await inPage(
-      `${log}<iframe id=a style="${style}" src="${site.url}/source"></iframe><iframe id=b style="${style}" src="${site.url}/target"></iframe>`,
+      `${log}<iframe id=a style="${style}" src="${page.site.url}/source"></iframe><iframe id=b style="${style}" src="${page.site.url}/target"></iframe>`,
       { type: 'drag', selectors: [['#a', '#q']], to: [['#b', '#to']] },
       evaluate('new Promise((done) => setTimeout(() => done(out.textContent.trim()), 300))'),
     );

@@ -1,28 +1,18 @@
 /** Steps of a flow in a real browser, whose page changes between two runs. */
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, it } from 'node:test';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
+import { beforeEach, it } from 'node:test';
 import type { Finding, KnownElement, StepMemory, StepKey } from '../steps.ts';
-import { createContext, openPages, run, summarize, type TestSite } from '../../../testing/steps.ts';
+import { stepPage } from '../../../testing/step-page.ts';
+import { summarize } from '../../../testing/steps.ts';
 
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-let launched: Launched;
-let site: TestSite;
 /** What a skill would be: the last finding of each step. */
 let known: Map<string, KnownElement>;
 let findings: Map<string, Finding>;
 
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-});
+const page = stepPage();
 beforeEach(() => {
   known = new Map();
   findings = new Map();
-});
-after(async () => {
-  await launched.end();
-  await site.close();
 });
 
 const memory: StepMemory = {
@@ -35,12 +25,8 @@ const memory: StepMemory = {
 };
 
 async function runIn(html: string, steps: object[]) {
-  site.pages.set('/', html);
-  const context = { ...createContext({ browser: launched.browser, content }), memory };
-  const { results } = await run(context, [{ type: 'navigate', url: `${site.url}/`, timeout_ms: 60_000 }, ...steps], {
-    allowEvaluate: true,
-  });
-  return results.slice(1);
+  const { results } = await page.inPage(html, steps, { context: { ...page.context(), memory } });
+  return results;
 }
 
 const form = (inner: string): string => `<main><h1>Sign in</h1><form action="/login">${inner}</form></main>`;

@@ -1,26 +1,14 @@
 /** Selectors in a real browser: every form, frames, shadow roots and DOM clobbering. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
-import { openPages, run, summarize, createContext, type TestSite } from '../../../testing/steps.ts';
+import { it } from 'node:test';
+import { stepPage } from '../../../testing/step-page.ts';
+import { summarize } from '../../../testing/steps.ts';
 
-let launched: Launched;
-let site: TestSite;
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-
-before(async () => {
-  // Frames of another site in a process of their own, as with a window.
-  [launched, site] = await Promise.all([launch({ flags: ['--site-per-process'] }), openPages()]);
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
+// Frames of another site in a process of their own, as with a window.
+const page = stepPage({ flags: ['--site-per-process'] });
 
 /** The id of the element of each selector, or the code of its error. A short time has only what is not to be found. */
 async function textsAt(html: string, cases: [selector: unknown, expected: string][]): Promise<unknown[]> {
-  site.pages.set('/', html);
   const extracts = cases.map(([selector, expected]) => ({
     type: 'extract',
     selectors: [selector],
@@ -28,11 +16,8 @@ async function textsAt(html: string, cases: [selector: unknown, expected: string
     on_error: 'continue',
     attribute: 'id',
   }));
-  const { results } = await run(createContext({ browser: launched.browser, content }), [
-    { type: 'navigate', url: `${site.url}/` },
-    ...extracts,
-  ]);
-  return results.slice(1).map(({ output, error }) => output ?? error?.code);
+  const { results } = await page.inPage(html, extracts);
+  return results.map(({ output, error }) => output ?? error?.code);
 }
 
 it('a locator finds elements by every form of selector', async () => {
@@ -75,16 +60,13 @@ it('a locator finds elements by every form of selector', async () => {
 });
 
 it('a locator uses the first selector that matches, and its first visible match', async () => {
-  site.pages.set('/', '<p hidden id=a>x</p><p id=b>x</p><p id=c>x</p><i hidden id=d></i>');
+  page.site.pages.set('/', '<p hidden id=a>x</p><p id=b>x</p><p id=c>x</p><i hidden id=d></i>');
   const steps = [
     { type: 'extract', selectors: ['#none', ['#no', 'b'], 'aria/none', 'p', '#c'], attribute: 'id' },
     { type: 'extract', selectors: ['i'], attribute: 'id' },
     { type: 'extract', selectors: [['p']], attribute: 'id' },
   ];
-  const { results } = await run(createContext({ browser: launched.browser, content }), [
-    { type: 'navigate', url: `${site.url}/` },
-    ...steps,
-  ]);
+  const { results } = await page.run([{ type: 'navigate', url: `${page.site.url}/` }, ...steps]);
   assert.deepEqual(
     results.slice(1).map(({ output, selector_used }) => [output, selector_used]),
     [
@@ -143,23 +125,23 @@ it('a locator enters closed shadow roots by paths, and only by them', async () =
 });
 
 for (const [name, url] of [
-  ['of the same site', () => site.url],
-  ['of another site, in another process', () => site.otherUrl],
+  ['of the same site', () => page.site.url],
+  ['of another site, in another process', () => page.site.otherUrl],
 ] as const)
   it(`a locator enters frames ${name}, and steps act in them`, async () => {
-    site.pages.set(
+    page.site.pages.set(
       '/inner',
       '<button id=go onclick="this.textContent=\'clicked\'">Go</button><input id=in><iframe id=deep srcdoc="' +
         '<p id=deepest>deepest</p>"></iframe>',
     );
-    site.pages.set(
+    page.site.pages.set(
       '/',
       `<div style="height:1500px">tall</div>` +
         `<iframe id=frame name=f src="${url()}/inner" style="width:400px;height:300px;margin-left:50px"></iframe>`,
     );
     const frame = ['#frame'];
-    const { results } = await run(createContext({ browser: launched.browser, content }), [
-      { type: 'navigate', url: `${site.url}/` },
+    const { results } = await page.run([
+      { type: 'navigate', url: `${page.site.url}/` },
       { type: 'click', selectors: [['iframe', 'text/go']] },
       { type: 'assert', selectors: ['#go'], frame, text: 'clicked' },
       { type: 'fill', selectors: ['#in'], frame, value: 'typed' },
@@ -208,7 +190,7 @@ it('a locator resists DOM clobbering', async () => {
     ids,
     cases.map(([, id]) => id),
   );
-  const { results } = await run(createContext({ browser: launched.browser, content }), [
+  const { results } = await page.run([
     { type: 'fill', selectors: ['#in'], value: 'x' },
     { type: 'click', selectors: ['#f'], position: { x: 1, y: 1 } },
     { type: 'assert', selectors: ['#in'], value: 'x' },

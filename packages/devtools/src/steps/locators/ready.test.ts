@@ -1,29 +1,13 @@
 /** Elements that are not actionable yet, or never, in a real browser. */
 import assert from 'node:assert/strict';
-import { after, before, it } from 'node:test';
-import { launch, settings, type Launched } from '../../../testing/launch.ts';
-import { openPages, run, createContext, type TestSite } from '../../../testing/steps.ts';
+import { it } from 'node:test';
+import { stepPage } from '../../../testing/step-page.ts';
 
-let launched: Launched;
-let site: TestSite;
-const content = { for: () => ({ convert: () => Promise.reject(new Error('not needed')) }) };
-
-before(async () => {
-  [launched, site] = await Promise.all([launch(), openPages()]);
-  await launched.browser.prepare(settings());
-});
-after(async () => {
-  await launched.end();
-  await site.close();
-});
+const page = stepPage();
 
 async function inPage(html: string, ...steps: object[]) {
-  site.pages.set('/', html);
-  const { results } = await run(createContext({ browser: launched.browser, content }), [
-    { type: 'navigate', url: `${site.url}/` },
-    ...steps,
-  ]);
-  return results.slice(1);
+  const { results } = await page.inPage(html, steps);
+  return results;
 }
 const click = (more: object = {}): object => ({ type: 'click', selectors: ['#b'], ...more });
 const clicked = { type: 'assert', selectors: ['#b'], text: 'clicked', timeout_ms: 20_000 };
