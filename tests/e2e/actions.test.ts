@@ -269,6 +269,7 @@ describe('steps in a real shop', () => {
           { type: 'click', selectors: ['#go'] },
           { type: 'fill', selectors: ['#name'], value: 'x' },
         ],
+        nightly,
       ],
       [
         'spins when it is clicked',

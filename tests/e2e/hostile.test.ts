@@ -92,7 +92,7 @@ describe('hostile pages, sites and clients', () => {
       { what: 'shows dialogs in a loop that never ends', path: '/dialog-loop', ends: ['timeout'] },
       // Each of these takes a processor for some seconds, in a way that is like one of the others.
       { what: 'prints without end', path: '/print-loop', rare: true },
-      { what: 'starts two hundred downloads', path: '/downloads' },
+      { what: 'starts two hundred downloads', path: '/downloads', rare: true },
       { what: 'exhausts memory', path: '/memory', ends: ['page_crashed', 'timeout'], withinMs: 2000 },
       { what: 'loops while it loads', path: '/spin', ends: ['timeout'], rare: true },
       { what: 'loops when it has loaded', path: '/spin-later', rare: true },

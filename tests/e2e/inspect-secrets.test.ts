@@ -89,10 +89,11 @@ describe('an inspection of a site with secrets at several hundred places', { tim
     assert.equal(await service.stop(), 0);
     const files = filesOf(dataDir).filter((path) => !path.endsWith('/reserve'));
     assert.ok(files.some((path) => path.includes('pg_wal')));
+    const any = new RegExp(site.places.map(({ value }) => value.replaceAll(/\W/g, '\\$&')).join('|'));
     for (const path of files) {
-      const whole = readFileSync(path);
-      // The database keeps room at the ends of its files, which is most of what there is to search.
-      const bytes = whole.subarray(0, whole.findLastIndex((byte) => byte !== 0) + 1);
+      const bytes = readFileSync(path);
+      // Each of hundreds by itself takes five times as long in a database of a hundred megabytes.
+      if (!any.test(bytes.toString('latin1'))) continue;
       const shown = site.places.filter(({ value }) => bytes.includes(value));
       assert.deepEqual(
         shown.map(({ label }) => label),

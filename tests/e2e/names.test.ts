@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { createSession, endSession, ErrorBody, fetchPage, navigate } from '@berth/contract';
 import { dnsServer } from '@berth/egress/testing/dns.ts';
+import { inTurn } from '../nightly.ts';
 import { Service } from './service.ts';
 
 const notResolved = 'net::ERR_NAME_NOT_RESOLVED';
@@ -32,22 +33,22 @@ test('a name that is not resolved is retryable exactly where its servers gave no
     await service.close();
   });
 
-  for (const mode of ['http', 'browser', 'auto'] as const) {
+  for (const [way, mode] of (['http', 'browser', 'auto'] as const).entries()) {
     await t.test(`a name that the server resolves is fetched: ${mode}`, async () => {
       const reply = await client.call(fetchPage, { body: { url: `http://site.test:${port}/`, formats: ['text'], mode } });
       assert.deepEqual([reply.body.text?.trim(), reply.body.error], ['found', null]);
     });
-    for (const [what, host, netError, isRetryable] of names)
-      await t.test(`a fetch of a name ${what} says whether it may be repeated: ${mode}`, async () => {
+    for (const [row, [what, host, netError, isRetryable]] of names.entries())
+      await t.test(`a fetch of a name ${what} says whether it may be repeated: ${mode}`, inTurn(row, way, 3), async () => {
         const body = { url: `http://${host}/`, formats: ['text'] as 'text'[], mode, retry: { max_attempts: 1 } };
         const { error } = (await client.call(fetchPage, { body })).body;
         const expected = ['navigation_failed', isRetryable, 'dns_failed', netError];
         assert.deepEqual([error?.code, error?.retryable, error?.details?.['reason'], error?.details?.['net_error']], expected);
       });
   }
-  for (const scheme of ['http', 'https'])
-    for (const [what, host, netError, isRetryable] of names)
-      await t.test(`a navigation to a name ${what} says whether it may be repeated: ${scheme}`, async () => {
+  for (const [way, scheme] of ['http', 'https'].entries())
+    for (const [row, [what, host, netError, isRetryable]] of names.entries())
+      await t.test(`a navigation to a name ${what} says whether it may be repeated: ${scheme}`, inTurn(row, way, 2), async () => {
         const { details, reply } = await client.refuse(navigate, 'navigation_failed', {
           params: { session_id },
           body: { url: `${scheme}://${host}/` },

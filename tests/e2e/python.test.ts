@@ -75,12 +75,13 @@ describe('the Python client', withPython, () => {
   });
 
   for (const name of examplesOf(['playwright', 'scrapy']))
-    it(`the Python example ${name} runs`, async () => {
+    it(`the Python example ${name} runs`, name.includes('playwright') ? {} : nightly, async () => {
       await runPython(interpreter, [join(root, 'examples/python', name)], environmentOf(), home);
     });
 
   for (const words of [[], ['--each']])
-    it(`the Python example with_selenium.py runs beside ${['berth forward', ...words].join(' ')}`, async () => {
+    // `forward.test.ts` has other clients beside it in every run.
+    it(`the Python example with_selenium.py runs beside ${['berth forward', ...words].join(' ')}`, nightly, async () => {
       const env = environmentOf();
       const { address } = await Forward.start(words, { home, env });
       try {
