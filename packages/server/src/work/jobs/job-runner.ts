@@ -9,7 +9,17 @@ import type { Store } from '../../store/store.ts';
 import { JobEndedError, LiveJob, type DescribedWork, type JobDescription, type JobKind, type JobRecord, type JobRequest } from './job.ts';
 import type { LargeResults } from './large-results.ts';
 import type { JobTransfer } from './job-transfer.ts';
-import { cancelled, drained, endedAt, outcomeOfError, queueTimedOut, runTimedOut, toStoredOutcome, type StoredOutcome } from './outcome.ts';
+import {
+  cancelled,
+  drained,
+  endedAt,
+  outcomeOfError,
+  queueTimedOut,
+  resultBytesMax,
+  runTimedOut,
+  toStoredOutcome,
+  type StoredOutcome,
+} from './outcome.ts';
 import { finishJob, insertJob, listPendingJobs, markStarted, trimResults, writeProgress } from './store.ts';
 
 export interface JobRunnerDeps {
@@ -32,6 +42,8 @@ export interface JobRunnerDeps {
   weightOf?: (owner: string) => number;
   /** Whether jobs of an owner stay with the worker that accepted them. Absent: none do. */
   isPinned?: (owner: string) => Promise<boolean>;
+  /** Maximum bytes of one owner's results, in the database and in object storage. The oldest expire early. Absent: eight of the largest. */
+  ownerResultBytesMax?: number;
 }
 
 /** Work enforces its own deadline and may still return a partial result; work that runs this much longer hangs. */
@@ -45,8 +57,6 @@ const unwrittenResultMsMax = 120_000;
 /** Clocks of hosts may differ or jump by an hour; no worker ends another's running job for that. */
 const clockSkewMs = 2 * 3_600_000;
 const retryAfterSeconds = 2;
-/** Maximum bytes of one owner's results, in the database and in object storage: eight of the largest. The oldest expire early. */
-const ownerResultBytesMax = 256 * 1024 ** 2;
 
 /** The jobs of this worker: queue, slots and ends. The store holds their durable state. */
 export class JobRunner {
@@ -73,7 +83,7 @@ export class JobRunner {
   constructor(deps: JobRunnerDeps) {
     this.#deps = deps;
     this.#transfer = deps.transfer ?? null;
-    const { store, disk, clock, largeResults } = deps;
+    const { store, disk, clock, largeResults, ownerResultBytesMax = 8 * resultBytesMax } = deps;
     const trim = async (owner: string, bytes: number): Promise<void> => {
       const moved = await trimResults(store, owner, { bytes, now: clock.now() });
       for (const jobId of moved) await largeResults?.delete(jobId);

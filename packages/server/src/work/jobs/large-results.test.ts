@@ -6,7 +6,7 @@ import { openObjects, type Objects } from '../../objects/objects.ts';
 import { drop, openTestBucket, type TestBucket } from '../../../testing/objects.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
 import { hasCode, hourMs, insertOwners, makeJobs, never, noWait, okOutcome, requestOf, turn, untilDone } from '../../../testing/jobs.ts';
-import { LargeResults, type Jobs } from './jobs.ts';
+import { LargeResults, type Jobs, type JobsDeps } from './jobs.ts';
 import { largeResultBytes } from './large-results.ts';
 
 const large = { text: 'x'.repeat(largeResultBytes) };
@@ -27,11 +27,14 @@ after(async () => {
 });
 
 /** A worker of a fleet that shares the bucket. */
-async function createWorker(test: TestContext): Promise<{ jobs: Jobs; objects: Objects; clock: ManualClock; largeResults: LargeResults }> {
+async function createWorker(
+  test: TestContext,
+  deps: Partial<JobsDeps> = {},
+): Promise<{ jobs: Jobs; objects: Objects; clock: ManualClock; largeResults: LargeResults }> {
   const clock = new ManualClock(new Date());
   const objects = await openObjects(bucket.place, { store: served.store, clock, log: silentLog });
   const largeResults = new LargeResults({ objects, clock, log: silentLog });
-  const jobs = makeJobs(served.store, { largeResults, clock });
+  const jobs = makeJobs(served.store, { largeResults, clock, ...deps });
   test.after(async () => {
     await jobs.stop();
     objects.close();
@@ -93,11 +96,10 @@ describe('a large result', () => {
   });
 
   it('a large result makes room for newer ones of its owner, in the bucket, too', async (test) => {
-    const { jobs, objects, clock } = await createWorker(test);
-    const text = 'x'.repeat(30 * 1024 ** 2);
+    const { jobs, objects, clock } = await createWorker(test, { ownerResultBytesMax: 2.5 * largeResultBytes });
     const ids: string[] = [];
-    for (let index = 0; index < 9; index += 1) {
-      ids.push(await doneJob(jobs, { text }));
+    for (let index = 0; index < 3; index += 1) {
+      ids.push(await doneJob(jobs, large));
       clock.advance(1000);
     }
     const first = ids[0] ?? assert.fail();
