@@ -409,10 +409,13 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
         (error: unknown) => (error instanceof PageError ? error.reason : String(error)),
       ),
     );
+    await strokes[0];
+    const firstMs = performance.now() - began;
     const results = await Promise.all(strokes);
     await Promise.all(moves);
-    const taken = performance.now() - began;
-    assert.ok(taken > 9000 && taken < 20_000, `${taken} ms`);
+    const allMs = performance.now() - began;
+    assert.ok(firstMs > 9000, `the first was given up after ${firstMs} ms`);
+    assert.ok(allMs < 2 * firstMs, `all were given up after ${allMs} ms, the first after ${firstMs} ms`);
     assert.deepEqual([results[0], results.at(-1)], ['timeout', 'not_possible']);
     assert.equal(
       results.filter((reason) => reason === 'timeout').length + results.filter((reason) => reason === 'not_possible').length,
