@@ -3,7 +3,6 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, type Endpoint, type ErrorCode, type ReplyOf, type ValidationBody } from '@berth/contract';
 import { buildApp, type App, type AppDeps } from '../packages/server/src/boot/app.ts';
 
@@ -17,6 +16,7 @@ import { openStore } from '../packages/server/src/store/store.ts';
 import { testStore, type TestStore } from '../packages/server/testing/test-store.ts';
 import { Client, adminKey, type Reply, type Request } from './client.ts';
 import type { Issuer } from './issuer.ts';
+import { assertPrompt } from './yardstick.ts';
 
 export { Client, adminKey, assertDeclared, comparable, pathOf, type Reply, type Request } from './client.ts';
 
@@ -166,22 +166,10 @@ async function openTestStore(dataDir: string, { previous, beside }: AppOptions):
   return { store, url: databaseUrl, drop: () => store.close() };
 }
 
-/** Polls a condition. Fails with `what` when it does not hold in time. */
-export async function eventually(what: string, holds: () => boolean | Promise<boolean>, withinMs = 20_000): Promise<void> {
-  const start = performance.now();
-  while (!(await holds())) {
-    const ms = performance.now() - start;
-    assert.ok(ms < withinMs, `not within ${withinMs} ms: ${what}`);
-    // A condition is often a request: what takes long is asked for less often.
-    await sleep(Math.min(5 + ms / 10, 50));
-  }
-}
+export { eventually } from '@berth/lib/testing/eventually.ts';
 
 /** Checks that nothing waited for a timeout. What happens at once takes seconds on a busy machine. */
-export function assertSoon(startMs: number, withinMs = 15_000): void {
-  const ms = performance.now() - startMs;
-  assert.ok(ms < withinMs, `${Math.round(ms)} ms`);
-}
+export const assertSoon = (startMs: number, withinMs = 15_000): void => assertPrompt(startMs, withinMs);
 
 /** The id of a fetch that is a job. */
 export const jobIdOf = ({ job_id }: { job_id: string | null }): string => job_id ?? assert.fail('the fetch is no job');

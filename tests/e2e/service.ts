@@ -6,11 +6,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 import { sharedDatabase } from '../../packages/server/testing/test-store.ts';
 import { Client } from '../client.ts';
 import { nightly } from '../nightly.ts';
-import { clockSlowness } from '../yardstick.ts';
 
 const serve = join(import.meta.dirname, '../../scripts/serve.sh');
 /** All services of a test file, stopped even when a test fails. */
@@ -143,24 +142,4 @@ export class Service {
   }
 }
 
-/** A machine that is slower than this many times is not waited for any longer, as by the runner. */
-const slownessMax = 4;
-
-/**
- * Polls until `read` returns a value. Fails with `what` when it does not in time, on two idle cores; a machine that turns
- * out to be slower when the time is over gets as many times as much.
- */
-export async function eventually<T>(
-  what: string,
-  read: () => Promise<T | undefined | false> | T | undefined | false,
-  withinMs = 30_000,
-): Promise<T> {
-  const since = performance.now();
-  for (let slowness = 0; ; await sleep(25)) {
-    const result = await read();
-    if (result !== undefined && result !== false) return result;
-    if (performance.now() - since < withinMs * Math.max(1, slowness)) continue;
-    if (slowness > 0) throw new Error(`not within ${Math.round(withinMs * slowness)} ms: ${what}`);
-    slowness = Math.min(slownessMax, clockSlowness());
-  }
-}
+export { eventually };

@@ -77,7 +77,7 @@ describe('jobs of a fleet', () => {
     const entries = tables().selectFrom('credit_journal').select('amount').where('owner_id', '=', owner);
     return (await entries.where('to_account', '=', 'revenue:action').execute()).map(({ amount }) => amount);
   };
-  const whenEnded = (owner: string): Promise<void> =>
+  const whenEnded = (owner: string): Promise<unknown> =>
     eventually(
       'all have ended',
       async () => {

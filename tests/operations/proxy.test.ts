@@ -108,7 +108,7 @@ describe('the proxy in front of workers', () => {
     for (let n = 0; n < 12; n += 1) names.add(await proxy.get('/v1/sessions'));
     return [...names].toSorted().join(' ');
   };
-  const answers = (names: string): Promise<void> => eventually(`${names} answer`, async () => (await answering()) === names, noticeMs);
+  const answers = (names: string): Promise<unknown> => eventually(`${names} answer`, async () => (await answering()) === names, noticeMs);
   const [one, two, three] = workers as [Worker, Worker, Worker];
 
   it('the proxy in front of workers sends nothing new to a worker whose health fails', async () => {

@@ -135,12 +135,3 @@ export async function openTunnel(from: Browser, authority: string): Promise<{ so
   const reply = await exchange(socket, `CONNECT ${authority} HTTP/1.1\r\nHost: ${authority}\r\n\r\n`);
   return { socket, reply };
 }
-
-/** Polls until the condition is true. Fails after a time that only a fault takes, also on a busy machine. */
-export async function eventually(condition: () => boolean, what: string): Promise<void> {
-  const deadline = performance.now() + 20_000;
-  while (!condition()) {
-    if (performance.now() > deadline) throw new Error(`never came true: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}

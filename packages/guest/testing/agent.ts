@@ -18,6 +18,7 @@ import type { guestRequests, Identity } from '@berth/contract/guest';
 import { Egress } from '../src/egress.ts';
 import { imagePaths, Machine, InvalidStateError, type MachineDeps, type MachinePaths } from '../src/machine.ts';
 import { serve } from '../src/server.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 
 /** Accepts every identity without applying it to this host. */
 const fakeIdentities: MachineDeps['identities'] = {
@@ -185,9 +186,5 @@ export const someIdentity = (): Identity => ({
 
 /** Polls for a change in another process, which emits no event. */
 export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
-  while (!(await isTrue())) {
-    if (performance.now() > deadline) throw new Error(`not within ${deadlineMs} ms`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
+  await eventually('another process has changed', isTrue, deadlineMs);
 }

@@ -4,8 +4,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, readlinkSync } from 'node:fs';
 import type { Duplex } from 'node:stream';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { silentLog } from '@berth/lib/log.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 import { readEnvironment, readProcesses, withDescendants } from '../src/host/processes.ts';
 import type { ProcessRuntimeOptions } from '../src/process/process.ts';
 import { newVmSpec, type CdpClient } from './runtime-suite.ts';
@@ -50,16 +50,9 @@ export function userNamespaceOf(pid: number): string {
 export const statusOf = (pid: number, field: string): string =>
   new RegExp(`^${field}:\\s+(\\S+)`, 'm').exec(readOf(pid, 'status'))?.[1] ?? '';
 
-/** Reading every process of this host, or a whole picture, takes milliseconds. */
-const pollMs = 25;
-
 /** Polls for a change in another process, which emits no event. */
 export async function until(isTrue: () => boolean | Promise<boolean>, deadlineMs: number): Promise<void> {
-  const deadline = performance.now() + deadlineMs;
-  while (!(await isTrue())) {
-    assert.ok(performance.now() < deadline, `not within ${deadlineMs} ms`);
-    await sleep(pollMs);
-  }
+  await eventually('another process has changed', isTrue, deadlineMs);
 }
 
 /** Acts as every site: records request lines and answers `hello`; closes the connection for `/refused`. */

@@ -1,5 +1,4 @@
 /** A live view with a stub browser, and the messages that a viewer receives. */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { frameHeaderBytes, type LiveViewMessage, type ViewCloseReason } from '@berth/contract/live-view';
 import type {
   Attendant,
@@ -249,12 +248,6 @@ export class ReceivedMessages {
   of<T extends LiveViewMessage['type']>(type: T): Extract<LiveViewMessage, { type: T }>[] {
     return this.messages.filter((message): message is Extract<LiveViewMessage, { type: T }> => message.type === type);
   }
-}
-
-/** Polls a condition. */
-export async function until(what: string, holds: () => boolean, withinMs = 20_000): Promise<void> {
-  for (const start = performance.now(); !holds(); await sleep(5))
-    if (performance.now() - start > withinMs) fail(`not within ${withinMs} ms: ${what}`);
 }
 
 export function fail(what: string): never {

@@ -4,7 +4,8 @@ import type { Socket } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { brotliCompressSync, constants, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { bareSite, client, type Client } from '../../testing/client.ts';
-import { eventually, site } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { site } from '../../testing/gate.ts';
 
 const words = 'The quick brown fox jumps over the lazy dog. '.repeat(500);
 
@@ -154,7 +155,7 @@ test('the HTTP client cuts a decompression bomb at the bytes that are wanted and
     const { fetch, url, open } = await answered(t, encoded(encoding, body));
     const reply = await fetch(url, { bodyBytesMax: 100_000 });
     assert.deepEqual([reply.body.length, reply.truncated, reply.warnings], [100_000, true, ['truncated_at_max_bytes']], encoding);
-    await eventually(() => open() <= 1, 'nothing hangs');
+    await eventually('nothing hangs', () => open() <= 1);
   }
 });
 
@@ -184,7 +185,7 @@ test('the HTTP client cuts an endless body by what was sent, and by what was dec
   assert.deepEqual([wire.body.length, wire.truncated, wire.warnings], [1_000_000, true, ['truncated_at_max_wire_bytes']]);
   const decoded = await fetch(url, { bodyBytesMax: 1_000_000 });
   assert.deepEqual([decoded.body.length, decoded.warnings], [1_000_000, ['truncated_at_max_bytes']]);
-  await eventually(() => open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => open() === 0);
 });
 
 test('the HTTP client returns what came of a body when time runs out, packed or not', async (t) => {
@@ -196,7 +197,7 @@ test('the HTTP client returns what came of a body when time runs out, packed or 
     const reply = await fetch(url, { timeoutMs: 1000 });
     assert.deepEqual([reply.status, reply.truncated, reply.warnings], [200, true, ['timeout_while_reading']], encoding);
     assert.ok(reply.body.length > 0 && (words.startsWith(reply.body.toString()) || reply.body.toString() === part), encoding);
-    await eventually(() => open() === 0, 'the site is closed');
+    await eventually('the site is closed', () => open() === 0);
   }
 });
 
@@ -227,7 +228,7 @@ test('the HTTP client returns what came before the connection broke', async (t) 
     });
     const { fetch, route } = client(t);
     const reading = fetch(`http://127.0.0.1:${port}/`);
-    await eventually(() => route.stats().bytesIn === half.length, 'the half has come');
+    await eventually('the half has come', () => route.stats().bytesIn === half.length);
     for (const socket of held) end(socket);
     const reply = await reading;
     assert.deepEqual([reply.body.toString(), reply.truncated, reply.warnings], ['half', true, ['body_truncated']], what);
@@ -277,8 +278,8 @@ test('the HTTP client throws the caller’s reason when it aborts while a body i
     timeoutMs: 30_000,
   } as const;
   const reading = http.request(request, { signal: caller.signal });
-  await eventually(() => open() === 1, 'the site answers');
+  await eventually('the site answers', () => open() === 1);
   caller.abort(new Error('caller left'));
   await assert.rejects(reading, /caller left/);
-  await eventually(() => open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => open() === 0);
 });

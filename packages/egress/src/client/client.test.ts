@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { silentLog, type Log } from '@berth/lib/log.ts';
 import { bareSite, client, withBody } from '../../testing/client.ts';
 import { createHttpClient, type HttpResult } from '../egress.ts';
-import { direct, eventually, listen, site } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { direct, listen, site } from '../../testing/gate.ts';
 
 test('the HTTP client returns status, headers, cookie names, body and times of a response', async (t) => {
   const { port } = await site(t, (_request, response) =>
@@ -86,9 +87,9 @@ test('the HTTP client reuses connections, and closes all of them when it closes'
   assert.equal(target.accepted(), 1);
   await Promise.all(Array.from({ length: 100 }, () => fetch(`http://127.0.0.1:${target.port}/`)));
   assert.ok(target.accepted() <= 65, `${target.accepted()} connections for a hundred requests at once`);
-  await eventually(() => target.open() <= 16, 'no more idle connections of one site than are bounded');
+  await eventually('no more idle connections of one site than are bounded', () => target.open() <= 16);
   http.close();
-  await eventually(() => target.open() === 0, 'all are closed');
+  await eventually('all are closed', () => target.open() === 0);
 });
 
 test('the HTTP client retries when the site closes a reused connection, but never sends a body twice', async (t) => {
@@ -143,7 +144,7 @@ test('the HTTP client distinguishes an unknown name, a closed port, a reset, sil
   assert.deepEqual(await failureOf(`http://127.0.0.1:${nonsense.port}/`), ['connection_reset', 'net::ERR_INVALID_HTTP_RESPONSE']);
   assert.deepEqual(await failureOf(`http://127.0.0.1:${bomb.port}/`), ['connection_reset', 'net::ERR_RESPONSE_HEADERS_TOO_BIG']);
   assert.equal((await failure(`http://127.0.0.1:${informs.port}/`)).reason, 'connection_reset');
-  await eventually(() => [resets, leaves, silent, nonsense, bomb, informs].every(({ open }) => open() === 0), 'nothing is left open');
+  await eventually('nothing is left open', () => [resets, leaves, silent, nonsense, bomb, informs].every(({ open }) => open() === 0));
 });
 
 test('the HTTP client passes over informational replies', async (t) => {
@@ -171,12 +172,12 @@ test('the HTTP client ends a request at once when its caller aborts or the clien
     timeoutMs: 30_000,
   } as const;
   const aborted = http.request(request, { signal: caller.signal });
-  await eventually(() => target.open() === 1, 'the site is asked');
+  await eventually('the site is asked', () => target.open() === 1);
   caller.abort(new Error('caller left'));
   await assert.rejects(aborted, /caller left/);
-  await eventually(() => target.open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => target.open() === 0);
   const closed = failure(request.url);
-  await eventually(() => target.open() === 1, 'the site is asked again');
+  await eventually('the site is asked again', () => target.open() === 1);
   http.close();
   assert.deepEqual([(await closed).reason, (await failure(request.url)).reason], ['aborted', 'aborted']);
 });
@@ -185,7 +186,7 @@ test('the HTTP client ends with its route', async (t) => {
   const target = await bareSite(t, () => {});
   const { route, failure } = client(t);
   const running = failure(`http://127.0.0.1:${target.port}/`);
-  await eventually(() => target.open() === 1, 'the site is asked');
+  await eventually('the site is asked', () => target.open() === 1);
   route.close();
   assert.equal((await running).reason, 'connection_reset');
   assert.equal((await failure(`http://127.0.0.1:${target.port}/`)).reason, 'connection_reset');
@@ -274,9 +275,9 @@ test('the HTTP client queues a flood of requests instead of opening a connection
   const target = await site(t, (_request, response) => void held.push(() => response.end('x')));
   const { fetch } = client(t);
   const all = Array.from({ length: 80 }, () => fetch(`http://127.0.0.1:${target.port}/`));
-  await eventually(() => held.length === 64, 'as many as may run are at the site');
+  await eventually('as many as may run are at the site', () => held.length === 64);
   for (const answer of held.splice(0)) answer();
-  await eventually(() => held.length === 16, 'the rest follow');
+  await eventually('the rest follow', () => held.length === 16);
   for (const answer of held) answer();
   assert.equal((await Promise.all(all)).length, 80);
 });
@@ -298,7 +299,7 @@ test('the HTTP client stops waiting for a connection when the request times out'
   const proxy = await bareSite(t, () => {});
   route.apply({ ...direct, upstreams: [{ url: `http://127.0.0.1:${proxy.port}`, ip: null, country: null, isTrusted: true }] });
   const waiting = failure('http://127.0.0.1:8081/', { timeoutMs: 2000 });
-  await eventually(() => proxy.open() === 1, 'the proxy is dialled');
+  await eventually('the proxy is dialled', () => proxy.open() === 1);
   assert.equal((await waiting).reason, 'timeout');
-  await eventually(() => proxy.open() === 0, 'and closed');
+  await eventually('and closed', () => proxy.open() === 0);
 });

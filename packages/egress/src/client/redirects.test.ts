@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http';
 import { createServer } from 'node:net';
 import { test, type TestContext } from 'node:test';
 import { bareSite, client, withBody } from '../../testing/client.ts';
-import { eventually, listen, site, type TestServer } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { listen, site, type TestServer } from '../../testing/gate.ts';
 
 interface Seen {
   line: string;
@@ -221,5 +222,5 @@ test("a redirect's body is not waited for", async (t) => {
   );
   const { fetch } = client(t);
   for (const from of [endless, stalled]) assert.equal((await fetch(`http://127.0.0.1:${from.port}/`)).body.toString(), 'here');
-  await eventually(() => endless.open() + stalled.open() === 0, 'both are closed');
+  await eventually('both are closed', () => endless.open() + stalled.open() === 0);
 });

@@ -10,7 +10,8 @@ import { Server as ProxyServer } from 'proxy-chain';
 import { bareSite, client } from '../../testing/client.ts';
 import { dnsServer } from '../../testing/dns.ts';
 import { SystemNames } from '../names/system-names.ts';
-import { direct, eventually, listen, site, type TestServer } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { direct, listen, site, type TestServer } from '../../testing/gate.ts';
 import type { EgressPolicy } from '../egress.ts';
 
 interface Certificate {
@@ -100,7 +101,7 @@ test('the HTTP client reports what is wrong with a certificate, unless HTTPS err
   assert.equal(route.lastRefusal('other.example', port), null);
   const silent = await bareSite(t, () => {});
   assert.equal((await failure(`https://127.0.0.1:${silent.port}/`, { timeoutMs: 60 })).reason, 'timeout');
-  await eventually(() => silent.open() === 0, 'a handshake that hangs is aborted');
+  await eventually('a handshake that hangs is aborted', () => silent.open() === 0);
 });
 
 test('the HTTP client drops secrets on a redirect from https to http of the same host', async (t) => {

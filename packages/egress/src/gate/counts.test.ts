@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { createEgressGate, createHttpClient, parseAllowList, type EgressStats, type EgressPolicy } from '../egress.ts';
 import { Server as ProxyServer } from 'proxy-chain';
 import { silentLog } from '@berth/lib/log.ts';
-import { browser, direct, eventually, listen, openTunnel, site } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, direct, listen, openTunnel, site } from '../../testing/gate.ts';
 
 const never = new AbortController().signal;
 const request = {
@@ -69,15 +70,15 @@ test('egress stats count nothing more once a route is closed during traffic in b
   socket.resume();
   const before = from.route.stats();
   await eventually(
-    () => from.route.stats().bytesIn > before.bytesIn + 1_000_000 && from.route.stats().bytesOut > 0,
     'traffic in both directions',
+    () => from.route.stats().bytesIn > before.bytesIn + 1_000_000 && from.route.stats().bytesOut > 0,
   );
   const last = from.route.stats();
   from.route.close();
   const closed = from.route.stats();
   assert.ok(closed.bytesIn >= last.bytesIn && closed.bytesOut >= last.bytesOut, 'counts never decrease');
   assert.ok(closed.bytesIn <= sent, `${closed.bytesIn} of ${sent} bytes`);
-  await eventually(() => socket.closed && target.open() === 0, 'both sides are closed');
+  await eventually('both sides are closed', () => socket.closed && target.open() === 0);
   await aMoment();
   assert.deepEqual(bytesOf(from.route.stats()), bytesOf(closed));
   assert.deepEqual(bytesOf(from.gate.stats()), bytesOf(closed));
@@ -115,7 +116,7 @@ test('egress stats do not count what waits for a site that reads nothing more', 
     last = from.route.stats().bytesOut;
     return last > 0 && last === before;
   };
-  await eventually(isFull, 'the site is full');
+  await eventually('the site is full', isFull);
   assert.ok(last < offered, `${last} bytes`);
   from.route.close();
   assert.ok(from.route.stats().bytesOut >= last && from.route.stats().bytesOut < offered);

@@ -6,7 +6,8 @@ import { Duplex } from 'node:stream';
 import { test } from 'node:test';
 import { parseAllowList, createEgressGate } from '../egress.ts';
 import { silentLog, type Log } from '@berth/lib/log.ts';
-import { browser, direct, eventually, exchange, fetchPlain, get, listen, openTunnel, site } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, direct, exchange, fetchPlain, get, listen, openTunnel, site } from '../../testing/gate.ts';
 
 test('the egress gate passes a plain request and its reply, and says who answered', async (t) => {
   const heard: { url?: string | undefined; host?: string | undefined; cookie?: string | undefined; proxy?: string | undefined }[] = [];
@@ -39,7 +40,7 @@ test('the egress gate gives a reply whole to a connection that takes its time', 
   });
   from.route.accept(slow);
   slow.push(get(`http://127.0.0.1:${port}/`));
-  await eventually(() => taken.join('').endsWith('\r\n\r\nhello'), 'the reply is whole');
+  await eventually('the reply is whole', () => taken.join('').endsWith('\r\n\r\nhello'));
   assert.equal(slow.destroyed, false);
 });
 
@@ -224,7 +225,7 @@ test('the egress gate lets only allowed domains through, for sub-resources as fo
     await Promise.all(['www.shop.example', 'cdn.example', 'evilshop.example', '127.0.0.1'].map(status)),
     [403, 403, 403, 403],
   );
-  await eventually(() => accepted() === 3, 'three connections at the site');
+  await eventually('three connections at the site', () => accepted() === 3);
 });
 
 test('the egress gate refuses advertising hosts only when the policy blocks ads', async (t) => {
@@ -262,7 +263,7 @@ test('the egress gate serves connections that are streams and no sockets', async
   const stream = new Duplex({ read() {}, write: (chunk: Buffer, _encoding, done) => ((text += chunk.toString()), done()) });
   route.accept(stream);
   stream.push(get(`http://127.0.0.1:${port}/`));
-  await eventually(() => text.includes('over a stream'), 'the reply');
+  await eventually('the reply', () => text.includes('over a stream'));
   route.close();
   assert.ok(stream.destroyed);
 });
@@ -339,5 +340,5 @@ test('the egress gate lets the browser see that a body was truncated', async (t)
   const reply = await exchange(socket, get(`http://127.0.0.1:${target.port}/`));
   assert.equal(reply.headers['content-length'], '9');
   assert.equal(reply.body, 'half');
-  await eventually(() => socket.resume().closed || socket.readableEnded, 'the connection ends with it');
+  await eventually('the connection ends with it', () => socket.resume().closed || socket.readableEnded);
 });

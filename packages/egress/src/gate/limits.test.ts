@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { test } from 'node:test';
 import { assertPrompt } from '../../../../tests/yardstick.ts';
-import { browser, direct, eventually, get, listen, openTunnel, site } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, direct, get, listen, openTunnel, site } from '../../testing/gate.ts';
 
 test('the egress gate counts the bytes of a transfer exactly, while it runs', async (t) => {
   const body = Buffer.alloc(3_000_000, 7);
@@ -15,12 +16,12 @@ test('the egress gate counts the bytes of a transfer exactly, while it runs', as
   const from = await browser(t);
   const { socket } = await openTunnel(from, `127.0.0.1:${port}`);
   socket.resume().write('0123456789');
-  await eventually(() => held.length === 1, 'the site is connected');
+  await eventually('the site is connected', () => held.length === 1);
   held[0]?.write(body);
-  await eventually(() => from.route.stats().bytesIn === body.length, 'all bytes counted with the connection still open');
-  await eventually(() => from.route.stats().bytesOut === 10, 'bytes out counted');
+  await eventually('all bytes counted with the connection still open', () => from.route.stats().bytesIn === body.length);
+  await eventually('bytes out counted', () => from.route.stats().bytesOut === 10);
   socket.destroy();
-  await eventually(() => from.route.stats().connectionsOpen === 0, 'closed');
+  await eventually('closed', () => from.route.stats().connectionsOpen === 0);
   assert.deepEqual([from.route.stats().bytesIn, from.route.stats().bytesOut], [body.length, 10]);
 });
 
@@ -44,7 +45,7 @@ test('the egress gate cuts an endless body when the route closes, and leaves not
   socket.resume();
   from.route.close();
   await once(socket, 'close');
-  await eventually(() => target.open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => target.open() === 0);
   const late = await from.connect();
   await once(late.resume(), 'close');
   assert.equal(from.route.stats().connectionsOpen, 0);
@@ -64,9 +65,9 @@ test('the egress gate does not buffer a body that the browser does not read', as
   const from = await browser(t);
   const socket = await from.connect();
   socket.pause().write(get(`http://127.0.0.1:${target.port}/`));
-  await eventually(() => poured > 0, 'the body begins');
+  await eventually('the body begins', () => poured > 0);
   let last = -1;
-  await eventually(() => poured === last || ((last = poured), false), 'the site is held back');
+  await eventually('the site is held back', () => poured === last || ((last = poured), false));
   assert.ok(poured < 100_000_000, `${poured} bytes were taken`);
 });
 
@@ -77,7 +78,7 @@ test('the egress gate disconnects a browser that dribbles its request', async (t
   // What was dribbled and not read anymore makes it a reset.
   await new Promise((resolve) => socket.resume().once('close', resolve));
   clearInterval(dribble);
-  await eventually(() => from.route.stats().connectionsOpen === 0, 'dropped');
+  await eventually('dropped', () => from.route.stats().connectionsOpen === 0);
 });
 
 test('the egress gate stops connecting to a site after the timeout', async (t) => {
@@ -98,7 +99,7 @@ async function silentProxy(t: Parameters<typeof listen>[0]) {
 test('the egress gate limits the connections of one browser', async (t) => {
   const from = await browser(t);
   const sockets = await Promise.all(Array.from({ length: 600 }, () => from.connect()));
-  await eventually(() => sockets.filter((socket) => socket.resume().closed).length === 88, '88 are dropped');
+  await eventually('88 are dropped', () => sockets.filter((socket) => socket.resume().closed).length === 88);
   assert.equal(from.route.stats().connectionsOpen, 512);
 });
 
@@ -107,7 +108,7 @@ test('the egress gate closes a tunnel on which nothing moves', async (t) => {
   const from = await browser(t, { limits: { idleTimeoutMs: 300 } });
   const { socket } = await openTunnel(from, `127.0.0.1:${target.port}`);
   if (!socket.closed) await once(socket.resume(), 'close');
-  await eventually(() => target.open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => target.open() === 0);
 });
 
 test('the egress gate closes the connection to a site when the browser disconnects before the response', async (t) => {
@@ -115,8 +116,8 @@ test('the egress gate closes the connection to a site when the browser disconnec
   const from = await browser(t);
   const socket = await from.connect();
   socket.write(get(`http://127.0.0.1:${target.port}/`));
-  await eventually(() => target.open() === 1, 'the site is asked');
+  await eventually('the site is asked', () => target.open() === 1);
   socket.destroy();
-  await eventually(() => target.open() === 0, 'the site is closed');
+  await eventually('the site is closed', () => target.open() === 0);
   assert.equal(from.route.lastRefusal('127.0.0.1', target.port), null);
 });

@@ -10,7 +10,8 @@ import { defaultLimits } from '../gate/limits.ts';
 import { EgressError } from '../policy.ts';
 import { MachineNames, NameResolver, type NameLimits } from './resolve.ts';
 import { DnsServersError, parseDnsServers, SystemNames } from './system-names.ts';
-import { browser, eventually, fetchPlain } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, fetchPlain } from '../../testing/gate.ts';
 
 const never = new AbortController().signal;
 
@@ -37,7 +38,7 @@ test('a machine that asks for names which nobody answers holds up no other machi
   await hostile.resolve('good-0.test', never);
   const leave = new AbortController();
   const flood = Array.from({ length: 100 }, (_, n) => outcome(hostile.resolve(`silent-${n}.test`, leave.signal)));
-  await eventually(() => dns.asked.size > defaultLimits.lookupsMax, 'the flood has begun');
+  await eventually('the flood has begun', () => dns.asked.size > defaultLimits.lookupsMax);
   // Each silent name takes a minute, and libuv has four threads.
   const startedMs = performance.now();
   for (const name of Object.keys(records)) assert.deepEqual(await other.resolve(name, never), ['93.184.216.34']);
@@ -56,11 +57,11 @@ test('a lookup whose caller has left keeps its place until it ends', async (t) =
   const leaving = new AbortController();
   const startedMs = performance.now();
   const left = ['a.test', 'b.test'].map((name) => outcome(machine.resolve(name, leaving.signal)));
-  await eventually(() => dns.asked.size === 2, 'both are asked for');
+  await eventually('both are asked for', () => dns.asked.size === 2);
   leaving.abort(new Error('left'));
   await Promise.all(left);
   const next = outcome(machine.resolve('c.test', never));
-  await eventually(() => dns.asked.has('c.test'), 'its turn comes');
+  await eventually('its turn comes', () => dns.asked.has('c.test'));
   // Both ended 300 ms after they began; timers may be a millisecond early.
   assert.ok(performance.now() - startedMs > 290, 'it has waited for its turn');
   assert.equal(await next, 'dns_failed');

@@ -6,7 +6,8 @@ import { createServer as createTlsServer } from 'node:tls';
 import { test, type TestContext } from 'node:test';
 import { Server as ProxyServer } from 'proxy-chain';
 import type { EgressPolicy, Upstream } from '../egress.ts';
-import { browser, direct, eventually, exchange, fetchPlain, get, listen, openTunnel, site, type Browser } from '../../testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, direct, exchange, fetchPlain, get, listen, openTunnel, site, type Browser } from '../../testing/gate.ts';
 
 /** An HTTP proxy that records its requests. */
 async function httpProxy(t: TestContext): Promise<{ port: number; requests: string[] }> {
@@ -256,7 +257,7 @@ test('a rotation goes to the next proxy that answers, closes connections through
   const near = await openTunnel(from, `near.example:${target.port}`);
   assert.equal(from.route.stats().ip, '198.51.100.0');
   assert.equal((await from.route.rotate(never)).rotated, true);
-  await eventually(() => before.socket.resume().closed, 'the old tunnel is dropped');
+  await eventually('the old tunnel is dropped', () => before.socket.resume().closed);
   assert.equal(near.socket.closed, false);
   await fetchPlain(from, `http://far.example:${target.port}/`);
   assert.deepEqual([first.requests.length, third.requests.length], [1, 1]);

@@ -5,7 +5,8 @@ import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { Readable, type Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { Egress } from '../../../../guest/src/egress.ts';
-import { browser, eventually, exchange, fetchPlain, get, listen, openTunnel, site, type Browser } from '@berth/egress/testing/gate.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { browser, exchange, fetchPlain, get, listen, openTunnel, site, type Browser } from '@berth/egress/testing/gate.ts';
 import { newLink } from '../../../testing/guest/link.ts';
 
 /** A browser whose connections go through a machine's egress port. */
@@ -21,7 +22,7 @@ async function browserInside(t: TestContext): Promise<Browser & { connections: D
   const inside = new Egress(0);
   inside.attachHost(egress);
   await inside.open();
-  await eventually(() => inside.port !== 0, 'the proxy listens');
+  await eventually('the proxy listens', () => inside.port !== 0);
   t.after(() => {
     inside.close();
     close();
@@ -62,7 +63,7 @@ describe('connections out of a virtual machine', () => {
     const { reply, socket } = await openTunnel(from, '10.0.0.1:443');
     assert.equal(reply.status, 403);
     if (!socket.closed) await once(socket.resume(), 'close');
-    await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of them is left');
+    await eventually('nothing of them is left', () => from.connections.every(({ closed }) => closed));
   });
 
   it('connections of a virtual machine end with the site, and have all that it said', async (t) => {
@@ -77,8 +78,8 @@ describe('connections out of a virtual machine', () => {
       await new Promise((resolve) => socket.once('close', resolve));
       if (port === ends.port) assert.equal(read, 'all of it');
     }
-    await eventually(() => cuts.open() + ends.open() === 0, 'the sites are disconnected');
-    await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of them is left');
+    await eventually('the sites are disconnected', () => cuts.open() + ends.open() === 0);
+    await eventually('nothing of them is left', () => from.connections.every(({ closed }) => closed));
   });
 
   it('connections of a virtual machine disconnect from the site when the browser does', async (t) => {
@@ -87,8 +88,8 @@ describe('connections out of a virtual machine', () => {
     const { socket } = await openTunnel(from, `127.0.0.1:${silent.port}`);
     assert.equal(silent.open(), 1);
     socket.resetAndDestroy();
-    await eventually(() => silent.open() === 0, 'the site is disconnected');
-    await eventually(() => from.connections.every(({ closed }) => closed), 'nothing of it is left');
+    await eventually('the site is disconnected', () => silent.open() === 0);
+    await eventually('nothing of it is left', () => from.connections.every(({ closed }) => closed));
   });
 
   it('connections of a virtual machine carry megabytes both ways, no faster than they are read', async (t) => {
@@ -110,7 +111,7 @@ describe('connections out of a virtual machine', () => {
     assert.ok(sent < bytes / 2, `${sent} bytes were sent to somebody who does not read`);
     let read = 0;
     reader.on('data', (chunk: Buffer) => (read += chunk.length)).resume();
-    await eventually(() => read >= bytes, 'all is read');
+    await eventually('all is read', () => read >= bytes);
 
     let heard: Socket | undefined;
     const listens = await rawSite(t, (socket) => (heard = socket.pause()));
@@ -122,15 +123,15 @@ describe('connections out of a virtual machine', () => {
     assert.ok(process.memoryUsage.rss() - before < bytes * 2);
     let received = 0;
     heard?.on('data', (chunk: Buffer) => (received += chunk.length)).resume();
-    await eventually(() => received === bytes, 'all has come');
+    await eventually('all has come', () => received === bytes);
   });
 });
 
 /** Waits until a number stops changing. */
 async function stands(value: () => number): Promise<void> {
   let [last, since] = [value(), performance.now()];
-  await eventually(() => {
+  await eventually('it stands still', () => {
     if (value() !== last) [last, since] = [value(), performance.now()];
     return performance.now() - since > 200;
-  }, 'it stands still');
+  });
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import { describe, test, type TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError, endpoint } from '@berth/contract';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 import { assertPrompt } from '../../../../../tests/yardstick.ts';
 import { auth, sendRaw, serve } from '../../../testing/server.ts';
 import type { FileReply, ServerEvent } from '../call.ts';
@@ -69,10 +70,6 @@ class Source implements AsyncIterable<ServerEvent> {
       },
     };
   }
-}
-
-async function eventually(what: string, holds: () => boolean): Promise<void> {
-  for (const start = performance.now(); !holds(); await sleep(5)) assert.ok(performance.now() - start < 20_000, what);
 }
 
 describe('a file', () => {

@@ -3,12 +3,12 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { ServiceError, type RecordingStatus } from '@berth/contract';
 import { createTestDisk } from '../../../testing/disk.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { newId } from '@berth/lib/ids.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import type { Loop } from '@berth/lib/loop.ts';
 import type { LiveSession, Machine, SessionRecord, SessionView } from '../../sessions/sessions/sessions.ts';
@@ -96,11 +96,6 @@ function begin({ sessions }: Fixture, settings: { rec_id: string | null } = { re
   const ready = (): void => sessions.ready(session as unknown as LiveSession, { browser } as unknown as Machine);
   const end = (): void => sessions.ended(record as unknown as SessionRecord);
   return { browser, events, session, sessionId, recId: settings.rec_id ?? '', abort, ready, end };
-}
-
-async function eventually(what: string, holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const start = performance.now(); !(await holds()); await sleep(5))
-    assert.ok(performance.now() - start < 20_000, `not in time: ${what}`);
 }
 
 async function turnOf(loop: Loop): Promise<void> {

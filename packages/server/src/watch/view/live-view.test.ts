@@ -9,7 +9,8 @@ import WebSocket, { WebSocketServer } from 'ws';
 import type { Connection } from '../../../../devtools/src/browser/cdp/connection.ts';
 import { Screencast } from '../../../../devtools/src/browser/screencast/screencast.ts';
 import type { Tab } from '../../../../devtools/src/browser/tabs/tab.ts';
-import { ReceivedMessages, LiveViewFixture, fail, until } from '../../../testing/live-view.ts';
+import { eventually } from '@berth/lib/testing/eventually.ts';
+import { ReceivedMessages, LiveViewFixture, fail } from '../../../testing/live-view.ts';
 import { viewersMax } from './live-view.ts';
 import type { ViewerScope } from './viewer.ts';
 
@@ -33,7 +34,7 @@ beforeEach(async () => {
 afterEach(async () => {
   server.close();
   fixture.session.end('requested');
-  await until('the live view is empty', () => fixture.browser.watching === 0);
+  await eventually('the live view is empty', () => fixture.browser.watching === 0);
 });
 
 class TestViewer extends ReceivedMessages {
@@ -64,30 +65,30 @@ async function join(scope: ViewerScope = 'view'): Promise<TestViewer> {
   return viewer;
 }
 
-const framesArrive = (viewer: TestViewer, texts: string[]): Promise<void> =>
-  until(`the frames ${texts.join(', ')} are there`, () => viewer.texts().join() === texts.join());
+const framesArrive = (viewer: TestViewer, texts: string[]): Promise<unknown> =>
+  eventually(`the frames ${texts.join(', ')} are there`, () => viewer.texts().join() === texts.join());
 
 /** Waits until the server has processed all earlier commands. */
 async function commandsProcessed(viewer: TestViewer): Promise<void> {
   const replies = (): number => viewer.of('failed').length + viewer.of('clipboard').length;
   const before = replies();
   viewer.send({ type: 'copy' });
-  await until('the last command is answered', () => replies() > before);
+  await eventually('the last command is answered', () => replies() > before);
 }
 
 describe('a live view', () => {
   it('a live view shares one screencast between all viewers, from the first to the last', async () => {
     const [first, second] = [await join(), await join()];
-    await until('both are there', () => fixture.session.viewers === 2);
+    await eventually('both are there', () => fixture.session.viewers === 2);
     assert.equal(fixture.browser.connection.running, 1);
     fixture.browser.connection.draw('one');
     await Promise.all([framesArrive(first, ['one']), framesArrive(second, ['one'])]);
     first.socket.close();
-    await until('one is left', () => fixture.session.viewers === 1);
+    await eventually('one is left', () => fixture.session.viewers === 1);
     assert.equal(fixture.browser.connection.running, 1);
     second.socket.close();
-    await until('none is left', () => fixture.session.viewers === 0);
-    await until('nothing is drawn', () => fixture.browser.connection.running === 0);
+    await eventually('none is left', () => fixture.session.viewers === 0);
+    await eventually('nothing is drawn', () => fixture.browser.connection.running === 0);
     assert.equal(fixture.browser.watching, 0);
     assert.equal(fixture.emptyCount, 1);
     assert.equal(fixture.browser.listening, 0);
@@ -96,7 +97,7 @@ describe('a live view', () => {
 
   it('a live view greets with what the page needs, and then the state', async () => {
     const viewer = await join('control');
-    await until('it was greeted', () => viewer.messages.length >= 2);
+    await eventually('it was greeted', () => viewer.messages.length >= 2);
     assert.deepEqual(viewer.messages.slice(0, 2), [
       { type: 'hello', session_id: 'ses_1', scope: 'control', expires_at: '1970-01-01T00:15:00.000Z' },
       {
@@ -113,13 +114,13 @@ describe('a live view', () => {
 
   it('a live view truncates titles and addresses, and combines quick changes into one state', async () => {
     const viewer = await join();
-    await until('the state is there', () => viewer.of('state').length > 0);
+    await eventually('the state is there', () => viewer.of('state').length > 0);
     const [tab] = fixture.browser.tabList;
     assert.ok(tab);
     for (let turn = 0; turn < 100; turn += 1)
       fixture.browser.changeTabs([{ ...tab, title: '<b>'.repeat(1_000_000), url: `http://site.test/${turn}/${'x'.repeat(9000)}` }]);
     const last = (): string => viewer.of('state').at(-1)?.tabs[0]?.url ?? '';
-    await until('the last state is there', () => last().startsWith('http://site.test/99/'));
+    await eventually('the last state is there', () => last().startsWith('http://site.test/99/'));
     assert.equal(last().length, 2048);
     assert.equal(viewer.of('state').at(-1)?.tabs[0]?.title.length, 300);
     assert.ok(viewer.of('state').length <= 4, `${viewer.of('state').length} states were sent`);
@@ -135,20 +136,20 @@ describe('a live view', () => {
   it('a live view says that calls of the API drive the session, unless they only read', async () => {
     const viewer = await join('control');
     const drives = (): boolean | undefined => viewer.of('state').at(-1)?.drivers.api;
-    await until('the state is there', () => drives() === false);
+    await eventually('the state is there', () => drives() === false);
     fixture.session.report('action', { name: 'storage_state', status: 'ok' });
     fixture.browser.changeTabs(fixture.browser.tabList.map((tab) => ({ ...tab, title: 'later' })));
-    await until('the next state is there', () => viewer.of('state').at(-1)?.tabs[0]?.title === 'later');
+    await eventually('the next state is there', () => viewer.of('state').at(-1)?.tabs[0]?.title === 'later');
     assert.equal(drives(), false);
     fixture.session.report('action', { name: 'navigate', status: 'ok' });
-    await until('the call is there', () => drives() === true);
+    await eventually('the call is there', () => drives() === true);
   });
 
   it('a live view emits an event when a viewer joins or leaves', async () => {
     const viewer = await join('control');
-    await until('it is there', () => fixture.session.viewers === 1);
+    await eventually('it is there', () => fixture.session.viewers === 1);
     viewer.socket.close();
-    await until('it has left', () => fixture.session.viewers === 0);
+    await eventually('it has left', () => fixture.session.viewers === 0);
     assert.deepEqual(fixture.session.emitted, [
       ['viewer.joined', { viewers: 1, scope: 'control' }],
       ['viewer.left', { viewers: 0, scope: 'control' }],
@@ -157,7 +158,7 @@ describe('a live view', () => {
 
   it('a live view closes the socket of one viewer too many', async () => {
     await Promise.all(Array.from({ length: viewersMax }, () => join()));
-    await until('all are there', () => fixture.session.viewers === viewersMax);
+    await eventually('all are there', () => fixture.session.viewers === viewersMax);
     const late = await join();
     assert.deepEqual(await late.closed, { code: 4009, reason: 'limit' });
     assert.deepEqual(late.messages, [{ type: 'ended', reason: 'limit' }]);
@@ -168,7 +169,7 @@ describe('a live view', () => {
 describe('the pace of frames', () => {
   it('the pace of frames follows acknowledgements: two in flight, the newest next, those between dropped', async () => {
     const viewer = await join();
-    await until('it is there', () => fixture.browser.watching === 1);
+    await eventually('it is there', () => fixture.browser.watching === 1);
     for (const text of ['1', '2', '3', '4', '5']) fixture.browser.connection.draw(text);
     await framesArrive(viewer, ['1', '2']);
     viewer.ack();
@@ -185,10 +186,10 @@ describe('the pace of frames', () => {
 
   it('the pace of frames is each viewer’s own', async () => {
     const [slow, quick] = [await join(), await join()];
-    await until('both are there', () => fixture.session.viewers === 2);
+    await eventually('both are there', () => fixture.session.viewers === 2);
     for (const text of ['1', '2', '3', '4']) {
       fixture.browser.connection.draw(text);
-      await until(`the quick one has ${text}`, () => quick.texts().at(-1) === text);
+      await eventually(`the quick one has ${text}`, () => quick.texts().at(-1) === text);
       quick.ack();
       await commandsProcessed(quick);
     }
@@ -198,12 +199,12 @@ describe('the pace of frames', () => {
 
   it('a live view requests almost no frames while none is acknowledged, and closes a viewer that never does', async () => {
     const viewer = await join();
-    await until('it is there', () => fixture.browser.watching === 1);
+    await eventually('it is there', () => fixture.browser.watching === 1);
     assert.equal(fixture.browser.screencast.demand?.framesPerSecond, 1);
     for (const text of ['1', '2', '3']) fixture.browser.connection.draw(text);
     await framesArrive(viewer, ['1', '2']);
     fixture.clock.advance(59_000);
-    await until('less is asked for', () => fixture.browser.screencast.demand?.quality === 30);
+    await eventually('less is asked for', () => fixture.browser.screencast.demand?.quality === 30);
     assert.equal(fixture.browser.screencast.demand?.framesPerSecond, 1);
     fixture.clock.advance(1000);
     assert.deepEqual(await viewer.closed, { code: 4009, reason: 'limit' });
@@ -212,7 +213,7 @@ describe('the pace of frames', () => {
 
   it('a live view buffers a bounded amount for a viewer that acknowledges and does not read', async () => {
     const viewer = await join();
-    await until('it is there', () => fixture.browser.watching === 1);
+    await eventually('it is there', () => fixture.browser.watching === 1);
     viewer.socket.pause();
     const frame = 'x'.repeat(1_000_000);
     let bufferedBytesMax = 0;
@@ -224,7 +225,7 @@ describe('the pace of frames', () => {
     }
     assert.ok(bufferedBytesMax < 2 * 1024 * 1024 + 100_000, `${bufferedBytesMax} bytes are buffered`);
     viewer.socket.resume();
-    await until('it gets the newest', () => viewer.frames.at(-1)?.seq === 100);
+    await eventually('it gets the newest', () => viewer.frames.at(-1)?.seq === 100);
     assert.ok(viewer.frames.length < 60, `${viewer.frames.length} of 100 frames came`);
   });
 });
@@ -235,14 +236,14 @@ describe('what the browser is asked for', () => {
     phone.send({ type: 'fit', width: 390, height: 844 });
     screen.send({ type: 'fit', width: 100_000, height: 700 });
     const { connection, screencast } = fixture.browser;
-    await until('both were heard', () => connection.starts.at(-1)?.maxWidth === 3840);
+    await eventually('both were heard', () => connection.starts.at(-1)?.maxWidth === 3840);
     assert.deepEqual(connection.starts.at(-1), { format: 'jpeg', maxWidth: 3840, maxHeight: 844, quality: 80 });
     connection.draw('1');
     await framesArrive(screen, ['1']);
     screen.ack();
-    await until('its rate is that of a viewer who watches', () => screencast.demand?.framesPerSecond === 25);
+    await eventually('its rate is that of a viewer who watches', () => screencast.demand?.framesPerSecond === 25);
     screen.socket.close();
-    await until('the other counts alone', () => connection.starts.at(-1)?.maxWidth === 390);
+    await eventually('the other counts alone', () => connection.starts.at(-1)?.maxWidth === 390);
   });
 
   it('the screencast that the browser is asked for changes a few times a second at most', async () => {
@@ -250,7 +251,7 @@ describe('what the browser is asked for', () => {
     const startMs = performance.now();
     for (let width = 100; width < 300; width += 1) viewer.send({ type: 'fit', width, height: 100 });
     const { starts } = fixture.browser.connection;
-    await until('the last was heard', () => starts.at(-1)?.maxWidth === 299);
+    await eventually('the last was heard', () => starts.at(-1)?.maxWidth === 299);
     // The wishes may come over seconds where the machine is busy.
     const seconds = (performance.now() - startMs) / 1000;
     assert.ok(starts.length <= 4 * Math.max(1, seconds), `${starts.length} changes in ${seconds} s`);
@@ -268,7 +269,7 @@ describe('the end of a live view', () => {
   ] as const)
     it(`the end of a live view is sent with code ${code} and its cause when the session ended by ${endedReason}`, async () => {
       const viewer = await join();
-      await until('it is there', () => fixture.session.viewers === 1);
+      await eventually('it is there', () => fixture.session.viewers === 1);
       fixture.session.end(endedReason);
       assert.deepEqual(await viewer.closed, { code, reason });
       assert.deepEqual(viewer.messages.at(-1), { type: 'ended', reason: endedReason });
@@ -287,7 +288,7 @@ describe('the end of a live view', () => {
 
   it('the end of a live view comes to the viewer whose link is revoked, and not to the others', async () => {
     const mine = await join();
-    await until('it is held', () => fixture.connections.size === 1);
+    await eventually('it is held', () => fixture.connections.size === 1);
     const [close] = fixture.connections;
     const other = await join();
     close?.('unauthorized');
@@ -316,7 +317,7 @@ describe('a viewer’s input', () => {
     viewer.send({ type: 'key', action: 'down', key: 'a', code: 'KeyA', modifiers: 0, repeat: false, location: 0 });
     viewer.send({ type: 'text', text: '漢字' });
     viewer.send({ type: 'compose', text: 'か', start: 1, end: 1 });
-    await until('all is done', () => fixture.browser.inputs.length === 5);
+    await eventually('all is done', () => fixture.browser.inputs.length === 5);
     assert.deepEqual(fixture.browser.inputs, [
       ['T1', 'mouse', { action: 'down', x: 1, y: 2, button: 'left', buttons: 1, clicks: 1, modifiers: 0 }],
       ['T1', 'wheel', { x: 1, y: 2, dx: 0, dy: 10, modifiers: 0 }],
@@ -330,7 +331,7 @@ describe('a viewer’s input', () => {
     const viewer = await join('view');
     for (const command of [click, { type: 'copy' }, { type: 'tab', action: 'open' }, { type: 'navigate', to: 'reload' }] as const)
       viewer.send(command);
-    await until('all were refused', () => viewer.of('failed').length === 4);
+    await eventually('all were refused', () => viewer.of('failed').length === 4);
     assert.ok(viewer.of('failed').every(({ code }) => code === 'not_allowed'));
     assert.deepEqual(fixture.browser.inputs, []);
   });
@@ -338,7 +339,7 @@ describe('a viewer’s input', () => {
   it('a viewer’s input is released when the tab changes, and when the viewer leaves', async () => {
     const viewer = await join('control');
     viewer.send(click);
-    await until('it is pressed', () => fixture.browser.inputs.length === 1);
+    await eventually('it is pressed', () => fixture.browser.inputs.length === 1);
     const [tab] = fixture.browser.tabList;
     assert.ok(tab);
     fixture.browser.changeTabs([
@@ -346,9 +347,9 @@ describe('a viewer’s input', () => {
       { ...tab, tabId: 'T2' },
     ]);
     viewer.send(click);
-    await until('it is pressed elsewhere', () => fixture.browser.inputs.length === 3);
+    await eventually('it is pressed elsewhere', () => fixture.browser.inputs.length === 3);
     viewer.socket.terminate();
-    await until('all is released', () => fixture.browser.inputs.length === 4);
+    await eventually('all is released', () => fixture.browser.inputs.length === 4);
     assert.deepEqual(
       fixture.browser.inputs.map(([tabId, act]) => `${tabId} ${act}`),
       ['T1 mouse', 'T1 release', 'T2 mouse', 'T2 release'],
@@ -358,7 +359,7 @@ describe('a viewer’s input', () => {
   it('a viewer’s input returns the selection to the viewer that copies it', async () => {
     const viewer = await join('control');
     viewer.send({ type: 'copy' });
-    await until('it is there', () => viewer.of('clipboard').length === 1);
+    await eventually('it is there', () => viewer.of('clipboard').length === 1);
     assert.deepEqual(viewer.of('clipboard'), [{ type: 'clipboard', text: 'what is selected' }]);
   });
 
@@ -369,11 +370,11 @@ describe('a viewer’s input', () => {
     for (let turn = 0; turn < 400; turn += 1) viewer.send({ ...click, action: 'move' });
     viewer.send({ ...click, action: 'up' });
     const isUp = ([, , given]: (typeof fixture.browser.inputs)[number]): boolean => (given as { action?: string }).action === 'up';
-    await until('the button comes up', () => fixture.browser.inputs.some(isUp));
+    await eventually('the button comes up', () => fixture.browser.inputs.some(isUp));
     assert.equal(fixture.browser.inputs.length, 257);
     assert.deepEqual(viewer.of('failed'), []);
     viewer.send({ ...click, action: 'down' });
-    await until('the viewer reads that a press was dropped', () => viewer.of('failed').length === 1);
+    await eventually('the viewer reads that a press was dropped', () => viewer.of('failed').length === 1);
     assert.equal(fixture.browser.inputs.length, 257);
     taken.resolve();
   });
@@ -384,10 +385,10 @@ describe('a viewer’s input', () => {
     await framesArrive(viewer, ['1']);
     viewer.ack();
     viewer.send({ type: 'fit', width: 100, height: 100 });
-    await until('it was heard', () => fixture.browser.screencast.demand?.maxWidth === 100);
+    await eventually('it was heard', () => fixture.browser.screencast.demand?.maxWidth === 100);
     assert.equal(fixture.session.touches, 0);
     viewer.send(click);
-    await until('it was done', () => fixture.browser.inputs.length === 1);
+    await eventually('it was done', () => fixture.browser.inputs.length === 1);
     assert.equal(fixture.session.touches, 1);
   });
 });
@@ -422,7 +423,7 @@ describe('an invalid command', () => {
     await commandsProcessed(viewer);
     fixture.clock.advance(1000);
     viewer.send(click);
-    await until('it was done', () => fixture.browser.inputs.length === 1);
+    await eventually('it was done', () => fixture.browser.inputs.length === 1);
   });
 });
 
@@ -433,43 +434,43 @@ describe('what a page asks', () => {
 
   it('a dialog of a page is shown to every viewer of its tab until it is answered', async () => {
     const viewers = [await join('control'), await join('view')];
-    await until('both are there', () => fixture.session.viewers === 2);
+    await eventually('both are there', () => fixture.session.viewers === 2);
     fixture.browser.ask([{ ...prompt, tabId: 'T2' }]);
     fixture.browser.ask([prompt]);
-    await Promise.all(viewers.map((viewer) => until('it is shown', () => shown(viewer).join() === 'dialog')));
+    await Promise.all(viewers.map((viewer) => eventually('it is shown', () => shown(viewer).join() === 'dialog')));
     const expected = { prompt_id: 7, kind: 'dialog', dialog: 'confirm', message: 'Really?', default_value: '' };
     assert.deepEqual(viewers[1]?.of('prompt')[0]?.prompt, expected);
     fixture.browser.ask([]);
-    await Promise.all(viewers.map((viewer) => until('it is closed', () => shown(viewer).join() === 'dialog,none')));
+    await Promise.all(viewers.map((viewer) => eventually('it is closed', () => shown(viewer).join() === 'dialog,none')));
   });
 
   it('a dialog of a page is answered only with control', async () => {
     const [driver, watcher] = [await join('control'), await join('view')];
     for (const viewer of [watcher, driver]) viewer.send({ type: 'answer', prompt_id: 7, accept: true, text: 'yes' });
-    await until('both are processed', () => fixture.browser.answers.length > 0 && watcher.of('failed').length > 0);
+    await eventually('both are processed', () => fixture.browser.answers.length > 0 && watcher.of('failed').length > 0);
     assert.deepEqual(fixture.browser.answers, [[7, { accept: true, text: 'yes', option: undefined, paths: undefined }]]);
     assert.deepEqual(
       watcher.of('failed').map(({ code }) => code),
       ['not_allowed'],
     );
     watcher.send({ type: 'upload', upload: 1, name: 'a.txt', data: 'eA==', is_last: true });
-    await until('the upload is refused', () => watcher.of('failed').length === 2);
+    await eventually('the upload is refused', () => watcher.of('failed').length === 2);
   });
 
   it('dialogs are left to a person with control for a minute after the last command', async () => {
     const watcher = await join('view');
-    await until('it is there', () => watcher.messages.length > 0);
+    await eventually('it is there', () => watcher.messages.length > 0);
     assert.equal(fixture.browser.attendants.size, 0);
     const driver = await join('control');
-    await until('the person is there', () => fixture.browser.attendants.size === 1);
+    await eventually('the person is there', () => fixture.browser.attendants.size === 1);
     const [person] = fixture.browser.attendants;
     fixture.clock.advance(59_999);
     assert.equal(person?.isPresent(), true);
     fixture.clock.advance(1);
     assert.equal(person.isPresent(), false);
     driver.send({ type: 'copy' });
-    await until('the person is back', () => person.isPresent());
+    await eventually('the person is back', () => person.isPresent());
     driver.socket.close();
-    await until('the person has left', () => fixture.browser.attendants.size === 0);
+    await eventually('the person has left', () => fixture.browser.attendants.size === 0);
   });
 });
