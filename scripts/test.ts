@@ -55,8 +55,8 @@ const node = resolve(bin, 'node');
 
 /** Limits are for two cores of the usual speed. A slower machine gets as much more time, and no more than four times as much. */
 const slowness = Math.min(4, clockSlowness());
-/** A test that waits this long waits for ever. */
-const testTimeoutMs = 120_000 * slowness;
+/** A file whose tests take this long, together or one of them, waits for ever. The longest takes two minutes on two cores. */
+const testTimeoutMs = 300_000 * slowness;
 /** Files that one process runs: enough to share what they import, which takes as long as ten of them; few enough to be spread over lanes. */
 const batchSize = 60;
 /** Files that one process runs where they start browsers: end-to-end tests, and unit tests (also those with processes). */

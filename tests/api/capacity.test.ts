@@ -45,7 +45,7 @@ function assertHonest(reply: Reply): void {
   assert.equal(reply.headers.get('x-should-retry'), 'true');
 }
 
-describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
+describe('a burst of a hundred creates', () => {
   beforeEach(() => serve());
 
   it('a burst of a hundred creates starts a few machines at a time and gives every caller a session', async () => {
@@ -94,7 +94,7 @@ describe('a burst of a hundred creates', { timeout: 120_000 }, () => {
   });
 });
 
-describe('a burst that is more than the queue holds', { timeout: 120_000 }, () => {
+describe('a burst that is more than the queue holds', () => {
   beforeEach(() => serve());
 
   it('a burst of more creates than the queue holds is refused with retry_after at once and leaves a slot for another owner', async () => {
@@ -126,7 +126,7 @@ describe('a burst that is more than the queue holds', { timeout: 120_000 }, () =
   });
 });
 
-describe('a host with too little memory for another browser', { timeout: 120_000 }, () => {
+describe('a host with too little memory for another browser', () => {
   // Less than a browser needs in addition to the reserve.
   beforeEach(() => serve({ hostReader: () => ({ memoryAvailableBytes: 600_000_000, memoryStallPercent: 0, cpuStallPercent: 0 }) }));
 
@@ -141,7 +141,7 @@ describe('a host with too little memory for another browser', { timeout: 120_000
   });
 });
 
-describe('a slot that becomes free', { timeout: 120_000 }, () => {
+describe('a slot that becomes free', () => {
   beforeEach(() => serve({ environment: { BERTH_MAX_SESSIONS: '5' } }));
 
   it('a slot that becomes free is used by the next create', async () => {

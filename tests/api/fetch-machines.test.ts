@@ -283,7 +283,7 @@ describe('a fetch machine', () => {
 });
 
 describe('the end of a fetch machine', () => {
-  it('a fetch machine ends after two hundred fetches, and the next fetch gets a new machine', { timeout: 120_000 }, async () => {
+  it('a fetch machine ends after two hundred fetches, and the next fetch gets a new machine', async () => {
     const key = await someKey();
     const first = await machineFor({}, { key });
     for (let n = 0; n < 49; n += 1)
@@ -439,7 +439,7 @@ describe('pages', () => {
     await wide.close();
   });
 
-  it('fetches are refused immediately when the queue for pages is full', { timeout: 120_000 }, async () => {
+  it('fetches are refused immediately when the queue for pages is full', async () => {
     const narrow = await startApp({ environment: { BERTH_FETCH_PAGES_MAX: '1' } });
     const { disconnect } = await hangFetches(1, { app: narrow });
     const leaving = new AbortController();
@@ -495,7 +495,7 @@ describe('a hundred fetches', () => {
     await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(served)) === JSON.stringify(nothingLeft));
   }
 
-  it('a hundred fetches leave no session, page, listener or timer', { timeout: 120_000 }, async (t) => {
+  it('a hundred fetches leave no session, page, listener or timer', async (t) => {
     const warnings: string[] = [];
     const onWarning = (warning: Error): void => void warnings.push(warning.message);
     process.on('warning', onWarning);

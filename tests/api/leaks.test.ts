@@ -59,7 +59,7 @@ function resources(): Record<string, number> {
 }
 
 describe('two hundred sessions', () => {
-  it('two hundred sessions leave no machine, timer, socket or row', { timeout: 120_000 }, async () => {
+  it('two hundred sessions leave no machine, timer, socket or row', async () => {
     await liveAndEnd(0, 40);
     const before = resources();
     await liveAndEnd(1000, 200);

@@ -62,7 +62,7 @@ describe('a warm machine', () => {
     await poolIsFull();
   });
 
-  it('a warm machine is leased to only one of several concurrent sessions', { timeout: 120_000 }, async () => {
+  it('a warm machine is leased to only one of several concurrent sessions', async () => {
     await poolIsFull();
     const sessions = await Promise.all(Array.from({ length: 6 }, () => served.create()));
     const machines = sessions.map(({ session_id }) => served.app.sessions.live.get(session_id)?.machine?.id);
@@ -96,7 +96,7 @@ describe('a warm machine', () => {
     await end(served, session_id);
   });
 
-  it('a warm machine whose browser does not respond is detected, replaced and counted', { timeout: 120_000 }, async () => {
+  it('a warm machine whose browser does not respond is detected, replaced and counted', async () => {
     await poolIsFull();
     const lost = (await figure(served, 'berth_pool_retired_total{reason="lost"}')) ?? 0;
     const frozen = warmMachine();
@@ -120,47 +120,43 @@ describe('a warm machine', () => {
 });
 
 describe('a target that changes a hundred times while sessions start and end', () => {
-  it(
-    'a target that changes a hundred times while sessions start and end loses no machine, ends none in use, and is reached',
-    { timeout: 120_000 },
-    async () => {
-      const app = await startApp();
-      try {
-        app.runtime.delayBoot(5);
-        const resizing = new AbortController();
-        const startAndEnd = async (): Promise<number> => {
-          let sessions = 0;
-          for (; !resizing.signal.aborted; sessions += 1) {
-            const { session_id } = await app.create();
-            const { body } = await app.call(getSession, { params: { session_id } });
-            assert.equal(body.status, 'ready', 'a machine in use is not ended');
-            const { status, text } = await end(app, session_id);
-            assert.equal(status, 204, text);
-          }
-          return sessions;
-        };
-        const callers = [startAndEnd(), startAndEnd(), startAndEnd()];
-        for (let n = 0; n < 100; n += 1) await resize(app, n % 2 ? (n * 7) % 11 : 0);
-        resizing.abort();
-        assert.ok((await Promise.all(callers)).every((sessions) => sessions > 0));
-        await resize(app, 4);
-        // Four may also be on the way down from an earlier target.
-        const four = JSON.stringify({ onHost: 4, berths: 4, live: 0 });
-        await eventually(
-          'there are four',
-          async () => app.app.fleet.count('ready') === 4 && JSON.stringify(await machinesLeft(app)) === four,
-        );
-        const { body } = await app.call(getPool);
-        assert.deepEqual(body.counts, { warming: 0, ready: 4, assigned: 0, draining: 0, failed: 0 });
-        assert.equal(app.runtime.counts.booted - app.runtime.counts.destroyed, 4);
-        await resize(app, 0);
-        await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(app)) === JSON.stringify(nothingLeft));
-        assert.deepEqual((await app.call(getPool)).body.vms, []);
-      } finally {
-        await app.close();
-      }
-    },
-  );
+  it('a target that changes a hundred times while sessions start and end loses no machine, ends none in use, and is reached', async () => {
+    const app = await startApp();
+    try {
+      app.runtime.delayBoot(5);
+      const resizing = new AbortController();
+      const startAndEnd = async (): Promise<number> => {
+        let sessions = 0;
+        for (; !resizing.signal.aborted; sessions += 1) {
+          const { session_id } = await app.create();
+          const { body } = await app.call(getSession, { params: { session_id } });
+          assert.equal(body.status, 'ready', 'a machine in use is not ended');
+          const { status, text } = await end(app, session_id);
+          assert.equal(status, 204, text);
+        }
+        return sessions;
+      };
+      const callers = [startAndEnd(), startAndEnd(), startAndEnd()];
+      for (let n = 0; n < 100; n += 1) await resize(app, n % 2 ? (n * 7) % 11 : 0);
+      resizing.abort();
+      assert.ok((await Promise.all(callers)).every((sessions) => sessions > 0));
+      await resize(app, 4);
+      // Four may also be on the way down from an earlier target.
+      const four = JSON.stringify({ onHost: 4, berths: 4, live: 0 });
+      await eventually(
+        'there are four',
+        async () => app.app.fleet.count('ready') === 4 && JSON.stringify(await machinesLeft(app)) === four,
+      );
+      const { body } = await app.call(getPool);
+      assert.deepEqual(body.counts, { warming: 0, ready: 4, assigned: 0, draining: 0, failed: 0 });
+      assert.equal(app.runtime.counts.booted - app.runtime.counts.destroyed, 4);
+      await resize(app, 0);
+      await eventually('nothing is left', async () => JSON.stringify(await machinesLeft(app)) === JSON.stringify(nothingLeft));
+      assert.deepEqual((await app.call(getPool)).body.vms, []);
+    } finally {
+      await app.close();
+    }
+  });
 });
 
 describe('the pool of a region', () => {
@@ -188,7 +184,7 @@ describe('the pool of a region', () => {
     }
   });
 
-  it('the pool of a region is shared by all its workers, which apply a change within seconds', { timeout: 120_000 }, async () => {
+  it('the pool of a region is shared by all its workers, which apply a change within seconds', async () => {
     const first = await startApp();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-pool-'));
     const second = await startApp({ previous: { dataDir, databaseUrl: first.databaseUrl, runtime: createFakeRuntime() } });

@@ -33,24 +33,20 @@ const untilKnown = (owner: string, index: number | null) =>
 const createAt = (index: number, key: string) => fleet.call(index, createSession, { key, body: {} });
 
 describe('200', () => {
-  it(
-    'POST /admin/owners/{owner}/pin places new sessions, fetches and jobs on the worker, whichever worker they reach, and what runs goes on',
-    { timeout: 60_000 },
-    async () => {
-      const key = await fleet.worker(0).ownerKey('pinned');
-      const earlier = (await createAt(0, key)).body.session_id;
-      const at = fleet.whereIs(earlier) === 0 ? 1 : 0;
-      const { body } = await pinTo('pinned', at);
-      assert.deepEqual([body.owner, body.pinned_worker_id], ['pinned', fleet.workerId(at)]);
-      await untilKnown('pinned', at);
-      for (const index of both) assert.equal(fleet.whereIs((await createAt(index, key)).body.session_id), at);
-      for (const index of both) {
-        const reply = await fleet.call(index, fetchPage, { key, body: { url: 'http://status-204.test/' } });
-        assert.equal(reply.headers.get('x-berth-worker'), fleet.workerId(at));
-      }
-      assert.notEqual(fleet.whereIs(earlier), at);
-    },
-  );
+  it('POST /admin/owners/{owner}/pin places new sessions, fetches and jobs on the worker, whichever worker they reach, and what runs goes on', async () => {
+    const key = await fleet.worker(0).ownerKey('pinned');
+    const earlier = (await createAt(0, key)).body.session_id;
+    const at = fleet.whereIs(earlier) === 0 ? 1 : 0;
+    const { body } = await pinTo('pinned', at);
+    assert.deepEqual([body.owner, body.pinned_worker_id], ['pinned', fleet.workerId(at)]);
+    await untilKnown('pinned', at);
+    for (const index of both) assert.equal(fleet.whereIs((await createAt(index, key)).body.session_id), at);
+    for (const index of both) {
+      const reply = await fleet.call(index, fetchPage, { key, body: { url: 'http://status-204.test/' } });
+      assert.equal(reply.headers.get('x-berth-worker'), fleet.workerId(at));
+    }
+    assert.notEqual(fleet.whereIs(earlier), at);
+  });
 
   it('POST /admin/owners/{owner}/pin shows the pin with the owner and the worker, and adds one audit entry', async () => {
     await fleet.worker(0).ownerKey('listed');
@@ -69,63 +65,55 @@ describe('200', () => {
     );
   });
 
-  it(
-    'POST /admin/owners/{owner}/pin leaves jobs that wait on the pinned worker to no other worker, though that has a free slot',
-    { timeout: 60_000 },
-    async () => {
-      const key = await fleet.worker(0).ownerKey('waiting');
-      await pinTo('waiting', 1);
-      await untilKnown('waiting', 1);
-      const ids: string[] = [];
-      for (const index of both) {
-        const body = { url: hangingUrl, async: true, timeout_ms: 60_000 };
-        ids.push(jobIdOf((await fleet.call(index, fetchPage, { key, body })).body));
-      }
-      const rows = await fleet
-        .worker(0)
-        .app.fleet.deps.store.tables<{ jobs: { job_id: string; worker_id: string; request: Buffer | null } }>()
-        .selectFrom('jobs')
-        .select(['worker_id', 'request'])
-        .where('job_id', 'in', ids)
-        .execute();
-      // Without a stored request no other worker can take it.
-      assert.deepEqual(
-        rows.map(({ worker_id, request }) => [worker_id, request]),
-        ids.map(() => [fleet.workerId(1), null]),
-      );
-    },
-  );
+  it('POST /admin/owners/{owner}/pin leaves jobs that wait on the pinned worker to no other worker, though that has a free slot', async () => {
+    const key = await fleet.worker(0).ownerKey('waiting');
+    await pinTo('waiting', 1);
+    await untilKnown('waiting', 1);
+    const ids: string[] = [];
+    for (const index of both) {
+      const body = { url: hangingUrl, async: true, timeout_ms: 60_000 };
+      ids.push(jobIdOf((await fleet.call(index, fetchPage, { key, body })).body));
+    }
+    const rows = await fleet
+      .worker(0)
+      .app.fleet.deps.store.tables<{ jobs: { job_id: string; worker_id: string; request: Buffer | null } }>()
+      .selectFrom('jobs')
+      .select(['worker_id', 'request'])
+      .where('job_id', 'in', ids)
+      .execute();
+    // Without a stored request no other worker can take it.
+    assert.deepEqual(
+      rows.map(({ worker_id, request }) => [worker_id, request]),
+      ids.map(() => [fleet.workerId(1), null]),
+    );
+  });
 
-  it(
-    'POST /admin/owners/{owner}/pin refuses new work while the pinned worker is cordoned, full or stopped, and takes it again',
-    { timeout: 120_000 },
-    async () => {
-      const third = await fleet.add();
-      const index = fleet.workers.indexOf(third);
-      const key = await fleet.worker(0).ownerKey('refused');
-      await pinTo('refused', index);
-      await eventually('all know', async () => (await fleet.worker(1).app.accounts.owners.pinOf('refused')) === fleet.workerId(index));
-      const create = { key, body: {} };
-      const params = { worker_id: fleet.workerId(index) };
-      await fleet.call(0, cordonWorker, { params });
-      assert.match((await fleet.worker(0).refuse(createSession, 'draining', create)).message, /is cordoned.*owners\/refused\/unpin/);
-      await fleet.call(0, uncordonWorker, { params });
-      // It may have read in a heartbeat in between that it is cordoned.
-      third.app.fleet.heartbeat.nudge();
-      await third.app.fleet.heartbeat.idle();
-      for (let count = 0; count < 4; count += 1) {
-        const reply = await createAt(count % 2, key);
-        assert.equal(reply.status, 201, reply.text);
-      }
-      await fleet.worker(0).refuse(createSession, 'no_capacity', create);
-      await fleet.stop(index);
-      const { message, reply } = await fleet.worker(0).refuse(createSession, 'no_capacity', create);
-      assert.match(message, /does not run now.*owners\/refused\/unpin/);
-      assert.ok(Number(reply.headers.get('retry-after')) > 0);
-      await fleet.call(0, unpinOwner, { params: { owner: 'refused' } });
-      assert.equal((await createAt(0, key)).status, 201);
-    },
-  );
+  it('POST /admin/owners/{owner}/pin refuses new work while the pinned worker is cordoned, full or stopped, and takes it again', async () => {
+    const third = await fleet.add();
+    const index = fleet.workers.indexOf(third);
+    const key = await fleet.worker(0).ownerKey('refused');
+    await pinTo('refused', index);
+    await eventually('all know', async () => (await fleet.worker(1).app.accounts.owners.pinOf('refused')) === fleet.workerId(index));
+    const create = { key, body: {} };
+    const params = { worker_id: fleet.workerId(index) };
+    await fleet.call(0, cordonWorker, { params });
+    assert.match((await fleet.worker(0).refuse(createSession, 'draining', create)).message, /is cordoned.*owners\/refused\/unpin/);
+    await fleet.call(0, uncordonWorker, { params });
+    // It may have read in a heartbeat in between that it is cordoned.
+    third.app.fleet.heartbeat.nudge();
+    await third.app.fleet.heartbeat.idle();
+    for (let count = 0; count < 4; count += 1) {
+      const reply = await createAt(count % 2, key);
+      assert.equal(reply.status, 201, reply.text);
+    }
+    await fleet.worker(0).refuse(createSession, 'no_capacity', create);
+    await fleet.stop(index);
+    const { message, reply } = await fleet.worker(0).refuse(createSession, 'no_capacity', create);
+    assert.match(message, /does not run now.*owners\/refused\/unpin/);
+    assert.ok(Number(reply.headers.get('retry-after')) > 0);
+    await fleet.call(0, unpinOwner, { params: { owner: 'refused' } });
+    assert.equal((await createAt(0, key)).status, 201);
+  });
 });
 
 describe('404 owner_not_found', () => {

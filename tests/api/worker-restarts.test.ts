@@ -165,64 +165,56 @@ describe('a worker that is stopped gracefully', () => {
   });
   after(() => served.close());
 
-  it(
-    'a worker that is stopped gracefully reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained',
-    { timeout: 120_000 },
-    async () => {
-      const [busy, idle] = await Promise.all([served.create(), served.create()]);
-      const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
-        authorization: `Bearer ${served.key}`,
-      });
-      const finish = machineOf(served, busy.session_id).browser.delayTabs();
-      const running = served.call(openTab, { params: { session_id: busy.session_id }, body: {} });
-      await eventually('the call is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
-      const events = await openEvents(served.url, idle.session_id, { key: served.key });
-      const lastEnd = Date.now() + 20_000;
-      const stopped = served.app.stop();
-      const { data: notice } = await events.nextOf('session.expiring');
-      assert.equal(notice['reason'], 'drained');
-      assert.ok(Math.abs(Date.parse(String(notice['expires_at'])) - lastEnd) < 15_000, String(notice['expires_at']));
+  it('a worker that is stopped gracefully reports unready at once, refuses new sessions, lets calls finish and ends the remaining sessions as drained', async () => {
+    const [busy, idle] = await Promise.all([served.create(), served.create()]);
+    const { closed } = await openSocket(`${served.url.replace('http', 'ws')}/v1/session/${idle.session_id}/cdp`, {
+      authorization: `Bearer ${served.key}`,
+    });
+    const finish = machineOf(served, busy.session_id).browser.delayTabs();
+    const running = served.call(openTab, { params: { session_id: busy.session_id }, body: {} });
+    await eventually('the call is running', () => served.app.sessions.live.get(busy.session_id)?.driving === 1);
+    const events = await openEvents(served.url, idle.session_id, { key: served.key });
+    const lastEnd = Date.now() + 20_000;
+    const stopped = served.app.stop();
+    const { data: notice } = await events.nextOf('session.expiring');
+    assert.equal(notice['reason'], 'drained');
+    assert.ok(Math.abs(Date.parse(String(notice['expires_at'])) - lastEnd) < 15_000, String(notice['expires_at']));
 
-      const report = await served.call(health);
-      assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
-      assert.equal((await served.call(livez)).status, 200);
-      const { reply } = await served.refuse(createSession, 'draining', { body: {} });
-      assert.ok(Number(reply.headers.get('retry-after')) >= 1);
-      assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
+    const report = await served.call(health);
+    assert.deepEqual([report.status, report.body.checks['drain']?.status, report.headers.get('connection')], [503, 'degraded', 'close']);
+    assert.equal((await served.call(livez)).status, 200);
+    const { reply } = await served.refuse(createSession, 'draining', { body: {} });
+    assert.ok(Number(reply.headers.get('retry-after')) >= 1);
+    assert.equal((await served.call(getSession, { params: { session_id: busy.session_id } })).body.status, 'ready');
 
-      // The running call gets its own response, and the service waits for it.
-      finish();
-      const { status, text } = await running;
-      assert.equal(status, 201, text);
-      assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
-      await stopped;
-      assert.deepEqual(await machinesLeft(served), nothingLeft);
-      await assert.rejects(fetch(`${served.url}/livez`));
-      const rows = await served.app.sessions.list({ limit: 10 });
-      assert.deepEqual(
-        rows.map(({ record }) => [record.status, record.endedReason]),
-        [
-          ['ended', 'drained'],
-          ['ended', 'drained'],
-        ],
-      );
-    },
-  );
+    // The running call gets its own response, and the service waits for it.
+    finish();
+    const { status, text } = await running;
+    assert.equal(status, 201, text);
+    assert.deepEqual(await closed, { code: 1012, reason: 'service_restart' });
+    await stopped;
+    assert.deepEqual(await machinesLeft(served), nothingLeft);
+    await assert.rejects(fetch(`${served.url}/livez`));
+    const rows = await served.app.sessions.list({ limit: 10 });
+    assert.deepEqual(
+      rows.map(({ record }) => [record.status, record.endedReason]),
+      [
+        ['ended', 'drained'],
+        ['ended', 'drained'],
+      ],
+    );
+  });
 
-  it(
-    'a worker that is stopped gracefully answers a call that outlasts the grace period before it exits',
-    { timeout: 120_000 },
-    async () => {
-      const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
-      try {
-        const { session_id } = await hasty.create();
-        const [hanging] = await hang(hasty, session_id);
-        await hasty.app.stop();
-        const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
-        assert.equal(details['ended_reason'], 'drained');
-      } finally {
-        await hasty.close();
-      }
-    },
-  );
+  it('a worker that is stopped gracefully answers a call that outlasts the grace period before it exits', async () => {
+    const hasty = await startApp({ environment: { BERTH_DRAIN_SECONDS: '0' } });
+    try {
+      const { session_id } = await hasty.create();
+      const [hanging] = await hang(hasty, session_id);
+      await hasty.app.stop();
+      const details = assertError((await hanging) ?? assert.fail(), 409, 'session_ended');
+      assert.equal(details['ended_reason'], 'drained');
+    } finally {
+      await hasty.close();
+    }
+  });
 });

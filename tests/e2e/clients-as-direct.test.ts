@@ -319,7 +319,7 @@ const rare = [
   'a screenshot of the whole page leaves its size',
 ];
 
-describe('clients see a session as a plain browser', { timeout: 480_000 }, () => {
+describe('clients see a session as a plain browser', () => {
   let sites: Awaited<ReturnType<typeof startSites>>;
   let plain: Plain;
   let service: Service;

@@ -7,7 +7,7 @@ import { connectPlaywright } from './playwright.ts';
 import { Service, eventually } from './service.ts';
 import { startSite, type Site } from './site.ts';
 
-describe('a tab behind another one', { timeout: 120_000 }, () => {
+describe('a tab behind another one', () => {
   let site: Site;
   let service: Service;
   before(async () => {

@@ -20,7 +20,7 @@ const examples = globSync('*.mjs', { cwd: join(root, 'examples') })
 /** Maximum duration of one script, on a machine that is busy with others. */
 const scriptMsMax = 180_000;
 
-describe('examples', { concurrency: 3, timeout: 600_000 }, () => {
+describe('examples', { concurrency: 3 }, () => {
   let site: Site;
   let service: Service;
   /** Clients keep sockets and settings in the home folder. */

@@ -47,7 +47,7 @@ describe('the classification of a fetched page', () => {
     // In the mode auto a browser reads what needs one.
     it(
       `the classification of a fetched page is correct in the mode ${mode} for the corpus`,
-      { ...(mode === 'browser' ? nightly : {}), timeout: 600_000 },
+      mode === 'browser' ? nightly : {},
       async () => {
         const lies: string[] = [];
         // Every page once; what the other modes have for themselves is in each status and network error, and in scripts.

@@ -125,7 +125,7 @@ describe('the documents of frames', () => {
     assert.deepEqual(many.warnings, ['frames_left_out:3']);
   });
 
-  it('the documents of frames do not take the page along when their script never returns', { timeout: 180_000 }, async () => {
+  it('the documents of frames do not take the page along when their script never returns', async () => {
     const stuck = [
       ['/busy', /^Text(\s+Never)?$/],
       ['/stuck', /^Text(\s+Begun)?\s+After$/],
@@ -193,7 +193,7 @@ describe('the documents of frames', () => {
   });
 
   // `fetch-visible.test.ts` compares a session with a fetch in every run.
-  it('the documents of frames are read in sessions and by steps alike', { ...nightly, timeout: 60_000 }, async () => {
+  it('the documents of frames are read in sessions and by steps alike', nightly, async () => {
     const { session_id } = (await client.call(createSession, { body: {} })).body;
     const params = { session_id };
     await client.call(navigate, { params, body: { url: `${site.url}/job` } });
@@ -253,7 +253,7 @@ describe('the documents of frames', () => {
     await client.call(endSession, { params });
   });
 
-  it('the documents of frames are read by flows, too', { timeout: 60_000 }, async () => {
+  it('the documents of frames are read by flows, too', async () => {
     const run = async (task: string, path: string) => {
       const { output, warnings } = (await client.call(runAgent, { body: { task, inputs: { url: `${site.url}${path}` } } })).body;
       return { ...(output as Record<string, unknown>), warnings };

@@ -301,24 +301,20 @@ describe('a fetch of hostile content', () => {
   ];
 
   // First, because threads that convert as much keep their memory for a while, which the last test reads.
-  it(
-    'a fetch of hostile content returns fifty thousand links or the number of omitted ones',
-    { ...nightly, timeout: 240_000 },
-    async () => {
-      for (const [mode, formats] of [
-        ['browser', ['links']],
-        ['http', ['links', 'markdown']],
-      ]) {
-        const answer = await getBounded('/links', { mode, formats, timeout_ms: 60_000 });
-        assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
-        assert.ok(
-          answer.links?.length === 50_000 || answer.warnings.length > 0,
-          JSON.stringify([mode, answer.links?.length, answer.warnings]),
-        );
-      }
-      await assertNextWorks();
-    },
-  );
+  it('a fetch of hostile content returns fifty thousand links or the number of omitted ones', nightly, async () => {
+    for (const [mode, formats] of [
+      ['browser', ['links']],
+      ['http', ['links', 'markdown']],
+    ]) {
+      const answer = await getBounded('/links', { mode, formats, timeout_ms: 60_000 });
+      assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
+      assert.ok(
+        answer.links?.length === 50_000 || answer.warnings.length > 0,
+        JSON.stringify([mode, answer.links?.length, answer.warnings]),
+      );
+    }
+    await assertNextWorks();
+  });
 
   for (const [row, { what, path, body = {}, browser = null, http = null, endless = false, rare = false }] of cases.entries())
     for (const [way, [mode, check]] of (
@@ -330,7 +326,7 @@ describe('a fetch of hostile content', () => {
       if (!check) continue;
       const turn = browser && http ? inTurn(row, way, 2) : {};
       const title = `a fetch of hostile content is answered in time by ${mode}, and the next one works: ${what}`;
-      it(title, { timeout: 120_000, ...(rare ? nightly : turn) }, async () => {
+      it(title, rare ? nightly : turn, async () => {
         // A fetch without a browser reads a page until it is too large, which takes no time, but needs the processor.
         const waits = endless && (mode === 'browser' || check === timedOut);
         const answer = await getBounded(path, { mode, timeout_ms: waits ? endlessMs : ordinaryMs, ...body });
@@ -353,7 +349,7 @@ describe('a fetch of hostile content', () => {
     await assertNextWorks();
   });
 
-  it('a fetch returns a bounded screenshot of an endless page', { timeout: 120_000 }, async () => {
+  it('a fetch returns a bounded screenshot of an endless page', async () => {
     const answer = await getBounded('/scroll', { formats: ['screenshot'], timeout_ms: 12_000 });
     assert.equal(answer.status, 'ok', JSON.stringify(answer.error));
     if (answer.screenshot === null)
@@ -389,7 +385,7 @@ describe('a fetch of hostile content', () => {
       }
   });
 
-  it('a fetch does not use the service worker of an earlier fetch', { timeout: 240_000 }, async () => {
+  it('a fetch does not use the service worker of an earlier fetch', async () => {
     const first = await getBounded('/worker', { wait_for: { text: 'Owned by the worker' }, timeout_ms: 6000 });
     assert.equal(first.status, 'ok');
     for (let n = 0; n < 6; n += 1) {
@@ -398,7 +394,7 @@ describe('a fetch of hostile content', () => {
     }
   });
 
-  it('fetches of hostile content do not increase the service’s memory', { timeout: 120_000 }, async (test) => {
+  it('fetches of hostile content do not increase the service’s memory', async (test) => {
     const kib = (name: string): number =>
       Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(readFileSync(`/proc/${service.pid}/status`, 'utf8'))?.[1]);
     const megabytes = (name: string): number => Math.round(kib(name) / 1024);

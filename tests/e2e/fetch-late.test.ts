@@ -47,7 +47,7 @@ describe('a fetch', () => {
     return reply.body;
   };
 
-  it('a fetch has the content that scripts show after the load, by whatever means', { timeout: 120_000 }, async () => {
+  it('a fetch has the content that scripts show after the load, by whatever means', async () => {
     // One after the other: beside a dozen others, no timer of a page fires at its time.
     const answers: FetchResponse[] = [];
     for (const { url } of corpus.latePages) answers.push(await get(url));
@@ -75,7 +75,7 @@ describe('a fetch', () => {
     assert.deepEqual(answer.error?.message.match(/\d+/g), ['1500']);
   });
 
-  it('a fetch of a page whose first byte takes fifteen seconds succeeds within thirty', { timeout: 60_000 }, async () => {
+  it('a fetch of a page whose first byte takes fifteen seconds succeeds within thirty', async () => {
     for (const answer of await slow) {
       assert.deepEqual([answer.status, answer.attempts.length, answer.warnings], ['ok', 1, []], JSON.stringify(answer.error));
       assert.match(answer.html ?? '', /At last\./);

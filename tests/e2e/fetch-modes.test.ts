@@ -345,7 +345,7 @@ describe('fetch modes', () => {
       assert.notEqual(session_id, machine.session_id);
     });
 
-    it('machines of fetches have windows for the kind `full_browser`, and for a retry after a block', { timeout: 240_000 }, async () => {
+    it('machines of fetches have windows for the kind `full_browser`, and for a retry after a block', async () => {
       const [plain, headed] = [await get('/second'), await get('/second', { kind: 'full_browser', timeout_ms: 60_000 })];
       const { vms } = (await client.call(getPool)).body;
       const machineKinds = [plain, headed].map(({ session_id: id }) => vms.find((vm) => vm.session_id === id)?.kind);
@@ -366,7 +366,7 @@ describe('fetch modes', () => {
       assert.deepEqual([retried.title, retried.session_id, retried.resolved_by?.strategy], ['At last', headed.session_id, 'full_browser']);
     });
 
-    it('fetch machines serve twelve concurrent fetches, each with its own page', { ...nightly, timeout: 120_000 }, async () => {
+    it('fetch machines serve twelve concurrent fetches, each with its own page', nightly, async () => {
       const paths = Array.from({ length: 12 }, (_, n) => `${shop.url}/products?page=${n + 1}`);
       const answers = await Promise.all(paths.map((url) => get(url, { formats: ['text'], timeout_ms: 60_000 })));
       for (const [n, { text, final_url, status_code, warnings }] of answers.entries()) {

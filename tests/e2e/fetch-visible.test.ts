@@ -62,7 +62,7 @@ describe('what a visitor sees', () => {
     return reply.body;
   };
 
-  it('what a visitor sees is read when a page shows itself, and with a warning when it does not', { timeout: 120_000 }, async () => {
+  it('what a visitor sees is read when a page shows itself, and with a warning when it does not', async () => {
     const shown = await get('/late');
     assert.deepEqual([shown.text, shown.warnings.includes('page_hidden')], ['Tides\n\nLate', false]);
     for (const path of ['/never-visibility', '/never-opacity', '/never-display']) {
@@ -84,7 +84,7 @@ describe('what a visitor sees', () => {
     assert.deepEqual(foreign.warnings, []);
   });
 
-  it('what a visitor sees is in the accessibility tree, with references into the frames', { timeout: 60_000 }, async () => {
+  it('what a visitor sees is in the accessibility tree, with references into the frames', async () => {
     const run = async (task: string, inputs: object) =>
       (await client.call(runAgent, { body: { task, inputs: { url: `${site.url}/card`, ...inputs } } })).body.output as Record<
         string,

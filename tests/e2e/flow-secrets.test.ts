@@ -31,7 +31,7 @@ document.getElementById('go').onclick = async () => {
 </script>`,
 );
 
-describe('the secrets of a flow that a page shows again', { timeout: 300_000 }, () => {
+describe('the secrets of a flow that a page shows again', () => {
   let site: Site;
   let service: Service;
   before(async () => {

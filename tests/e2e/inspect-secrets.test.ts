@@ -13,7 +13,7 @@ import { startSecretsSite, type SecretsSite } from './secrets-site.ts';
 /** The others are what no browser sends: headers that are its own, and addresses with credentials. */
 const carriedMin = 300;
 
-describe('an inspection of a site with secrets at several hundred places', { timeout: 300_000 }, () => {
+describe('an inspection of a site with secrets at several hundred places', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-secrets-'));
   const dataDir = join(folder, 'data');
   let site: SecretsSite;

@@ -222,56 +222,52 @@ describe('fetches as jobs', () => {
     const start = (more: Record<string, string> = {}): Promise<Service> =>
       Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host, BERTH_JOBS_RUNNING_MAX: '2', ...more }, dataDir });
 
-    it(
-      'fetch jobs of a service that is killed are reported as lost, finished jobs keep their results, and nothing is left',
-      { timeout: 300_000 },
-      async () => {
-        const service = await start();
-        const { client } = service;
-        const finished = await Promise.all(modes.map((mode) => submit(client, { url: `${site.url}/second`, mode })));
-        const before = await Promise.all(finished.map(({ job_id }) => poll(client, job_id, 25)));
-        for (const { status } of before) assert.equal(status, 'ok');
-        const cancelled = await submit(client, { url: `${site.url}/later`, timeout_ms: 60_000 });
-        await eventually('the page is requested', () => held.length === 1);
-        await client.call(cancelJob, { params: { job_id: cancelled.job_id } });
-        const jobs: string[] = [];
-        for (const mode of ['browser', 'http', 'browser', 'http', 'browser'])
-          jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
-        await eventually('two are running', () => held.length === 3);
-        const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
-        assert.ok(pids.length > 0);
-        process.kill(service.pid, 'SIGKILL');
-        await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)));
-        letGo();
+    it('fetch jobs of a service that is killed are reported as lost, finished jobs keep their results, and nothing is left', async () => {
+      const service = await start();
+      const { client } = service;
+      const finished = await Promise.all(modes.map((mode) => submit(client, { url: `${site.url}/second`, mode })));
+      const before = await Promise.all(finished.map(({ job_id }) => poll(client, job_id, 25)));
+      for (const { status } of before) assert.equal(status, 'ok');
+      const cancelled = await submit(client, { url: `${site.url}/later`, timeout_ms: 60_000 });
+      await eventually('the page is requested', () => held.length === 1);
+      await client.call(cancelJob, { params: { job_id: cancelled.job_id } });
+      const jobs: string[] = [];
+      for (const mode of ['browser', 'http', 'browser', 'http', 'browser'])
+        jobs.push((await submit(client, { url: `${site.url}/later`, mode, timeout_ms: 60_000 })).job_id);
+      await eventually('two are running', () => held.length === 3);
+      const pids = (await client.call(listAllSessions)).body.flatMap(({ pid }) => (pid ? [pid] : []));
+      assert.ok(pids.length > 0);
+      process.kill(service.pid, 'SIGKILL');
+      await eventually('no process of the machines is left', () => pids.every((pid) => !isAlive(pid)));
+      letGo();
 
-        const again = await start();
-        const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
-        for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
-          assert.deepEqual(
-            [status, error?.code, error?.retryable, job_id, url],
-            ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
-          );
-          assert.ok(finished_at);
-          const job = await readJob(again.client, job_id ?? '');
-          assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
-        }
-        for (const done of before) {
-          // The service has another port now.
-          const later = await poll(again.client, done.job_id ?? '');
-          assert.deepEqual({ ...later, poll_url: done.poll_url }, done);
-        }
-        assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
-        for (const mode of modes) {
-          const next = await submit(again.client, { url: `${site.url}/second`, mode });
-          assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
-        }
-        assert.equal(held.length, 0, 'a lost job was begun again');
-        assert.equal(await again.stop(), 0);
-        assert.deepEqual(leftovers(dataDir), []);
-      },
-    );
+      const again = await start();
+      const ends = await Promise.all(jobs.map((job_id) => poll(again.client, job_id, 25)));
+      for (const [n, { status, error, job_id, url, finished_at }] of ends.entries()) {
+        assert.deepEqual(
+          [status, error?.code, error?.retryable, job_id, url],
+          ['error', 'worker_lost', true, jobs[n], `${site.url}/later`],
+        );
+        assert.ok(finished_at);
+        const job = await readJob(again.client, job_id ?? '');
+        assert.deepEqual([job.status, job.stage, job.error?.code], ['error', 'done', 'worker_lost']);
+      }
+      for (const done of before) {
+        // The service has another port now.
+        const later = await poll(again.client, done.job_id ?? '');
+        assert.deepEqual({ ...later, poll_url: done.poll_url }, done);
+      }
+      assert.equal((await poll(again.client, cancelled.job_id)).error?.code, 'cancelled');
+      for (const mode of modes) {
+        const next = await submit(again.client, { url: `${site.url}/second`, mode });
+        assert.equal((await poll(again.client, next.job_id, 25)).status, 'ok');
+      }
+      assert.equal(held.length, 0, 'a lost job was begun again');
+      assert.equal(await again.stop(), 0);
+      assert.deepEqual(leftovers(dataDir), []);
+    });
 
-    it('fetch jobs are ended by a graceful stop and can be polled afterwards', { ...nightly, timeout: 300_000 }, async () => {
+    it('fetch jobs are ended by a graceful stop and can be polled afterwards', nightly, async () => {
       const service = await start({ BERTH_DRAIN_SECONDS: '1' });
       const jobs: string[] = [];
       for (let n = 0; n < 3; n += 1) jobs.push((await submit(service.client, { url: `${site.url}/later`, timeout_ms: 60_000 })).job_id);

@@ -9,7 +9,7 @@ import { Service, eventually } from './service.ts';
 
 const frames = 200;
 
-describe('a page with hundreds of frames of other sites', { timeout: 300_000 }, () => {
+describe('a page with hundreds of frames of other sites', () => {
   const servers: Server[] = [];
   const hosts: string[] = [];
   let service: Service;

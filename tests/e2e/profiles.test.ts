@@ -39,7 +39,7 @@ const account = page(
 );
 const signIn = page('Signed in', `<script>document.cookie = 'user=ada; path=/'; localStorage.setItem('token', 'secret-of-ada');</script>`);
 
-describe('profiles', { timeout: 400_000 }, () => {
+describe('profiles', () => {
   let state: Awaited<ReturnType<typeof lastingState>>;
   let site: Site;
   let service: Service;

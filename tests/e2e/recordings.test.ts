@@ -407,8 +407,7 @@ describe('recordings', () => {
     assert.equal((await asset(session, 'recording.json')).status, 404);
   });
 
-  // `frames.test.ts` of recordings has what is stored without an encoder.
-  it('recordings contain and play frames without an encoder', nightly, async () => {
+  it('recordings contain and play frames without an encoder', async () => {
     const plain = await record('/red');
     await client.call(navigate, { params: paramsOf(plain), body: { url: `${site.url}/moving` } });
     await until(plain, 'there are pictures', ({ video: kind, assets }) => kind === 'frames' && assets.includes('frames.mjpeg'));

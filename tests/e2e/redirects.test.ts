@@ -244,7 +244,7 @@ describe('pages that lead on by themselves', () => {
         },
       );
 
-  it('pages that redirect to a page that never comes are returned with a warning that says where', { timeout: 120_000 }, async () => {
+  it('pages that redirect to a page that never comes are returned with a warning that says where', async () => {
     const { status, text, warnings } = await get('/hangs', { mode: 'browser', timeout_ms: 12_000, retry: { max_attempts: 1 } });
     assert.deepEqual([status, text, warnings], ['ok', 'One moment', [`redirect_not_followed:${url}/never`]]);
   });

@@ -8,7 +8,7 @@ import { eventually, pathOf } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
-describe('a worker of a fleet that is stopped', { timeout: 120_000 }, () => {
+describe('a worker of a fleet that is stopped', () => {
   let fleet: TestFleet;
   before(async () => {
     fleet = await startFleet({ workers: 3, environment: { BERTH_DRAIN_SECONDS: '100' } });

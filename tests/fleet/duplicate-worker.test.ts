@@ -9,7 +9,7 @@ import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
-describe('a second process with the id of a worker', { timeout: 240_000 }, () => {
+describe('a second process with the id of a worker', () => {
   let fleet: TestFleet;
   let copies: string;
   before(async () => {

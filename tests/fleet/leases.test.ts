@@ -37,7 +37,7 @@ const awayMs = 7000;
 /** Longer than the time after which a worker ends its browsers. */
 const frozenMs = 4500;
 
-describe('a worker that is cut off from the database while another one is not', { timeout: 120_000 }, () => {
+describe('a worker that is cut off from the database while another one is not', () => {
   let other: TestApp;
   let proxy: DatabaseProxy;
   let cut: TestApp;
@@ -106,7 +106,7 @@ describe('a worker that is cut off from the database while another one is not', 
   });
 });
 
-describe('a database that is away for longer than a lease, for all workers', { timeout: 120_000 }, () => {
+describe('a database that is away for longer than a lease, for all workers', () => {
   it('a database that is away for longer than a lease, for all workers ends no session', async () => {
     const database = await testStore();
     const dataDir = mkdtempSync(join(tmpdir(), 'berth-api-'));
@@ -146,7 +146,7 @@ describe('a database that is away for longer than a lease, for all workers', { t
   });
 });
 
-describe('a worker that was frozen', { timeout: 120_000 }, () => {
+describe('a worker that was frozen', () => {
   let peer: TestApp;
   let frozen: TestApp;
   let database: Database;

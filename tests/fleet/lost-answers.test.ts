@@ -11,16 +11,13 @@ import { adminKey, Client, eventually, type Request } from '../harness.ts';
 import type { InjectedFault } from '../ledger/faults.ts';
 import type { PlannedFault } from './faults.ts';
 import { FleetProcess } from './fleet-process.ts';
-
-/** A start takes seconds, and many on a busy machine. */
-const startMsMax = { timeout: 280_000 };
 /** The lease is taken after eight seconds. The deadline of a create is much later. */
 const lostMsMax = 40_000;
 
 const beforeItIsCharged: InjectedFault = { what: 'kill', at: 'commit', table: 'sessions', moment: 'after', nth: 1 };
 const onceItIsCharged: InjectedFault = { what: 'kill', at: 'commit', table: 'credit_journal', moment: 'after', nth: 2 };
 
-describe('a create whose worker is killed', { timeout: 280_000 }, () => {
+describe('a create whose worker is killed', () => {
   let store: TestStore | undefined;
   let folder = '';
   const workers: FleetProcess[] = [];
@@ -42,7 +39,7 @@ describe('a create whose worker is killed', { timeout: 280_000 }, () => {
       workers.push(await FleetProcess.open({ ...common, index }));
       await worker(index).start();
     }
-  }, startMsMax);
+  });
 
   after(async () => {
     await Promise.all(workers.map((each) => each.close()));

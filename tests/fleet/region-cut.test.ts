@@ -11,7 +11,7 @@ import { openSocket } from '../raw-http.ts';
 
 const waitMs = 40_000;
 
-describe('a region whose workers lose the database while the others have it', { timeout: 150_000 }, () => {
+describe('a region whose workers lose the database while the others have it', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-region-cut-'));
   let home: TestApp;
   let proxy: DatabaseProxy;

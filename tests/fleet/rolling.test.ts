@@ -172,7 +172,7 @@ class Load {
   }
 }
 
-describe('a rolling restart of three workers', { timeout: 300_000 }, () => {
+describe('a rolling restart of three workers', () => {
   let store: TestStore;
   let folder = '';
   const workers: FleetProcess[] = [];
@@ -198,40 +198,32 @@ describe('a rolling restart of three workers', { timeout: 300_000 }, () => {
     rmSync(folder, { recursive: true });
   });
 
-  it(
-    'a rolling restart of three workers fails no request but those of sessions whose own worker stops, which end as drained',
-    { timeout: 290_000 },
-    async () => {
-      const [first] = workers;
-      const { body } = await new Client(first?.url ?? '', '', adminKey).call(createKey, { body: { owner: 'local', name: 'rolling' } });
-      const { key } = body;
-      const proxy = new Proxy(workers, key ?? assert.fail('a new key is shown'));
-      await eventually('all workers are healthy', () => workers.every((worker) => proxy.isHealthy(worker)), 30_000);
-      const load = new Load(proxy);
-      try {
-        await eventually(
-          'each worker runs sessions',
-          () => new Set(load.created.map(({ worker }) => worker)).size === workersCount,
-          30_000,
-        );
-        for (const worker of workers) {
-          load.onStopping(worker.workerId ?? assert.fail('a worker has an id'));
-          await worker.restart();
-          await eventually('it is healthy again', () => proxy.isHealthy(worker), 30_000);
-          load.onStarted();
-        }
-      } finally {
-        await load.end();
-        await proxy.close();
+  it('a rolling restart of three workers fails no request but those of sessions whose own worker stops, which end as drained', async () => {
+    const [first] = workers;
+    const { body } = await new Client(first?.url ?? '', '', adminKey).call(createKey, { body: { owner: 'local', name: 'rolling' } });
+    const { key } = body;
+    const proxy = new Proxy(workers, key ?? assert.fail('a new key is shown'));
+    await eventually('all workers are healthy', () => workers.every((worker) => proxy.isHealthy(worker)), 30_000);
+    const load = new Load(proxy);
+    try {
+      await eventually('each worker runs sessions', () => new Set(load.created.map(({ worker }) => worker)).size === workersCount, 30_000);
+      for (const worker of workers) {
+        load.onStopping(worker.workerId ?? assert.fail('a worker has an id'));
+        await worker.restart();
+        await eventually('it is healthy again', () => proxy.isHealthy(worker), 30_000);
+        load.onStarted();
       }
-      assert.deepEqual([load.failures.slice(0, 5), workers.flatMap((worker) => worker.unexpectedExits)], [[], []]);
-      assert.ok(load.requests > 50, `${load.requests} requests`);
-      const reply = await fetch(`${first?.url}/v1/sessions?limit=100&status=ended`, { headers: { authorization: `Bearer ${key}` } });
-      const reasons = z.array(z.object({ ended_reason: z.string() })).parse(await reply.json());
-      assert.deepEqual(
-        reasons.map((session) => session.ended_reason).filter((reason) => reason !== 'requested' && reason !== 'drained'),
-        [],
-      );
-    },
-  );
+    } finally {
+      await load.end();
+      await proxy.close();
+    }
+    assert.deepEqual([load.failures.slice(0, 5), workers.flatMap((worker) => worker.unexpectedExits)], [[], []]);
+    assert.ok(load.requests > 50, `${load.requests} requests`);
+    const reply = await fetch(`${first?.url}/v1/sessions?limit=100&status=ended`, { headers: { authorization: `Bearer ${key}` } });
+    const reasons = z.array(z.object({ ended_reason: z.string() })).parse(await reply.json());
+    assert.deepEqual(
+      reasons.map((session) => session.ended_reason).filter((reason) => reason !== 'requested' && reason !== 'drained'),
+      [],
+    );
+  });
 });

@@ -18,9 +18,6 @@ import { FleetProcess } from './fleet-process.ts';
 import { FleetLog, playRound, type RoundContext } from './round.ts';
 import { sessionsMax } from './schedule.ts';
 
-const roundMsMax = 300_000;
-/** A start takes seconds, and many on a busy machine. */
-const startMsMax = { timeout: 280_000 };
 const { BERTH_TEST_FLEET_SEED: seedGiven, BERTH_TEST_FLEET_SCHEDULES: schedulesGiven } = process.env;
 const isUsual = !seedGiven && !schedulesGiven;
 /** Under the usual faults, whose times are fixed, eight owners keep all workers busy. */
@@ -80,7 +77,7 @@ describe('clients of three workers see one service when workers and their connec
       workers.push(worker);
       await worker.start();
     }
-  }, startMsMax);
+  });
 
   after(async () => {
     await Promise.all(context?.workers.map((worker) => worker.close()) ?? []);
@@ -90,12 +87,8 @@ describe('clients of three workers see one service when workers and their connec
   });
 
   for (const seed of seeds())
-    it(
-      `clients of three workers see one service when workers and their connections fail, for ${schedulesInRound} schedules of seed ${seed}`,
-      { timeout: roundMsMax },
-      async (test) =>
-        test.diagnostic(
-          await playRound(seed, schedulesInRound, { ...(context ?? assert.fail()), planned: isUsual ? usualFaults : undefined }),
-        ),
-    );
+    it(`clients of three workers see one service when workers and their connections fail, for ${schedulesInRound} schedules of seed ${seed}`, async (test) =>
+      test.diagnostic(
+        await playRound(seed, schedulesInRound, { ...(context ?? assert.fail()), planned: isUsual ? usualFaults : undefined }),
+      ));
 });

@@ -5,7 +5,7 @@ import { getSession } from '@berth/contract';
 import { Collector, parentOfTraces, traceparentOf } from '../trace-collector.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
-describe('the trace of a request that another worker answers', { timeout: 120_000 }, () => {
+describe('the trace of a request that another worker answers', () => {
   const traceId = '7'.repeat(32);
   const collector = new Collector();
   let fleet: TestFleet;

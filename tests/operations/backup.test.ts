@@ -30,7 +30,7 @@ async function write(client: Client, writer: number, state: { done: boolean; ack
   }
 }
 
-describe('a backup', { timeout: 400_000 }, () => {
+describe('a backup', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-backup-'));
   const file = join(folder, 'first.backup');
   const from = { BERTH_DATA_DIR: join(folder, 'data') };

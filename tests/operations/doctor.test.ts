@@ -32,7 +32,7 @@ const findingsOf = async (check: string, environment: Record<string, string>): P
 const notesOf = (findings: readonly Finding[], status: string): string[] =>
   findings.filter((finding) => finding.status === status).map(({ check, note }) => `${check}: ${note}`);
 
-describe('the doctor', { timeout: 400_000 }, () => {
+describe('the doctor', () => {
   const folder = mkdtempSync(join(tmpdir(), 'berth-doctor-'));
   after(async () => {
     await stopAll();

@@ -21,7 +21,7 @@ const tokens = ['first', 'second'].map((word) => `${word}-metrics-token-01234567
 const scrape = async (service: Service, token: string): Promise<number> =>
   (await fetch(`${service.url}/metrics`, { headers: { authorization: `Bearer ${token}` } })).status;
 
-it('the admin key, the API key of the first start, the metrics token and the link key can be replaced', { timeout: 400_000 }, async () => {
+it('the admin key, the API key of the first start, the metrics token and the link key can be replaced', async () => {
   const first = await Service.start({ dataDir, environment: { BERTH_METRICS_TOKEN: tokens[0] ?? '' } });
   const old = { admin: fileOf('admin-key'), api: fileOf('api-key'), link: fileOf('token-key') };
   await first.client.call(grantCredits, { body: { owner: 'local', amount: 7 } });
@@ -53,7 +53,7 @@ it('the admin key, the API key of the first start, the metrics token and the lin
   assert.equal(await second.stop(), 0);
 });
 
-it('the keys of the payment provider and the secret of the captcha solver can be replaced', { timeout: 400_000 }, async (t) => {
+it('the keys of the payment provider and the secret of the captcha solver can be replaced', async (t) => {
   const providers = await Providers.start();
   t.after(() => providers.close());
   const before = await Service.start({ dataDir, environment: providers.environment('old') });

@@ -31,7 +31,7 @@ const rows = readFileSync(join(import.meta.dirname, 'data-of-0007.sql'), 'utf8')
 const [whole, cutShort] = ['rec_eeeeeeeeeeeeeeeeeeeeeeee', 'rec_ffffffffffffffffffffffff'];
 const [ended, lost] = ['ses_cccccccccccccccccccccccc', 'ses_dddddddddddddddddddddddd'];
 
-describe('data of the version before', { timeout: 300_000 }, () => {
+describe('data of the version before', () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'berth-upgrade-'));
   let database: Awaited<ReturnType<typeof earlierDatabase>>;
   let served: TestApp;

@@ -53,7 +53,7 @@ for (const [name, [module, said]] of Object.entries(broken))
     for (let turn = 0; turn < 2; turn += 1) assert.match(await reasonOf(pool.run({ waitMs: 0 }, call())), said);
   });
 
-test('a thread that was stopped for a caller that left is another one for the next', { timeout: 60_000 }, async (t) => {
+test('a thread that was stopped for a caller that left is another one for the next', async (t) => {
   const pool = poolOf('stopped', working);
   t.after(() => pool.close());
   const first = await pool.run({ waitMs: 0 }, call());
@@ -64,7 +64,7 @@ test('a thread that was stopped for a caller that left is another one for the ne
   assert.notEqual(await pool.run({ waitMs: 0 }, call()), first);
 });
 
-test('short work runs to its end for a caller that left, and the thread stays', { timeout: 60_000 }, async (t) => {
+test('short work runs to its end for a caller that left, and the thread stays', async (t) => {
   const pool = poolOf('short', working, { isShort: true });
   t.after(() => pool.close());
   const first = await pool.run({ waitMs: 0 }, call());

@@ -118,7 +118,7 @@ async function evaluator(): Promise<(expression: string) => Promise<unknown>> {
     ).result.result.value;
 }
 
-describe('navigate', { timeout: 180_000 }, () => {
+describe('navigate', () => {
   shareBrowser();
 
   it("a navigation returns the document's real status", async () => {
@@ -230,7 +230,7 @@ describe('navigate', { timeout: 180_000 }, () => {
   });
 });
 
-describe('tabs', { timeout: 180_000 }, () => {
+describe('tabs', () => {
   shareBrowser();
 
   it('tabs opened at once keep to the tab limit', async () => {
@@ -290,7 +290,7 @@ describe('tabs', { timeout: 180_000 }, () => {
   });
 });
 
-describe('prepare', { timeout: 180_000 }, () => {
+describe('prepare', () => {
   shareBrowser();
 
   const prepared = async (wanted: Partial<BrowserSettings>): Promise<(expression: string) => Promise<unknown>> => {
@@ -360,7 +360,7 @@ describe('prepare', { timeout: 180_000 }, () => {
   });
 });
 
-describe('raw clients', { timeout: 180_000 }, () => {
+describe('raw clients', () => {
   shareBrowser();
 
   it('a raw DevTools client may not use sessions of another client', async () => {
@@ -408,7 +408,7 @@ describe('raw clients', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a browser that fails', { timeout: 180_000 }, () => {
+describe('a browser that fails', () => {
   beforeEach(async () => {
     launched = await launchBrowser();
     ({ browser } = launched);

@@ -58,7 +58,7 @@ describe('a limit', () => {
   });
 });
 
-describe('a browser that is slow to answer', { timeout: 180_000 }, () => {
+describe('a browser that is slow to answer', () => {
   let pages: Pages;
   let launched: Launched;
   let line: SlowLine;

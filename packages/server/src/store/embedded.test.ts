@@ -51,7 +51,7 @@ async function startElsewhere(dataDir: string): Promise<{ kill(): Promise<void>;
   return { kill, ...(JSON.parse(line.toString()) as { pid: number; adopted: boolean }) };
 }
 
-describe('the embedded database', { timeout: 600_000 }, () => {
+describe('the embedded database', () => {
   it('the embedded database runs without rights, on a socket that others cannot enter', async () => {
     const embedded = await start(makeFolder());
     try {

@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import { migrate, NewerDatabaseError } from './migrate.ts';
 import { type TestStore, testStore } from '../../testing/test-store.ts';
 
-describe('migrations', { timeout: 180_000 }, () => {
+describe('migrations', () => {
   let test: TestStore;
   let folder: string;
   before(async () => {

@@ -25,7 +25,7 @@ const isUnavailable = (error: unknown): boolean =>
   error.retryable &&
   (error.retryAfterSeconds ?? 0) > 0;
 
-describe('the store', { timeout: 180_000 }, () => {
+describe('the store', () => {
   let test: TestStore;
   before(async () => {
     test = await testStore();
@@ -136,7 +136,7 @@ describe('the store', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a store whose server fails', { timeout: 180_000 }, () => {
+describe('a store whose server fails', () => {
   it('a store whose server fails answers store_unavailable while it is down, and works again when it is back', async () => {
     const dataDir = await makeClusterFolder();
     const first = await startEmbedded({ dataDir, log: silentLog });
@@ -187,7 +187,7 @@ describe('a store whose server fails', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a store on a data folder', { timeout: 180_000 }, () => {
+describe('a store on a data folder', () => {
   it('a store on a data folder refuses a second process and leaves the first at work', async () => {
     const dataDir = await makeClusterFolder();
     const store = await openStore({ databaseUrl: null, dataDir, log: silentLog });

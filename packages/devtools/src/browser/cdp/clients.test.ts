@@ -51,7 +51,7 @@ afterEach(() => bridge.close());
 
 const connect = (): Promise<PlaywrightBrowser> => chromium.connectOverCDP(bridge.url, { timeout: 30_000 });
 
-describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
+describe('Playwright over connectOverCDP', () => {
   it('Playwright drives the page that is already open', async () => {
     const browser = await connect();
     const page = browser.contexts()[0]?.pages()[0];
@@ -143,7 +143,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
     await browser.close();
   });
 
-  it('Playwright and the session set up frames of other sites before their first script without delay', { timeout: 60_000 }, async () => {
+  it('Playwright and the session set up frames of other sites before their first script without delay', async () => {
     await launched.browser.prepare(settings({ userAgent: 'Mozilla/5.0 Framed' }));
     const browser = await connect();
     const [context] = browser.contexts();
@@ -271,7 +271,7 @@ describe('Playwright over connectOverCDP', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the end of a browser', { timeout: 180_000 }, () => {
+describe('the end of a browser', () => {
   it("a browser that ends detaches its targets before it closes the client's socket", async (t) => {
     await useOwnBrowser(t);
     const puppet = await puppeteer.connect({ browserWSEndpoint: bridge.url, defaultViewport: null });
@@ -299,7 +299,7 @@ async function measure(page: { evaluate(expression: string): Promise<unknown> },
   assert.ok(fits(seen), JSON.stringify(seen));
 }
 
-describe('Puppeteer over connect', { timeout: 180_000 }, () => {
+describe('Puppeteer over connect', () => {
   for (const viewport of [
     { width: 1000, height: 700 },
     { width: 1920, height: 1080 },

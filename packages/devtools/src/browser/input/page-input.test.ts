@@ -84,7 +84,7 @@ async function until(expression: string): Promise<void> {
   while (!(await run(expression))) assert.ok(performance.now() < end, `never: ${expression}`);
 }
 
-describe('the keyboard', { timeout: 180_000 }, () => {
+describe('the keyboard', () => {
   beforeEach(async () => {
     await go('/keys');
     await run('t.focus()');
@@ -247,7 +247,7 @@ describe('the keyboard', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the mouse', { timeout: 180_000 }, () => {
+describe('the mouse', () => {
   it('the mouse clicks with each button, once and twice', async () => {
     await go('/mouse');
     await click(100, 90, 'left', 2);

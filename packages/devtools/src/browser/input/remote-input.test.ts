@@ -103,7 +103,7 @@ const focusFrame = (): Promise<void> =>
     return page.call(frameId, `() => document.activeElement.id === 't'`, [], call());
   });
 
-describe('remote keyboard', { timeout: 180_000 }, () => {
+describe('remote keyboard', () => {
   beforeEach(async () => {
     await go('/keys');
     await run('t.focus()');
@@ -230,7 +230,7 @@ describe('remote keyboard', { timeout: 180_000 }, () => {
   });
 });
 
-describe('remote mouse', { timeout: 180_000 }, () => {
+describe('remote mouse', () => {
   it('the remote mouse clicks with each button, once and twice, with modifiers', async () => {
     await go('/mouse');
     await click(100, 90);
@@ -321,7 +321,7 @@ describe('remote mouse', { timeout: 180_000 }, () => {
   });
 });
 
-describe('what is selected', { timeout: 180_000 }, () => {
+describe('what is selected', () => {
   const select = async (id: string): Promise<string> => {
     await run(`(${id}.focus(), ${id}.select())`);
     return remoteInput.selection();
@@ -360,7 +360,7 @@ describe('what is selected', { timeout: 180_000 }, () => {
   });
 });
 
-describe('remote input of a tab', { timeout: 180_000 }, () => {
+describe('remote input of a tab', () => {
   it('remote input counts as activity, and ends with its tab', async () => {
     await go('/mouse');
     const before = browser.lastActivityMs;
@@ -373,7 +373,7 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     assert.throws(() => browser.remoteInput(tabId), TabNotFoundError);
   });
 
-  it('remote input releases what it has pressed in a page that hangs longer than input waits', { timeout: 120_000 }, async () => {
+  it('remote input releases what it has pressed in a page that hangs longer than input waits', async () => {
     await go('/hang-once');
     const sent = [
       mouse('down', 5, 5),
@@ -399,7 +399,7 @@ describe('remote input of a tab', { timeout: 180_000 }, () => {
     );
   });
 
-  it('remote input to a page that hangs times out, and does not pile up', { timeout: 60_000 }, async () => {
+  it('remote input to a page that hangs times out, and does not pile up', async () => {
     await go('/hang');
     const began = performance.now();
     const moves = Array.from({ length: 300 }, (_, index) => mouse('move', index, 1).then(() => null, String));

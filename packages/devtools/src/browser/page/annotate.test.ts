@@ -14,7 +14,7 @@ const places =
   '<button style="position:absolute;left:20px;top:30px;width:100px;height:40px">Pay</button></section>' +
   '<button style="position:absolute;top:5000px">Below</button>';
 
-describe('an annotated picture', { timeout: 180_000 }, () => {
+describe('an annotated picture', () => {
   const shown = shownPage();
   const { call, show } = shown;
   const take = (options: Partial<ScreenshotOptions> = {}): Promise<Screenshot> =>

@@ -107,7 +107,7 @@ const screenshot = (options: Partial<ScreenshotOptions> = {}): Promise<Screensho
   page.screenshot({ format: 'png', fullPage: false, scrollFirst: false, ...options }, limits());
 const pixels = ({ tiles }: Screenshot, tile = 0): ReturnType<typeof readPng> => readPng(tiles[tile]?.data ?? Buffer.alloc(0));
 
-describe('a screenshot', { timeout: 180_000 }, () => {
+describe('a screenshot', () => {
   it('a screenshot shows the viewport', async () => {
     await go('/colours');
     await page.call(page.mainFrame(), '() => scrollTo(0, 50)', [], call());
@@ -272,7 +272,7 @@ describe('a screenshot', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a screenshot of a page that changes as it is seen', { timeout: 180_000 }, () => {
+describe('a screenshot of a page that changes as it is seen', () => {
   it('a screenshot shows what scrolling reveals: transitions at their end, late colours and backgrounds', async () => {
     await go('/reveal');
     const picture = pixels(await screenshot({ fullPage: true, scrollFirst: true }));
@@ -311,7 +311,7 @@ describe('a screenshot of a page that changes as it is seen', { timeout: 180_000
   });
 });
 
-describe('a PDF file', { timeout: 180_000 }, () => {
+describe('a PDF file', () => {
   it('a PDF file has the pages of the document', async () => {
     await go('/colours');
     const file = await page.pdf({ printBackground: true, marginInches: 0, paperWidthInches: 5, footerTemplate: '<b>f</b>' }, limits());

@@ -46,7 +46,7 @@ const timeoutMs = 3_600_000;
 const open = async (path: string, waitUntil: 'load' | 'domcontentloaded' | 'networkidle' = 'load') =>
   page.navigate({ url: pages.url + path, waitUntil, timeoutMs }, call());
 
-describe('a document whose body is cut', { timeout: 240_000 }, () => {
+describe('a document whose body is cut', () => {
   for (const waitUntil of ['load', 'domcontentloaded', 'networkidle'] as const)
     it(`a document whose body is cut is loaded when no more of it comes, until ${waitUntil}`, async () => {
       for (const [path, bodyError] of [

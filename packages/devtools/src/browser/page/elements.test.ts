@@ -58,7 +58,7 @@ beforeEach(async () => {
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 20_000 }, call());
 const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
-describe('elements', { timeout: 180_000 }, () => {
+describe('elements', () => {
   it('elements are located by role and name', async () => {
     await go('/roles');
     const texts = async (by: Parameters<Page['findByRole']>[1]): Promise<unknown> =>

@@ -44,7 +44,7 @@ after(async () => {
 const options = { waitUntil: 'load', timeoutMs: 20_000 } as const;
 const go = (path: string): Promise<NavigationResult> => page.navigate({ url: pages.url + path, ...options }, call());
 
-describe('history', { timeout: 180_000 }, () => {
+describe('history', () => {
   it('history goes back and forward, and ends', async () => {
     await go('/one');
     await go('/two');
@@ -82,7 +82,7 @@ describe('history', { timeout: 180_000 }, () => {
   });
 });
 
-describe('reload', { timeout: 180_000 }, () => {
+describe('reload', () => {
   it('a reload and going back lead on where the page does, as a navigation would', async () => {
     const { '/one': one } = replies;
     await go('/one');
@@ -117,7 +117,7 @@ describe('reload', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a page that hangs or has crashed', { timeout: 180_000 }, () => {
+describe('a page that hangs or has crashed', () => {
   it('a page that hangs or has crashed is left by a navigation within its timeout', async () => {
     await go('/one');
     await go('/hang');
@@ -137,7 +137,7 @@ describe('a page that hangs or has crashed', { timeout: 180_000 }, () => {
   });
 });
 
-describe('headers of a page', { timeout: 180_000 }, () => {
+describe('headers of a page', () => {
   it('headers of a page are sent by it, its frames and later documents, and by no other page', async () => {
     await page.setExtraHeaders({ 'x-page': 'p', 'x-both': 'p' }, call());
     for (let turn = 0; turn < 2; turn += 1) {
@@ -162,7 +162,7 @@ describe('headers of a page', { timeout: 180_000 }, () => {
   });
 });
 
-describe('a quiet network', { timeout: 180_000 }, () => {
+describe('a quiet network', () => {
   it('an empty page has a quiet network, also after going back', async () => {
     const { tabId } = await launched.browser.openTab({ active: true, ...call() });
     await launched.browser.page(tabId).networkIdle({ ...call(), timeoutMs: 20_000 });

@@ -94,7 +94,7 @@ class LateReply extends ChangedPipe {
   }
 }
 
-describe('a call in a page that navigates', { timeout: 60_000 }, () => {
+describe('a call in a page that navigates', () => {
   it('a call in a page that navigates ends and is not run again, even when its reply is handled after the next document', async () => {
     const site = await openSite();
     let line: LateReply | undefined;
@@ -118,7 +118,7 @@ describe('a call in a page that navigates', { timeout: 60_000 }, () => {
   });
 });
 
-describe('a navigation', { timeout: 60_000 }, () => {
+describe('a navigation', () => {
   it('a navigation is repeated a few times when an earlier document is committed in its place', async () => {
     const site = await openSite();
     let line: LateCommit | undefined;

@@ -44,7 +44,7 @@ after(async () => {
 
 const options = { waitUntil: 'networkidle', timeoutMs: 60_000 } as const;
 
-describe('network idle', { timeout: 240_000 }, () => {
+describe('network idle', () => {
   for (const [index, kind] of Object.keys(kinds).entries())
     it(`network idle is not held up by ${kind}, when navigating, waiting or going back`, async () => {
       assert.equal((await page.navigate({ url: `${pages.url}/open/${index}`, ...options }, call())).title, 'open');

@@ -47,7 +47,7 @@ const site: RequestListener = (request, response) => {
   else response.writeHead(404).end();
 };
 
-describe('an observation', { timeout: 120_000 }, () => {
+describe('an observation', () => {
   let chromium: Launched;
   let url = '';
   const server = createServer(site);

@@ -50,7 +50,7 @@ beforeEach(async () => {
 const go = (path: string): Promise<unknown> => page.navigate({ url: pages.url + path, waitUntil: 'load', timeoutMs: 20_000 }, call());
 const one = (selector: string, frameId: string = page.mainFrame()): Promise<ElementRef> => elementIn(page, frameId, selector);
 
-describe('calls', { timeout: 180_000 }, () => {
+describe('calls', () => {
   it('calls run in an isolated context', async () => {
     await go('/');
     assert.equal(await page.call(page.mainFrame(), '() => typeof mine', [], call()), 'undefined');

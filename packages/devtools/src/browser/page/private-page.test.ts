@@ -55,7 +55,7 @@ const site: RequestListener = (request, response) => {
   else if (pathname !== '/hang') reply('text/html', html('missing'), {}, 404);
 };
 
-describe('a private page', { timeout: 180_000 }, () => {
+describe('a private page', () => {
   let chromium: Launched;
   let url: string;
   const server = createServer(site);

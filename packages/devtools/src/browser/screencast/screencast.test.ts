@@ -149,7 +149,7 @@ async function customer(
   return { frames: () => frames, ask, client };
 }
 
-describe('watching', { timeout: 180_000 }, () => {
+describe('watching', () => {
   it('a screencast sends frames at the requested rate', async () => {
     await go('/moving');
     const { frames } = watch({ framesPerSecond: 12 });
@@ -316,7 +316,7 @@ describe('watching', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the picture', { timeout: 180_000 }, () => {
+describe('the picture', () => {
   const strikes = async (frames: ScreencastFrame[]): Promise<void> => {
     const input = browser.remoteInput(active());
     // A page that was just sized may be drawn once more.
@@ -390,7 +390,7 @@ describe('the picture', { timeout: 180_000 }, () => {
   });
 });
 
-describe('the active tab', { timeout: 180_000 }, () => {
+describe('the active tab', () => {
   const open = async (path: string, isActive: boolean): Promise<string> => {
     const { tabId } = await browser.openTab({ active: isActive, ...call() });
     await go(path, tabId);

@@ -77,7 +77,7 @@ async function customer(path = '/moving'): Promise<Page> {
   return page ?? assert.fail(`no page of ${path}`);
 }
 
-describe('a page behind another one', { timeout: 180_000 }, () => {
+describe('a page behind another one', () => {
   beforeEach(async () => {
     covered = browser.activeTab().tabId;
     await closeOthers();
@@ -161,7 +161,7 @@ describe('a page behind another one', { timeout: 180_000 }, () => {
   });
 });
 
-it('a page that has its window for itself is drawn without background rendering', { timeout: 60_000 }, async () => {
+it('a page that has its window for itself is drawn without background rendering', async () => {
   covered = browser.activeTab().tabId;
   await closeOthers();
   await until(() => !isDrawn());

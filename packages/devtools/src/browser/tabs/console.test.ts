@@ -110,7 +110,7 @@ const listen = (): void => {
 const lines = (): string[] => entries.map(({ level, text }) => `${level} ${text}`);
 const waitForLine = (line: string): Promise<void> => until(() => lines().includes(line));
 
-describe('the console', { timeout: 180_000 }, () => {
+describe('the console', () => {
   it('the console reports what pages write, with level and position, across sites and tabs', async () => {
     listen();
     for (const site of [pages.url, pages.otherSite]) {

@@ -58,7 +58,7 @@ describe('the size of a popup', () => {
   });
 });
 
-describe('popups that ask for a size', { timeout: 180_000 }, () => {
+describe('popups that ask for a size', () => {
   let site: Site;
   let launched: Launched;
   let bridge: Bridge;

@@ -37,7 +37,7 @@ async function assertArrives(html: string, step: object, wanted: string): Promis
   }
 }
 
-describe('an element that the page moves when it comes into view', { timeout: 300_000 }, () => {
+describe('an element that the page moves when it comes into view', () => {
   const acts: [string, string, object, string][] = [
     ['is clicked', '<button id=b onclick="log(1)">B</button>', { type: 'click' }, '1'],
     ['is clicked twice', '<button id=b onclick="log(1)" ondblclick="log(2)">B</button>', { type: 'click', count: 2 }, '1 1 2'],
@@ -59,7 +59,7 @@ describe('an element that the page moves when it comes into view', { timeout: 30
       assertArrives(below(target), { selectors: ['#b'], ...step }, wanted));
 });
 
-describe('a click arrives', { timeout: 300_000 }, () => {
+describe('a click arrives', () => {
   const button = '<button id=b onclick="log(1)">B</button>';
   const click = { type: 'click', selectors: ['#b'] };
   it('a click arrives at a button below pictures that load when they come into view', async () => {
@@ -108,7 +108,7 @@ describe('a click arrives', { timeout: 300_000 }, () => {
   });
 });
 
-describe('the second press of a double click', { timeout: 300_000 }, () => {
+describe('the second press of a double click', () => {
   const double = { type: 'click', selectors: ['#b'], count: 2 };
   /** A button that counts its presses and double clicks, in a page that records every press elsewhere. */
   const counted = (onFirst: string): string => `${seen}${log}<div id=ad></div>
@@ -164,7 +164,7 @@ describe('the second press of a double click', { timeout: 300_000 }, () => {
   });
 });
 
-describe('in a frame of another site, scaled and below the fold,', { timeout: 300_000 }, () => {
+describe('in a frame of another site, scaled and below the fold,', () => {
   const framed = (inner: string): string => {
     page.site.pages.set('/inner', `<script>log = (word) => parent.postMessage(word, '*')</script><div style="height:900px"></div>${inner}`);
     return `${seen}${log}<script>onmessage = ({ data }) => log(data)</script>${tall}<div id=ad></div>
@@ -199,7 +199,7 @@ describe('in a frame of another site, scaled and below the fold,', { timeout: 30
     );
 });
 
-describe('a click that cannot arrive', { timeout: 120_000 }, () => {
+describe('a click that cannot arrive', () => {
   it('a click that cannot arrive is reported, and nothing else is clicked', async () => {
     const html = `${seen}${log}<body onpointerdown="log('wrong')" onclick="log('wrong')" style="height:800px">
       <button id=b style="position:absolute;top:50px" onclick="log(1)">B</button>

@@ -12,7 +12,7 @@ async function inPage(html: string, ...steps: object[]) {
 const evaluate = (expression: string): object => ({ type: 'evaluate', expression });
 const outcome = ({ status, error }: { status: string; error?: { code: string } | undefined }): string => error?.code ?? status;
 
-describe('in frames of other sites, one in another, scaled,', { timeout: 300_000 }, () => {
+describe('in frames of other sites, one in another, scaled,', () => {
   const scaled = 'transform:scale(.6);transform-origin:0 0;width:700px;height:500px;border:3px solid;padding:4px';
   const log = `<pre id=out></pre><script>onmessage = ({ data }) => { out.textContent += data + ' ' }</script>`;
   /** The main page, a frame of another site in it, and one of the first site in that. */
@@ -84,7 +84,7 @@ describe('in frames of other sites, one in another, scaled,', { timeout: 300_000
     });
 });
 
-describe('a page that moves the focus', { timeout: 300_000 }, () => {
+describe('a page that moves the focus', () => {
   const fields = (script: string): string => {
     page.site.pages.set('/inner', '<input id=in autofocus>');
     return `<input id=a><input id=c><iframe srcdoc="<input id=in>"></iframe><script>const frame = document.querySelector('iframe'); ${script}</script>`;
@@ -127,7 +127,7 @@ describe('a page that moves the focus', { timeout: 300_000 }, () => {
   });
 });
 
-describe('text and keys are received', { timeout: 300_000 }, () => {
+describe('text and keys are received', () => {
   it('text and keys are received in a page that stops all their events at its window', async () => {
     const html = `<input id=a value=old><script>for (const type of ['keydown', 'keypress', 'keyup', 'beforeinput', 'input'])
       addEventListener(type, (event) => event.stopImmediatePropagation(), true)</script>`;
@@ -169,7 +169,7 @@ describe('text and keys are received', { timeout: 300_000 }, () => {
   });
 });
 
-it('what is dragged from one frame to another of the same site is dropped there once', { timeout: 120_000 }, async () => {
+it('what is dragged from one frame to another of the same site is dropped there once', async () => {
   const style = '<style>div { width: 90px; height: 50px; margin: 9px; background: #ccc }</style>';
   const says = (word: string): string => `top.postMessage('${word}', '*')`;
   const source = `${style}<div id=q draggable=true ondragstart="event.dataTransfer.setData('text/plain', 'x')" ondragend="${says('end')}">from</div>`;

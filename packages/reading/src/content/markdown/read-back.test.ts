@@ -28,7 +28,7 @@ interface ReadBack {
   read: string;
 }
 
-describe('Markdown read back', { timeout: 300_000 }, () => {
+describe('Markdown read back', () => {
   let browser: Browser;
   let page: Page;
   before(async () => {

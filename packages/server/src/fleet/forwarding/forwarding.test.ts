@@ -175,7 +175,7 @@ describe('the internal listener', () => {
     assert.equal(calls.length, 1);
   });
 
-  it('the internal listener closes though another worker is about to finish its handshake', { timeout: 60_000 }, async () => {
+  it('the internal listener closes though another worker is about to finish its handshake', async () => {
     const { port, credentials, close } = await listening(here);
     const early = connect(port, '127.0.0.1');
     await once(early, 'connect');
@@ -263,7 +263,7 @@ describe('a connection to another worker', () => {
     assert.deepEqual(ports, [], 'it was sent to the new address');
   });
 
-  describe('to a worker that is lost', { timeout: 120_000 }, () => {
+  describe('to a worker that is lost', () => {
     const arrivals = async () => {
       const received = Promise.withResolvers<void>();
       const { port } = await listening(here, (_, response) => {
