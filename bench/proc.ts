@@ -85,6 +85,12 @@ export function processorMs(pids: readonly number[]): Map<number, number> {
   return new Map(times);
 }
 
+/** Returns the processor time of a process's main thread in µs, exact where the thread waits. */
+export function mainThreadUs(pid: number): number {
+  const [nanoseconds = ''] = (readIfExists(`/proc/${pid}/task/${pid}/schedstat`) ?? '').split(' ', 1);
+  return Number(nanoseconds) / 1000;
+}
+
 /** Returns the first fifteen characters of the program's name. */
 export const commandOf = (pid: number): string => readIfExists(`/proc/${pid}/comm`)?.trim() ?? '';
 
