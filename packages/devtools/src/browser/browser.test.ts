@@ -220,6 +220,19 @@ describe('navigate', () => {
     assert.equal(browser.activeTab().status, 'complete');
   });
 
+  it('a page that crashed before anybody asked anything of it says so', async () => {
+    const { tabId } = await browser.openTab({ active: true, ...call() });
+    const { ask } = await rawClient();
+    const { result } = await ask('Target.attachToTarget', { targetId: tabId, flatten: true });
+    void ask('Page.crash', {}, result.sessionId);
+    await until(() => browser.tabs().some((tab) => tab.tabId === tabId && tab.status === 'crashed'));
+    const page = browser.page(tabId);
+    await assert.rejects(page.call(page.mainFrame(), '() => 1', [], call()), { reason: 'page_crashed' });
+    assert.equal((await page.navigate({ url: `${site.url}/`, waitUntil: 'load', timeoutMs: 20_000 }, call())).title, 'home');
+    assert.equal(await page.call(page.mainFrame(), '() => document.title', [], call()), 'home');
+    await browser.closeTab(tabId, call());
+  });
+
   it('a navigation ends when its tab is closed', async () => {
     const tab = await browser.openTab({ active: true, ...call() });
     const going = browser.navigate(tab.tabId, { url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());

@@ -51,6 +51,8 @@ export class Frames {
     const toClosedError = (): Error => (tab.closed.signal.aborted ? (tab.closed.signal.reason as Error) : tabClosedError());
     const onCommand = (): void => tab.onDriven();
     this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, onCommand, toClosedError });
+    // Its event came before anybody listened here.
+    if (tab.status === 'crashed') this.main.onCrash();
     const undo = this.#watch();
     const end = (): void => {
       for (const each of undo) each();
