@@ -203,11 +203,20 @@ describe('a customer’s sessions', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
     await page.getByText('Ended', { exact: true }).waitFor();
     await page.getByText('Complete', { exact: true }).waitFor();
+    await page.getByText('You or a program with your key ended it.').waitFor();
+    const player = page.frameLocator('iframe[title="Recording of the session"]');
+    await player.getByRole('region', { name: 'Timeline' }).getByText(`${site.url}/blue`).first().waitFor();
+    await player.getByRole('button', { name: 'Play', exact: true }).first().click();
+    assert.deepEqual(await page.getByRole('tab').allTextContents(), ['Recording', 'Console', 'Details']);
     await opened.inspect('session-ended');
+    await page.getByRole('link', { name: 'Run again' }).click();
+    await page.getByText('With the options of').waitFor();
+    assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), hostileName);
+    assert.equal(await page.getByLabel('Start URL', { exact: true }).inputValue(), `${site.url}/red`);
     await opened.go('/recordings');
     await page.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
-    const [player] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: /^Play the recording/ }).click()]);
-    await player.getByRole('heading', { name: 'Recording', exact: true }).waitFor();
+    const [opener] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: /^Play the recording/ }).click()]);
+    await opener.getByRole('heading', { name: 'Recording', exact: true }).waitFor();
     await opened.inspect('recordings');
   });
 

@@ -37,6 +37,14 @@ describe('the built pages', () => {
     assert.equal(headers['cache-control'], 'no-store');
   });
 
+  it('the built pages let the dashboard alone show the player, and no other origin frames either', () => {
+    const policyOf = (name: 'dashboard' | 'player') =>
+      new Pages(folder).page(name, 'https://berth.test').headers['content-security-policy'] ?? '';
+    assert.match(policyOf('dashboard'), /frame-src 'self'; frame-ancestors 'none'/);
+    assert.match(policyOf('player'), /frame-ancestors 'self'/);
+    assert.doesNotMatch(policyOf('player'), /frame-src/);
+  });
+
   it('the built pages name the socket’s origin as the caller reaches it', () => {
     assert.match(
       new Pages(folder).page('vnc', 'http://127.0.0.1:8080').headers['content-security-policy'] ?? '',

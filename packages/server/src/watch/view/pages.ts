@@ -49,8 +49,14 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 };
 
-/** Allows only our own resources, no inline scripts or styles, and no framing. */
-function contentSecurityPolicy(origin: string): string {
+/** Pages that have another page in them, and pages that are that one. Both are of this origin. */
+const framing: Readonly<Partial<Record<PageName, string>>> = {
+  dashboard: "frame-src 'self'; frame-ancestors 'none'",
+  player: "frame-ancestors 'self'",
+};
+
+/** Allows only our own resources, no inline scripts or styles, and no framing by other origins. */
+function contentSecurityPolicy(name: PageName, origin: string): string {
   // Some browsers do not treat a WebSocket of the same host as `'self'`.
   const socket = origin.replace(/^http/, 'ws');
   return [
@@ -60,7 +66,7 @@ function contentSecurityPolicy(origin: string): string {
     "img-src 'self' blob: data:",
     "media-src 'self' blob:",
     `connect-src 'self' ${socket}`,
-    "frame-ancestors 'none'",
+    framing[name] ?? "frame-ancestors 'none'",
     "base-uri 'none'",
     "form-action 'none'",
   ].join('; ');
@@ -83,7 +89,7 @@ export class Pages {
 
   /** `origin` is the service's origin as the caller sees it. */
   page(name: PageName, origin: string): HtmlPage {
-    return { html: this.#html(name), headers: pageHeaders(origin) };
+    return { html: this.#html(name), headers: pageHeaders(name, origin) };
   }
 
   /** Renders the error page. `message` is HTML that the caller has escaped. */
@@ -103,8 +109,8 @@ export class Pages {
   }
 }
 
-const pageHeaders = (origin: string): Record<string, string> => ({
-  'content-security-policy': contentSecurityPolicy(origin),
+const pageHeaders = (name: PageName, origin: string): Record<string, string> => ({
+  'content-security-policy': contentSecurityPolicy(name, origin),
   'referrer-policy': 'no-referrer',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',

@@ -1,22 +1,47 @@
 import { useSignal } from '@preact/signals';
+import type { SessionResponse } from '@berth/contract';
 import { useLocation } from 'preact-iso';
 import schema from 'virtual:request-schema/CreateSessionRequest';
 import { toShown, type ApiError } from '../../api-error.ts';
 import { call } from '../../api.ts';
 import { config } from '../../config.ts';
 import { hrefOf } from '../../href.ts';
+import { useLive } from '../../live.ts';
 import { compact, type JsonSchema } from '../../ui/json-schema.ts';
 import { CodeBlock } from '../../ui/copy.tsx';
 import { SchemaForm, type FormValue } from '../../ui/schema-form.tsx';
-import { ErrorNote } from '../../ui/states.tsx';
+import { ErrorNote, Loaded } from '../../ui/states.tsx';
+import { missingText, optionsOf } from './run-again.ts';
+import { nameOf } from './session-state.tsx';
 import { frequentOptions, optionGroups } from './create-groups.ts';
 import { curlOf } from './snippets.ts';
 
 /** Somebody who starts a session by hand wants to look at it afterwards. */
 const initial: FormValue = { record: true };
 
+/** The form; after “Run again” with the options of that session. */
 export default function CreateSession() {
-  const value = useSignal<FormValue>(initial);
+  const { query } = useLocation();
+  const again = query['again'];
+  const live = useLive((signal) => call('getSession', { params: { session_id: again ?? '' }, signal }), { isEnabled: again !== undefined });
+  if (again === undefined) return <CreateForm value={initial} />;
+  return (
+    <>
+      {!live.data && (
+        <div class="page">
+          <h1>Create a session</h1>
+          <Loaded live={live} loading="Reading the options">
+            {() => null}
+          </Loaded>
+        </div>
+      )}
+      {live.data && <CreateForm value={optionsOf(live.data)} like={live.data} />}
+    </>
+  );
+}
+
+function CreateForm({ value: first, like }: { value: FormValue; like?: SessionResponse }) {
+  const value = useSignal<FormValue>(first);
   const error = useSignal<ApiError | null>(null);
   const isCreating = useSignal(false);
   const { route } = useLocation();
@@ -37,6 +62,11 @@ export default function CreateSession() {
   return (
     <div class="page">
       <h1>Create a session</h1>
+      {like && (
+        <p class="muted">
+          With the options of <bdi>{nameOf(like)}</bdi>. {missingText(like)}
+        </p>
+      )}
       <form class="form" onSubmit={(event) => void create(event)}>
         <div class="panel">
           <SchemaForm {...form} only={frequentOptions} />

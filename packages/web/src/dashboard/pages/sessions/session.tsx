@@ -3,6 +3,7 @@ import type { SessionEventResponse, SessionResponse } from '@berth/contract';
 import { useEffect } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { followEvents, useLive, type Live } from '../../live.ts';
+import { hrefOf } from '../../href.ts';
 import type { PageProps } from '../../page-entry.ts';
 import { Confirm } from '../../ui/dialog.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -14,6 +15,7 @@ import { Connect } from './connect.tsx';
 import { ConsoleLines } from './console.tsx';
 import { Details } from './details.tsx';
 import { Downloads } from './downloads.tsx';
+import { Ended } from './ended.tsx';
 import { LiveFrame } from './live-frame.tsx';
 import { Network } from './network.tsx';
 import { SessionRecording } from './recording.tsx';
@@ -94,6 +96,12 @@ function Head({ session, live, onRevoked }: { session: SessionResponse; live: Li
         )}
         <div class="page-actions">
           {session.status === 'ready' && <Share session={session} onRevoked={onRevoked} />}
+          {!isLive(session) && (
+            <a class="button button-main" href={hrefOf(`/sessions/new?again=${session.session_id}`)}>
+              <Icon name="reload" />
+              Run again
+            </a>
+          )}
           {isLive(session) && (
             <button type="button" class="button button-danger" onClick={() => (isEnding.value = true)}>
               <Icon name="stop" />
@@ -126,7 +134,13 @@ function Body({
 }) {
   const isOpen = useSignal(false);
   const parts = <Parts session={session} events={events} onOpen={() => (isOpen.value = true)} />;
-  if (!isLive(session)) return parts;
+  if (!isLive(session))
+    return (
+      <>
+        <Ended session={session} />
+        {parts}
+      </>
+    );
   return (
     <Split
       label="What happens"
@@ -161,6 +175,10 @@ const parts = [
   { id: 'details', title: 'Details' },
 ] as const;
 type Part = (typeof parts)[number]['id'];
+/** What can be read of a session that has ended; all else is read from its browser. */
+const partsAfterwards: readonly Part[] = ['recording', 'console', 'details'];
+
+const byUse = (one: { id: Part }, other: { id: Part }): number => partsAfterwards.indexOf(one.id) - partsAfterwards.indexOf(other.id);
 
 interface PartsProps {
   session: SessionResponse;
@@ -172,13 +190,14 @@ interface PartsProps {
 function Parts({ session, events, onOpen }: PartsProps) {
   const isRunning = session.status === 'ready';
   const chosen = useSignal<Part | null>(null);
-  const current = chosen.value ?? (isLive(session) || !session.recording.enabled ? 'timeline' : 'recording');
+  const shown = isLive(session) ? parts : parts.filter(({ id }) => partsAfterwards.includes(id)).toSorted(byUse);
+  const current = shown.find(({ id }) => id === chosen.value)?.id ?? shown[0]?.id ?? 'details';
   const choose = (id: string) => {
     chosen.value = id as Part;
     onOpen();
   };
   return (
-    <Tabs label="Parts of the session" tabs={parts} current={current} onChange={choose}>
+    <Tabs label="Parts of the session" tabs={shown} current={current} onChange={choose}>
       {current === 'timeline' && <Timeline session={session} events={events} />}
       {current === 'network' && (isRunning ? <Network session={session} /> : <NotRunning what="Network traffic" session={session} />)}
       {current === 'console' && <ConsoleLines session={session} />}
