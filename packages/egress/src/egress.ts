@@ -8,6 +8,7 @@ export type {
   EgressPolicy,
   EgressRefusal,
   EgressRoute,
+  OpenTunnel,
   PolicyRule,
   RefusalReport,
   RemoteAddress,

@@ -60,6 +60,11 @@ export interface EgressRoute {
   accept(connection: Duplex): void;
   /** Drops the connections of the previous policy. @throws TypeError for an upstream that is not a proxy address */
   apply(policy: EgressPolicy): void;
+  /**
+   * Leads `localhost`, its subdomains and the addresses of loopback at this port to the other end of the stream, which
+   * serves HTTP/2 and gets a CONNECT for each connection. Closes the tunnel that the port had.
+   */
+  openTunnel(port: number, stream: Duplex): Promise<OpenTunnel>;
   /** Whether the policy has another upstream that a rotation could switch to. */
   readonly canRotate: boolean;
   /** Switches to the next reachable upstream and drops the connections through the previous one. */
@@ -70,6 +75,14 @@ export interface EgressRoute {
   /** Where the last direct connection to this host went; null through a proxy, or where none was opened. */
   remoteAddress(host: string, port: number): RemoteAddress | null;
   /** Drops every connection. `stats` are final afterwards. */
+  close(): void;
+}
+
+/** A way to the caller's own computer. It closes with its stream and with the route. */
+export interface OpenTunnel {
+  readonly isOpen: boolean;
+  /** Called once, when the tunnel and its connections are closed. */
+  onClose(listener: () => void): void;
   close(): void;
 }
 

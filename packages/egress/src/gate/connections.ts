@@ -8,6 +8,7 @@ import { handshakeFailure } from '../client/failure.ts';
 import { startTls, toBasicCredentials, type UpstreamAddress } from './dial.ts';
 import type { PinnedTarget } from './guard.ts';
 import { EgressError } from '../policy.ts';
+import type { Tunnel } from './tunnel.ts';
 import { writtenHeadBytesMax } from '../client/reply-head.ts';
 import { ReplyRefusedError, ReplyHeads } from '../client/reply-heads.ts';
 
@@ -15,6 +16,8 @@ import { ReplyRefusedError, ReplyHeads } from '../client/reply-heads.ts';
 export interface RoutePlan {
   target: PinnedTarget;
   proxy: { upstream: UpstreamAddress; pinned: PinnedTarget; index: number } | null;
+  /** Leads to the caller's own computer; then the target has no addresses. */
+  tunnel?: Tunnel;
   /** Increments with each policy and rotation: a connection of an older generation is never reused. */
   generation: number;
   /** Sends the absolute URL to the proxy, as for plain HTTP (RFC 9112, 3.2.2), instead of opening a tunnel. */

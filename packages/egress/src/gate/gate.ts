@@ -193,10 +193,11 @@ function pipeBoth(
   turns.pipe(site, connection);
   // Before the first byte the site counts as not reached; later errors are the page's own.
   site.once('error', (error) => site.bytesRead === before && onFailure(error));
-  site.once('close', (broken) => {
+  site.once('close', () => {
+    const broken = site.errored !== null;
     if (broken || !connection.writable) {
-      // The browser sees a reset as a reset.
-      if (broken && connection instanceof Socket) connection.resetAndDestroy();
+      // The browser sees a reset as a reset. A connection that is being ended is not reset: it would stay open.
+      if (broken && connection.writable && connection instanceof Socket) connection.resetAndDestroy();
       else connection.destroy();
       return;
     }

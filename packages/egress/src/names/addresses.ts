@@ -130,6 +130,9 @@ export function isLoopbackAddress(address: string): boolean {
   return family !== 0 && inside.check(address, family === 6 ? 'ipv6' : 'ipv4');
 }
 
+/** Whether a host as a page names it is the computer that the page is on. */
+export const isLoopback = (host: string): boolean => isLoopbackName(host) || isLoopbackAddress(host);
+
 /** Whether a host is one of the names, or under one that begins with `*.`; the name itself is not under it. */
 export function domainMatcher(patterns: readonly string[]): (host: string) => boolean {
   const exact = new Set<string>();

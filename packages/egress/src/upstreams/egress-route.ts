@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
-import { authorityText, domainMatcher, inDomains, parseHost } from '../names/addresses.ts';
+import { authorityText, domainMatcher, inDomains, isLoopback, parseHost } from '../names/addresses.ts';
 import { Connections, type RoutePlan } from '../gate/connections.ts';
 import { dialTcp, dialUpstream, parseUpstream, tunnelThrough, type UpstreamAddress, type UpstreamDialOptions } from '../gate/dial.ts';
 import type { Guard, PinnedTarget } from '../gate/guard.ts';
@@ -16,11 +16,13 @@ import {
   type EgressPolicy,
   type EgressRefusal,
   type EgressRoute,
+  type OpenTunnel,
   type RefusalReport,
   type RemoteAddress,
   type RotationResult,
 } from '../policy.ts';
 import { describeRefusal, refuse } from '../gate/refusal.ts';
+import { Tunnel } from '../gate/tunnel.ts';
 import type { MachineTurns } from '../gate/turns.ts';
 import { describeEgress } from './upstreams.ts';
 
@@ -47,6 +49,9 @@ interface OpenedSocket {
   isProxied: boolean;
 }
 
+/** A tunnel ends at the caller's own computer, whatever proxy the session has. */
+const ofTunnel: OpenedSocket = { generation: null, isProxied: false };
+
 interface AppliedPolicy extends Pick<EgressPolicy, 'type' | 'country' | 'blockAds' | 'rotate'> {
   allows: (host: string) => boolean;
   upstreams: readonly UpstreamAddress[];
@@ -70,6 +75,8 @@ export class MachineEgress implements EgressRoute {
   /** Sockets that the gate has opened, to sites and proxies. */
   readonly #sockets = new Map<Socket, OpenedSocket>();
   readonly #refusals: LRUCache<string, RefusalReport>;
+  /** By port; of a machine's owner only. */
+  readonly #tunnels = new Map<number, Tunnel>();
   readonly #remotes = new LRUCache<string, RemoteAddress>({ max: remotesMax });
   /** The connections for the browser's plain HTTP requests. */
   readonly agent: Connections;
@@ -136,6 +143,18 @@ export class MachineEgress implements EgressRoute {
     this.#refusals.clear();
     this.#remotes.clear();
     this.#startGeneration('a new policy', () => true);
+  }
+
+  async openTunnel(port: number, stream: Duplex): Promise<OpenTunnel> {
+    const tunnel = await Tunnel.over(stream, port);
+    this.#tunnels.get(port)?.close();
+    this.#tunnels.set(port, tunnel);
+    this.#refusals.clear();
+    tunnel.onClose(() => {
+      if (this.#tunnels.get(port) === tunnel) this.#tunnels.delete(port);
+    });
+    if (this.#closed) tunnel.close();
+    return tunnel;
   }
 
   get canRotate(): boolean {
@@ -208,6 +227,7 @@ export class MachineEgress implements EgressRoute {
     this.#startGeneration('the end of the session', () => true);
     for (const connection of this.#connections) connection.destroy();
     this.agent.destroy();
+    for (const tunnel of this.#tunnels.values()) tunnel.close();
     // Destroyed sockets count no more, so the totals are final from here on.
     for (const socket of this.#sockets.keys()) this.#finalize(socket);
     this.#deps.onClose();
@@ -221,6 +241,9 @@ export class MachineEgress implements EgressRoute {
     if (!policy) throw new EgressError('blocked_by_policy', 'no policy is applied yet');
     if (!policy.allows(host)) throw refuse('allowed_domains', { host, port });
     if (policy.blockAds && inDomains(host, this.#deps.adHosts)) throw refuse('block_ads', { host, port });
+    const tunnel = isLoopback(host) ? this.#tunnels.get(port) : undefined;
+    // Neither resolved nor dialled here: the name is that of the computer at the other end.
+    if (tunnel?.isOpen) return { target: { host, port, addresses: [] }, proxy: null, tunnel, generation, usesAbsoluteForm: false };
     const target = await this.#deps.guard.check(host, port, signal);
     if (policy.upstreams.length === 0 || policy.bypasses(host)) return { target, proxy: null, generation, usesAbsoluteForm: false };
     const index = this.#current;
@@ -238,11 +261,13 @@ export class MachineEgress implements EgressRoute {
    * @throws EgressError, or the signal's reason
    */
   async open(plan: RoutePlan, signal: AbortSignal, onTcpSocket: (socket: Socket) => void = () => {}): Promise<Socket> {
-    const { target, proxy } = plan;
+    const { target, proxy, tunnel } = plan;
+    const site = authorityText(target.host, target.port);
     const eitherSignal = AbortSignal.any([signal, this.#generationEnd.signal]);
     if (this.#closed || plan.generation !== this.#generation)
       throw new EgressError('connection_reset', 'the egress policy or proxy has changed');
     const socket = await this.#withConnectTimeout(eitherSignal, async (deadline) => {
+      if (tunnel) return this.#count(await tunnel.open(site, deadline), onTcpSocket);
       if (!proxy) return dialTcp(target, this.#dialOptions(deadline, { generation: null, isProxied: false }, onTcpSocket));
       const opened = { generation: plan.generation, isProxied: proxy.upstream.isTrusted };
       const proxySocket = await dialUpstream(proxy.upstream, proxy.pinned, this.#dialOptions(deadline, opened, onTcpSocket));
@@ -250,7 +275,6 @@ export class MachineEgress implements EgressRoute {
       return plan.usesAbsoluteForm ? proxySocket : tunnelThrough(proxy.upstream, proxySocket, { host, port: target.port }, deadline);
     });
     socket.on('error', () => {});
-    const site = authorityText(target.host, target.port);
     this.#refusals.delete(site);
     const { remoteAddress: ip, remotePort: port } = socket;
     if (proxy || ip === undefined || port === undefined) this.#remotes.delete(site);
@@ -290,15 +314,18 @@ export class MachineEgress implements EgressRoute {
   }
 
   #dialOptions(signal: AbortSignal, opened: OpenedSocket, onTcpSocket: (socket: Socket) => void = () => {}): UpstreamDialOptions {
-    const onSocket = (socket: Socket): void => {
-      // A name lookup that ends after the close must not dial.
-      if (this.#closed) return void socket.destroy();
-      onTcpSocket(socket);
-      this.#sockets.set(socket, opened);
-      socket.setTimeout(this.limits.idleTimeoutMs, () => socket.destroy());
-      socket.once('close', () => this.#finalize(socket));
-    };
-    return { signal, onSocket, ca: this.#deps.upstreamCa };
+    return { signal, onSocket: (socket) => this.#count(socket, onTcpSocket, opened), ca: this.#deps.upstreamCa };
+  }
+
+  /** Counts the socket's bytes until it closes. */
+  #count<S extends Socket>(socket: S, onTcpSocket: (socket: Socket) => void, opened: OpenedSocket = ofTunnel): S {
+    // A name lookup that ends after the close must not dial.
+    if (this.#closed) return socket.destroy();
+    onTcpSocket(socket);
+    this.#sockets.set(socket, opened);
+    socket.setTimeout(this.limits.idleTimeoutMs, () => socket.destroy());
+    socket.once('close', () => this.#finalize(socket));
+    return socket;
   }
 
   /** Moves a socket's bytes to the totals, once: when it or the egress closes. */
