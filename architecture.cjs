@@ -81,7 +81,7 @@ module.exports.keepers = [
   {
     what: 'raw sockets',
     modules: ['node_modules/ws/', '^(node:)?net$'],
-    only: '^packages/((guest|egress|machines)/src/|devtools/src/browser/|server/src/(http|fleet/forwarding|store)/)',
+    only: '^packages/((guest|egress|machines)/src/|lib/src/socket-pair[.]ts$|cli/src/tunnel-end[.]ts$|devtools/src/browser/|server/src/(http|fleet/forwarding|store)/)',
   },
   { what: 'the client of object storage', modules: ['node_modules/(@aws-sdk|@smithy)/'], only: '^packages/server/src/objects/s3[.]ts$' },
   { what: 'the tokenizer of HTML', modules: ['node_modules/htmlparser2/'], only: '^packages/lib/src/text/html-tokens[.]ts$' },

@@ -128,7 +128,7 @@ function packageRules({ packages, toolboxes, serverEntries }: Architecture, root
       'The command line reaches the service through the client, as any program does; the MCP server is one of its commands.',
       {
         from: { path: '^packages/cli/', pathNot: [tests, testing] },
-        to: { path: '^packages/(?!cli/|sdk/|mcp/src/stdio[.]ts$)' },
+        to: { path: '^packages/(?!cli/|sdk/|mcp/src/stdio[.]ts$|lib/src/socket-pair[.]ts$)' },
       },
     ),
     error('the-mcp-server-is-a-client', 'The MCP server reaches the service through the client, as any program does.', {

@@ -13,6 +13,8 @@ export async function buildProgram(name: string, source: string, folder: string)
     platform: 'node',
     // Its CommonJS form requires files by a name that a bundler cannot see.
     resolve: { alias: { 'jsonc-parser': join(root, 'node_modules/jsonc-parser/lib/esm/main.js') } },
+    // Native helpers that `ws` does without.
+    external: ['bufferutil', 'utf-8-validate'],
     tsconfig: false,
     transform: { target: 'node20' },
     onLog: (level, log) => {

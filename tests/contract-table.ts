@@ -91,6 +91,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
 /** Valid queries of the endpoints with required query parameters. */
 const goodQueries: Record<string, Record<string, string>> = {
   getSiteHealth: { owner: 'local' },
+  openTunnel: { port: '3000' },
   getStrategies: { owner: 'local', domain: 'site.test' },
 };
 

@@ -85,7 +85,8 @@ export async function openSocket(address: string, headers: Record<string, string
   });
   socket.on('error', () => socket.terminate());
   const answers = new Map<number, (message: { result?: Record<string, unknown>; error?: { message: string } }) => void>();
-  socket.on('message', (data: Buffer) => {
+  socket.on('message', (data: Buffer, isBinary: boolean) => {
+    if (isBinary) return;
     const message = JSON.parse(data.toString()) as { id?: number; result?: Record<string, unknown>; error?: { message: string } };
     if (message.id !== undefined) answers.get(message.id)?.(message);
   });

@@ -15,6 +15,7 @@ import {
   ScreenshotRequest,
   checkout,
   closeCodes,
+  tunnelCloseCodes,
   endedReasons,
   endpoints,
   errors,
@@ -220,7 +221,11 @@ describe('the names', () => {
   });
 
   it('socket close codes mean the same in all documents', () => {
-    const codes = new Set(Object.entries({ ...closeCodes, ...viewCloseCodes }).map(([reason, code]) => `${code} ${reason}`));
+    const codes = new Set(
+      Object.entries({ ...closeCodes, ...viewCloseCodes, replaced: tunnelCloseCodes.replaced }).map(
+        ([reason, code]) => `${code} ${reason}`,
+      ),
+    );
     const wrong = inEach((text) =>
       Array.from(text.matchAll(/\b(40\d\d)(?: \| )? ?[(]?`(\w+)`/g), ([, code, reason]) => `${code} ${reason}`).filter(
         (each) => !codes.has(each),

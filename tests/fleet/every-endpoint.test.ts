@@ -166,6 +166,15 @@ describe('a WebSocket at another worker', () => {
       await closed;
     });
 
+  it('a WebSocket at another worker opens a tunnel to the session at its own', async () => {
+    const tunnel = (index: number) =>
+      openSocket(`${address(index, ofId('openTunnel'), twins[1])}?port=3000`, { authorization: `Bearer ${fleet.key}` });
+    const first = await tunnel(away);
+    const second = await tunnel(home);
+    assert.deepEqual(await first.closed, { code: 4012, reason: 'replaced' });
+    second.socket.terminate();
+  });
+
   it('a WebSocket at another worker is refused like at its own worker', async () => {
     const refused = async (index: number, sessionId: string): Promise<unknown> =>
       shapeOf(await refusedSocket(address(index, ofId('watchLiveView'), sessionId), { authorization: `Bearer ${fleet.key}` }));

@@ -441,6 +441,15 @@ export const commands: readonly CommandSpec[] = [
     load: from(() => import('./commands/forward.ts'), 'forward'),
   },
   {
+    name: 'tunnel',
+    args: '<port>',
+    summary: 'Open a port of this computer to the browser of one session, as its localhost',
+    options: [['--as <port>', 'Port that the browser uses, if it is another one.'], ...newSessionOptions],
+    examples: ['berth tunnel 3000', 'berth tunnel 3000 -s preview --as 80'],
+    group: 'Sessions',
+    load: from(() => import('./commands/tunnel.ts'), 'tunnel'),
+  },
+  {
     name: 'batch',
     args: '[commands...]',
     summary: 'Run several commands in one process, from arguments or standard input',

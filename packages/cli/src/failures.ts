@@ -93,7 +93,14 @@ const hints: Readonly<Record<string, string>> = {
 /** Whether another key would help: 403 is also for what a valid key may not do. */
 const isKeyRefused = ({ code, status }: ErrorOfService): boolean => status === 401 || code.startsWith('invalid_');
 
-function exitCodeOf({ code, status }: ErrorOfService): ExitCode {
+/** The failure of a request that was made without the client. `body`: as the service sends it, or of something between. */
+export function refusedByService(status: number, body: unknown): CommandError {
+  const { code = 'refused', message = `The service refused with ${status}.` } =
+    (body as { error?: { code?: string; message?: string } } | null)?.error ?? {};
+  return new CommandError(exitCodeOf({ code, status }), code, message, hints[code]);
+}
+
+function exitCodeOf({ code, status }: Pick<ErrorOfService, 'code' | 'status'>): ExitCode {
   if (code === 'connection_failed' || code === 'timed_out') return exitCodes.unreachable;
   if (code === 'stale_ref' || code === 'ref_not_found') return exitCodes.step;
   if (status === 401 || status === 403) return exitCodes.unauthorized;

@@ -244,7 +244,7 @@ function toOpened(reply: IncomingMessage, { client, socket, first }: { client: S
   return { socket, reply: Buffer.concat([Buffer.from(head, 'latin1'), first]) };
 }
 
-async function readRefusal(reply: IncomingMessage): Promise<Refusal> {
+export async function readRefusal(reply: IncomingMessage): Promise<Refusal> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of reply as AsyncIterable<Buffer>) {

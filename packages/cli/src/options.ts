@@ -36,6 +36,12 @@ export function toNumber(text: string, what: string): number {
   return number;
 }
 
+export function toPort(word: string, example: string): number {
+  const port = /^\d{1,5}$/.test(word) ? Number(word) : Number.NaN;
+  if (port <= 65_535) return port;
+  throw usageError(`A port is a number up to 65535, not ${JSON.stringify(word)}.`, example);
+}
+
 /** The value of `NAME=VALUE` pairs. */
 export function toPairs(texts: readonly string[], what: string): Record<string, string> {
   return Object.fromEntries(

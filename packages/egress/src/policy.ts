@@ -78,7 +78,7 @@ export interface EgressRoute {
   close(): void;
 }
 
-/** A way to the caller's own computer. It closes with its stream and with the route. */
+/** A way to the caller's own computer. It closes with its stream and with the route; closing the stream is left to who opened it. */
 export interface OpenTunnel {
   readonly isOpen: boolean;
   /** Called once, when the tunnel and its connections are closed. */

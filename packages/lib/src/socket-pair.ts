@@ -11,19 +11,19 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
  */
 export async function socketPair(): Promise<[Socket, Socket]> {
   const server = createServer({ pauseOnConnect: true });
-  const accepted = Promise.withResolvers<Socket>();
-  server.once('error', accepted.reject).listen(0, '127.0.0.1');
+  server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const near = connect({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' });
-  near.once('error', accepted.reject);
   const connected = once(near, 'connect');
-  // Another program that found the port first is not who it is for.
-  server.on('connection', (far: Socket) => {
-    void connected.then(() => (far.remotePort === near.localPort ? accepted.resolve(far) : far.destroy()));
+  const accepted = new Promise<Socket>((resolve) => {
+    // Another program that found the port first is not who it is for.
+    server.on('connection', (far: Socket) => {
+      connected.then(() => (far.remotePort === near.localPort ? resolve(far) : far.destroy())).catch(() => far.destroy());
+    });
   });
   try {
-    const [far] = await Promise.all([accepted.promise, connected]);
-    near.off('error', accepted.reject);
+    await connected;
+    const far = await accepted;
     for (const socket of [near, far]) socket.setNoDelay(true);
     return [near, far];
   } catch (error) {

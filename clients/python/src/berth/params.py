@@ -1703,7 +1703,7 @@ class ListAuditParams(TypedDict, total=False):
     """Only entries by this actor, such as `operator` or `key:KEY_ID`."""
     subject: str
     """Only entries about this object, such as `KEY_ID` or `SESSION_ID`."""
-    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
+    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
     """Only entries with this action."""
     since: int
     """Only entries from this time on, in Unix seconds."""

@@ -243,7 +243,7 @@ class AuditEntryResponse(Model):
     """When it happened (RFC 3339, UTC)."""
     actor: str
     """Who did it: `operator`, `key:KEY_ID`, `connect_token:TOKEN_ID`, `login:SUBJECT`, `payment_provider`, or `service`."""
-    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
+    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
     """What was done."""
     owner: str | None
     """Id of the owner that was affected; null if none was."""

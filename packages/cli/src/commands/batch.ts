@@ -13,7 +13,8 @@ export const batch: Action = async (context) => {
   const session = context.sessionName;
   let failures = 0;
   for (const words of commands) {
-    if (words[0] === 'batch' || words[0] === 'forward' || words[0] === 'up') throw usageError(`${words[0]} has no place in a batch.`);
+    if (words[0] === 'batch' || words[0] === 'forward' || words[0] === 'tunnel' || words[0] === 'up')
+      throw usageError(`${words[0]} has no place in a batch.`);
     const named = session === undefined || words.some((word) => word === '--session') ? words : [...words, '--session', session];
     const exitCode = await context.run(named, context.output);
     if (exitCode === exitCodes.ok) continue;

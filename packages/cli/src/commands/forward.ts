@@ -4,6 +4,7 @@ import type { Berth } from '@berth/sdk';
 import type { Action, Context } from '../context.ts';
 import { CommandError, exitCodes, usageError } from '../failures.ts';
 import { ForwardPort, type Browsers, type Connection, type Told } from '../forward-port.ts';
+import { toPort } from '../options.ts';
 import { report } from '../output.ts';
 import { findOrCreate, idOf, newSession } from '../sessions.ts';
 
@@ -17,7 +18,7 @@ export const forward: Action = async (context) => {
   const berth = await context.berth();
   if (apiKey === undefined)
     throw new CommandError(exitCodes.unauthorized, 'no_key', 'Browsers need an API key.', 'Run `berth login`, or set BERTH_API_KEY.');
-  const port = toPort(context.args[0] ?? portDefault);
+  const port = toPort(context.args[0] ?? portDefault, 'berth forward 9222');
   const isEach = context.options.flag('each');
   if (isEach && (context.options.flag('keep') || context.sessionName !== undefined))
     throw usageError('--each starts sessions that end with their connections: it goes with neither -s nor --keep.');
@@ -35,12 +36,6 @@ export const forward: Action = async (context) => {
   }
   return undefined;
 };
-
-function toPort(word: string): number {
-  const port = /^\d{1,5}$/.test(word) ? Number(word) : Number.NaN;
-  if (port <= 65_535) return port;
-  throw usageError(`A port is a number up to 65535, not ${JSON.stringify(word)}.`, 'berth forward 9222');
-}
 
 function renderTold({ event, session_id: id, message }: Told): string {
   if (event === 'session_started') return `Session ${id} has started.`;

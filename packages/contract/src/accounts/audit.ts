@@ -21,6 +21,7 @@ export const auditActions = [
   'billing.payment_failed',
   'session.created',
   'session.ended',
+  'tunnel.opened',
   'profile.created',
   'profile.deleted',
   'pool.resized',

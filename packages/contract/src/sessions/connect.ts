@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { boundedString } from '../bounds.ts';
 import { CreateSessionQuery } from './create-query.ts';
 import { endpoint } from '../endpoint.ts';
-import { PathId, Timestamp, sessionParams } from '../fields.ts';
+import { PathId, Timestamp, queryInt, sessionParams } from '../fields.ts';
 import { sessionStatuses } from './session.ts';
 
 export const ConnectInfo = z
@@ -112,6 +112,28 @@ export const openCdp = endpoint({
   status: 101,
   replyKind: 'websocket',
   errors: ['session_not_found', 'session_not_ready', 'session_ended', 'origin_not_allowed', 'bad_request'],
+});
+
+/** Close codes of a tunnel's WebSocket by close reason. */
+export const tunnelCloseCodes = { ...closeCodes, bad_message: 1002, replaced: 4012 } as const;
+export type TunnelCloseReason = keyof typeof tunnelCloseCodes;
+
+export const openTunnel = endpoint({
+  id: 'openTunnel',
+  method: 'GET',
+  path: '/v1/session/{session_id}/tunnel',
+  tag: 'Connect',
+  summary: 'Open a tunnel to a port of your computer',
+  description:
+    'Opens a WebSocket over which the session’s browser reaches a port of the caller’s computer as `http://localhost:PORT`. ' +
+    'Its binary messages carry HTTP/2: the caller is the server, and each connection of the browser is a CONNECT. ' +
+    '`berth tunnel PORT` does this. Another tunnel to the same port replaces it (4012 `replaced`); a session has at most eight.',
+  auth: 'bearer',
+  params: sessionParams,
+  query: z.strictObject({ port: queryInt(1, 65_535).describe('Port that the browser uses, 1 to 65535.') }),
+  status: 101,
+  replyKind: 'websocket',
+  errors: ['session_not_found', 'session_not_ready', 'session_ended', 'origin_not_allowed', 'bad_request', 'store_unavailable'],
 });
 
 const CdpVersion = z

@@ -31,7 +31,6 @@ export class TunnelSocket extends Socket {
     stream.pause();
   }
 
-
   override setTimeout(ms: number, listener?: () => void): this {
     if (listener) this.once('timeout', listener);
     // Node's agent compares it before it sets another one.

@@ -6,9 +6,10 @@ import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { duplexPair, pipeline } from 'node:stream';
 import { test, type TestContext } from 'node:test';
+import { eventually } from '@berth/lib/testing/eventually.ts';
 import { socketPair } from '@berth/lib/socket-pair.ts';
 import type { EgressRoute, OpenTunnel } from '../egress.ts';
-import { browser, direct, eventually, fetchPlain, listen, openTunnel, site, type Browser } from '../../testing/gate.ts';
+import { browser, direct, fetchPlain, listen, openTunnel, site, type Browser } from '../../testing/gate.ts';
 
 /** The other end of a tunnel: what `berth tunnel` does, to whatever port it was given. */
 interface FarEnd {
@@ -23,7 +24,6 @@ async function tunnelTo(t: TestContext, route: EgressRoute, { port, to = port }:
   // No socket of the system, as a WebSocket is none.
   const [near, outer] = duplexPair();
   const [far, inner] = await socketPair();
-  near.once('close', () => outer.destroy());
   outer.once('close', () => inner.destroy());
   inner.on('error', () => {}).once('close', () => outer.destroy());
   outer.pipe(inner).pipe(outer);
@@ -41,6 +41,7 @@ async function tunnelTo(t: TestContext, route: EgressRoute, { port, to = port }:
   });
   http2.emit('connection', far);
   const tunnel = await route.openTunnel(port, near);
+  tunnel.onClose(() => outer.destroy());
   t.after(() => tunnel.close());
   return { tunnel, authorities, http2, kill: () => void outer.destroy() };
 }
@@ -102,10 +103,12 @@ test('a tunnel passes 50 MB in each direction unchanged, and counts them as the 
   const digest = createHash('sha256').update(sent).digest('hex');
   const { port } = await site(t, (request, response) => {
     const hash = createHash('sha256');
-    request.on('data', (chunk: Buffer) => hash.update(chunk)).once('end', () => {
-      response.setHeader('x-received', hash.digest('hex'));
-      response.end(sent);
-    });
+    request
+      .on('data', (chunk: Buffer) => hash.update(chunk))
+      .once('end', () => {
+        response.setHeader('x-received', hash.digest('hex'));
+        response.end(sent);
+      });
   });
   const from = await strict(t);
   await tunnelTo(t, from.route, { port });
@@ -160,7 +163,7 @@ test('a tunnel has a limit of connections, and says so', async (t) => {
   assert.equal((await openTunnel(from, `localhost:${port}`)).reply.status, 502);
   assert.match(from.route.lastRefusal('localhost', port)?.message ?? '', /128 connections/);
   for (const { socket } of all) socket.destroy();
-  await eventually(() => open() === 0, 'the site sees the connections close');
+  await eventually('the site sees the connections close', () => open() === 0);
   assert.equal((await openTunnel(from, `localhost:${port}`)).reply.status, 200);
 });
 
@@ -194,7 +197,7 @@ test('a tunnel ends with its other end, with its route and with one to the same 
     const closed = Promise.all([once(socket, 'close'), new Promise<void>((resolve) => far.tunnel.onClose(resolve))]);
     end(far);
     await closed;
-    await eventually(() => open() === 0, 'the site sees the connection close');
+    await eventually('the site sees the connection close', () => open() === 0);
     assert.equal(far.tunnel.isOpen, false);
   }
 });

@@ -41,14 +41,14 @@ export class Tunnel {
     this.#keepAlive();
   }
 
-  /** `stream`: where the caller's program serves HTTP/2. It is closed with the tunnel, and the tunnel with it. */
+  /** `stream`: where the caller's program serves HTTP/2. The tunnel closes with it; closing the stream is left to who opened it. */
   static async over(stream: Duplex, port: number): Promise<Tunnel> {
     stream.on('error', () => {});
     const [near, far] = await socketPair();
     const tunnel = new Tunnel(port, near);
-    far.on('error', () => {}).once('close', () => stream.destroy());
+    far.on('error', () => {}).once('close', () => stream.unpipe(far));
     stream.once('close', () => far.destroy());
-    stream.pipe(far).pipe(stream);
+    stream.pipe(far).pipe(stream, { end: false });
     if (stream.destroyed) far.destroy();
     return tunnel;
   }

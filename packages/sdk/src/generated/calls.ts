@@ -297,7 +297,7 @@ export interface ListAuditQuery {
   /** Only entries about this object, such as `KEY_ID` or `SESSION_ID`. */
   subject?: string | undefined;
   /** Only entries with this action. */
-  action?: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned' | undefined;
+  action?: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned' | undefined;
   /** Only entries from this time on, in Unix seconds. */
   since?: number | undefined;
 }

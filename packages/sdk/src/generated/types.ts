@@ -157,7 +157,7 @@ export interface AuditEntryResponse {
   /** Who did it: `operator`, `key:KEY_ID`, `connect_token:TOKEN_ID`, `login:SUBJECT`, `payment_provider`, or `service`. */
   actor: string;
   /** What was done. */
-  action: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned';
+  action: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned';
   /** Id of the owner that was affected; null if none was. */
   owner: string | null;
   /** Id of the object that was affected, such as a key or session; null if there is none. */

@@ -38,7 +38,7 @@ import { mountProfiles } from '../sessions/profiles/routes.ts';
 import { mountRecordings } from '../watch/recordings/routes.ts';
 import { mountRegions } from '../fleet/regions/routes.ts';
 import { ConnectAddress } from '../sessions/sessions/connect-address.ts';
-import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions } from '../sessions/sessions/routes.ts';
+import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions, mountTunnels } from '../sessions/sessions/routes.ts';
 import { keyFaults, missingKeys } from './settings/sealing-keys.ts';
 import { mountSkills } from '../work/skills/routes.ts';
 import { readSettings } from './settings/settings.ts';
@@ -103,6 +103,7 @@ export function mountRoutes(mount: MountDeps): Http {
   mountSessions(http, sessions);
   mountProfiles(http, services.profiles);
   mountConnect(http, connects);
+  mountTunnels(http, services.tunnels);
   mountConnectAddress(http, connects, new ConnectAddress({ sessions, fleet }));
   mountDrive(http, drive);
   mountView(http, view);

@@ -30,6 +30,7 @@ import { Profiles } from '../sessions/profiles/profiles.ts';
 import { Rates } from '../rates/rates.ts';
 import type { HostReader, Runtime, VideoEncoders } from '@berth/machines';
 import { CdpConnections } from '../sessions/sessions/cdp-connections.ts';
+import { Tunnels } from '../sessions/sessions/tunnels.ts';
 import { Sessions } from '../sessions/sessions/sessions.ts';
 import { Skills } from '../work/skills/skills.ts';
 import { readProfileKey, readTokenKey } from './settings/sealing-keys.ts';
@@ -78,6 +79,7 @@ export interface AppServices extends Accounts {
   profiles: Profiles;
   sessions: Sessions;
   connects: CdpConnections;
+  tunnels: Tunnels;
   content: Content;
   drive: Drive;
   view: View;
@@ -211,6 +213,7 @@ export async function buildServices(
     profiles,
     sessions,
     connects: new CdpConnections({ sessions, keys, owners, tokens, clock, secret, log, isLoopbackOnly: isLoopbackOnly(config) }),
+    tunnels: new Tunnels({ sessions, audit, store }),
     content,
     drive,
     view,

@@ -272,7 +272,7 @@ export class CdpConnections {
 
   async #closeRevoked(): Promise<void> {
     const sessions = [...this.#sessions.live.values()];
-    const openConnections = sessions.flatMap((session) => [...session.connections]);
+    const openConnections = sessions.flatMap(({ connections, tunnels }) => [...connections, ...tunnels.values()]);
     // A session that waits at its address has no connection, and the credential of those who may come.
     const idsOf = ({ isAwaitingClients, record: { keyId, settings } }: LiveSession): string[] =>
       isAwaitingClients ? [keyId, settings.connect_token_id].filter((id) => typeof id === 'string') : [];

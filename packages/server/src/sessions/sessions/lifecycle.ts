@@ -158,7 +158,7 @@ export class Lifecycle {
       // Listeners must not wait for the database. An end that is being stored is the one that they get.
       emitEnd(session, session.end.state === 'begun' ? session.end.reason : 'worker_lost');
       session.abort.abort(sessionLost('worker_lost'));
-      for (const connection of session.connections) connection.close(closeReasonOf('worker_lost'));
+      for (const connection of [...session.connections, ...session.tunnels.values()]) connection.close(closeReasonOf('worker_lost'));
       this.#endByService(session, 'worker_lost');
     }
   }
@@ -308,7 +308,7 @@ export class Lifecycle {
     session.abort.abort(new Error(`the session ended: ${reason}`));
     // The events of a save come before it.
     if (!isSavingProfile(session)) emitEnd(session, reason);
-    for (const connection of session.connections) connection.close(closeReasonOf(reason));
+    for (const connection of [...session.connections, ...session.tunnels.values()]) connection.close(closeReasonOf(reason));
     for (const listener of this.#endedListeners) listener(session.record);
     session.disposed = this.#dispose(session);
   }

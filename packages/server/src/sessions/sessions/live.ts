@@ -1,4 +1,12 @@
-import type { EndedReason, CloseReason, RecordingStatus, ServiceError, SessionEventType, SessionStatus } from '@berth/contract';
+import type {
+  EndedReason,
+  CloseReason,
+  RecordingStatus,
+  TunnelCloseReason,
+  ServiceError,
+  SessionEventType,
+  SessionStatus,
+} from '@berth/contract';
 import type { Browser, BrowserEvent, DownloadLimit } from '@berth/devtools';
 import { CaptchaWatch } from '../captcha/captcha.ts';
 import type { Disk, DiskAccount } from '../../disk/disk.ts';
@@ -61,6 +69,8 @@ export class LiveSession {
   /** Drive calls running or waiting: such a session is not idle. */
   driving = 0;
   readonly connections = new Set<Connection>();
+  /** By their port. They do not keep the session alive. */
+  readonly tunnels = new Map<number, Omit<Connection, 'close'> & { close(reason: TunnelCloseReason): void }>();
   /** Live view viewers. They do not keep the session alive. */
   viewers = 0;
   recording: RecordingStatus | null = null;

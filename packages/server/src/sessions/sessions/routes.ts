@@ -15,6 +15,7 @@ import {
   listSessions,
   openCdp,
   openConnect,
+  openTunnel,
   updateSession,
   type ListSessionsQuery,
 } from '@berth/contract';
@@ -25,6 +26,7 @@ import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
 import { toQueryError, tokenInUrl, withToken, type ConnectAddress } from './connect-address.ts';
 import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
+import type { Tunnels } from './tunnels.ts';
 
 export function mountSessions(routes: Routes, sessions: Sessions): void {
   routes.on(createSession, async ({ principal, body, query, signal, origin }) => {
@@ -90,6 +92,9 @@ export function mountConnect(routes: Routes, connections: CdpConnections): void 
     return protocolDocument();
   });
 }
+
+export const mountTunnels = (routes: Routes, tunnels: Tunnels): void =>
+  routes.onSocket(openTunnel, (call, upgrade) => tunnels.open(call, upgrade));
 
 export function mountConnectAddress(routes: Routes, connections: CdpConnections, address: ConnectAddress): void {
   routes.onSocket(openConnect, (call, upgrade) =>

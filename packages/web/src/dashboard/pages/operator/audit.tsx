@@ -25,6 +25,7 @@ const actions: Record<AuditAction, string> = {
   'billing.payment_failed': 'Payment failed',
   'session.created': 'Session created',
   'session.ended': 'Session ended',
+  'tunnel.opened': 'Tunnel opened',
   'profile.created': 'Profile created',
   'profile.deleted': 'Profile deleted',
   'pool.resized': 'Pool resized',
