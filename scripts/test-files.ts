@@ -72,12 +72,12 @@ const plainUnitTests = filesOf(
   'packages/machines/src/qemu/{breaker,image,qmp}.test.ts',
   'packages/reading/src/content/{convert,extract,unsafe-links,encoding/*,main-content/*,markdown/markdown}.test.ts',
   'packages/server/src/sessions/captcha/watch.test.ts',
-  'packages/server/src/watch/recordings/{har-file,network,playlist,poster,recorder,redact,timeline}.test.ts',
+  'packages/server/src/watch/recordings/{har-file,network,video/playlist,poster,recorder,redact,timeline}.test.ts',
   'images/{apt-sources,command,digest,imports,packages}.test.ts',
 );
 /** Unit tests that start browsers, and share nothing with others of their process. */
 export const browserUnitTests = filesOf(
-  'packages/devtools/src/browser/{input/*,page/*,storage/*,tabs/*,timeout-scale}.test.ts',
+  'packages/devtools/src/browser/{input/*,page/**/*,storage/*,tabs/*,timeout-scale}.test.ts',
   'packages/devtools/src/steps/{*,acts/*,locators/*}.test.ts',
   'packages/reading/src/content/snapshot.test.ts',
   'packages/server/src/sessions/captcha/detect.test.ts',
@@ -95,9 +95,9 @@ export const isolatedUnitTests = filesOf(
 export const startingUnitTests = filesOf(
   'packages/{devtools,machines,page-scripts}/**/*.test.ts',
   'packages/reading/src/content/**/*.test.ts',
-  'packages/server/src/{objects,store,watch/recordings}/*.test.ts',
+  'packages/server/src/{objects,store,watch/recordings}/**/*.test.ts',
   'packages/server/src/sessions/captcha/**/*.test.ts',
-  'packages/site-report/src/{redact/redact,api/api,api/client}.test.ts',
+  'packages/site-report/src/{redact/redact,api/api,api/export/client}.test.ts',
   'packages/guest/src/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
   'tests/{dev,openapi-types,serve,setup}.test.ts',

@@ -15,7 +15,7 @@ import type { Drive } from '../src/sessions/drive/drive.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import type { LiveSession, Machine, SessionEvent, SessionRecord, Sessions } from '../src/sessions/sessions/sessions.ts';
-import { LiveView } from '../src/watch/view/live-view.ts';
+import { LiveView } from '../src/watch/view/live-view/live-view.ts';
 
 interface StartOptions {
   maxWidth: number;

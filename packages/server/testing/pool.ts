@@ -2,8 +2,8 @@
 import type { Tables } from '../src/store/store.ts';
 import { holdLease, readLease, writeBeat, type Beat, type LeaseHolder, type WorkerReport } from '../src/fleet/pool/store.ts';
 
-export { leaseTiming } from '../src/fleet/pool/lease.ts';
-export { LeaseView } from '../src/fleet/pool/lease-view.ts';
+export { leaseTiming } from '../src/fleet/pool/lease/lease.ts';
+export { LeaseView } from '../src/fleet/pool/lease/lease-view.ts';
 export { watchedMax } from '../src/fleet/pool/store.ts';
 
 /** The report of a worker with room for ten sessions. */

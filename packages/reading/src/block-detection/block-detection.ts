@@ -4,4 +4,4 @@ export { classifyPage, type NavigationResponse, type PageClassification, type Pr
 export type { DomProbe, PageInfo } from './page-info.ts';
 export { readOutline, type Outline } from './outline.ts';
 export { pageProbeObject, probeScript, type PageProbe, type ProbeResult } from './probe.ts';
-export { signaturesVersion } from './rules.ts';
+export { signaturesVersion } from './rules/rules.ts';

@@ -10,8 +10,8 @@ import { section } from '@berth/lib/turns/sections.ts';
 import type { PageInfo } from './page-info.ts';
 import { detectCaptcha, isError, parsePage, type DetectedCaptcha, type Page } from './parsed-page.ts';
 import { retryAfterSeconds } from './retry-after.ts';
-import { refusals, smallPageBytes } from './rule.ts';
-import { signaturesVersion } from './rules.ts';
+import { refusals, smallPageBytes } from './rules/rule.ts';
+import { signaturesVersion } from './rules/rules.ts';
 import { collectSignals, type Signal } from './signals.ts';
 
 export type Strictness = 'default' | 'strict' | 'off';

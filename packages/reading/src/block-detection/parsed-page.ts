@@ -1,10 +1,10 @@
 /** A page as the rules read it: its parsed body and the amount of visible text. */
 import type { BlockVendor } from '@berth/contract';
-import { captchaMarks } from './captcha-marks.ts';
+import { captchaMarks } from './rules/captcha-marks.ts';
 import { readMarkup, type Markup } from './markup.ts';
-import { smallPageBytes, type Condition, type ElementMark } from './rule.ts';
+import { smallPageBytes, type Condition, type ElementMark } from './rules/rule.ts';
 import type { Element } from './tags.ts';
-import { rules } from './rules.ts';
+import { rules } from './rules/rules.ts';
 import type { PageInfo } from './page-info.ts';
 
 export interface Page {

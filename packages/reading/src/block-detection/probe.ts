@@ -4,9 +4,9 @@
  * images of the page can shadow properties of the document and of elements (DOM
  * clobbering), so everything is called through the prototypes.
  */
-import { captchaMarks } from './captcha-marks.ts';
+import { captchaMarks } from './rules/captcha-marks.ts';
 import { quotingElements } from './markup.ts';
-import { rules } from './rules.ts';
+import { rules } from './rules/rules.ts';
 import type { DomProbe } from './page-info.ts';
 
 /** The value of the probe script. */

@@ -1,8 +1,8 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
 import { redactText } from '@berth/lib/secrets/redact.ts';
 import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './parsed-page.ts';
-import type { Rule, SignalSource } from './rule.ts';
-import { rules } from './rules.ts';
+import type { Rule, SignalSource } from './rules/rule.ts';
+import { rules } from './rules/rules.ts';
 
 /** A rule that matches a page, and the evidence. */
 export interface Signal {

@@ -8,7 +8,7 @@ import { setImmediate as pause } from 'node:timers/promises';
 import { ValidationError } from '@berth/contract';
 import { delayBounds, describeDelay, measureDelay, p999Of } from '../../../../tests/hostile-text/delay.ts';
 import { type NetworkEntry, importRecorder } from '@berth/devtools';
-import { toHar } from '../sessions/drive/har.ts';
+import { toHar } from '../sessions/drive/records/har.ts';
 import { redactSecrets } from '../work/flows/secrets.ts';
 import { readHar } from '../work/inspect/har/read-har.ts';
 import { createReport, type ReportOptions } from '@berth/site-report';

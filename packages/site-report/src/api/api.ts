@@ -3,11 +3,11 @@ import type { InspectApi } from '@berth/contract';
 import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { groupCalls } from './calls.ts';
 import { anonymousCookies } from './credentials.ts';
-import { toClient } from './client.ts';
+import { toClient } from './export/client.ts';
 import { readDependencies } from './dependencies.ts';
 import { toEndpoint } from './endpoint.ts';
 import { readGraphql } from './graphql.ts';
-import { toOpenApi } from './openapi.ts';
+import { toOpenApi } from './export/openapi.ts';
 import { readEventStreams, readWebSockets } from './sockets.ts';
 import { readSpecs } from './specs.ts';
 

@@ -3,7 +3,7 @@ import type { ApiEndpoint } from '@berth/contract';
 import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { bodyObject, isGraphql, isJsonRpc, type EndpointCalls } from './calls.ts';
 import { readCredentials, type Credentials } from './credentials.ts';
-import { toCurl } from './curl.ts';
+import { toCurl } from './export/curl.ts';
 import { readPagination } from './pagination.ts';
 import { readParams } from './params.ts';
 import { readRequest, readResponses } from './bodies.ts';

@@ -11,7 +11,7 @@ import { contentSelectors, readPagination } from './content-selectors.ts';
 import { readRobots } from './robots.ts';
 import { setCookieNames } from './set-cookies.ts';
 import { readRendering } from './site.ts';
-import { readTechnologies } from './technologies.ts';
+import { readTechnologies } from './technologies/technologies.ts';
 
 type AntiAutomation = InspectAutomation['anti_automation'][number];
 

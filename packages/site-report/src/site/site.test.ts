@@ -7,7 +7,7 @@ import { createCookies } from './cookies.ts';
 import { createSecurity } from './security.ts';
 import { createSeo } from './seo.ts';
 import { createSite } from './site.ts';
-import { technologyRules } from './technology-rules.ts';
+import { technologyRules } from './technologies/technology-rules.ts';
 import { createThirdParties } from './third-parties.ts';
 
 const shop = 'https://shop.test/';

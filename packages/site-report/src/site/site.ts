@@ -7,7 +7,7 @@ import { firstDocument, isDocument, isRedirect, rawTreeOf, readPages, resolve, t
 import { textCharsOf, textOf, type PageElement } from '../page/tree.ts';
 import { readLlmsTxt, readRobots, readSecurityTxt } from './robots.ts';
 import { readStructuredData } from './structured-data.ts';
-import { readTechnologies } from './technologies.ts';
+import { readTechnologies } from './technologies/technologies.ts';
 
 const textCharsMax = 1000;
 

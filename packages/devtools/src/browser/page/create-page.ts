@@ -2,19 +2,19 @@
 import type { Viewport } from '@berth/contract';
 import type { Connection, Params } from '../cdp/connection.ts';
 import type { Display } from '../screencast/display.ts';
-import { Accessibility, SnapshotNumbers } from './accessibility.ts';
-import { Annotator } from './annotate.ts';
+import { Accessibility, SnapshotNumbers } from './snapshot/accessibility.ts';
+import { Annotator } from './snapshot/annotate.ts';
 import { Capture } from './capture.ts';
 import { Elements } from './elements.ts';
 import { Frames } from './frames.ts';
 import { Geometry } from './geometry.ts';
-import { moveInHistory, reload, type HistoryDeps } from './navigate.ts';
+import { moveInHistory, reload, type HistoryDeps } from './navigation/navigate.ts';
 import { Input } from '../input/page-input.ts';
 import { Network } from './network.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { ExecutionContexts } from './execution-contexts.ts';
 import type { Page } from './page.ts';
-import { Snapshots } from './page-snapshot.ts';
+import { Snapshots } from './snapshot/page-snapshot.ts';
 import { contentsCommand, viewportCommand } from '../tabs/settings.ts';
 import type { Tab } from '../tabs/tab.ts';
 

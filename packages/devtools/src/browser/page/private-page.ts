@@ -9,10 +9,10 @@ import { CommandTimeoutError, ProtocolError, type Connection } from '../cdp/conn
 import { DocumentTrail, cookieNamesOf, toPlainHeaders } from '../network/document-trail.ts';
 import { toHeaderSettings } from '../network/header-settings.ts';
 import { NavigationError, type NavigationResult } from '../interface.ts';
-import { documentKind, hasBody, isAttachment, isLikelyHtml, isSaved, isWithheld } from './document-kind.ts';
-import { navigate } from './navigate.ts';
+import { documentKind, hasBody, isAttachment, isLikelyHtml, isSaved, isWithheld } from './navigation/document-kind.ts';
+import { navigate } from './navigation/navigate.ts';
 import { NetworkLog } from '../network/network-log.ts';
-import { PageObservation } from './observation.ts';
+import { PageObservation } from './observation/observation.ts';
 import type { Page } from './page.ts';
 import type {
   CapturedBody,

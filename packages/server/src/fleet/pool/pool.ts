@@ -15,13 +15,13 @@ import { readStats, type FleetStats, readInventory, readSummary, type FleetSumma
 import { MachineBytes, MemoryReadings } from './memory.ts';
 import { Pressure } from './pressure.ts';
 import { FleetHistory } from './history.ts';
-import { Heartbeat } from './heartbeat.ts';
+import { Heartbeat } from './lease/heartbeat.ts';
 import { PoolRefill } from './refill.ts';
 import { isOutdated, type VmSlot, type FleetDeps, type FleetContext } from './slots.ts';
-import { Lease, leaseTiming } from './lease.ts';
+import { Lease, leaseTiming } from './lease/lease.ts';
 import { Targets } from './targets.ts';
 
-export { DuplicateWorkerError } from './lease.ts';
+export { DuplicateWorkerError } from './lease/lease.ts';
 export type { Machine, MachineLoss } from './machine.ts';
 export type { FleetDeps } from './slots.ts';
 export type { FleetStats, FleetSummary } from './inventory.ts';

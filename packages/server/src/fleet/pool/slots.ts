@@ -1,5 +1,5 @@
 import type { Audit } from '../../accounts/audit/audit.ts';
-import type { LeaseDeps } from './lease.ts';
+import type { LeaseDeps } from './lease/lease.ts';
 import type { HostReader, VmKind } from '@berth/machines';
 import type { BootDeps, Machine } from './machine.ts';
 import type { MachineState } from './store.ts';

@@ -1,7 +1,7 @@
 import type { PoolKind, WorkerState } from '@berth/contract';
 import { sql, type Generated } from 'kysely';
 import type { Tables } from '../../store/store.ts';
-import type { SeenLease } from './lease-view.ts';
+import type { SeenLease } from './lease/lease-view.ts';
 
 /**
  *   warming ──► ready ──► assigned ──► draining ──► (ended)

@@ -23,20 +23,20 @@ import type { Machine, RunningSession, Sessions, SessionEvent, UploadedFile } fr
 import { runActions, toActionsOptions, type ActionsResult } from './actions.ts';
 import { convertSnapshot, takeSnapshot, type ContentOptions, type PageContent, type PageSnapshot } from './content.ts';
 import { printPage, takeScreenshot, type ScreenshotResult } from './capture.ts';
-import { Consoles } from './console.ts';
-import { Digests, openDownload, type DownloadedFile } from './downloads.ts';
+import { Consoles } from './records/console.ts';
+import { Digests, openDownload, type DownloadedFile } from './records/downloads.ts';
 import { withServiceErrors } from './errors.ts';
-import { EventFeed } from './events.ts';
-import { toHar } from './har.ts';
+import { EventFeed } from './records/events.ts';
+import { toHar } from './records/har.ts';
 import { openTab } from './open-tab.ts';
 import { takePageSnapshot, type SnapshotQuery } from './snapshot.ts';
 import { navigate, type NavigationReport, type NavigateResult } from './navigate.ts';
 import { runAction, type Cost, type Target } from './run-action.ts';
 import { tabIdOf } from './step-context.ts';
 
-export { Digests, toFileReply } from './downloads.ts';
+export { Digests, toFileReply } from './records/downloads.ts';
 export { captureScreenshot, type ScreenshotOptions } from './capture.ts';
-export { toHar, toHarEntry, type HarPage } from './har.ts';
+export { toHar, toHarEntry, type HarPage } from './records/har.ts';
 export { createStepContext, type StepContextDeps } from './step-context.ts';
 export { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 export type { Target } from './run-action.ts';

@@ -26,7 +26,7 @@ import type { DownloadInfo, TabInfo } from '@berth/devtools';
 import type { Call, Routes } from '../../http/call.ts';
 import { ownerOf } from '../../accounts/principals/principals.ts';
 import type { Drive, Target } from './drive.ts';
-import { toFileReply } from './downloads.ts';
+import { toFileReply } from './records/downloads.ts';
 
 export function mountDrive(routes: Routes, drive: Drive): void {
   mountNavigation(routes, drive);

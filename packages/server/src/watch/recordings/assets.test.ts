@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { describe, it, type TestContext } from 'node:test';
 import { ServiceError } from '@berth/contract';
 import { assetNames, openAsset } from './assets.ts';
-import { createFolder } from './folder.ts';
+import { createFolder } from './files/folder.ts';
 import { tempFolder } from '../../../testing/recordings.ts';
 
 const finished = { status: 'complete' } as const;

@@ -3,8 +3,8 @@ import { Readable } from 'node:stream';
 import { join } from 'node:path';
 import { ServiceError } from '@berth/contract';
 import type { FileReply } from '../../http/call.ts';
-import { hasFile, listNames, openPlain, videoFolder } from './folder.ts';
-import { hasMovie, movieName, openMovie } from './movie.ts';
+import { hasFile, listNames, openPlain, videoFolder } from './files/folder.ts';
+import { hasMovie, movieName, openMovie } from './video/movie.ts';
 import type { RecordingRecord } from './recording.ts';
 
 /** The player page. Served by the service; not a file of the recording. */

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RecordingStatus, RecordingVideo } from '@berth/contract';
 import { fileNames } from './assets.ts';
-import { readText, replaceFile } from './folder.ts';
+import { readText, replaceFile } from './files/folder.ts';
 import type { RecordingRecord } from './recording.ts';
 
 const infoName = 'recording.json';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
-import { Poster } from './frame-track.ts';
+import { Poster } from './video/frame-track.ts';
 
 /** JPEGs of one colour repeat themselves; what is drawn does not. */
 const blank = Buffer.concat([randomBytes(600), Buffer.alloc(14_000, 0x28)]);

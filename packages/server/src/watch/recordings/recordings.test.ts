@@ -14,7 +14,7 @@ import type { Loop } from '@berth/lib/loop.ts';
 import type { LiveSession, Machine, SessionRecord, SessionView } from '../../sessions/sessions/sessions.ts';
 import type { Tables } from '../../store/store.ts';
 import { insertLostWorker, testStore, type TestStore } from '../../../testing/test-store.ts';
-import { createFolder } from './folder.ts';
+import { createFolder } from './files/folder.ts';
 import { playlistOf, recordOf, startedAt, StubBrowser, StubEncoders, StubEvents } from '../../../testing/recordings.ts';
 import { Recordings, type RecordingsDeps } from './recordings.ts';
 import { insertRecording, recordingsOf } from './store.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { createFolder } from './folder.ts';
+import { createFolder } from './files/folder.ts';
 import { playlistOf, recordOf, startedAt, tempFolder } from '../../../testing/recordings.ts';
 import type { RecordingInfo } from './info.ts';
 import { repairFolder } from './recover.ts';

@@ -14,7 +14,7 @@ import { toFileReply, type Drive } from '../../sessions/drive/drive.ts';
 import type { Loop } from '@berth/lib/loop.ts';
 import type { RunningSession, Sessions } from '../../sessions/sessions/sessions.ts';
 import { liveViewBounds } from '@berth/contract/live-view';
-import { LiveView } from './live-view.ts';
+import { LiveView } from './live-view/live-view.ts';
 import type { PageName, Pages } from './pages.ts';
 import { Tokens, type TokensDeps } from './tokens.ts';
 import { Vnc } from './vnc.ts';

@@ -7,7 +7,7 @@ import type { Clock } from '@berth/lib/clock.ts';
 import { orAbort } from '@berth/lib/or-abort.ts';
 import { NoDisplayError } from '@berth/machines';
 import type { LiveSession, Machine, Sessions } from '../../sessions/sessions/sessions.ts';
-import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './viewer-socket.ts';
+import { closeSocket, countViewer, viewCloseReason, startHeartbeat, type Socket } from './live-view/viewer-socket.ts';
 
 export type RegisterConnection = (close: (reason: ViewCloseReason) => void) => () => void;
 

@@ -14,8 +14,8 @@ import type { LiveSession, Sessions } from '../../sessions/sessions/sessions.ts'
 import { DeadlineExceededError, withPageOf, type Place, type WorkRun } from '../engine/engine.ts';
 import { BrowserFetch, type BrowserFetchOptions } from './browse.ts';
 import { createTimeoutError, toFetchError, type FetchError } from './errors.ts';
-import type { HttpRoute, HttpRoutes } from './http-routes.ts';
-import { PlainReader, toHttpRequest, type PlainResult } from './plain.ts';
+import type { HttpRoute, HttpRoutes } from './plain/http-routes.ts';
+import { PlainReader, toHttpRequest, type PlainResult } from './plain/plain.ts';
 import { createPageResult, type PageResult } from './result.ts';
 import type { Robots } from './robots.ts';
 import { withKind, type FetchSpec } from './spec.ts';

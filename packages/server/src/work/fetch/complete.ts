@@ -5,7 +5,7 @@ import { readOutline } from '@berth/reading';
 import type { Deadline } from '@berth/lib/deadline.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 import { readPageSnapshot, type PageSnapshot } from './capture.ts';
-import { leadsOn } from './needs-browser.ts';
+import { leadsOn } from './plain/needs-browser.ts';
 
 /** Maximum time in all, however many things the page loads one after the other. */
 const completeMsMax = 2000;

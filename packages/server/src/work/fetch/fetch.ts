@@ -6,7 +6,7 @@ import type { Principal } from '../../accounts/principals/principals.ts';
 import { carriesSecrets, Engine, type EngineDeps, type MachineSpecDeps, type SharedMachines, type WorkKind } from '../engine/engine.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { RunDeps } from './attempt.ts';
-import { HttpRoutes, type HttpRoutesDeps } from './http-routes.ts';
+import { HttpRoutes, type HttpRoutesDeps } from './plain/http-routes.ts';
 import { pollPath, toFetchResult, toFinished, toUnfinished, type FetchSubject } from './reply.ts';
 import { Robots } from './robots.ts';
 import { FetchRun, reserveMs, type FetchRunResult } from './run.ts';
