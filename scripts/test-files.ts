@@ -24,7 +24,6 @@ export const everydayBrowserTests = [
   'fetch',
   'fetch-visible',
   'files',
-  'first-run',
   'flows',
   'healing',
   'inspect',
@@ -49,7 +48,9 @@ const mergeTests = filesOf(
   // What operators do.
   'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
   // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
-  'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/qemu-vm}.test.ts',
+  'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/{qemu-vm,guest/link-attacks}}.test.ts',
+  // Captchas of each maker, and exported tests that Playwright runs.
+  'packages/server/src/{sessions/captcha/{captcha,detect},work/flows/export/playwright-run}.test.ts',
   // Generated pages: `markdown.test.ts` has those that were written.
   'packages/reading/src/content/markdown/read-back.test.ts',
 );

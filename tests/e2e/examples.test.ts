@@ -46,7 +46,7 @@ describe('examples', { concurrency: 3 }, () => {
   };
 
   /** Libraries that others are made of. */
-  const sample = ['playwright.mjs', 'puppeteer.mjs', 'chrome-remote-interface.mjs'];
+  const sample = ['playwright.mjs', 'chrome-remote-interface.mjs'];
   for (const name of examples)
     it(`the example ${name} runs`, sample.includes(name) ? {} : nightly, async () => {
       await run(name);
