@@ -3,14 +3,15 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Locator, type Page } from 'playwright-core';
+import { knownSlowness } from '../yardstick.ts';
 import { eventually } from './service.ts';
 
 const root = join(import.meta.dirname, '../..');
 /** Folder for screenshots of the pages; without it none are taken. */
 const screenshots = process.env['BERTH_TEST_SCREENSHOTS'];
 const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-/** Timeout for a viewer's browser that shares two cores with the session's. */
-export const slowMs = 45_000;
+/** Timeout for a viewer's browser that shares the processors with the session's. */
+export const slowMs = 45_000 * knownSlowness;
 
 export type Colour = readonly [red: number, green: number, blue: number];
 /** A position as fractions of width and height. */

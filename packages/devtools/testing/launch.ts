@@ -9,9 +9,7 @@ import { attachBrowser, type AttachOptions, type Browser, type BrowserSettings }
 import { defaultSettings } from '../src/browser/tabs/settings.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
-
-/** How many times slower than usual this machine is, where the runner of the tests has measured it. A browser is waited for as much longer. */
-const slowness = Number(process.env['BERTH_TEST_SLOWNESS'] ?? 1);
+import { knownSlowness } from '../../../tests/yardstick.ts';
 
 class PipePair extends Duplex {
   readonly #from: Readable;
@@ -81,7 +79,7 @@ export async function launch(options: LaunchOptions = {}): Promise<Launched> {
   const cdp = over(new PipePair(child.stdio[4] as Readable, child.stdio[3] as unknown as Writable));
   const browser = await attachBrowser(
     { id: 'vm_test', kind: 'headless', cdp, downloadsPath, resizeDisplay: () => Promise.resolve() },
-    { log: silentLog, clock: systemClock, slowness, ...attach },
+    { log: silentLog, clock: systemClock, slowness: knownSlowness, ...attach },
   );
   await browser.tabReady();
   const end = async (): Promise<void> => {
