@@ -50,7 +50,7 @@ export function newSession({ options, sessionName }: Context): CreateSessionRequ
     har: options.flag('har') || undefined,
     viewport: viewport === undefined ? undefined : toViewport(viewport),
     profile: profile === undefined ? undefined : { name: profile, save_changes: options.flag('saveProfile') },
-    proxy: proxy === undefined ? undefined : { server: proxy },
+    proxy: proxy === undefined ? undefined : { type: 'external', server: proxy },
     metadata: Object.keys(metadata).length > 0 ? metadata : undefined,
   };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as CreateSessionRequest;

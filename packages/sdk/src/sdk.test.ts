@@ -132,6 +132,10 @@ test('a path of another host is refused', async () => {
   assert.equal(service.requests.length, 0);
 });
 
+test('a call by its path has no value where the service replies without a body', async () => {
+  assert.equal(await client({ status: 204 }).raw.request('DELETE', '/v1/connect-tokens/tok_1'), undefined);
+});
+
 test('what is no job cannot be waited for', async () => {
   await assert.rejects(client().jobs.wait({ job_id: null }), /no job/);
 });

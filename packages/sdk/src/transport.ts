@@ -191,7 +191,8 @@ async function read({ reply = 'json' }: Request, response: Response): Promise<un
   if (!response.ok) throw toBerthError(response, await response.text());
   if (reply === 'response') return response;
   const text = await response.text();
-  if (reply === 'empty') return undefined;
+  // A path that is called by hand may have no reply: 204 (RFC 9110, 15.3.5).
+  if (reply === 'empty' || response.status === 204) return undefined;
   if (reply === 'text') return text;
   const value = parse(text);
   if (value !== undefined) return value;
