@@ -145,7 +145,7 @@ const credentialHeaders: Partial<Record<Operation['credential'], string>> = {
 
 function writeCurl(operation: Operation): string {
   const { id, method, body, credential, reply } = operation;
-  const header = id === 'metrics' ? 'Authorization: Bearer $BERTH_METRICS_TOKEN' : credentialHeaders[credential];
+  const header = credentialHeaders[credential];
   const data = body && !body.upload ? bodyText(exampleOf(operation)) : undefined;
   const lines = [
     // A stream is shown as it arrives.

@@ -98,7 +98,8 @@ const credentials: Readonly<Record<Endpoint['auth'], string>> = {
   recording: 'An API key, `Authorization: Bearer KEY`, or the token of a link.',
   report: 'An API key, `Authorization: Bearer KEY`, or the token of the `report_url`.',
   login: 'A login token of the identity provider: `Authorization: Bearer TOKEN`.',
-  metrics: 'The metrics token of the operator, `Authorization: Bearer TOKEN`, or the admin key in the header `x-admin-key`.',
+  metrics:
+    'The admin key in the header `x-admin-key`. Where the operator has set a metrics token, that alone: `Authorization: Bearer TOKEN`.',
   agent: 'An API key, `Authorization: Bearer KEY` or `X-API-Key: KEY`, or a connect token.',
 };
 

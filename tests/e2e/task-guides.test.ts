@@ -1,0 +1,170 @@
+/** The guides by task: all blocks of a language, one after another, do what the guide promises, in each language. */
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { promisify } from 'node:util';
+import { Server as Proxy } from 'proxy-chain';
+import { documents, textOf } from '../documents.ts';
+import { inTurn } from '../nightly.ts';
+import { environment, installing, withPython } from '../python.ts';
+import { Service, stopAll } from './service.ts';
+import { page, startSite, type Site } from './site.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const languages = ['curl', 'typescript', 'python', 'cli'] as const;
+type Language = (typeof languages)[number];
+
+interface Promised {
+  /** What each language prints. */
+  prints: RegExp;
+  file?: string;
+}
+const promised: Readonly<Record<string, Promised>> = {
+  'docs/task-sign-in.md': { prints: /Hello Ada/ },
+  'docs/task-proxy.md': { prints: /Welcome/, file: 'page.png' },
+  'docs/task-csv.md': { prints: /Lamp"?,19\.5\s+"?Chair"?,120\s/, file: 'products.csv' },
+  'docs/task-many-urls.md': { prints: /(?:ok\s[^\n]*\/page\/\d\s[^\n]*\n){3}/ },
+  'docs/task-agent-loop.md': { prints: /Hello/ },
+  'docs/task-hand-over.md': { prints: /ok|Form/ },
+  'docs/task-limit-customer.md': { prints: /free/ },
+};
+
+const pages: Parameters<typeof startSite>[0] = {
+  pages: {
+    '/login': page(
+      'Sign in',
+      '<form method="post" action="/sign-in"><input name="username" aria-label="User name"><input name="password" type="password" aria-label="Password"><button>Sign in</button></form>',
+    ),
+    '/sign-in': (request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        const { username, password } = Object.fromEntries(new URLSearchParams(body));
+        const isRight = username === 'ada@example.com' && password === 'correct horse';
+        response
+          .writeHead(303, {
+            location: isRight ? '/account' : '/login',
+            ...(isRight ? { 'set-cookie': 'member=ada; Path=/; Max-Age=3600' } : {}),
+          })
+          .end();
+      });
+    },
+    '/account': (request, response) => {
+      const isMember = /member=ada/.test(request.headers.cookie ?? '');
+      if (isMember)
+        response
+          .setHeader('content-type', 'text/html')
+          .end(page('Account', '<main><h1>Hello Ada</h1><a href="/sign-out">Sign out</a></main>'));
+      else response.writeHead(303, { location: '/login' }).end();
+    },
+    '/products': page(
+      'Products',
+      [
+        ['Lamp', '19.50'],
+        ['Chair', '120'],
+      ]
+        .map(([name, price]) => `<div class="product"><h2>${name}</h2><p class="price">€ ${price}</p></div>`)
+        .join(''),
+    ),
+    ...Object.fromEntries(
+      [1, 2, 3].map((number) => [`/page/${number}`, page(`Page ${number}`, `<main><p>Text of page ${number}.</p></main>`)]),
+    ),
+  },
+};
+
+let site: Site;
+let service: Service;
+let interpreter = '';
+let proxied = 0;
+const proxy = new Proxy({
+  port: 0,
+  host: '127.0.0.1',
+  prepareRequestFunction: ({ username, password }) => {
+    const isRight = username === 'user' && password === 'secret';
+    if (isRight) proxied++;
+    return { requestAuthentication: !isRight };
+  },
+});
+const folder = mkdtempSync(join(tmpdir(), 'berth-tasks-'));
+before(async () => {
+  [site] = await Promise.all([startSite(pages), proxy.listen()]);
+  service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: `${site.host},127.0.0.1:${proxy.port}` } });
+  mkdirSync(join(folder, 'bin'));
+  writeFileSync(join(folder, 'bin/berth'), `#!/bin/sh\nexec ${process.execPath} ${join(root, 'packages/cli/src/main.ts')} "$@"\n`);
+  chmodSync(join(folder, 'bin/berth'), 0o755);
+  if (!withPython.skip) interpreter = await environment('wheel', { packages: ['httpx==0.28.1'], client: 'wheel' });
+}, installing);
+after(async () => {
+  await stopAll();
+  await Promise.all([site.close(), proxy.close(true)]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const blocksOf = (file: string, language: Language): string[] =>
+  Array.from(textOf(file).matchAll(/^```\w+ (\w+)\n([^]*?)^```/gm))
+    .filter(([, name]) => name === language)
+    .map(([, , code = '']) => code);
+
+/** Runs the blocks of a language in a folder of its own; returns that folder and all that they print. */
+async function follow(file: string, language: Language): Promise<{ cwd: string; output: string }> {
+  const cwd = join(folder, `${file.replaceAll(/\W/g, '-')}-${language}`);
+  mkdirSync(join(cwd, 'node_modules/@berth'), { recursive: true });
+  symlinkSync(join(root, 'packages/sdk'), join(cwd, 'node_modules/@berth/sdk'));
+  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(cwd, 'urls.txt'), [1, 2, 3].map((number) => `${site.url}/page/${number}\n`).join(''));
+  const code = blocksOf(file, language)
+    .join('\n')
+    .replaceAll('https://shop.example', site.url)
+    .replaceAll('proxy.example:3128', `127.0.0.1:${proxy.port}`);
+  const name = { curl: 'task.sh', typescript: 'task.ts', python: 'task.py', cli: 'task.sh' }[language];
+  const program = { curl: 'bash', typescript: process.execPath, python: interpreter, cli: 'bash' }[language];
+  writeFileSync(join(cwd, name), code);
+  const env = {
+    PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+    HOME: cwd,
+    BERTH_URL: service.url,
+    BERTH_API_KEY: service.key,
+    BERTH_ADMIN_KEY: service.adminKey,
+  };
+  // A pipe that breaks early fails, as a command does.
+  const args = program === 'bash' ? ['-eo', 'pipefail', name] : [name];
+  try {
+    const { stdout } = await promisify(execFile)(program, args, { cwd, env, timeout: 120_000 });
+    return { cwd, output: stdout };
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    throw new Error(`${file} in ${language}: ${stdout}\n${stderr}`, { cause: error });
+  }
+}
+
+describe('the guides by task', () => {
+  it('each guide by task is run', () => {
+    const files = [...documents.keys()].filter((file) => file.startsWith('docs/task-'));
+    assert.deepEqual(files.toSorted(), Object.keys(promised).toSorted());
+  });
+
+  for (const [row, [file, { prints, file: written }]] of Object.entries(promised).entries())
+    for (const [way, language] of languages.entries())
+      it(
+        `${file} does what it promises in ${language}`,
+        { ...(language === 'python' ? withPython : {}), ...inTurn(row, way, languages.length) },
+        async (t) => {
+          if (blocksOf(file, language).length === 0) return t.skip('the guide has no block in this language');
+          const { cwd, output } = await follow(file, language);
+          assert.match(output, prints);
+          if (written !== undefined) assert.ok(existsSync(join(cwd, written)), written);
+          if (file === 'docs/task-proxy.md') assert.ok(proxied > 0, 'the proxy was not used');
+        },
+      );
+
+  it('a guide by task begins with what its first block does, and the block stands on the first screen', () => {
+    for (const file of Object.keys(promised)) {
+      const text = textOf(file);
+      const lines = text.slice(0, text.indexOf('\n```')).split('\n').length;
+      assert.ok(lines <= 12, `${file}: ${lines} lines before the first block`);
+    }
+  });
+});
