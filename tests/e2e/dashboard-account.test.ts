@@ -1,5 +1,6 @@
 /** The account's pages of the dashboard, its palette, and what a customer does there. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -116,11 +117,19 @@ describe('the account', () => {
     await page.getByRole('button', { name: 'Redeem' }).click();
     await page.getByText('2.5 credits added. The balance is 105.49.').waitFor();
     await page.getByRole('row', { name: /Code redeemed.*\+2.5.*105.49/ }).waitFor();
-    await page.getByRole('row', { name: /Session .*ses_.*-1\s/ }).waitFor();
+    await page.getByRole('row', { name: /Session .*ses_.*-1\.00\s/ }).waitFor();
     await page.getByText('100 rows').waitFor();
     await page.getByRole('button', { name: 'Load more' }).click();
     await page.getByText('107 rows').waitFor();
     await opened.inspect('credits');
+    await page.getByLabel('Show', { exact: true }).selectOption('By session');
+    await page.getByRole('row', { name: /^ses_/ }).first().waitFor();
+    await opened.inspect('credits-by-session');
+    assert.match(page.url(), /by=session/);
+    const saving = page.waitForEvent('download');
+    await page.getByRole('button', { name: 'Save as CSV' }).click();
+    const file = readFileSync(await (await saving).path(), 'utf8');
+    assert.equal(file.trimEnd().split('\r\n').length, 1 + 107);
     opened.viewer.assertNoIssues({ except: /404/ });
     await opened.close();
   });
