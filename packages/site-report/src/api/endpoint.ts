@@ -3,7 +3,6 @@ import type { ApiEndpoint } from '@berth/contract';
 import type { CapturedExchange, ReportInput } from '../exchange.ts';
 import { bodyObject, isGraphql, isJsonRpc, type EndpointCalls } from './calls.ts';
 import { readCredentials, type Credentials } from './credentials.ts';
-import { toCurl } from './export/curl.ts';
 import { readPagination } from './pagination.ts';
 import { readParams } from './params.ts';
 import { readRequest, readResponses } from './bodies.ts';
@@ -153,3 +152,24 @@ function replayable({ calls }: EndpointCalls, { list, csrf, required }: Credenti
   // A cookie goes with every call of a site, also with those that do not need it.
   return (list.length > 0 && required !== 'no') || csrf !== null || calls.some(sendsSecret) ? 'needs_token' : 'yes';
 }
+
+const bodyCharsMax = 4000;
+/** What curl, the connection or the browser sets by itself. */
+const automatic =
+  /^(?::|host$|connection$|content-length$|accept-encoding$|sec-|user-agent$|origin$|referer$|priority$|upgrade|dnt$|accept-language$|pragma$|cache-control$|te$|if-|cookie$)/;
+
+/** A command that repeats a call; placeholders stand for secrets, and without samples a file for the body. */
+function toCurl({ method, url, requestHeaders, requestText }: CapturedExchange, withSamples: boolean): string {
+  const words = ['curl'];
+  if (method !== 'GET') words.push('-X', quoted(method));
+  words.push(quoted(url.href));
+  for (const [name, value] of requestHeaders) if (!automatic.test(name)) words.push('-H', quoted(`${name}: ${value}`));
+  const cookies = requestHeaders.get('cookie');
+  if (cookies !== undefined) words.push('-b', quoted(cookies));
+  if (requestText !== '')
+    words.push(...(withSamples ? ['--data-raw', quoted(requestText.slice(0, bodyCharsMax))] : ['--data-binary', '@body']));
+  return words.join(' ');
+}
+
+/** One word of a POSIX shell. */
+const quoted = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`);

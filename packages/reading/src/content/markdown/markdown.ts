@@ -7,7 +7,6 @@ import { isBlock, isShownAsCode, spaceOf, type Space } from '../main-content/lay
 import { isCodeTable, codeBlockOf } from './code.ts';
 import type { Spot } from './escape.ts';
 import { addressOf, codeNames, inlineOf, omitted, plainBlock, fenceFor } from './inline.ts';
-import { numbersOf } from './lists.ts';
 import { isFormulaBlock, texOf } from './math.ts';
 import { MarkdownOutput } from './output.ts';
 import { captionOf, cellsOf, isLayout, rowsOf, tableOf } from './table.ts';
@@ -280,4 +279,22 @@ function taskOf(item: Element): string {
 function firstElementOf({ children }: Element): Element | undefined {
   const first = children.find((child) => !isBlank(child));
   return first && isElement(first) ? first : undefined;
+}
+
+/** The number of each item, in turn; null for one that Markdown has no marker for. */
+function numbersOf(list: Element): (item: Element | null) => number | null {
+  const step = list.attribs['reversed'] === undefined ? 1 : -1;
+  const items = list.children.filter((child) => isElement(child) && child.name === 'li').length;
+  let next = integerIn(list.attribs['start']) ?? (step === 1 ? 1 : items);
+  return (item) => {
+    const number = integerIn(item?.attribs['value']) ?? next;
+    next = number + step;
+    // As in CommonMark.
+    return number >= 0 && number <= 999_999_999 ? number : null;
+  };
+}
+
+function integerIn(value: string | undefined): number | null {
+  const number = Number.parseInt(value ?? '', 10);
+  return Number.isNaN(number) ? null : number;
 }

@@ -1,5 +1,5 @@
 /** One run of work, as its kind sees it: its time, its places, and what it may spend. */
-import type { PrivatePage, StepContext } from '@berth/devtools';
+import { type PrivatePage, type StepContext, StepError } from '@berth/devtools';
 import type { Content } from '@berth/reading';
 import { CreateSessionRequest, type WorkUsage } from '@berth/contract';
 import type { Clock } from '@berth/lib/clock.ts';
@@ -11,7 +11,6 @@ import { service, type LiveSession, type Machine, type Sessions } from '../../se
 import type { JobContext, JobKind } from '../jobs/jobs.ts';
 import type { Allowance } from './allowance.ts';
 import type { MachineSpec } from './machine-spec.ts';
-import { createPageStepContext } from './page-step-context.ts';
 import type { SharedMachines } from './shared-machines.ts';
 
 /** What work needs, as the engine admits and places it. */
@@ -189,4 +188,21 @@ export async function withPageOf<T>({ page, machine, stepContext }: Place, work:
   } finally {
     await borrowed.close();
   }
+}
+
+/** A private page runs steps alone: no other tabs, no files, no downloads. */
+function createPageStepContext(privatePage: PrivatePage, { content, clock }: Pick<StepContext, 'content' | 'clock'>): StepContext {
+  const { page } = privatePage;
+  return {
+    mainTabId: page.tabId,
+    tabs: () => [{ tabId: page.tabId, openerTabId: null, status: 'complete' }],
+    page: () => page,
+    filePath: () => Promise.resolve(null),
+    waitForDownload: () =>
+      Promise.reject(new StepError('not_allowed', 'A private page keeps no downloads. Use a session; a fetch also has the format `raw`.')),
+    setCookie: (cookie, { signal }) => privatePage.setCookies([cookie], { signal }),
+    cookies: ({ signal }) => privatePage.cookies({ signal }),
+    content,
+    clock,
+  };
 }

@@ -18,7 +18,6 @@ import {
   type StoredLease,
   type WorkerReport,
 } from '../store.ts';
-import { RegistrySkew } from './registry-skew.ts';
 import { LeaseView, type ReadingTimes, type SeenLease } from './lease-view.ts';
 
 /** The times of a lease that follow from its length. */
@@ -289,5 +288,23 @@ export class Lease {
   #self(): LeaseHolder {
     const { dataFolder, timing, describe } = this.#deps;
     return { ...describe(), holder: this.#holder, dataFolder, leaseMs: timing.leaseMs };
+  }
+}
+
+/** Workers of one database have one file of regions: another version at one of them is logged, once for each change. */
+class RegistrySkew {
+  readonly #log: Log;
+  #seen = new Map<string, string | null>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  /** `others`: the version of each, by worker; null where it does not say. */
+  observe(own: string, others: ReadonlyMap<string, string | null>): void {
+    for (const [worker, version] of others)
+      if (version !== null && version !== own && this.#seen.get(worker) !== version)
+        this.#log.warn({ worker, version, own_version: own }, 'region registry skew detected');
+    this.#seen = new Map(others);
   }
 }

@@ -12,6 +12,7 @@ import {
   type PrivatePage,
   runSteps,
   type StepContext,
+  type Page,
 } from '@berth/devtools';
 import { captureScreenshot, loadWarnings, toProbedPage } from '../../../sessions/drive/drive.ts';
 import type { HttpClient } from '@berth/egress';
@@ -22,7 +23,6 @@ import type { Capture, CapturedAction, CapturedCookie, CaptureLoss, PageSnapshot
 import { toCapturedHar, type VisitedPage } from './har.ts';
 import { LinkQueue } from './links.ts';
 import { probeSite } from './probes.ts';
-import { scrollToEnd } from './scroll.ts';
 import { readSnapshot, webAuthnCall } from './snapshot.ts';
 
 export interface SiteCaptureOptions {
@@ -280,4 +280,26 @@ function toLoss(
   const counts = { requests: dropped, headers: withoutHeaders, bodies, messages };
   const reasons = Object.entries(counts).flatMap(([what, count]) => (count > 0 ? [what] : []));
   return { droppedRequests: dropped, droppedBytes: bytes, reasons };
+}
+
+const scrollMsMax = 8000;
+
+const scrollSource = `async (withinMs) => {
+  const endMs = performance.now() + withinMs;
+  for (let lastY = -1; performance.now() < endMs && scrollY !== lastY;) {
+    lastY = scrollY;
+    scrollBy(0, innerHeight * 0.8);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  scrollTo(0, 0);
+}`;
+
+/** A page that does not answer is read as it is. @throws BrowserClosedError, or the signal's reason */
+async function scrollToEnd(page: Page, { signal, timeoutMs }: { signal: AbortSignal; timeoutMs: number }): Promise<void> {
+  const withinMs = Math.min(scrollMsMax, timeoutMs);
+  try {
+    await page.call(page.mainFrame(), scrollSource, [withinMs], { signal, timeoutMs: Math.max(1, withinMs + 1000) });
+  } catch (error) {
+    if (!(error instanceof PageError)) throw error;
+  }
 }
