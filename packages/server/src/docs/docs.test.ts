@@ -120,6 +120,7 @@ describe('the API reference', () => {
       return response.text();
     };
     const list = await read('/docs');
+    assert.match(list, /<li><a href="\/docs\/task-sign-in">Keep a sign-in<\/a>: /);
     for (const { id, method, path, tag, summary } of endpoints) {
       assert.ok(list.includes(`<li id="/${tag}/${id}">`) && list.includes(`href="/docs/reference/${id}"`), id);
       const page = await read(`/docs/reference/${id}`);

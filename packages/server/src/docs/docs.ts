@@ -27,7 +27,7 @@ export function mountDocs(http: Http, { readHealth, hasSignIn }: DocsOptions): v
   const guides = new Guides();
   const reference = new Reference();
   mountFiles(http);
-  mountReference(http, reference);
+  mountReference(http, reference, guides);
   mountGuides(http, guides);
   mountSearch(http, guides, reference);
   mountTexts(http, guides, reference);

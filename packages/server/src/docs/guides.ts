@@ -24,9 +24,15 @@ interface Rendered {
   outline: Markup;
 }
 
+export interface GuideLink {
+  label: string;
+  address: string;
+  description: string;
+}
+
 export interface Section {
   title: string;
-  links: { label: string; address: string; description: string }[];
+  links: GuideLink[];
 }
 
 const repository = resolve(import.meta.dirname, '../../../..');
@@ -90,6 +96,11 @@ export class Guides {
   /** Sections and links as the index lists them. */
   get sections(): readonly Section[] {
     return (this.#sections ??= this.#readSections());
+  }
+
+  /** The guides by task. */
+  get tasks(): readonly GuideLink[] {
+    return this.sections.find(({ title }) => title === 'By task')?.links ?? [];
   }
 
   /** The parts of the guides that the index lists, a guide at a time. */

@@ -1,6 +1,7 @@
 /** The pages of the API reference: the list of operations, and a page for each. Without scripts. */
 import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
 import { codeBlock, codeTabs } from './code.ts';
+import type { GuideLink } from './guides.ts';
 import { inlineMarkdown } from './inline-markdown.ts';
 import type { OperationEntry, OperationPage, TagEntry } from './reference-document.ts';
 import type { Content, FieldShape } from './schema-shape.ts';
@@ -31,7 +32,10 @@ export const operationList = (tags: readonly TagEntry[], current: OperationEntry
   </nav>`;
 
 /** The ids are those of the fragments that earlier versions of this page had: `/docs#/Sessions/createSession`. */
-export const indexContent = (tags: readonly TagEntry[], introduction: string): Markup =>
+export const indexContent = (
+  tags: readonly TagEntry[],
+  { introduction, tasks }: { introduction: string; tasks: readonly GuideLink[] },
+): Markup =>
   html`<h1>API reference</h1>
     <p>${inlineMarkdown(introduction)}</p>
     <div class="phone-search">${searchForm('')}</div>
@@ -46,6 +50,10 @@ export const indexContent = (tags: readonly TagEntry[], introduction: string): M
       <a href="/docs/typescript">TypeScript</a>, <a href="/docs/python">Python</a> and the <a href="/docs/command-line">command line</a>.
     </p>
     ${codeBlock('export BERTH_URL=http://127.0.0.1:8080\nexport BERTH_API_KEY=$(cat data/api-key)\nexport BERTH_ADMIN_KEY=$(cat data/admin-key)   # for operators')}
+    <h2 id="by-task">Guides by task</h2>
+    <ul>
+      ${tasks.map(({ label, address, description }) => html`<li><a href="${address}">${label}</a>: ${description}</li> `)}
+    </ul>
     ${tags.map(
       ({ name, description, operations }) =>
         html`<section class="operation-group" aria-labelledby="/${name}">

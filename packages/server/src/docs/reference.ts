@@ -3,6 +3,7 @@ import { docs, endpoints, openapi } from '@berth/contract';
 import { nothing } from '@berth/lib/text/html.ts';
 import type { Http } from '../http/server/server.ts';
 import { pageHeaders, renderPage } from './frame.ts';
+import type { GuideLink, Guides } from './guides.ts';
 import { readDocument, type DocumentFile, type OperationPage, type ReferenceDocument } from './reference-document.ts';
 import { indexMarkdown, operationMarkdown } from './reference-markdown.ts';
 import { addressOf, indexContent, operationContent, operationList } from './reference-page.ts';
@@ -44,11 +45,16 @@ export class Reference {
   }
 }
 
-export function mountReference(http: Http, reference: Reference): void {
+/** `guides` lists the guides by task, to which the list of operations leads. */
+export function mountReference(http: Http, reference: Reference, guides: Guides): void {
   const load = async (origin: string): Promise<string> =>
     `{"servers":${JSON.stringify([{ url: origin }])},${(await reference.json()).slice(1)}\n`;
   http.asset(openapi.path, { contentType: 'application/json; charset=utf-8', headers: revalidated, load, isCompressed: true }, openapi);
-  http.asset(docs.path, { ...pageOptions, load: async (origin) => withOrigin(indexPage(await reference.document()), origin, html) }, docs);
+  http.asset(
+    docs.path,
+    { ...pageOptions, load: async (origin) => withOrigin(indexPage(await reference.document(), guides.tasks), origin, html) },
+    docs,
+  );
   http.asset('/docs.md', {
     ...markdownOptions,
     load: async (origin) => {
@@ -69,12 +75,12 @@ export function mountReference(http: Http, reference: Reference): void {
   }
 }
 
-const indexPage = ({ tags, introduction }: ReferenceDocument): string =>
+const indexPage = ({ tags, introduction }: ReferenceDocument, tasks: readonly GuideLink[]): string =>
   renderPage({
     title: 'API reference',
     current: 'reference',
     contents: operationList(tags, null),
-    content: indexContent(tags, introduction),
+    content: indexContent(tags, { introduction, tasks }),
     markdown: '/docs.md',
   });
 
