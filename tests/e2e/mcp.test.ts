@@ -8,12 +8,16 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { getSession } from '@berth/contract';
+import { getSession, listSessions } from '@berth/contract';
 import { publint } from 'publint';
 import { packMcp } from '../../scripts/pack-mcp.ts';
+import { sampleOf } from '../nightly.ts';
 import { startShop, type Shop } from '../shop/shop.ts';
 import { Agent, tasks } from './mcp-tasks.ts';
 import { Service } from './service.ts';
+
+/** Killed clients whose sessions run at the same time. */
+const atATime = 10;
 
 /** Packs the MCP server and installs the package in an empty folder, as `npx` does. */
 async function installMcp(home: string): Promise<string> {
@@ -116,29 +120,45 @@ describe('agents drive Berth over MCP', () => {
     await agent.ok('end', { session });
   });
 
-  it('a session whose client was killed ends by its idle time', async () => {
+  it('sessions whose clients were killed end by their idle time, and none is left', async () => {
     const env = { PATH: process.env['PATH'] ?? '', BERTH_URL: service.url, BERTH_API_KEY: service.key };
-    const left = await Promise.all(
-      [1, 2, 3].map(async () => {
-        const transport = new StdioClientTransport({
-          command: process.execPath,
-          args: [program, '--idle-seconds', '10'],
-          env,
-          stderr: 'ignore',
-        });
-        const killed = new Client({ name: 'killed', version: '1' });
-        await killed.connect(transport);
-        const session = await new Agent(killed).open(shop.url);
-        process.kill(transport.pid ?? 0, 'SIGKILL');
-        return session;
-      }),
+    const openAndDie = async (): Promise<string> => {
+      const transport = new StdioClientTransport({
+        command: process.execPath,
+        args: [program, '--idle-seconds', '10'],
+        env,
+        stderr: 'ignore',
+      });
+      const killed = new Client({ name: 'killed', version: '1' });
+      await killed.connect(transport);
+      const session = await new Agent(killed).open(shop.url);
+      process.kill(transport.pid ?? 0, 'SIGKILL');
+      return session;
+    };
+    // As many at a time as the machine has browsers for: a hundred each night, three otherwise.
+    const clients = sampleOf(
+      Array.from({ length: 100 }, (_, index) => index),
+      34,
     );
-    for (const session of left) {
-      for await (const event of eventsOf(service, session)) if (event.includes('session.ended')) break;
-      const { body } = await service.client.call(getSession, { params: { session_id: session } });
-      assert.ok(['ending', 'ended'].includes(body.status), body.status);
-      assert.equal(body.idle_timeout_seconds, 10);
+    const live = async (): Promise<string[]> =>
+      (await service.client.call(listSessions, { query: { status: 'starting,ready' } })).body.map(({ session_id }) => session_id);
+    const before = await live();
+    const left: string[] = [];
+    for (let at = 0; at < clients.length; at += atATime) {
+      const batch = await Promise.all(clients.slice(at, at + atATime).map(openAndDie));
+      for (const session of batch) {
+        for await (const event of eventsOf(service, session)) if (event.includes('session.ended')) break;
+        const { body } = await service.client.call(getSession, { params: { session_id: session } });
+        assert.ok(['ending', 'ended'].includes(body.status), body.status);
+        assert.equal(body.idle_timeout_seconds, 10);
+      }
+      left.push(...batch);
     }
+    assert.equal(new Set(left).size, clients.length);
+    assert.deepEqual(
+      (await live()).filter((id) => !before.includes(id)),
+      [],
+    );
   });
 
   it('nothing but the protocol is on standard output, and no warning beside it', () => {
