@@ -85,10 +85,10 @@ export function processorMs(pids: readonly number[]): Map<number, number> {
   return new Map(times);
 }
 
-/** Returns the processor time of a process's main thread in µs, exact where the thread waits. */
-export function mainThreadUs(pid: number): number {
-  const [nanoseconds = ''] = (readIfExists(`/proc/${pid}/task/${pid}/schedstat`) ?? '').split(' ', 1);
-  return Number(nanoseconds) / 1000;
+/** Returns how long a process's main thread has run, exact where it waits, and how long it waited for a processor, in µs. */
+export function mainThreadUs(pid: number): { ran: number; waited: number } {
+  const [ran = 0, waited = 0] = (readIfExists(`/proc/${pid}/task/${pid}/schedstat`) ?? '').split(' ').map(Number);
+  return { ran: ran / 1000, waited: waited / 1000 };
 }
 
 /** Returns the first fifteen characters of the program's name. */

@@ -58,7 +58,7 @@ async function timesOf(count: number, work: () => Promise<unknown>): Promise<num
 }
 
 async function measureBlock({ client, pid, evaluateMs, evaluateP50s, rates, largeMs, largeP50s, oneUs, manyUs }: Line): Promise<void> {
-  const spentUs = (): number => (pid === null ? 0 : mainThreadUs(pid));
+  const spentUs = (): number => (pid === null ? 0 : mainThreadUs(pid).ran);
   let before = spentUs();
   const evaluated = await timesOf(callsInBlock, () => client.evaluate('1 + 1'));
   oneUs.push((spentUs() - before) / callsInBlock);

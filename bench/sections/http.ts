@@ -4,7 +4,7 @@ import autocannon from 'autocannon';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import type { Section } from '../figures.ts';
-import { waitForIdleCpu } from '../proc.ts';
+import { mainThreadUs, waitForIdleCpu } from '../proc.ts';
 import type { Stage } from '../stage.ts';
 
 const roundsDefault = 3;
@@ -17,10 +17,18 @@ export interface Line {
   name: string;
   url: string;
   headers: Record<string, string>;
+  /** The server's. */
+  pid: number;
   rates: number[];
   p99: number[];
   failed: number;
+  /** Of the main thread of the server: processor time of a request, and share of the time that it could run and waited for a processor. */
+  cpuUs: number[];
+  waitedPercent: number[];
 }
+
+type Subject = Pick<Line, 'name' | 'url' | 'headers' | 'pid'>;
+export const lineOf = (subject: Subject): Line => ({ ...subject, rates: [], p99: [], failed: 0, cpuUs: [], waitedPercent: [] });
 
 export async function startBare(stage: Stage, body: string): Promise<{ url: string; pid: number }> {
   const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], {
@@ -34,6 +42,7 @@ export async function startBare(stage: Stage, body: string): Promise<{ url: stri
 }
 
 export async function sendLoad(line: Line, seconds: number): Promise<void> {
+  const before = mainThreadUs(line.pid);
   const { requests, latency, errors, timeouts, non2xx } = await autocannon({
     url: line.url,
     headers: line.headers,
@@ -43,6 +52,9 @@ export async function sendLoad(line: Line, seconds: number): Promise<void> {
   line.rates.push(requests.average);
   line.p99.push(latency.p99);
   line.failed += errors + timeouts + non2xx;
+  const now = mainThreadUs(line.pid);
+  line.cpuUs.push((now.ran - before.ran) / Math.max(1, requests.total));
+  line.waitedPercent.push((now.waited - before.waited) / 10_000 / seconds);
 }
 
 export const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -57,17 +69,10 @@ export async function http(bench: Bench): Promise<Section> {
   if (berth) {
     const { session_id } = await berth.create();
     body = JSON.stringify(await berth.read(session_id));
-    lines.push({
-      name: 'berth',
-      url: `${berth.url}/v1/session/${session_id}`,
-      headers: berth.authorization,
-      rates: [],
-      p99: [],
-      failed: 0,
-    });
+    lines.push(lineOf({ name: 'berth', url: `${berth.url}/v1/session/${session_id}`, headers: berth.authorization, pid: berth.pid }));
   }
-  lines.unshift({ name: 'bare', url: (await startBare(bench.stage, body)).url, headers: {}, rates: [], p99: [], failed: 0 });
-  for (const line of lines) await sendLoad({ ...line, rates: [], p99: [] }, 1);
+  lines.unshift(lineOf({ name: 'bare', headers: {}, ...(await startBare(bench.stage, body)) }));
+  for (const line of lines) await sendLoad(lineOf(line), 1);
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {
     bench.reportProgress(`round ${round} of ${rounds}`);
@@ -80,13 +85,15 @@ export async function http(bench: Bench): Promise<Section> {
   const [bare, served] = lines;
   return {
     name: `http: GET /v1/session/{id}, ${connections} connections`,
-    columns: ['', 'requests/s', 'p99 ms', 'failed', '× bare'],
+    columns: ['', 'requests/s', 'p99 ms', 'failed', '× bare', 'µs of a request', 'waited, %'],
     rows: lines.map((line) => [
       line.name,
       Math.round(mean(line.rates)),
       Math.max(...line.p99),
       line.failed,
       mean(line.rates) / mean(bare?.rates ?? []),
+      Math.round(mean(line.cpuUs)),
+      Math.round(mean(line.waitedPercent)),
     ]),
     checks:
       bare && served
@@ -102,6 +109,9 @@ export async function http(bench: Bench): Promise<Section> {
             { what: 'failed requests', measured: served.failed, target: 0, rule: 'at most', unit: '' },
           ]
         : [],
-    notes: ['the client runs on the same processors as the servers'],
+    notes: [
+      'the client runs on the same processors as the servers',
+      'waited: share of the time in which the main thread could run and waited for a processor; the p99 is that of a quiet machine only where it is near 0',
+    ],
   };
 }

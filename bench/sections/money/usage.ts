@@ -2,7 +2,7 @@ import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import type { Section } from '../../figures.ts';
 import { pinApart, unpin, waitForIdleCpu } from '../../proc.ts';
-import { type Line, mean, sendLoad, startBare } from '../http.ts';
+import { type Line, lineOf, mean, sendLoad, startBare } from '../http.ts';
 
 const roundsDefault = 3;
 const secondsEach = 5;
@@ -20,13 +20,13 @@ export async function usage(bench: Bench): Promise<Section> {
   if (berth) {
     body = await (await berth.get('/v1/usage')).text();
     pids.push(berth.pid);
-    lines.push({ name: 'berth', url: `${berth.url}/v1/usage`, headers: berth.authorization, rates: [], p99: [], failed: 0 });
+    lines.push(lineOf({ name: 'berth', url: `${berth.url}/v1/usage`, headers: berth.authorization, pid: berth.pid }));
   }
   const bareServer = await startBare(bench.stage, body);
-  lines.unshift({ name: 'bare', url: bareServer.url, headers: {}, rates: [], p99: [], failed: 0 });
+  lines.unshift(lineOf({ name: 'bare', headers: {}, ...bareServer }));
   const isPinned = pinApart([...pids, bareServer.pid]);
   bench.stage.onEnd(unpin);
-  for (const line of lines) await sendLoad({ ...line, rates: [], p99: [] }, 2);
+  for (const line of lines) await sendLoad(lineOf(line), 2);
   const rounds = bench.runs ?? roundsDefault;
   for (let round = 1; round <= rounds; round += 1) {
     bench.reportProgress(`round ${round} of ${rounds}`);
