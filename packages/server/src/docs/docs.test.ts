@@ -171,6 +171,26 @@ describe('the API reference', () => {
     assert.ok(count > 60, String(count));
   });
 
+  test('an example reply shows what runs well', async () => {
+    const { reference } = await readDocument();
+    const { status, ended_at, ended_reason, timeout_seconds } = JSON.parse(reference.page('createSession').reply.example ?? '') as Record<
+      string,
+      unknown
+    >;
+    assert.deepEqual(
+      { status, ended_at, ended_reason, timeout_seconds },
+      { status: 'ready', ended_at: null, ended_reason: null, timeout_seconds: 900 },
+    );
+  });
+
+  test('no default is said twice', async () => {
+    const { reference } = await readDocument();
+    for (const { id } of endpoints)
+      for (const { fields } of reference.page(id).parameters)
+        for (const { name, description, facts } of fields)
+          assert.ok([description, ...facts].join(' ').split('Default:').length <= 2, `${id}: ${name}`);
+  });
+
   test('a sample of each language has the address at which the page was opened', async (t) => {
     const { port } = await serve(t, mountWith());
     const page = await (await fetch(`http://localhost:${port}/docs/reference/createSession`)).text();

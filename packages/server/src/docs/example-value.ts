@@ -10,6 +10,7 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
   const write = (part: JsonSchema, name: string, depth: number): unknown => {
     const resolved = reader.resolve(part);
     const { type, items, properties, required = [] } = resolved;
+    if (ofFailures.test(name) && allowsNull(resolved)) return null;
     const [given] = part.examples ?? resolved.examples ?? [];
     if (given !== undefined) return given;
     if (resolved.const !== undefined) return resolved.const;
@@ -34,7 +35,7 @@ export function exampleOf(schema: JsonSchema, schemas: Schemas): unknown {
     if (types.includes('array')) return items && depth < depthMax && isWorthShowing(reader, items) ? [write(items, name, depth + 1)] : [];
     if (types.includes('boolean')) return false;
     if (name === 'status_code') return 200;
-    if (types.includes('integer') || types.includes('number')) return numberOf(resolved);
+    if (types.includes('integer') || types.includes('number')) return numberOf(resolved, name);
     if (types.includes('string')) return types.includes('null') && !hasForm(resolved, name) ? null : textOf(resolved, name);
     return null;
   };
@@ -47,9 +48,21 @@ const isWorthShowing = (reader: SchemaReader, items: JsonSchema): boolean => {
   return type !== 'string' || values !== undefined || examples !== undefined || (properties ?? anyOf ?? oneOf) !== undefined;
 };
 
-const numberOf = ({ minimum, exclusiveMinimum, maximum }: JsonSchema): number => {
+/** Fields that have a value once something has ended or gone wrong: the examples show what runs well. */
+const ofFailures = /^(?:ended|error|failed|revoked|deleted|fallback|block)(?:_|$)/;
+
+const allowsNull = ({ type, enum: values, anyOf = [], oneOf = [] }: JsonSchema): boolean =>
+  type === 'null' ||
+  (Array.isArray(type) && type.includes('null')) ||
+  values?.includes(null) === true ||
+  [...anyOf, ...oneOf].some((choice) => choice.type === 'null');
+
+/** Numbers by the name of their field. */
+const numbers: Readonly<Record<string, number>> = { timeout_seconds: 900, idle_timeout_seconds: 300, width: 1280, height: 800 };
+
+const numberOf = ({ minimum, exclusiveMinimum, maximum }: JsonSchema, name: string): number => {
   const least = minimum ?? (exclusiveMinimum === undefined ? 0 : exclusiveMinimum + 1);
-  return Math.min(Math.max(least, 0), maximum ?? Number.POSITIVE_INFINITY);
+  return Math.min(Math.max(least, numbers[name] ?? 0), maximum ?? Number.POSITIVE_INFINITY);
 };
 
 /** Texts by the name of their field. */

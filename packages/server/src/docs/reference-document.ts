@@ -188,10 +188,7 @@ export class ReferenceDocument {
     return places.flatMap(([place, title]) => {
       const fields = all
         .filter((parameter) => parameter.in === place)
-        .map(({ name, schema, required = false, description }) => ({
-          ...reader.field(name, schema, required),
-          ...(description === undefined ? {} : { description }),
-        }));
+        .map(({ name, schema, required = false, description }) => reader.field(name, described(schema, description), required));
       return fields.length === 0 ? [] : [{ title, fields }];
     });
   }
@@ -208,7 +205,7 @@ export class ReferenceDocument {
     const [type = 'no body', media] = Object.entries(response.content ?? {})[0] ?? [];
     const headers = Object.entries(response.headers ?? {}).map(([name, header]) => {
       const resolved = header.$ref === undefined ? header : this.#document.components.headers[lastOf(header.$ref)];
-      return { ...reader.field(name, resolved?.schema ?? {}, true), description: resolved?.description ?? '' };
+      return reader.field(name, described(resolved?.schema ?? {}, resolved?.description), true);
     });
     const { schema } = media ?? {};
     const isJson = schema !== undefined && type === 'application/json';
@@ -221,4 +218,7 @@ export class ReferenceDocument {
   }
 }
 
+/** Parameters and headers are described beside their schemas. */
+const described = (schema: JsonSchema, description: string | undefined): JsonSchema =>
+  description === undefined ? schema : { ...schema, description };
 const lastOf = (reference: string): string => reference.slice(reference.lastIndexOf('/') + 1);

@@ -64,7 +64,7 @@ export const indexContent = (
               (entry) =>
                 html`<li id="/${name}/${entry.id}">
                   <a href="${addressOf(entry)}">${entry.summary}</a>
-                  <span>${methodLabel(entry.method)} <code>${entry.path}</code></span>
+                  <span class="route-of">${methodLabel(entry.method)} <code>${entry.path}</code></span>
                 </li> `,
             )}
           </ul>
