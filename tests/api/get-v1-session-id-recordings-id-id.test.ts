@@ -71,7 +71,7 @@ describe('200', () => {
       names.map((each) => headers.get(each)),
       ['no-referrer', 'no-store', 'same-origin'],
     );
-    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';.*frame-ancestors 'none'/);
+    assert.match(headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';.*frame-ancestors 'self'/);
     assert.ok(!text.includes(over.sessionId) && !text.includes(over.recId));
     assert.ok(!/<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=/i.test(text));
     assert.deepEqual(headers.getSetCookie(), []);
