@@ -26,6 +26,7 @@ const replies: Record<string, Reply> = {
   // As the egress gate replies for a site that it does not reach.
   '/unreachable': (_, response) => void response.writeHead(502, ['Location', '/1', 'Location', '/2']).end(),
   '/onward': (_, response) => html(response, '<title>onward</title><script>location.href="/"</script>'),
+  '/refresh': (_, response) => html(response, '<title>refresh</title><meta http-equiv="refresh" content="0; url=/child">'),
   '/download-start': (_, response) => html(response, '<title>starting</title><h1>Thanks</h1><script>location.href="/download"</script>'),
   '/alert': (_, response) =>
     html(response, '<title>before</title><script>alert(1); confirm(2); prompt(3); print(); document.title="after"</script>'),

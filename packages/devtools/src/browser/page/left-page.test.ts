@@ -76,6 +76,26 @@ class LateCommit extends ChangedPipe {
   }
 }
 
+/** The reply to a navigation comes in one read with the events of a page that leads on at once, and is handled after them. */
+class ReplyBehindEvents extends ChangedPipe {
+  /** Replies that were behind the events. */
+  count = 0;
+  #held: string | null = null;
+
+  protected override deliver(message: string): void {
+    const { method, result } = JSON.parse(message) as { method?: string; result?: { loaderId?: string } };
+    if (result?.loaderId !== undefined) {
+      this.#held = message;
+      return;
+    }
+    this.send(message);
+    if (this.#held === null || method !== 'Page.frameClearedScheduledNavigation') return;
+    this.send(this.#held);
+    this.#held = null;
+    this.count += 1;
+  }
+}
+
 /** The reply for a call that a navigation ended is handled after the event of the next document, as when both come in one read. */
 class LateReply extends ChangedPipe {
   swapped = 0;
@@ -131,6 +151,21 @@ describe('a navigation', () => {
       assert.equal((await go()).title, 'home');
       line.commits = Infinity;
       await assert.rejects(go(), { reason: 'aborted' });
+    } finally {
+      await end();
+      await site.close();
+    }
+  });
+
+  it('a navigation follows a page that leads on before the reply is handled', async () => {
+    const site = await openSite();
+    let line: ReplyBehindEvents | undefined;
+    const { browser, end } = await launch({ over: (cdp) => (line = new ReplyBehindEvents(cdp)) });
+    try {
+      const request = { url: `${site.url}/refresh`, waitUntil: 'load', timeoutMs: 20_000 } as const;
+      const { finalUrl, redirects } = await browser.navigate(browser.activeTab().tabId, request, call());
+      assert.deepEqual([finalUrl, redirects], [`${site.url}/child`, [{ url: `${site.url}/refresh`, statusCode: 200 }]]);
+      assert.equal(line?.count, 1);
     } finally {
       await end();
       await site.close();

@@ -101,6 +101,8 @@ export class NavigationWatch {
   readonly #received = new Set<string>();
   /** The document to which the current one leads by itself; null as far as is known. */
   #next: NextDocument | null = null;
+  /** Where the document after so many commits leads, said before the reply that tells which document is the requested one. */
+  #unclaimed: { url: string; commits: number } | null = null;
   /** Settles when the current document has nothing more to load. */
   #stopped = Promise.withResolvers<void>();
   /** Settles when the current document is left, or stays. */
@@ -227,6 +229,7 @@ export class NavigationWatch {
     if (loaderId === undefined) return 'same_document';
     this.#ownId = loaderId;
     this.#loaderId = this.#commits.includes(loaderId) ? (this.#commits.at(-1) ?? loaderId) : loaderId;
+    if (this.#isOwnShown() && this.#unclaimed?.commits === this.#commits.length) this.#leave(this.#unclaimed.url);
     this.#check();
     return null;
   }
@@ -465,7 +468,7 @@ export class NavigationWatch {
   #onBegin({ loaderId, url, navigationType }: Protocol.Page.FrameStartedNavigatingEvent): void {
     this.#begun.set(loaderId, this.#commits.length);
     if (/^(reload|restore|historyDifferent)/.test(navigationType)) this.#movedId = loaderId;
-    if (this.#isOwnShown() && !this.#commits.includes(loaderId) && !/same_?document/i.test(navigationType)) this.#leave(url);
+    if (!this.#commits.includes(loaderId) && !/same_?document/i.test(navigationType)) this.#onLeaving(url);
   }
 
   #onScheduled({ reason, url, delay }: Protocol.Page.FrameScheduledNavigationEvent): void {
@@ -475,7 +478,13 @@ export class NavigationWatch {
 
   /** The page's own word comes in the order of its other events; that of the browser, which begins to load, may be late. */
   #onRequested({ url, disposition }: Protocol.Page.FrameRequestedNavigationEvent): void {
-    if (disposition === 'currentTab' && this.#isOwnShown()) this.#leave(url);
+    if (disposition === 'currentTab') this.#onLeaving(url);
+  }
+
+  /** The events of a fast page may be handled before the reply to the navigation, which came earlier: that decides then. */
+  #onLeaving(url: string): void {
+    if (this.#loaderId === null) this.#unclaimed = { url, commits: this.#commits.length };
+    else if (this.#isOwnShown()) this.#leave(url);
   }
 
   /** Page and browser both say so. The second word is nothing new, and whoever waits for the document goes on waiting. */
@@ -501,6 +510,7 @@ export class NavigationWatch {
   /** A page that began to load a file, and stays, has all that it loads: Chromium reports neither event for it. */
   #onStopped(): void {
     this.#stopped.resolve();
+    this.#unclaimed = null;
     if (this.#next?.isStarted === true) this.#stay();
     const loaderId = this.#loaderId;
     const current = this.#commits.length;
