@@ -45,6 +45,8 @@ const mergeTests = filesOf(
   'tests/{fuzz,hostile-text,ledger}/*.test.ts',
   'tests/fleet/{leases,lost-answers,schedules}.test.ts',
   'packages/server/src/boot/hostile-{text,values}.test.ts',
+  // Beside other tests it measures them as well.
+  'packages/devtools/src/browser/cdp/large-message.test.ts',
   // What operators do.
   'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
   // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
@@ -63,7 +65,10 @@ export const serialUnitTests = filesOf(
   'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
-export const turnTests = filesOf('packages/server/src/boot/hostile-{text,values}.test.ts');
+export const turnTests = filesOf(
+  'packages/devtools/src/browser/cdp/large-message.test.ts',
+  'packages/server/src/boot/hostile-{text,values}.test.ts',
+);
 /** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
 const plainUnitTests = filesOf(
   'packages/devtools/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
@@ -85,7 +90,7 @@ export const browserUnitTests = filesOf(
 ).filter(notIn(plainUnitTests));
 /** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
 export const isolatedUnitTests = filesOf(
-  'packages/devtools/src/browser/{browser,retained-text,cdp/{clients,large-message}}.test.ts',
+  'packages/devtools/src/browser/{browser,retained-text,cdp/clients}.test.ts',
   'packages/machines/src/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
   'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
   'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
@@ -103,7 +108,7 @@ export const startingUnitTests = filesOf(
   'tests/{healing,operations}/*.test.ts',
   'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
-).filter(notIn(serialUnitTests, plainUnitTests, browserUnitTests, isolatedUnitTests));
+).filter(notIn(serialUnitTests, turnTests, plainUnitTests, browserUnitTests, isolatedUnitTests));
 export const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts', 'images/*.test.ts').filter(
   notIn(isolatedUnitTests, startingUnitTests, serialUnitTests, turnTests, browserUnitTests),
 );
