@@ -45,8 +45,6 @@ const mergeTests = filesOf(
   'tests/{fuzz,hostile-text,ledger}/*.test.ts',
   'tests/fleet/{leases,lost-answers,schedules}.test.ts',
   'packages/server/src/boot/hostile-{text,values}.test.ts',
-  // Beside other tests it measures them as well.
-  'packages/devtools/src/browser/cdp/large-message.test.ts',
   // What operators do.
   'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
   // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
@@ -61,14 +59,11 @@ const mergeTests = filesOf(
 export const serialUnitTests = filesOf(
   'packages/machines/src/encoder/*.test.ts',
   'packages/machines/src/host/cgroup.test.ts',
-  'packages/devtools/src/browser/screencast/*.test.ts',
+  'packages/devtools/src/browser/{cdp/large-message,screencast/*}.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
-export const turnTests = filesOf(
-  'packages/devtools/src/browser/cdp/large-message.test.ts',
-  'packages/server/src/boot/hostile-{text,values}.test.ts',
-);
+export const turnTests = filesOf('packages/server/src/boot/hostile-{text,values}.test.ts');
 /** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
 const plainUnitTests = filesOf(
   'packages/devtools/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
