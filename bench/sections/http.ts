@@ -22,8 +22,9 @@ export interface Line {
   rates: number[];
   p99: number[];
   failed: number;
-  /** Of the main thread of the server: processor time of a request, and share of the time that it could run and waited for a processor. */
+  /** Processor time of a request on the server's main thread. */
   cpuUs: number[];
+  /** Share of the time in which that thread could have run and waited for a processor. */
   waitedPercent: number[];
 }
 

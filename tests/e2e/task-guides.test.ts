@@ -3,10 +3,12 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
+import { endSession, listSessions } from '@berth/contract';
 import { Server as Proxy } from 'proxy-chain';
+import { clientsOf } from '../../packages/web/src/dashboard/pages/home/first-steps.ts';
 import { documents, textOf } from '../documents.ts';
 import { inTurn } from '../nightly.ts';
 import { environment, installing, withPython } from '../python.ts';
@@ -109,21 +111,29 @@ const blocksOf = (file: string, language: Language): string[] =>
     .map(([, , code = '']) => code);
 
 /** Runs the blocks of a language in a folder of its own; returns that folder and all that they print. */
-async function follow(file: string, language: Language): Promise<{ cwd: string; output: string }> {
-  const cwd = join(folder, `${file.replaceAll(/\W/g, '-')}-${language}`);
-  mkdirSync(join(cwd, 'node_modules/@berth'), { recursive: true });
-  symlinkSync(join(root, 'packages/sdk'), join(cwd, 'node_modules/@berth/sdk'));
-  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}');
-  writeFileSync(join(cwd, 'urls.txt'), [1, 2, 3].map((number) => `${site.url}/page/${number}\n`).join(''));
+function follow(file: string, language: Language): Promise<{ cwd: string; output: string }> {
   const code = blocksOf(file, language)
     .join('\n')
     .replaceAll('https://shop.example', site.url)
     .replaceAll('proxy.example:3128', `127.0.0.1:${proxy.port}`);
   const name = { curl: 'task.sh', typescript: 'task.ts', python: 'task.py', cli: 'task.sh' }[language];
   const program = { curl: 'bash', typescript: process.execPath, python: interpreter, cli: 'bash' }[language];
+  return start(`${file} in ${language}`, program, { name, code });
+}
+
+async function start(
+  what: string,
+  program: string,
+  { name, code }: { name: string; code: string },
+): Promise<{ cwd: string; output: string }> {
+  const cwd = join(folder, what.replaceAll(/\W/g, '-'));
+  mkdirSync(join(cwd, 'node_modules/@berth'), { recursive: true });
+  symlinkSync(join(root, 'packages/sdk'), join(cwd, 'node_modules/@berth/sdk'));
+  writeFileSync(join(cwd, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(cwd, 'urls.txt'), [1, 2, 3].map((number) => `${site.url}/page/${number}\n`).join(''));
   writeFileSync(join(cwd, name), code);
   const env = {
-    PATH: `${join(folder, 'bin')}:${process.env['PATH']}`,
+    PATH: [join(folder, 'bin'), dirname(process.execPath), dirname(interpreter), process.env['PATH']].join(delimiter),
     HOME: cwd,
     BERTH_URL: service.url,
     BERTH_API_KEY: service.key,
@@ -136,7 +146,7 @@ async function follow(file: string, language: Language): Promise<{ cwd: string; 
     return { cwd, output: stdout };
   } catch (error) {
     const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    throw new Error(`${file} in ${language}: ${stdout}\n${stderr}`, { cause: error });
+    throw new Error(`${what}: ${stdout}\n${stderr}`, { cause: error });
   }
 }
 
@@ -167,4 +177,28 @@ describe('the guides by task', () => {
       assert.ok(lines <= 12, `${file}: ${lines} lines before the first block`);
     }
   });
+});
+
+describe('the first commands of the dashboard', () => {
+  for (const { id, title, steps } of clientsOf({ origin: '', key: '', url: '' })) {
+    // Its commands are for an agent, which is not there; `mcp-http.test.ts` has the address.
+    if (id === 'mcp') continue;
+    it(
+      `the first commands for ${title} read a page and start a browser, also when they are repeated`,
+      id === 'python' ? withPython : {},
+      async () => {
+        const client = clientsOf({ origin: service.url, key: service.key, url: `${site.url}/products` }).find((each) => each.id === id);
+        const commands = (client?.steps ?? []).map(({ command }) => command);
+        assert.equal(commands.length, steps.length);
+        const { output } = await start(`first commands ${id}`, 'bash', {
+          name: 'first.sh',
+          code: [...commands, commands.at(-1)].join('\n'),
+        });
+        assert.match(output, /Lamp/);
+        const started = (await service.client.call(listSessions, { query: { status: 'ready' } })).body;
+        assert.equal(started.length, 2);
+        for (const { session_id } of started) await service.client.call(endSession, { params: { session_id } });
+      },
+    );
+  }
 });

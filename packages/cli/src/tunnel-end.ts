@@ -12,10 +12,11 @@ import { CommandError, exitCodes, refusedByService } from './failures.ts';
 import { readRefusal } from './forward-port.ts';
 
 const handshakeMsMax = 30_000;
-/** As many as the service opens. */
+/** The service opens no more connections at the same time. */
 const streamsMax = 128;
-/** What of a connection is under way, and of all together. */
+/** A connection has no more bytes than this under way, so that a slow one takes nothing from the others. */
 const streamWindowBytes = 128 * 1024;
+/** All connections together have no more than this. */
 const windowBytes = 4 * 1024 * 1024;
 const messageBytesMax = 1024 * 1024;
 /** The service pings three times in this time. */
@@ -153,7 +154,7 @@ function toFailure(code: number, reason: string): CommandError {
     return new CommandError(
       exitCodes.notFound,
       'session_ended',
-      `The session has ended (${reason}).`,
+      reason === 'session_ended' ? 'The session has ended.' : `The session has ended (${reason}).`,
       'Run `berth open URL` to start another session.',
     );
   return new CommandError(exitCodes.unreachable, 'connection_failed', 'The connection to the service was lost.', 'Run the command again.');

@@ -12,7 +12,7 @@ export interface ShownPage {
   call(): CallOptions;
   /** Serves this HTML at `/`, and opens it. */
   show(html: string): Promise<void>;
-  /** What a script of the page returns. */
+  /** Runs a function in the page, and resolves with what it returns. */
   run(script: string): Promise<unknown>;
 }
 

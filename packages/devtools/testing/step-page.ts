@@ -14,7 +14,7 @@ type RunOptions = NonNullable<Parameters<typeof run>[2]>;
 export interface StepPage {
   readonly launched: Launched;
   readonly site: TestSite;
-  /** Where steps run: in the tab that is active now. */
+  /** Creates the context of steps that run in the tab that is active now. */
   context(options?: Pick<TestContextOptions, 'files'>): StepContext;
   /** Runs steps as written in a request, which may evaluate. */
   run(steps: object[], options?: RunOptions): Promise<StepRunResult>;

@@ -58,7 +58,7 @@ export function createOpenApiDocument({ endpoints, version, serverUrl = '/' }: O
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: serverUrl }],
-    // Of an operation that names none.
+    // An operation that names no credential takes this one.
     security: security.bearer,
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths,
@@ -219,7 +219,7 @@ function createParameters(location: 'path' | 'query', endpoint: Endpoint, compon
     .map(([name, { description, ...shape }]) => ({
       name,
       in: location,
-      // Not required is the default.
+      // A parameter is optional by default.
       ...(location === 'path' || required.includes(name) ? { required: true } : {}),
       ...(description === undefined ? {} : { description }),
       schema: shape,
@@ -262,7 +262,7 @@ function createResponses(endpoint: Endpoint, components: Components): Json {
 }
 
 interface CommonResponse {
-  /** Whose calls they are. */
+  /** Names the calls that may end with these codes, such as those with an API key. */
   calls: string;
   codes: readonly ErrorCode[];
 }

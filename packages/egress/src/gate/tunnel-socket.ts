@@ -25,7 +25,7 @@ export class TunnelSocket extends Socket {
     });
     stream.once('end', () => this.push(null));
     stream.once('error', (error) => this.destroy(error));
-    // Without an end before it, the other side has reset the stream.
+    // A stream that closes before its end was reset by the other side.
     stream.once('close', () => stream.readableEnded || this.destroy(new Error('the stream of the tunnel was reset')));
     stream.on('timeout', () => this.emit('timeout'));
     stream.pause();

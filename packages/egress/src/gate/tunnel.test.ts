@@ -202,6 +202,17 @@ test('a tunnel ends with its other end, with its route and with one to the same 
   }
 });
 
+test('of tunnels to one port that are opened at the same time the last one stays', async (t) => {
+  const { port } = await site(t, (_request, response) => response.end('mine'));
+  const from = await strict(t);
+  for (let round = 0; round < 10; round += 1) {
+    const [first, last] = await Promise.all([tunnelTo(t, from.route, { port }), tunnelTo(t, from.route, { port })]);
+    await eventually('the first is closed', () => !first.tunnel.isOpen);
+    assert.equal((await fetchPlain(from, `http://localhost:${port}/`)).body, 'mine');
+    assert.deepEqual([first.authorities.length, last.authorities.length], [0, 1]);
+  }
+});
+
 test('a tunnel survives another end that speaks no HTTP/2', async (t) => {
   const from = await strict(t);
   const [near, far] = duplexPair();

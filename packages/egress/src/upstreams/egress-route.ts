@@ -77,6 +77,8 @@ export class MachineEgress implements EgressRoute {
   readonly #refusals: LRUCache<string, RefusalReport>;
   /** By port; of a machine's owner only. */
   readonly #tunnels = new Map<number, Tunnel>();
+  /** Tunnels that are not open yet, by port. */
+  readonly #opening = new Map<number, Promise<Tunnel>>();
   readonly #remotes = new LRUCache<string, RemoteAddress>({ max: remotesMax });
   /** The connections for the browser's plain HTTP requests. */
   readonly agent: Connections;
@@ -146,7 +148,18 @@ export class MachineEgress implements EgressRoute {
   }
 
   async openTunnel(port: number, stream: Duplex): Promise<OpenTunnel> {
-    const tunnel = await Tunnel.over(stream, port);
+    const opening = Tunnel.over(stream, port);
+    this.#opening.set(port, opening);
+    let isLast = false;
+    const tunnel = await opening.finally(() => {
+      isLast = this.#opening.get(port) === opening;
+      if (isLast) this.#opening.delete(port);
+    });
+    // The last one that was asked for counts, not the last that was open.
+    if (!isLast) {
+      tunnel.close();
+      return tunnel;
+    }
     this.#tunnels.get(port)?.close();
     this.#tunnels.set(port, tunnel);
     this.#refusals.clear();

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { endpoints, type Health } from '@berth/contract';
+import { yardsticksOf } from '../../../../tests/yardstick.ts';
 import { serve } from '../../testing/server.ts';
 import type { Http } from '../http/server/server.ts';
 import { mountDocs, type DocsOptions } from './docs.ts';
@@ -220,6 +221,19 @@ describe('the search', () => {
         results.some((one) => one.startsWith(address)),
         `${words}: ${results.join()}`,
       );
+    }
+  });
+
+  test('the search of as many words as a query may have takes some milliseconds of the thread that serves sessions', async (t) => {
+    const { origin } = await serve(t, mountWith());
+    const search = (words: string) => fetch(`${origin}/docs/search?q=${encodeURIComponent(words)}`).then((response) => response.text());
+    // Makes the index.
+    await search('session');
+    const letters = Array.from({ length: 26 }, (_, index) => String.fromCharCode(97 + index));
+    const pairs = letters.flatMap((one) => ['e', 'o', 'r'].map((other) => one + other));
+    for (const words of [letters, pairs]) {
+      const yardsticks = await yardsticksOf(() => search(words.join(' ')), { tries: 5 });
+      assert.ok(yardsticks <= 5, `${yardsticks} yardsticks for ${words.join(' ')}`);
     }
   });
 

@@ -23,6 +23,11 @@ const resultsMax = 20;
 /** Characters of the text before and behind what was found. */
 const excerptReach = 90;
 const boost = { page: 4, heading: 3 };
+/** Words of a query, the first ones. Each is compared with every word of the index, on the thread that serves all sessions. */
+const wordsMax = 10;
+/** Characters from which on a word is also found as the beginning of others: a single letter begins thousands. */
+const prefixCharsMin = 2;
+const tokenize = MiniSearch.getDefault('tokenize') as (text: string) => string[];
 
 export class Search {
   readonly #pages: () => AsyncIterable<readonly SearchEntry[]>;
@@ -37,7 +42,12 @@ export class Search {
     const text = query.slice(0, queryLengthMax).trim();
     if (text === '') return [];
     const index = await (this.#index ??= this.#build());
-    const options = { prefix: true, fuzzy: 0.15, boost };
+    const options = {
+      prefix: (word: string) => word.length >= prefixCharsMin,
+      fuzzy: 0.15,
+      boost,
+      tokenize: (words: string) => [...new Set(tokenize(words))].slice(0, wordsMax),
+    };
     // Everything is better than nothing, but comes after what has every word.
     const all = index.search(text, { ...options, combineWith: 'AND' });
     const found = all.length > 0 ? all : index.search(text, options);

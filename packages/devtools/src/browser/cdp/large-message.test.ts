@@ -12,7 +12,7 @@ import { Multiplexer } from './multiplexer.ts';
 import { FrameSplitter } from './pipe.ts';
 
 const mebibyte = 1024 * 1024;
-/** What others may wait in any case. A fast processor has a short yardstick, and moves 50 megabytes in no less time. */
+/** Others may wait this long in any case. A fast processor has a short yardstick, and moves 50 megabytes in no less time. */
 const turnMs = 50;
 const message = (params: string): Buffer => Buffer.from(`{"id":7,"method":"Runtime.evaluate","params":{"x":${params}}}`);
 

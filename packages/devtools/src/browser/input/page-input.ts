@@ -337,7 +337,7 @@ export function parseChord(keys: string): Chord {
   return { held, key: last, isExact: quoted !== null };
 }
 
-/** What stands in quotes at the end of a chord; null where nothing does. */
+/** Returns the text in quotes at the end of a chord; null where there are none. */
 function quotedAtEnd(keys: string): string | null {
   const open = keys.indexOf("'");
   if (open < 0 || keys.length - open < 3 || !keys.endsWith("'")) return null;

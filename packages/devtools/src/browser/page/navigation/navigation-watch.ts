@@ -101,7 +101,7 @@ export class NavigationWatch {
   readonly #received = new Set<string>();
   /** The document to which the current one leads by itself; null as far as is known. */
   #next: NextDocument | null = null;
-  /** Where the document after so many commits leads, said before the reply that tells which document is the requested one. */
+  /** The address to which the document after so many commits leads, where the page said so before the reply told which document is the requested one. */
   #unclaimed: { url: string; commits: number } | null = null;
   /** Settles when the current document has nothing more to load. */
   #stopped = Promise.withResolvers<void>();

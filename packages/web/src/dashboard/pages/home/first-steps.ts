@@ -37,7 +37,8 @@ const stepsOf = (commands: readonly [string, string, string], first: string): Cl
 /** All clients, each with three commands for a shell. */
 export function clientsOf({ origin, key, url }: StepOptions): readonly Client[] {
   const variables = `export BERTH_URL=${origin} BERTH_API_KEY=${key}`;
-  const session = { name: 'first', start_url: url, record: true };
+  // Without a name, so that it can be repeated, and followed with another client.
+  const session = { start_url: url, record: true };
   return [
     {
       id: 'curl',
@@ -77,7 +78,7 @@ export function clientsOf({ origin, key, url }: StepOptions): readonly Client[] 
         [
           variables,
           `python3 -c "from berth import Berth; print(Berth().fetch('${url}', formats=['markdown']).markdown)"`,
-          `python3 -c "from berth import Berth; print(Berth().sessions.create(name='first', start_url='${url}', record=True).id)"`,
+          `python3 -c "from berth import Berth; print(Berth().sessions.create(start_url='${url}', record=True).id)"`,
         ],
         'The client reads the address and the key from these variables.',
       ),
