@@ -3,7 +3,7 @@ import type * as contract from '@berth/contract';
 import type { z } from 'zod';
 import operations from 'virtual:operations';
 import { toApiError, unreachable } from './api-error.ts';
-import { credential, refuse, type CredentialKind } from './credentials.ts';
+import { credential, refuse, type CredentialKind } from './sign-in/credentials.ts';
 
 type Contract = typeof contract;
 type AnyShape = z.ZodType | undefined;

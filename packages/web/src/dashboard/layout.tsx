@@ -1,9 +1,9 @@
 import { useLocation } from 'preact-iso';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { Account } from './account.tsx';
+import { Account } from './sign-in/account.tsx';
 import { config } from './config.ts';
-import { has, type CredentialKind } from './credentials.ts';
+import { has, type CredentialKind } from './sign-in/credentials.ts';
 import type { PageArea } from './page-entry.ts';
 import { hrefOf } from './href.ts';
 import { areas, isInNavigation } from './pages.ts';

@@ -3,7 +3,7 @@ import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { SessionEventResponse } from '@berth/contract';
 import { createParser } from 'eventsource-parser';
 import { useEffect, useRef } from 'preact/hooks';
-import { BackOff } from '../shared/back-off.ts';
+import { BackOff } from '../shared/link/back-off.ts';
 import { toShown, type ApiError } from './api-error.ts';
 import { send } from './api.ts';
 

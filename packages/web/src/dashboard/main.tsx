@@ -1,10 +1,10 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
 import { loadConfig } from './config.ts';
-import { has } from './credentials.ts';
-import { completeSignIn } from './dev-sign-in.ts';
-import { getLiveViewCookie } from './live-view-cookie.ts';
-import { offerLiveViews } from '../shared/live-view-access.ts';
+import { has } from './sign-in/credentials.ts';
+import { completeSignIn } from './sign-in/dev-sign-in.ts';
+import { getLiveViewCookie } from './sign-in/live-view-cookie.ts';
+import { offerLiveViews } from '../shared/link/live-view-access.ts';
 import { toastError } from './ui/toasts.ts';
 
 const root = document.getElementById('app');

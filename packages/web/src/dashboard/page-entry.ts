@@ -1,5 +1,5 @@
 import type { ComponentType } from 'preact';
-import type { CredentialKind } from './credentials.ts';
+import type { CredentialKind } from './sign-in/credentials.ts';
 import type { DashboardIcon } from './ui/icons.tsx';
 
 /** Properties of a page: the parameters of its path. */

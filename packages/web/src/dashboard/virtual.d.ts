@@ -7,6 +7,6 @@ declare module 'virtual:operations' {
 
 /** `virtual:request-schema/NAME`: the JSON Schema of a request body, with all references inlined. */
 declare module 'virtual:request-schema/*' {
-  const schema: import('./ui/json-schema.ts').JsonSchema;
+  const schema: import('./ui/form/json-schema.ts').JsonSchema;
   export default schema;
 }

@@ -1,5 +1,5 @@
-import { forgetToken } from '../shared/forget-token.ts';
-import { askForLiveView, sessionOfLiveView, wasOpened } from '../shared/live-view-access.ts';
+import { forgetToken } from '../shared/link/forget-token.ts';
+import { askForLiveView, sessionOfLiveView, wasOpened } from '../shared/link/live-view-access.ts';
 
 /** Time for a signed-in tab to answer. One that answers later still opens the live view, from the sign-in page. */
 const answerMs = 2000;

@@ -1,21 +1,21 @@
 import { useSignalEffect } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { ClipboardPanel, clipboardPanelId } from '../shared/clipboard-panel.tsx';
+import { ClipboardPanel, clipboardPanelId } from '../shared/text/clipboard-panel.tsx';
 import { focusFirstButton } from '../shared/focus.ts';
 import { FullScreenButton, toggleFullScreen } from '../shared/full-screen.tsx';
 import { Icon } from '../shared/icons.tsx';
 import { PopoverButton } from '../shared/popover.tsx';
 import { ToastList } from '../shared/toasts.tsx';
-import { AddressBar } from './address-bar.tsx';
-import { DownloadsPanel, downloadsPanelId } from './downloads.tsx';
-import { HelpPanel, helpPanelId } from './help.tsx';
-import { leaveKey } from './keys.ts';
+import { AddressBar } from './controls/address-bar.tsx';
+import { DownloadsPanel, downloadsPanelId } from './controls/downloads.tsx';
+import { HelpPanel, helpPanelId } from './controls/help.tsx';
+import { leaveKey } from './input/keys.ts';
 import type { LiveView } from './live-view.ts';
 import { pageSizeFor } from './geometry.ts';
 import { Stage, type StageHandle } from './stage.tsx';
-import { Status } from './status.tsx';
-import { TabStrip } from './tab-strip.tsx';
+import { Status } from './controls/status.tsx';
+import { TabStrip } from './controls/tab-strip.tsx';
 
 interface AppProps {
   view: LiveView;

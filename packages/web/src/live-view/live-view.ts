@@ -1,9 +1,9 @@
 import { computed, signal } from '@preact/signals';
 import { liveViewBounds, type LivePrompt, type LiveState, type LiveViewCommand, type LiveViewMessage } from '@berth/contract/live-view';
-import { Clipboard } from '../shared/clipboard.ts';
-import { decisionForReason } from '../shared/endings.ts';
-import { Link } from '../shared/link.ts';
-import { splitText } from '../shared/text-input.ts';
+import { Clipboard } from '../shared/text/clipboard.ts';
+import { decisionForReason } from '../shared/link/endings.ts';
+import { Link } from '../shared/link/link.ts';
+import { splitText } from '../shared/text/text-input.ts';
 import { Toasts } from '../shared/toasts.tsx';
 import { parseFrame } from './frame.ts';
 import { Painter } from './painter.ts';

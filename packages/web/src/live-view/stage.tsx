@@ -1,13 +1,13 @@
 import { useSignal, type Signal } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useEffect, useImperativeHandle, useRef } from 'preact/hooks';
-import { useRemoteInput } from './remote-input.ts';
-import { leaveKey } from './keys.ts';
+import { useRemoteInput } from './input/remote-input.ts';
+import { leaveKey } from './input/keys.ts';
 import type { LiveView } from './live-view.ts';
 import { letterbox, pageSizeFor, type Size } from './geometry.ts';
-import { Prompts } from './prompts.tsx';
+import { Prompts } from './controls/prompts.tsx';
 import { StageNotice } from './stage-notice.tsx';
-import { stageId, tabElementId, titleOf } from './tab-strip.tsx';
+import { stageId, tabElementId, titleOf } from './controls/tab-strip.tsx';
 
 export interface StageHandle {
   /** Moves the focus to the page of the session. */

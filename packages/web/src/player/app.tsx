@@ -8,7 +8,7 @@ import { FilesPanel, filesPanelId, HelpPanel, helpPanelId } from './panels.tsx';
 import type { Player } from './player.ts';
 import { Screen } from './screen.tsx';
 import { shortcutOf } from './shortcuts.ts';
-import { Timeline } from './timeline.tsx';
+import { Timeline } from './timeline/timeline.tsx';
 
 export function App({ player }: { player: Player }) {
   useKeys(player);

@@ -2,7 +2,7 @@ import { FullScreenButton } from '../shared/full-screen.tsx';
 import { Icon, type IconName } from '../shared/icons.tsx';
 import { clockText } from './duration.ts';
 import type { Player } from './player.ts';
-import { SeekBar } from './seek-bar.tsx';
+import { SeekBar } from './timeline/seek-bar.tsx';
 import { rates, type Rate } from './shortcuts.ts';
 
 const skipMs = 5000;

@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import { forgetToken } from '../shared/forget-token.ts';
+import { forgetToken } from '../shared/link/forget-token.ts';
 import { App } from './app.tsx';
 import { Player } from './player.ts';
 

@@ -1,11 +1,21 @@
 import { batch, computed, signal } from '@preact/signals';
-import { AssetError, readJson, type AssetErrorReason } from './asset.ts';
-import type { Footage } from './footage.ts';
-import { GrowingLines } from './growing-lines.ts';
-import { growthPollMs, type Recording } from './recording.ts';
+import { AssetError, readJson, type AssetErrorReason } from './footage/asset.ts';
+import type { Footage } from './footage/footage.ts';
+import { GrowingLines } from './footage/growing-lines.ts';
+import { growthPollMs, type Recording } from './footage/recording.ts';
 import type { Rate, Shortcut } from './shortcuts.ts';
 import { nextRate } from './shortcuts.ts';
-import { compareRows, eventKinds, foldedKinds, isTimelineEvent, pickRows, rowAt, toRow, type EventKind, type Row } from './timeline.ts';
+import {
+  compareRows,
+  eventKinds,
+  foldedKinds,
+  isTimelineEvent,
+  pickRows,
+  rowAt,
+  toRow,
+  type EventKind,
+  type Row,
+} from './timeline/timeline.ts';
 
 /** The file itself has all events. */
 export const rowsMax = 50_000;

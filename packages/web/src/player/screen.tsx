@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../shared/icons.tsx';
 import { Notice } from '../shared/notice.tsx';
-import { FrameFootage } from './frame-footage.ts';
+import { FrameFootage } from './footage/frame-footage.ts';
 import type { Player } from './player.ts';
 import { toggleFullScreen } from '../shared/full-screen.tsx';
 
@@ -93,7 +93,7 @@ function openFootage(player: Player, { kind, video, canvas }: FootageTarget): ()
       });
     } else if (kind === 'hls' && video) {
       // Most of the page's code, and not needed for still frames.
-      const { VideoFootage } = await import('./video-footage.ts');
+      const { VideoFootage } = await import('./footage/video-footage.ts');
       if (isOpen) player.footage.value = new VideoFootage(video, 'video.m3u8');
     }
     player.footage.value?.setRate(player.rate.value);

@@ -1,13 +1,13 @@
 import { useEffect, useRef } from 'preact/hooks';
-import { ClipboardPanel, clipboardPanelId } from '../shared/clipboard-panel.tsx';
+import { ClipboardPanel, clipboardPanelId } from '../shared/text/clipboard-panel.tsx';
 import { focusFirstButton } from '../shared/focus.ts';
 import { FullScreenButton, toggleFullScreen } from '../shared/full-screen.tsx';
 import { Icon } from '../shared/icons.tsx';
-import { LinkPill } from '../shared/link-pill.tsx';
+import { LinkPill } from '../shared/link/link-pill.tsx';
 import { Notice } from '../shared/notice.tsx';
 import { isMac } from '../shared/platform.ts';
 import { KeyTable, Popover, PopoverButton } from '../shared/popover.tsx';
-import { TextEntry } from '../shared/text-entry.ts';
+import { TextEntry } from '../shared/text/text-entry.ts';
 import { ToastList } from '../shared/toasts.tsx';
 import { leaveKey, type RemoteWindow } from './remote-window.ts';
 

@@ -1,6 +1,6 @@
 import { render } from 'preact';
-import { sessionIdIn, socketAddress } from '../shared/address.ts';
-import { forgetToken } from '../shared/forget-token.ts';
+import { sessionIdIn, socketAddress } from '../shared/link/address.ts';
+import { forgetToken } from '../shared/link/forget-token.ts';
 import { App } from './app.tsx';
 import { RemoteWindow } from './remote-window.ts';
 

@@ -1,7 +1,7 @@
 import RFB from '@novnc/novnc';
 import { signal } from '@preact/signals';
-import { Clipboard } from '../shared/clipboard.ts';
-import { Link } from '../shared/link.ts';
+import { Clipboard } from '../shared/text/clipboard.ts';
+import { Link } from '../shared/link/link.ts';
 import { isMac } from '../shared/platform.ts';
 import { Toasts } from '../shared/toasts.tsx';
 import { keysymOfKey, keysyms, keysymsOfText } from './keysyms.ts';

@@ -3,7 +3,7 @@ import { useLocation } from 'preact-iso';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { KeyTable } from '../../shared/popover.tsx';
 import { call } from '../api.ts';
-import { has, signOut, type CredentialKind } from '../credentials.ts';
+import { has, signOut, type CredentialKind } from '../sign-in/credentials.ts';
 import { hrefOf } from '../href.ts';
 import { pages } from '../pages.ts';
 import { Dialog } from '../ui/dialog.tsx';

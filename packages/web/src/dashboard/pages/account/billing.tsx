@@ -1,14 +1,14 @@
 import type { DashboardConfig } from '@berth/contract';
 import { call } from '../../api.ts';
 import { config } from '../../config.ts';
-import { has } from '../../credentials.ts';
+import { has } from '../../sign-in/credentials.ts';
 import { useLive } from '../../live.ts';
 import { hrefOf } from '../../href.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Empty, ErrorNote } from '../../ui/states.tsx';
-import { dateTimeText, durationText, numberText, sizeText } from '../../ui/texts.ts';
+import { dateTimeText, durationText, numberText, sizeText } from '../../ui/values/texts.ts';
 import { toasts } from '../../ui/toasts.ts';
-import { useSending } from '../../ui/use-sending.ts';
+import { useSending } from '../../ui/form/use-sending.ts';
 import { CodeForm } from './code-form.tsx';
 import './account.css';
 

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField } from '../../ui/form/fields.tsx';
 import { ErrorNote } from '../../ui/states.tsx';
-import { useSending } from '../../ui/use-sending.ts';
+import { useSending } from '../../ui/form/use-sending.ts';
 
 interface CodeFormProps {
   id: string;

@@ -3,14 +3,14 @@ import { useSignal } from '@preact/signals';
 import type { Key } from '@berth/contract';
 import type { ComponentChildren } from 'preact';
 import { call, type Reply } from '../../api.ts';
-import { has, signIn } from '../../credentials.ts';
-import { CopyButton } from '../../ui/copy.tsx';
+import { has, signIn } from '../../sign-in/credentials.ts';
+import { CopyButton } from '../../ui/values/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { SelectField, TextField } from '../../ui/fields.tsx';
+import { SelectField, TextField } from '../../ui/form/fields.tsx';
 import { ErrorNote } from '../../ui/states.tsx';
-import { dateTimeText } from '../../ui/texts.ts';
+import { dateTimeText } from '../../ui/values/texts.ts';
 import { toasts } from '../../ui/toasts.ts';
-import { useSending } from '../../ui/use-sending.ts';
+import { useSending } from '../../ui/form/use-sending.ts';
 
 export type NewKeyReply = Reply<'createOwnKey'>;
 

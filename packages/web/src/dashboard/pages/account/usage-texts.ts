@@ -1,4 +1,4 @@
-import { durationText, numberText, sizeText } from '../../ui/texts.ts';
+import { durationText, numberText, sizeText } from '../../ui/values/texts.ts';
 import type { Axis } from './usage-series.ts';
 
 /** A number of an axis with its unit. */

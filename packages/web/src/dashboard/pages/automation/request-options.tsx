@@ -1,4 +1,4 @@
-import { SchemaForm, type SchemaFormProps } from '../../ui/schema-form.tsx';
+import { SchemaForm, type SchemaFormProps } from '../../ui/form/schema-form.tsx';
 
 /** The options of a request that are seldom needed, folded away. */
 export const RequestOptions = ({ title = 'All options', ...form }: SchemaFormProps & { title?: string }) => (

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formOf } from '../../ui/json-schema.ts';
+import { formOf } from '../../ui/form/json-schema.ts';
 import { toFormSchema, withoutSecrets } from './schema-refs.ts';
 
 const selectors = { type: 'array', items: { $ref: '#/$defs/Selector' }, description: 'The `next` link.' };

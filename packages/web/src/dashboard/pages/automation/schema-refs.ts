@@ -1,5 +1,5 @@
 /** JSON Schemas of flows as a form takes them. */
-import type { JsonSchema } from '../../ui/json-schema.ts';
+import type { JsonSchema } from '../../ui/form/json-schema.ts';
 
 type Definitions = Readonly<Record<string, Record<string, unknown>>>;
 

@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField } from '../../ui/form/fields.tsx';
 
 /** Long enough to type on, so that not every letter is a request. */
 const pauseMs = 300;

@@ -3,7 +3,7 @@ import { call } from '../../api.ts';
 import { useLive } from '../../live.ts';
 import { hrefOf } from '../../href.ts';
 import { Loaded } from '../../ui/states.tsx';
-import { durationText, numberText, sizeText } from '../../ui/texts.ts';
+import { durationText, numberText, sizeText } from '../../ui/values/texts.ts';
 import { Table, type Column } from '../../ui/table.tsx';
 import { attentionOf } from './attention.ts';
 import { Note, PageFrame, Panel, Stats, filtered, refreshMs } from './parts.tsx';

@@ -2,7 +2,7 @@ import type { SettingsResponse } from '@berth/contract';
 import { call } from '../../api.ts';
 import { useLive } from '../../live.ts';
 import { Badge } from '../../ui/badge.tsx';
-import { CheckField } from '../../ui/fields.tsx';
+import { CheckField } from '../../ui/form/fields.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Described, PageFrame } from './parts.tsx';

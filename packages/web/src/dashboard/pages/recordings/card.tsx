@@ -4,10 +4,10 @@ import { useEffect } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icons.tsx';
-import { openLink } from '../../ui/open-link.ts';
-import { saveFile } from '../../ui/save-file.ts';
-import { dateTimeText, durationText, sizeText, wordsOf } from '../../ui/texts.ts';
-import { Time } from '../../ui/time.tsx';
+import { openLink } from '../../ui/values/open-link.ts';
+import { saveFile } from '../../ui/values/save-file.ts';
+import { dateTimeText, durationText, sizeText, wordsOf } from '../../ui/values/texts.ts';
+import { Time } from '../../ui/values/time.tsx';
 import { toastError } from '../../ui/toasts.ts';
 import './recordings.css';
 

@@ -5,13 +5,13 @@ import { useLocation } from 'preact-iso';
 import { call, callPage } from '../../api.ts';
 import { hrefOf } from '../../href.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
-import { TextField } from '../../ui/fields.tsx';
+import { TextField } from '../../ui/form/fields.tsx';
 import { ErrorNote, Empty, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { numberText, sizeText } from '../../ui/texts.ts';
-import { Time } from '../../ui/time.tsx';
+import { numberText, sizeText } from '../../ui/values/texts.ts';
+import { Time } from '../../ui/values/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
-import { useSending } from '../../ui/use-sending.ts';
+import { useSending } from '../../ui/form/use-sending.ts';
 import { usePages } from '../../use-pages.ts';
 
 const refreshMs = 5000;

@@ -1,7 +1,7 @@
 /** What a session is doing, in words, and what is done to it. */
 import type { SessionResponse } from '@berth/contract';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { wordsOf } from '../../ui/texts.ts';
+import { wordsOf } from '../../ui/values/texts.ts';
 import { reasonLabel } from './reasons.ts';
 
 const tones: Record<SessionResponse['status'], Tone> = { starting: 'warn', ready: 'good', ending: 'warn', ended: 'neutral', failed: 'bad' };

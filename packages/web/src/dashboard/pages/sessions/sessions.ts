@@ -11,6 +11,6 @@ export const sessionPages: readonly PageEntry[] = [
     load: () => import('./create.tsx'),
   },
   { path: '/profiles', title: 'Profiles', icon: 'person', audience: 'key', load: () => import('./profiles.tsx') },
-  { path: '/sessions/:session_id/live', title: 'Live view', icon: 'window', audience: 'key', load: () => import('./live.tsx') },
-  { path: '/sessions/:session_id', title: 'Session', icon: 'window', audience: 'key', load: () => import('./session.tsx') },
+  { path: '/sessions/:session_id/live', title: 'Live view', icon: 'window', audience: 'key', load: () => import('./session/live.tsx') },
+  { path: '/sessions/:session_id', title: 'Session', icon: 'window', audience: 'key', load: () => import('./session/session.tsx') },
 ];

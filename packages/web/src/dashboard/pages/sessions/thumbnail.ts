@@ -1,7 +1,7 @@
 /** A small live picture of a session: a viewer of its screencast that asks for few pixels and few frames. */
 import type { LiveViewMessage } from '@berth/contract/live-view';
-import { socketAddress } from '../../../shared/address.ts';
-import { BackOff } from '../../../shared/back-off.ts';
+import { socketAddress } from '../../../shared/link/address.ts';
+import { BackOff } from '../../../shared/link/back-off.ts';
 import { parseFrame } from '../../../live-view/frame.ts';
 import { Painter } from '../../../live-view/painter.ts';
 import { call } from '../../api.ts';

@@ -4,7 +4,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { hrefOf } from '../../href.ts';
 import { useVisibility } from '../../live.ts';
 import { Icon } from '../../ui/icons.tsx';
-import { Time } from '../../ui/time.tsx';
+import { Time } from '../../ui/values/time.tsx';
 import { SessionBadge, nameOf } from './session-state.tsx';
 import { Thumbnail } from './thumbnail.ts';
 
