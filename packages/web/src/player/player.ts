@@ -36,6 +36,13 @@ export class Player {
   readonly picked = computed(() => pickRows(this.rows.value, { kinds: this.kinds.value, search: this.search.value }));
   /** Index of the current row among the filtered ones. */
   readonly current = computed(() => rowAt(this.picked.value, this.timeMs.value));
+  /** The row that the user selected; null while the list follows the video. */
+  readonly chosen = signal<Row | null>(null);
+  /** Index of the selected row among the filtered ones, null where they do not have it. */
+  readonly chosenIndex = computed(() => {
+    const index = this.chosen.value === null ? -1 : this.picked.value.indexOf(this.chosen.value);
+    return index === -1 ? null : index;
+  });
   readonly timeMs = computed(() => this.footage.value?.timeMs.value ?? 0);
   readonly durationMs = computed(() => this.footage.value?.durationMs.value || this.recording.value?.duration_ms || 0);
   readonly isPlaying = computed(() => this.footage.value?.isPlaying.value ?? false);

@@ -1,5 +1,4 @@
-import { useSignalEffect, type Signal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useSignalEffect } from '@preact/signals';
 import { Icon } from '../../shared/icons.tsx';
 import { clockText } from '../duration.ts';
 import { kindDisplay } from './kind-faces.ts';
@@ -7,54 +6,43 @@ import { rowPx, useListWindow } from './list-window.ts';
 import type { Player } from '../player.ts';
 import type { Row } from './timeline.ts';
 
-interface EventListProps {
-  player: Player;
-  /** The selected row; null while the list follows the video. */
-  chosen: Signal<number | null>;
-}
-
 const eventId = (index: number): string => `event-${index}`;
 
 /** A virtualized list: only the visible rows are rendered. */
-export function EventList({ player, chosen }: EventListProps) {
+export function EventList({ player }: { player: Player }) {
   const rows = player.picked.value;
   const current = player.current.value;
   const window = useListWindow(rows.length);
   useSignalEffect(() => {
     if (window.isFollowing.value && player.current.value >= 0) window.reveal(player.current.value);
   });
-  // The selection is an index of the filtered rows, so a new filter clears it.
-  useEffect(() => {
-    chosen.value = null;
-  }, [player.search.value, player.kinds.value]);
 
-  const jump = (index: number) => {
-    const row = rows[index];
+  const jump = (row: Row | undefined) => {
     if (!row) return;
-    chosen.value = index;
+    player.chosen.value = row;
     window.follow(true);
     player.seek(row.event.t_ms);
   };
-  const choose = (index: number) => {
-    chosen.value = Math.min(rows.length - 1, Math.max(0, index));
-    window.follow(false);
-    window.reveal(chosen.value);
-  };
   const followVideo = () => {
-    chosen.value = null;
+    player.chosen.value = null;
     window.follow(true);
   };
+  // A key may follow a new filter before the next rendering, so it is applied to the rows of now.
   const press = (event: KeyboardEvent) => {
-    const from = chosen.value ?? Math.max(0, current);
-    const to = indexAfter(event.key, { from, rowsInView: window.rowsInView, last: rows.length - 1 });
+    const now = player.picked.value;
+    const from = player.chosenIndex.value ?? Math.max(0, player.current.value);
+    const to = indexAfter(event.key, { from, rowsInView: window.rowsInView, last: now.length - 1 });
     const isJump = event.key === 'Enter' || event.key === ' ';
     if (to === undefined && !isJump) return;
     event.preventDefault();
-    if (to === undefined) jump(from);
-    else choose(to);
+    if (to === undefined) return jump(now[from]);
+    const index = Math.min(now.length - 1, Math.max(0, to));
+    player.chosen.value = now[index] ?? null;
+    window.follow(false);
+    window.reveal(index);
   };
 
-  const marked = chosen.value ?? current;
+  const marked = player.chosenIndex.value ?? current;
   const isMarkedDrawn = marked >= window.first && marked < window.last;
   return (
     <div class="events">
@@ -71,7 +59,7 @@ export function EventList({ player, chosen }: EventListProps) {
         <div class="event-track" role="presentation" style={{ height: `${rows.length * rowPx}px` }}>
           {rows.slice(window.first, window.last).map((row, offset) => {
             const index = window.first + offset;
-            const marks = { isCurrent: index === current, isChosen: index === chosen.value };
+            const marks = { isCurrent: index === current, isChosen: row === player.chosen.value };
             return <EventRow key={index} row={row} index={index} count={rows.length} marks={marks} onJump={jump} />;
           })}
         </div>
@@ -102,7 +90,7 @@ interface EventRowProps {
   index: number;
   count: number;
   marks: { isCurrent: boolean; isChosen: boolean };
-  onJump: (index: number) => void;
+  onJump: (row: Row) => void;
 }
 
 const EventRow = ({ row, index, count, marks, onJump }: EventRowProps) => (
@@ -118,7 +106,7 @@ const EventRow = ({ row, index, count, marks, onJump }: EventRowProps) => (
     data-error={row.isError}
     data-chosen={marks.isChosen}
     style={{ top: `${index * rowPx}px` }}
-    onClick={() => onJump(index)}
+    onClick={() => onJump(row)}
   >
     <span class="event-time">{clockText(row.event.t_ms)}</span>
     <span class="event-face">

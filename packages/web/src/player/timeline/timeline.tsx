@@ -1,4 +1,3 @@
-import { useSignal } from '@preact/signals';
 import { Icon } from '../../shared/icons.tsx';
 import { EventDetails } from './event-details.tsx';
 import { EventList } from './event-list.tsx';
@@ -8,8 +7,6 @@ import { eventKinds, type EventKind } from './timeline.ts';
 
 /** The timeline beside the video. */
 export function Timeline({ player }: { player: Player }) {
-  /** The selected row. */
-  const chosen = useSignal<number | null>(null);
   const count = player.picked.value.length;
   return (
     <section class="timeline" aria-label="Timeline">
@@ -26,12 +23,12 @@ export function Timeline({ player }: { player: Player }) {
       ) : count === 0 ? (
         <p class="timeline-empty muted">No events match. Change the filters or the search.</p>
       ) : (
-        <EventList player={player} chosen={chosen} />
+        <EventList player={player} />
       )}
       {player.rows.value.length >= rowsMax && (
         <p class="timeline-note muted">Only the first {rowsMax.toLocaleString()} events are shown. Download events.ndjson for all.</p>
       )}
-      <EventDetails row={player.picked.value[chosen.value ?? player.current.value]} />
+      <EventDetails row={player.picked.value[player.chosenIndex.value ?? player.current.value]} />
     </section>
   );
 }
