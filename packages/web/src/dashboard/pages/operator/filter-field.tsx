@@ -18,14 +18,16 @@ export function FilterField({ label, value = '', placeholder, onChange }: Filter
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   const change = useRef(onChange);
   change.current = onChange;
+  const reported = useRef(value);
+  // What this field reported comes back while its user may be typing on, which must not be overwritten.
   useEffect(() => {
-    text.value = value;
+    if (value !== reported.current) text.value = reported.current = value;
   }, [value]);
   useEffect(() => () => clearTimeout(timer.current), []);
   const type = (next: string): void => {
     text.value = next;
     clearTimeout(timer.current);
-    timer.current = setTimeout(() => change.current(next.trim()), pauseMs);
+    timer.current = setTimeout(() => change.current((reported.current = next.trim())), pauseMs);
   };
   return <TextField label={label} type="search" placeholder={placeholder} value={text.value} onInput={type} />;
 }
