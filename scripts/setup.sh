@@ -18,6 +18,26 @@ quietly() {
   return 1
 }
 
+has_proxy() {
+  [ -n "${https_proxy:-}${http_proxy:-}" ]
+}
+
+# apt reads the names in small letters alone.
+for name in http_proxy:HTTP_PROXY https_proxy:HTTPS_PROXY; do
+  eval "value=\${${name%:*}:-\${${name#*:}:-}}"
+  if [ -n "$value" ]; then export "${name%:*}=$value"; fi
+done
+
+# What to do where a download fails, after what the program itself said. A proxy is not shown: it may have a password.
+explain_download() {
+  if has_proxy; then
+    echo 'Downloads went through the proxy of HTTPS_PROXY or HTTP_PROXY: is it right, and does it reach the internet?' >&2
+  else
+    echo 'Where this host reaches the internet through a proxy, set HTTPS_PROXY=http://HOST:PORT and HTTP_PROXY to the same.' >&2
+  fi
+  echo "$1" >&2
+}
+
 # Under `npm start` the PATH begins with node_modules/.bin, which `npm ci` is about to remove.
 run_npm() {
   if [ -n "${npm_execpath:-}" ] && [ -n "${npm_node_execpath:-}" ] && [ "${npm_node_execpath#"$PWD"/node_modules/}" = "$npm_node_execpath" ]; then
@@ -47,7 +67,8 @@ install_npm_packages() {
   echo 'Installing npm packages ...' >&2
   require_node
   # The system's npm may run on an older Node than the packages ask for; they run on the pinned one.
-  quietly run_npm ci --ignore-scripts --include=dev --include=optional --loglevel=error --no-audit --no-fund
+  quietly run_npm ci --ignore-scripts --include=dev --include=optional --loglevel=error --no-audit --no-fund ||
+    { explain_download 'For a mirror of npm packages: npm config set registry URL'; exit 1; }
   # npm 9 and 10, which Node 20 and 22 come with, leave out the link to the pinned Node.
   for pinned in node_modules/node-linux-*/bin/node; do
     [ -x node_modules/.bin/node ] || ln -s "../${pinned#node_modules/}" node_modules/.bin/node
@@ -173,10 +194,13 @@ install_system_packages() {
       exit 1
     fi
     as_root='sudo -n'
+    # sudo passes them on only where it is told to. The names, never the values, which others see among the processes.
+    if has_proxy; then as_root='sudo -n --preserve-env=http_proxy,https_proxy'; fi
   fi
   echo "Installing system packages: $missing ..." >&2
   if ! quietly $as_root env DEBIAN_FRONTEND=noninteractive sh -c "$command"; then
     printf 'The system packages could not be installed. As root, run:\n\n    %s\n\n' "$command" >&2
+    explain_download 'For a mirror of Debian packages: change the addresses in /etc/apt/sources.list or /etc/apt/sources.list.d.'
     exit 1
   fi
 }

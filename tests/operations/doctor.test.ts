@@ -20,10 +20,10 @@ interface Finding {
   advice?: string;
 }
 
-async function diagnose(environment: Record<string, string>): Promise<{ code: number; status: string; findings: Finding[] }> {
+async function diagnose(environment: Record<string, string>): Promise<{ code: number; status: string; findings: Finding[]; next: string }> {
   const { code, stdout, stderr } = await runCommand(['doctor', '--json'], environment);
   assert.equal(stderr, '');
-  return { code, ...(JSON.parse(stdout) as { status: string; findings: Finding[] }) };
+  return { code, ...(JSON.parse(stdout) as { status: string; findings: Finding[]; next: string }) };
 }
 /** Without a Chromium the doctor starts no browsers: for findings that have nothing to do with them. */
 const withoutBrowsers = { BERTH_CHROMIUM: '/nonexistent/chromium' };
@@ -51,6 +51,7 @@ describe('the doctor', () => {
       /^ok +data +\S+\/new\/data can be created$/m,
       /^ok +database +PostgreSQL 18\S*, embedded; the first start creates the database$/m,
       /^ok +disk +\d+ MB free$/m,
+      /\nNext: Start the service: npm start\n$/,
     ])
       assert.match(stdout, line);
     assert.deepEqual(readdirSync(folder), []);
@@ -63,7 +64,8 @@ describe('the doctor', () => {
     // Written after the keys were printed.
     await eventually('the key has been shown', () => existsSync(join(dataDir, 'shown-keys')));
     const before = readdirSync(dataDir).toSorted();
-    const { code, findings } = await diagnose({ BERTH_DATA_DIR: dataDir, BERTH_PORT: new URL(service.url).port });
+    const { code, findings, next } = await diagnose({ BERTH_DATA_DIR: dataDir, BERTH_PORT: new URL(service.url).port });
+    assert.equal(next, `Open ${service.url}/dashboard and sign in with the key in ${join(dataDir, 'api-key')}.`);
     const notes = notesOf(findings, 'ok');
     assert.equal(code, 0);
     assert.ok(
@@ -114,7 +116,7 @@ describe('the doctor', () => {
     const taken = createServer((_request, response) => response.end('not ours'));
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const { port } = taken.address() as AddressInfo;
-    const { code, status, findings } = await diagnose({
+    const { code, status, findings, next } = await diagnose({
       BERTH_PORT: String(port),
       BERTH_CHROMIUM: '/nonexistent/chromium',
       BERTH_FFMPEG: '/nonexistent/ffmpeg',
@@ -130,6 +132,7 @@ describe('the doctor', () => {
       BERTH_PUBLIC_URL: 'http://browsers.example',
     }).finally(() => taken.close());
     assert.deepEqual([code, status], [1, 'problem']);
+    assert.match(next, /^Solve settings: BERTH_MAX_SESSIONS: must be an integer/);
     const problems = notesOf(findings, 'problem');
     for (const expected of [
       /^settings: BERTH_MAX_SESSIONS: /,

@@ -20,12 +20,14 @@ const clockSkewMsMax = 30_000;
 
 export const doctor: Action = async (context) => {
   const findings = [checkNode(), checkConfigFile(context), ...(await checkService(context))];
+  const next = nextOf(findings);
   const result = report(findings, (rows, paint) =>
     rows
       .map(({ check, status, message, hint }) => {
         const mark = status === 'ok' ? paint.green('ok     ') : status === 'warning' ? paint.yellow('warning') : paint.red('failed ');
         return `${mark} ${check}: ${message}${hint === undefined ? '' : `\n        ${hint}`}`;
       })
+      .concat(`\nNext: ${next}`)
       .join('\n'),
   );
   const failed = findings.filter(({ status }) => status === 'failed');
@@ -38,6 +40,13 @@ export const doctor: Action = async (context) => {
       : exitCodes.failed;
   throw new CommandError(exitCode, 'doctor_failed', `${failed.length} of ${findings.length} checks failed.`);
 };
+
+/** The one thing to do now: a failure before a warning, and each by its hint. */
+export function nextOf(findings: readonly Finding[]): string {
+  const open = (['failed', 'warning'] as const).flatMap((status) => findings.filter((finding) => finding.status === status));
+  const first = open.find(({ hint }) => hint !== undefined);
+  return first?.hint ?? 'Open a page: berth open https://example.com/';
+}
 
 function checkNode(): Finding {
   const major = Number(process.versions.node.split('.')[0]);

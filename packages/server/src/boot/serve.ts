@@ -6,12 +6,14 @@ import { setImmediate } from 'node:timers/promises';
 import type { App, buildApp } from './app.ts';
 import type { Config } from '../config.ts';
 import { openDataDir, readWorkerId } from './data-dir.ts';
+import { assertRoomForDatabase, clockAdvice, clockFault, diskWarning } from './host-faults.ts';
+import { openDisk } from './open-disk.ts';
 import { assertStrongSecrets, secretWarnings } from './settings/exposure.ts';
 import { BoundPort } from '../http/server/port.ts';
 import { adminKeyPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 import { canRun } from '@berth/lib/can-run.ts';
 import { systemClock } from '@berth/lib/clock.ts';
-import { createLog, openTerminal, type Log } from '@berth/lib/log.ts';
+import { createLog, openTerminal, silentLog, type Log } from '@berth/lib/log.ts';
 import { readOrCreateSecret } from '@berth/lib/secrets/secret-file.ts';
 import { chooseRuntime, protectService, requireChromium, createVideoEncoders, type Runtime } from '@berth/machines';
 import { machineSettings } from './settings/setting-rules.ts';
@@ -37,6 +39,7 @@ async function start(config: Config, running: Running): Promise<void> {
   running.port = await BoundPort.open({ host, port: config.port, note: () => startup.note });
   log.info({ host, port: running.port.port }, 'port bound');
   openDataDir(dataDir);
+  await assertRoomForDatabase(config);
   if (config.runtime !== 'qemu') requireChromium(config.chromium);
   // Before the database starts, which inherits it.
   if (!protectService()) log.info({}, 'service not protected when memory runs out: started without CAP_SYS_RESOURCE');
@@ -54,10 +57,19 @@ async function start(config: Config, running: Running): Promise<void> {
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
   const address = await app.listen();
   startup.finish();
-  const warnings = [...secretWarnings(config), ...runtime.warnings, ...(encoders?.warnings ?? [])];
+  const warnings = [...secretWarnings(config), ...(await hostWarnings(config)), ...runtime.warnings, ...(encoders?.warnings ?? [])];
   greet({ config, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();
+}
+
+async function hostWarnings(config: Config): Promise<string[]> {
+  const disk = openDisk(config, silentLog, { hasReserve: false });
+  await disk.refresh();
+  const clock = clockFault(config.dataDir);
+  return [diskWarning(config, disk.state), clock === null ? null : `The clock of this host is wrong: ${clock}. ${clockAdvice}`].filter(
+    (text) => text !== null,
+  );
 }
 
 /** Loads the greater part of the code while the processes that the other steps have started do their work. */

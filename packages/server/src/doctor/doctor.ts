@@ -11,6 +11,8 @@ export interface Diagnosis {
   /** The worst of the findings: with a problem the service does not start, or does not work. */
   status: Finding['status'];
   findings: Finding[];
+  /** The one thing to do now: what solves the first problem, or what starts or opens the service. */
+  next: string;
 }
 
 /** Reads the settings; those that are invalid are problems, and everything else is checked with their defaults. */
@@ -37,7 +39,14 @@ export async function diagnose(overrides: Record<string, string>): Promise<Diagn
   const { config, findings } = readSettings(overrides);
   for (const check of [checkHost, checkService]) findings.push(...(await check(config)));
   const status = (['problem', 'warning'] as const).find((each) => findings.some((finding) => finding.status === each)) ?? 'ok';
-  return { status, findings };
+  return { status, findings, next: nextOf(findings) };
+}
+
+/** Problems are solved in the order in which they are shown: a later one may be a consequence. */
+export function nextOf(findings: readonly Finding[]): string {
+  const first = findings.find((finding) => finding.status === 'problem');
+  if (first) return `Solve ${first.check}: ${first.advice ?? first.note}`;
+  return findings.findLast(({ next }) => next !== undefined)?.next ?? 'Start the service: npm start';
 }
 
 const statusWidth = 9;
@@ -49,11 +58,11 @@ const conclusions = {
 };
 
 /** Lines of a diagnosis for people. */
-export function toLines({ status, findings }: Diagnosis): string[] {
+export function toLines({ status, findings, next }: Diagnosis): string[] {
   const indent = ' '.repeat(statusWidth + nameWidth);
   const lines = findings.flatMap(({ check, status: each, note, advice }) => [
     `${each.padEnd(statusWidth)}${check.padEnd(nameWidth)}${note}`,
     ...(advice === undefined ? [] : [`${indent}${advice}`]),
   ]);
-  return [...lines, '', conclusions[status]];
+  return [...lines, '', conclusions[status], `Next: ${next}`];
 }

@@ -6,6 +6,8 @@ export interface Finding {
   note: string;
   /** What it costs, and what to do. */
   advice?: string;
+  /** What to do where nothing is a problem. */
+  next?: string;
 }
 
 export const ok = (check: string, note: string): Finding => ({ check, status: 'ok', note });

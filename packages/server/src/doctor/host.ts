@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Config } from '../config.ts';
 import { attempt, ok, problem, warning, type Finding } from './finding.ts';
+import { clockAdvice, clockFault } from '../boot/host-faults.ts';
 import { assertIsolated } from '../boot/settings/exposure.ts';
 import { canRun } from '@berth/lib/can-run.ts';
 import { silentLog } from '@berth/lib/log.ts';
@@ -49,7 +50,7 @@ export async function checkHost(config: Config): Promise<Finding[]> {
     ...browsers,
     checkMemory(config),
     checkOpenFiles(config),
-    checkClock(),
+    checkClock(config),
   ];
 }
 
@@ -197,7 +198,9 @@ function checkOpenFiles({ maxSessions }: Config): Finding {
 }
 
 /** A host without systemd, such as a container, gets its time from outside. */
-function checkClock(): Finding {
+function checkClock({ dataDir }: Config): Finding {
+  const fault = clockFault(dataDir);
+  if (fault !== null) return problem('clock', fault, clockAdvice);
   const now = `${new Date().toISOString().slice(0, 19)}Z`;
   if (!existsSync('/run/systemd/system')) return ok('clock', `${now}; time synchronisation cannot be checked here`);
   const keepers = ['/run/systemd/timesync/synchronized', '/run/chrony', '/run/ntpd.pid', '/run/ntpsec'];

@@ -6,6 +6,7 @@ import { billingRisks } from '../accounts/billing/billing.ts';
 import type { Config } from '../config.ts';
 import { openDataDir } from '../boot/data-dir.ts';
 import { attempt, ok, problem, warning, type Finding } from './finding.ts';
+import { diskAdvice } from '../boot/host-faults.ts';
 import { exposureWarnings } from '../boot/settings/exposure.ts';
 import { BoundPort } from '../http/server/port.ts';
 import { silentLog } from '@berth/lib/log.ts';
@@ -88,15 +89,14 @@ function describe({ state, migrations }: DatabaseState): string {
 }
 
 async function checkDisk(config: Config): Promise<Finding[]> {
-  const { dataDir, databaseUrl, diskFreeMbMin, diskReserveMb } = config;
+  const { dataDir, databaseUrl, diskReserveMb } = config;
   let folder = dataDir;
   while (!existsSync(folder)) folder = dirname(folder);
   const disk = openDisk({ ...config, dataDir: folder }, silentLog, { hasReserve: false });
   await disk.refresh();
   const { level, freeBytes } = disk.state;
   const note = `${Math.floor((freeBytes ?? 0) / megabyte)} MB free`;
-  const advice = `Below ${diskFreeMbMin} MB (BERTH_DISK_FREE_MB_MIN) sessions, jobs and files are refused. Free some space.`;
-  const space = level === 'ok' ? ok('disk', note) : problem('disk', note, advice);
+  const space = level === 'ok' ? ok('disk', note) : problem('disk', note, diskAdvice(config));
   const reserve = statSync(join(dataDir, 'postgres/reserve'), { throwIfNoEntry: false });
   if (databaseUrl !== null || diskReserveMb === 0 || !existsSync(join(dataDir, 'postgres/cluster'))) return [space];
   return [
@@ -123,20 +123,29 @@ async function checkObjects(config: Config): Promise<Finding[]> {
   return [problem('objects', `${name}: ${probed.refused.note || 'no response'}`, advice)];
 }
 
-async function checkPort({ host, port }: Config): Promise<Finding> {
+async function checkPort({ host, port, publicUrl, dataDir }: Config): Promise<Finding> {
   const bound = await attempt('port', () => BoundPort.open({ host, port }));
   if ('value' in bound) {
     bound.value.close();
     return ok('port', port === 0 ? `a free one of ${host}` : `${port} of ${host} is free`);
   }
-  return (await isService(host, port)) ? ok('port', `${port} of ${host}: the service runs there`) : bound.refused;
+  if (!(await isService(host, port))) return bound.refused;
+  return {
+    ...ok('port', `${port} of ${host}: the service runs there`),
+    next: `Open ${publicUrl ?? localUrl(host, port)}/dashboard and sign in with the key in ${join(dataDir, 'api-key')}.`,
+  };
+}
+
+/** The address at which this host reaches the service. */
+function localUrl(host: string, port: number): string {
+  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
+  return `http://${name}:${port}`;
 }
 
 /** Whether a Berth answers. */
 async function isService(host: string, port: number): Promise<boolean> {
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
   try {
-    const response = await fetch(`http://${name}:${port}/health`, { signal: abortAfter(healthMs) });
+    const response = await fetch(`${localUrl(host, port)}/health`, { signal: abortAfter(healthMs) });
     const body = (await response.json()) as { checks?: object };
     return typeof body.checks === 'object';
   } catch {

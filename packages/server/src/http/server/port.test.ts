@@ -139,16 +139,21 @@ describe('when the service is ready', () => {
 });
 
 describe('a port that cannot be bound', () => {
-  test('a port that is taken is reported with BERTH_PORT', async (t) => {
+  test('a port that is taken is reported with BERTH_PORT and another port that is free', async (t) => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     t.after(() => void other.close());
     const { port } = other.address() as { port: number };
+    let message = '';
     await assert.rejects(BoundPort.open({ host: '127.0.0.1', port }), (error) => {
       assert.ok(error instanceof PortUnusableError);
       assert.match(error.message, new RegExp(`^BERTH_PORT: port ${port} of 127\\.0\\.0\\.1 is in use\\.[^\\n]*$`));
+      message = error.message;
       return true;
     });
+    const proposed = Number(/--port (\d+)$/.exec(message)?.[1]);
+    assert.notEqual(proposed, port);
+    (await BoundPort.open({ host: '127.0.0.1', port: proposed })).close();
   });
 
   test('an address that this machine does not have is reported with BERTH_HOST', async () => {

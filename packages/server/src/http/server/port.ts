@@ -43,8 +43,8 @@ export class BoundPort {
   static async open(options: PortOptions): Promise<BoundPort> {
     const bound = new BoundPort(options);
     const [first = options.host, ...others] = await addressesOf(options.host);
-    const main = await bound.#listen(first, options.port).catch((error: unknown) => {
-      throw toPortUnusable(error, options);
+    const main = await bound.#listen(first, options.port).catch(async (error: unknown) => {
+      throw await toPortUnusable(error, options);
     });
     bound.#listeners = [main];
     bound.#port = (main.address() as AddressInfo).port;
@@ -146,15 +146,35 @@ const startingPage = (note: string): string => `<!doctype html>
 </html>
 `;
 
-function toPortUnusable(error: unknown, { host, port }: PortOptions): unknown {
+/** How many of the next ports are tried before any free one is proposed. */
+const proposalsMax = 20;
+
+/** A port to propose in place of one that is taken: the next that is free now; 0, which takes any, where none is. */
+async function nextFreePort(host: string, port: number): Promise<number> {
+  for (let next = port + 1; next <= Math.min(port + proposalsMax, 65_535); next += 1) {
+    const probe = createServer().listen(next, host);
+    const isFree = await once(probe, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (isFree) {
+      probe.close();
+      return next;
+    }
+  }
+  return 0;
+}
+
+async function toPortUnusable(error: unknown, { host, port }: PortOptions): Promise<unknown> {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const proposal = code === 'EADDRINUSE' ? await nextFreePort(host, port) : 0;
   const reasons: Record<string, string> = {
-    EADDRINUSE: `BERTH_PORT: port ${port} of ${host} is in use. Stop the program that uses it, or take another port: npm start -- --port 8081`,
-    EACCES: `BERTH_PORT: this user may not listen on port ${port}. Take a port above 1023: npm start -- --port 8080`,
+    EADDRINUSE: `BERTH_PORT: port ${port} of ${host} is in use. Stop the program that uses it, or take another port: --port ${proposal}`,
+    EACCES: `BERTH_PORT: this user may not listen on port ${port}. Take a port above 1023: --port 8080`,
     EADDRNOTAVAIL: `BERTH_HOST: ${host} is not an address of this machine.`,
     ENOTFOUND: `BERTH_HOST: ${host} is neither an address nor a name that can be resolved.`,
     EAI_AGAIN: `BERTH_HOST: ${host} is neither an address nor a name that can be resolved.`,
   };
-  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const reason = reasons[code];
   return reason === undefined ? error : new PortUnusableError(reason, { cause: error });
 }
