@@ -76,12 +76,12 @@ module.exports.keepers = [
   {
     what: 'child processes',
     modules: ['^(node:)?child_process$'],
-    only: '^packages/((guest|machines)/src/|server/src/store/|cli/src/(open-in-browser|commands/up)[.]ts$)',
+    only: '^packages/((guest|machines)/src/|server/src/store/|cli/src/(open-in-browser|commands/installation/up)[.]ts$)',
   },
   {
     what: 'raw sockets',
     modules: ['node_modules/ws/', '^(node:)?net$'],
-    only: '^packages/((guest|egress|machines)/src/|lib/src/socket-pair[.]ts$|cli/src/tunnel-end[.]ts$|devtools/src/browser/|server/src/(http|fleet/forwarding|store)/)',
+    only: '^packages/((guest|egress|machines)/src/|lib/src/socket-pair[.]ts$|cli/src/tunnel/tunnel-end[.]ts$|devtools/src/browser/|server/src/(http|fleet/forwarding|store)/)',
   },
   { what: 'the client of object storage', modules: ['node_modules/(@aws-sdk|@smithy)/'], only: '^packages/server/src/objects/s3[.]ts$' },
   { what: 'the tokenizer of HTML', modules: ['node_modules/htmlparser2/'], only: '^packages/lib/src/text/html-tokens[.]ts$' },

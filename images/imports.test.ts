@@ -79,8 +79,8 @@ test("all files of this repository's agent are found", () => {
   const { files } = followImports(join(import.meta.dirname, '../packages/guest/src/main.ts'));
   const names = files.map((path) => relative(join(import.meta.dirname, '..'), path));
   for (const name of [
-    'packages/guest/src/kernel.pl',
-    'packages/guest/src/openbox.xml',
+    'packages/guest/src/identity/kernel.pl',
+    'packages/guest/src/browser/openbox.xml',
     'packages/contract/src/guest.ts',
     'node_modules/zod/index.js',
   ])

@@ -165,7 +165,7 @@ function addOwnFiles(root: string): void {
   // Chromium's policy comes with the agent.
   const policies = join(root, 'etc/chromium/policies/managed');
   mkdirSync(policies, { recursive: true });
-  symlinkSync('/opt/berth/packages/guest/src/chromium-policy.json', join(policies, 'berth.json'));
+  symlinkSync('/opt/berth/packages/guest/src/browser/chromium-policy.json', join(policies, 'berth.json'));
   for (const [target, path] of Object.entries(links)) symlinkSync(target, join(root, path));
 }
 

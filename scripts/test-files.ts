@@ -59,14 +59,14 @@ const mergeTests = filesOf(
 export const serialUnitTests = filesOf(
   'packages/machines/src/encoder/*.test.ts',
   'packages/machines/src/host/cgroup.test.ts',
-  'packages/devtools/src/browser/{cdp/large-message,screencast/*}.test.ts',
+  'packages/devtools/src/browser/{cdp/messages/large-message,screencast/*}.test.ts',
   'packages/server/src/ops/stall-watch.test.ts',
 );
 /** Tests that compare the processor time of turns with a yardstick: they run beside what waits, not beside what computes. */
 export const turnTests = filesOf('packages/server/src/boot/hostile-{text,values}.test.ts');
 /** Unit tests that only calculate, from folders whose other tests start browsers, processes, threads or database servers. */
 const plainUnitTests = filesOf(
-  'packages/devtools/src/browser/cdp/{client-rules,gate-traces,hidden-frames,message-head,net-errors,resumption,turns}.test.ts',
+  'packages/devtools/src/browser/cdp/{clients/{client-rules,hidden-frames,resumption},messages/message-head,gate-traces,net-errors,turns}.test.ts',
   'packages/devtools/src/browser/input/{input-lane,remote-keys}.test.ts',
   'packages/devtools/src/steps/{recorder,schema,run/*}.test.ts',
   'packages/machines/src/host/{cgroup-tree,pressure}.test.ts',
@@ -85,11 +85,11 @@ export const browserUnitTests = filesOf(
 ).filter(notIn(plainUnitTests));
 /** Unit tests that read memory, handles or turns of their own process, change its settings, or take it for half a minute. */
 export const isolatedUnitTests = filesOf(
-  'packages/devtools/src/browser/{browser,retained-text,cdp/clients}.test.ts',
+  'packages/devtools/src/browser/{browser,retained-text,cdp/clients/clients}.test.ts',
   'packages/machines/src/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
   'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
   'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
-  'packages/server/src/{store/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
+  'packages/server/src/{store/embedded/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
   'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,upgrade}}.test.ts',
 );
 /** Unit tests that start processes, threads or database servers: few share a process. */
@@ -99,7 +99,7 @@ export const startingUnitTests = filesOf(
   'packages/server/src/{objects,store,watch/recordings}/**/*.test.ts',
   'packages/server/src/sessions/captcha/**/*.test.ts',
   'packages/site-report/src/{redact/redact,api/api,api/export/client}.test.ts',
-  'packages/guest/src/*.test.ts',
+  'packages/guest/src/**/*.test.ts',
   'tests/{healing,operations}/*.test.ts',
   'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',

@@ -19,7 +19,7 @@ import {
   signatureOf,
   subscriptionOf,
   type StripeEvent,
-} from '../packages/server/testing/billing.ts';
+} from '../packages/server/testing/accounts/billing.ts';
 import { page, paidPage, payPage, portalPage } from './stripe-pages.ts';
 
 export interface StandInOptions {

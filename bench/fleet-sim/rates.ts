@@ -2,7 +2,7 @@
  * Limits per minute in simulated time: each worker counts by its real code, and the workers exchange their counts as often as
  * the real ones. A table stands for that of the database, and its rows change at once.
  */
-import { exchangeMs, RateLimiter } from '../../packages/server/testing/rates.ts';
+import { exchangeMs, RateLimiter } from '../../packages/server/testing/accounts/rates.ts';
 import { seeded } from '@berth/lib/testing/seeded.ts';
 
 /** The counts of a caller that all workers have stored: the sum, and the end of the window that ends first. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { billingWebhook, getUsage, listAudit, type ReplyOf } from '@berth/contract';
-import { eventOf, invoiceOf, signatureOf, subscriptionOf, type StripeEvent } from '../../packages/server/testing/billing.ts';
+import { eventOf, invoiceOf, signatureOf, subscriptionOf, type StripeEvent } from '../../packages/server/testing/accounts/billing.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { startApp, type Reply, type TestApp } from '../harness.ts';
 import { startBillingApp, writePlans, type BillingApp } from '../billing-app.ts';

@@ -6,7 +6,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import { billingWebhook, checkout, createSession, endSession, getCaptcha, getOwner, navigate } from '@berth/contract';
-import { eventOf, signatureOf, subscriptionOf } from '../../packages/server/testing/billing.ts';
+import { eventOf, signatureOf, subscriptionOf } from '../../packages/server/testing/accounts/billing.ts';
 import { writePlans } from '../billing-app.ts';
 import { startSite, type Site } from '../e2e/site.ts';
 import type { Service } from '../e2e/service.ts';

@@ -27,7 +27,7 @@ const pages = (name: string) => from(() => import('./commands/pages.ts'), name);
 const read = (name: string) => from(() => import('./commands/read.ts'), name);
 const watch = (name: string) => from(() => import('./commands/watch.ts'), name);
 const work = (name: string) => from(() => import('./commands/work.ts'), name);
-const service = (name: string) => from(() => import('./commands/service.ts'), name);
+const service = (name: string) => from(() => import('./commands/installation/service.ts'), name);
 
 const timeout = ['--timeout <ms>', 'Time of the step in milliseconds.'] as const;
 const tab = ['--tab <id>', 'Tab to use. Default: the one that `berth tab` selected, or the active one.'] as const;
@@ -597,7 +597,7 @@ export const commands: readonly CommandSpec[] = [
     options: [['--source <folder>', 'The source tree. Default: the one around this folder.']],
     examples: ['berth up --source ~/berth'],
     group: 'Service',
-    load: from(() => import('./commands/up.ts'), 'up'),
+    load: from(() => import('./commands/installation/up.ts'), 'up'),
   },
 
   {
@@ -636,7 +636,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     examples: ['berth mcp install --target claude-code', 'berth mcp install --target codex --print', 'berth mcp --tools browse,web'],
     group: 'Setup',
-    load: from(() => import('./commands/mcp.ts'), 'mcp'),
+    load: from(() => import('./commands/installation/mcp.ts'), 'mcp'),
   },
   {
     name: 'skills',
@@ -648,7 +648,7 @@ export const commands: readonly CommandSpec[] = [
     ],
     examples: ['berth skills get --plain', 'berth skills install --target claude-code'],
     group: 'Setup',
-    load: from(() => import('./commands/skills.ts'), 'skills'),
+    load: from(() => import('./commands/installation/skills.ts'), 'skills'),
   },
   {
     name: 'completion',
@@ -656,13 +656,13 @@ export const commands: readonly CommandSpec[] = [
     summary: 'Print a completion script for bash, zsh, fish or powershell',
     examples: ['source <(berth completion bash)', 'berth completion zsh >~/.zsh/_berth'],
     group: 'Setup',
-    load: from(() => import('./commands/completion.ts'), 'completion'),
+    load: from(() => import('./commands/installation/completion.ts'), 'completion'),
   },
   {
     name: 'doctor',
     summary: 'Say what is wrong between here and the service',
     examples: ['berth doctor'],
     group: 'Setup',
-    load: from(() => import('./commands/doctor.ts'), 'doctor'),
+    load: from(() => import('./commands/installation/doctor.ts'), 'doctor'),
   },
 ];

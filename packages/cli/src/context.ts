@@ -1,10 +1,10 @@
 /** The context of a running command: its options, the service, and the session that it is about. */
 import type { Berth } from '@berth/sdk';
-import { readAccess, type Access } from './config-file.ts';
+import { readAccess, type Access } from './settings/config-file.ts';
 import { CommandError, exitCodes } from './failures.ts';
 import type { Options } from './options.ts';
 import type { Output, Report, Stream } from './output.ts';
-import { SessionFile } from './session-file.ts';
+import { SessionFile } from './settings/session-file.ts';
 
 /** The work of a command. */
 export type Action = (context: Context) => Promise<Report | Stream | undefined>;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { commands } from './commands.ts';
-import { readSkill, skillFolders } from './commands/skills.ts';
+import { readSkill, skillFolders } from './commands/installation/skills.ts';
 
 const skill = readSkill();
 /** Each command line of the skill, in a block or in a sentence. */

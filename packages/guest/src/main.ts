@@ -9,12 +9,12 @@
 import { writeFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import { guestPorts } from '@berth/contract/guest';
-import { Egress } from './egress.ts';
-import { Identities } from './identity.ts';
-import { Kernel } from './kernel.ts';
-import { imagePaths, Machine } from './machine.ts';
-import { findPort, Port } from './port.ts';
-import { serve } from './server.ts';
+import { Egress } from './agent/egress.ts';
+import { Identities } from './identity/identity.ts';
+import { Kernel } from './identity/kernel.ts';
+import { imagePaths, Machine } from './agent/machine.ts';
+import { findPort, Port } from './agent/port.ts';
+import { serve } from './agent/server.ts';
 
 /** Port of the egress proxy in every machine. */
 const proxyPort = 3128;

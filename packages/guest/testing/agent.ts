@@ -15,9 +15,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import type { guestRequests, Identity } from '@berth/contract/guest';
-import { Egress } from '../src/egress.ts';
-import { imagePaths, Machine, InvalidStateError, type MachineDeps, type MachinePaths } from '../src/machine.ts';
-import { serve } from '../src/server.ts';
+import { Egress } from '../src/agent/egress.ts';
+import { imagePaths, Machine, InvalidStateError, type MachineDeps, type MachinePaths } from '../src/agent/machine.ts';
+import { serve } from '../src/agent/server.ts';
 import { eventually } from '@berth/lib/testing/eventually.ts';
 
 /** Accepts every identity without applying it to this host. */

@@ -14,7 +14,7 @@ import { pathToFileURL } from 'node:url';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { silentLog } from '@berth/lib/log.ts';
-import { startEmbedded } from '../src/store/embedded.ts';
+import { startEmbedded } from '../src/store/embedded/embedded.ts';
 import { migrate } from '../src/store/migrate.ts';
 import { openStore, type Store } from '../src/store/store.ts';
 

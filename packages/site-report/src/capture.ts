@@ -1,8 +1,8 @@
 /** What an inspection captures. The report is a pure function of it: the same capture gives the same bytes. */
 import type { Har } from 'har-format';
-import type { DocumentVitals } from '@berth/page-scripts/read/inspect.ts';
+import type { DocumentVitals } from '@berth/page-scripts/read/site/inspect.ts';
 
-export type { DocumentVitals as PageVitals } from '@berth/page-scripts/read/inspect.ts';
+export type { DocumentVitals as PageVitals } from '@berth/page-scripts/read/site/inspect.ts';
 
 export interface Capture {
   /** The requested URL; of an uploaded HAR, the URL of its first document. */

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Berth } from '@berth/sdk';
 import type { Action, Context } from '../context.ts';
 import { CommandError, exitCodes, usageError } from '../failures.ts';
-import { ForwardPort, type Browsers, type Connection, type Told } from '../forward-port.ts';
+import { ForwardPort, type Browsers, type Connection, type Told } from '../tunnel/forward-port.ts';
 import { toPort } from '../options.ts';
 import { report } from '../output.ts';
 import { findOrCreate, idOf, newSession } from '../sessions.ts';

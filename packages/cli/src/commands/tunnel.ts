@@ -4,7 +4,7 @@ import { CommandError, exitCodes } from '../failures.ts';
 import { toPort } from '../options.ts';
 import { report } from '../output.ts';
 import { findOrCreate } from '../sessions.ts';
-import { TunnelEnd } from '../tunnel-end.ts';
+import { TunnelEnd } from '../tunnel/tunnel-end.ts';
 
 export const tunnel: Action = async (context) => {
   const { apiKey, url } = context.access;

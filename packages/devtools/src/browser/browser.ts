@@ -68,7 +68,7 @@ export { toQuietOptions, untilQuiet, untilShown, whenQuiet } from './page/quiet.
 export { bothWithFrames, withFrames } from './page/snapshot/with-frames.ts';
 export { toHeaderSettings } from './network/header-settings.ts';
 export type * from './page/page.ts';
-export { listDocument, protocolDocument, versionDocument } from './cdp/json-endpoints.ts';
+export { listDocument, protocolDocument, versionDocument } from './cdp/clients/json-endpoints.ts';
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
 const pingTimeoutMs = 15_000;

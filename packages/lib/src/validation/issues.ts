@@ -1,7 +1,7 @@
 import { issuesMax, type ValidationIssue, type ValidationIssueParams } from '@berth/contract';
 import { z } from 'zod';
 import { isSecretField } from '../secrets/names.ts';
-import { redactText } from '../secrets/redact.ts';
+import { redactText } from '../secrets/redact/redact.ts';
 import { isStorableText } from '../text/text.ts';
 import { literalHint, nameHint, typeHint, urlHint } from './hints.ts';
 

@@ -8,9 +8,9 @@ import { Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BrowserExitResult, Identity, IdentityResult } from '@berth/contract/guest';
-import { Egress } from '../../../guest/src/egress.ts';
-import { Machine, type MachineDeps } from '../../../guest/src/machine.ts';
-import { serve } from '../../../guest/src/server.ts';
+import { Egress } from '../../../guest/src/agent/egress.ts';
+import { Machine, type MachineDeps } from '../../../guest/src/agent/machine.ts';
+import { serve } from '../../../guest/src/agent/server.ts';
 
 class HostedMachine extends Machine {
   readonly #egress: Egress;

@@ -1,5 +1,5 @@
 import type { BlockEvidence, BlockVendor } from '@berth/contract';
-import { redactText } from '@berth/lib/secrets/redact.ts';
+import { redactText } from '@berth/lib/secrets/redact/redact.ts';
 import { findElement, meetsCondition, type DetectedCaptcha, type Page } from './parsed-page.ts';
 import type { Rule, SignalSource } from './rules/rule.ts';
 import { rules } from './rules/rules.ts';

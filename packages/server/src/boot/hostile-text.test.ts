@@ -20,7 +20,7 @@ import { RequestCookies } from '../../../egress/src/client/cookies.ts';
 import { parseFileName, readBody } from '../work/fetch/result.ts';
 import { parseJson } from '../http/body/json.ts';
 import { smallBodyBytesMax } from '../http/body/large-bodies.ts';
-import { redactText, redactUrl } from '@berth/lib/secrets/redact.ts';
+import { redactText, redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import { closePlaylist } from '../watch/recordings/video/playlist.ts';
 import { recorded, redactData } from '../watch/recordings/redact.ts';

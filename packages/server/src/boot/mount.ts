@@ -37,7 +37,7 @@ import { mountWorkersAdmin } from '../fleet/placement/admin-routes.ts';
 import { mountProfiles } from '../sessions/profiles/routes.ts';
 import { mountRecordings } from '../watch/recordings/routes.ts';
 import { mountRegions } from '../fleet/regions/routes.ts';
-import { ConnectAddress } from '../sessions/sessions/connect-address.ts';
+import { ConnectAddress } from '../sessions/sessions/connect/connect-address.ts';
 import { mountConnect, mountConnectAddress, mountSessionAdmin, mountSessions, mountTunnels } from '../sessions/sessions/routes.ts';
 import { keyFaults, missingKeys } from './settings/sealing-keys.ts';
 import { mountSkills } from '../work/skills/routes.ts';

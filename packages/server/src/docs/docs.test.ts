@@ -11,7 +11,7 @@ import { serve } from '../../testing/server.ts';
 import type { Http } from '../http/server/server.ts';
 import { mountDocs, type DocsOptions } from './docs.ts';
 import { Guides } from './guides.ts';
-import { readDocument } from './reference-document.ts';
+import { readDocument } from './reference/reference-document.ts';
 
 const well: Health = { status: 'ok', checks: { store: { status: 'ok', note: 'the database is available' } } };
 const mountWith =

@@ -7,7 +7,7 @@ import { Guides } from './guides.ts';
 import { homePage, type Destination } from './home.ts';
 import { pageHeaders, renderPage } from './frame.ts';
 import { llmsFullText, llmsText } from './llms.ts';
-import { mountReference, Reference, searchEntriesOf } from './reference.ts';
+import { mountReference, Reference, searchEntriesOf } from './reference/reference.ts';
 import { Search, searchContent, type SearchEntry } from './search.ts';
 
 export interface DocsOptions {
@@ -75,7 +75,7 @@ function mountFiles(http: Http): void {
       join(sources, 'palette.css'),
       join(sources, 'documents.css'),
       join(import.meta.dirname, 'docs.css'),
-      join(import.meta.dirname, 'reference.css'),
+      join(import.meta.dirname, 'reference/reference.css'),
     ];
     return (await Promise.all(parts.map((path) => readFile(path, 'utf8')))).join('\n');
   };

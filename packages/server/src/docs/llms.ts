@@ -1,7 +1,7 @@
 /** The lists for language models, in the form of llmstxt.org: what there is to read, and all of it in one text. */
 import type { Guides } from './guides.ts';
-import type { ReferenceDocument } from './reference-document.ts';
-import { addressOf } from './reference-page.ts';
+import type { ReferenceDocument } from './reference/reference-document.ts';
+import { addressOf } from './reference/reference-page.ts';
 
 const summary =
   '# Berth\n\n> A self-hosted browser cloud. It runs Chromium browsers, each in a machine of its own; programs drive them over HTTP, with Playwright or Puppeteer, with clients for TypeScript and Python, with the command line `berth`, or over MCP.\n';

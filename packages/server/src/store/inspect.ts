@@ -2,8 +2,8 @@
 import { Client, type ClientConfig } from 'pg';
 import { DatabaseUnusableError } from './errors.ts';
 import { assertUsable } from './migrate.ts';
-import { assertMajor, packageVersion } from './postgres-files.ts';
-import { connectionAt, findCluster, findRunning } from './running.ts';
+import { assertMajor, packageVersion } from './embedded/postgres-files.ts';
+import { connectionAt, findCluster, findRunning } from './embedded/running.ts';
 
 export interface DatabaseState {
   /** `new`: the first start creates it. */

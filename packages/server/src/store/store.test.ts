@@ -9,7 +9,7 @@ import { type ColumnType, type Generated, sql } from 'kysely';
 import { silentLog } from '@berth/lib/log.ts';
 import { DataFolderConflictError } from './claim.ts';
 import { makeClusterFolder, makeFolder } from '../../testing/cluster.ts';
-import { startEmbedded } from './embedded.ts';
+import { startEmbedded } from './embedded/embedded.ts';
 import { isUniqueViolation, openStore } from './store.ts';
 import { type TestStore, testStore } from '../../testing/test-store.ts';
 

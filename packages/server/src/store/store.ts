@@ -6,16 +6,16 @@ import { claimDataFolder, DataFolderConflictError } from './claim.ts';
 import { Connections, type StoreObserver } from './connections.ts';
 import { DatabaseUnusableError, isStalePlan, storeUnavailable } from './errors.ts';
 import { migrate } from './migrate.ts';
-import { openEmbedded } from './open-embedded.ts';
+import { openEmbedded } from './embedded/open-embedded.ts';
 
 export { allocateFile } from './allocate.ts';
 export { dataFolderKey } from './claim.ts';
-export { backUpDatabase, type Backup } from './backup.ts';
+export { backUpDatabase, type Backup } from './backup/backup.ts';
 export { statementOperations, type StatementOperation, type StoreObserver } from './connections.ts';
 export { isStoreUnavailable, isUniqueViolation, lastKnownMsMax } from './errors.ts';
 export { inspectDatabase, type DatabaseState } from './inspect.ts';
 export { Listener } from './listener.ts';
-export { restoreDatabase } from './restore.ts';
+export { restoreDatabase } from './backup/restore.ts';
 
 /** Executes statements: the store itself, or a transaction. */
 export interface Tables {

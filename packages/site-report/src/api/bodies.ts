@@ -1,7 +1,7 @@
 /** Request and response bodies of an endpoint. */
 import type { ApiEndpoint } from '@berth/contract';
 import type { CapturedExchange, JsonValue } from '../exchange.ts';
-import { readAttributes } from '@berth/lib/secrets/attributes.ts';
+import { readAttributes } from '@berth/lib/secrets/redact/attributes.ts';
 import { SchemaBuilder, type JsonSchema } from './schema.ts';
 
 /** Bodies that a schema is inferred from. */

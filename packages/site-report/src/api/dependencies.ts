@@ -1,7 +1,7 @@
 /** Which reply's field feeds which call's parameter: the same value, seen first in the reply and then in the call. */
 import type { ApiEndpoint } from '@berth/contract';
 import type { CapturedExchange, JsonValue } from '../exchange.ts';
-import { decoded } from '@berth/lib/secrets/hit.ts';
+import { decoded } from '@berth/lib/secrets/redact/hit.ts';
 import { segmentsOf, type EndpointCalls } from './calls.ts';
 
 type Dependency = ApiEndpoint['depends_on'][number];

@@ -5,13 +5,13 @@
 import type { Capture } from '../capture.ts';
 import type { Redactions, Secret, SecretPosition } from '../secret.ts';
 import { mergeSpans, type BoundedFinder, type Span } from '@berth/lib/text/bounded-finder.ts';
-import { scanHeader, scanCookieValue } from '@berth/lib/secrets/headers.ts';
-import type { Hit, ReportHit } from '@berth/lib/secrets/hit.ts';
-import { scanForms } from '@berth/lib/secrets/forms.ts';
+import { scanHeader, scanCookieValue } from '@berth/lib/secrets/redact/headers.ts';
+import type { Hit, ReportHit } from '@berth/lib/secrets/redact/hit.ts';
+import { scanForms } from '@berth/lib/secrets/redact/forms.ts';
 import { SecretTable, type SearchedForm } from './secret-table.ts';
-import { scanInside, scanKey, scanText, within } from '@berth/lib/secrets/texts.ts';
-import { readEscapes } from '@berth/lib/secrets/percent.ts';
-import { scanPairs, scanUrl } from '@berth/lib/secrets/urls.ts';
+import { scanInside, scanKey, scanText, within } from '@berth/lib/secrets/redact/texts.ts';
+import { readEscapes } from '@berth/lib/secrets/redact/percent.ts';
+import { scanPairs, scanUrl } from '@berth/lib/secrets/redact/urls.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
 import { mapCapture, type Source, type TextVisitor } from './walk.ts';
 

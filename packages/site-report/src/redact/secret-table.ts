@@ -4,7 +4,7 @@ import { BoundedFinder, type FinderBounds, type Word } from '@berth/lib/text/bou
 import { inSearchOrder } from '@berth/lib/secrets/secret-forms.ts';
 import { atOnce } from '@berth/lib/turns/turn-budget.ts';
 import { base64Of, encodingsOf } from './encodings.ts';
-import type { Hit } from '@berth/lib/secrets/hit.ts';
+import type { Hit } from '@berth/lib/secrets/redact/hit.ts';
 import { readJwt } from './jwt.ts';
 import { isDistinctive, isOpaque } from '@berth/lib/secrets/opaque.ts';
 

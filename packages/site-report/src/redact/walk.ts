@@ -2,7 +2,7 @@
 import type { Cookie, Entry, Har, Header, PostData, Request, Response } from 'har-format';
 import type { Capture, PageSnapshot, StorageItem } from '../capture.ts';
 import type { SecretPosition } from '../secret.ts';
-import { formatOf, type TextFormat } from '@berth/lib/secrets/texts.ts';
+import { formatOf, type TextFormat } from '@berth/lib/secrets/redact/texts.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
 
 /** How a text is read for secrets. `value`: of the parameter or field `name`. */

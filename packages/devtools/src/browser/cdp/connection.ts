@@ -7,9 +7,9 @@ import { mayBeUnstorable, toStorableValue } from '@berth/lib/text/text.ts';
 import { BrowserClosedError } from '../interface.ts';
 import { PageError } from '../page/page.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
-import { idAtHead } from './client-message.ts';
+import { idAtHead } from './messages/client-message.ts';
 import { GateTraces, type RemoteAddressOf } from './gate-traces.ts';
-import { dataOf } from './large-reply.ts';
+import { dataOf } from './messages/large-reply.ts';
 import { NetErrors, type EgressFailureOf } from './net-errors.ts';
 import { Pipe } from './pipe.ts';
 

@@ -12,12 +12,12 @@ import { section } from '@berth/lib/turns/sections.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { type Connection, isTargetEvent, withoutSession } from './connection.ts';
 import { BrowserClosedError, type DevtoolsClient, type DevtoolsClientOptions } from '../interface.ts';
-import { Client } from './client.ts';
-import { ClientContexts } from './client-contexts.ts';
-import { HiddenFrames } from './hidden-frames.ts';
-import { parseMessage, type ClientMessage, type MessageError } from './client-message.ts';
-import { largeBytesMin, parseLargeMessage } from './large-message.ts';
-import { Attachments, type Attachment } from './attachments.ts';
+import { Client } from './clients/client.ts';
+import { ClientContexts } from './clients/client-contexts.ts';
+import { HiddenFrames } from './clients/hidden-frames.ts';
+import { parseMessage, type ClientMessage, type MessageError } from './messages/client-message.ts';
+import { largeBytesMin, parseLargeMessage } from './messages/large-message.ts';
+import { Attachments, type Attachment } from './clients/attachments.ts';
 import type { Backlog } from './backlog.ts';
 import {
   isHidden,
@@ -30,10 +30,10 @@ import {
   withoutTargets,
   type Reply,
   type TargetInfo,
-} from './client-replies.ts';
-import { drivingCommands } from './client-commands.ts';
-import { applyRules, type RuleContext } from './client-rules.ts';
-import { Resumption, type Resume } from './resumption.ts';
+} from './clients/client-replies.ts';
+import { drivingCommands } from './clients/client-commands.ts';
+import { applyRules, type RuleContext } from './clients/client-rules.ts';
+import { Resumption, type Resume } from './clients/resumption.ts';
 
 /** A client with a faulty library sends a bad message now and then; more are deliberate. */
 const clientErrorsMax = 10;

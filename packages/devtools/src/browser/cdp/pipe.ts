@@ -5,7 +5,7 @@
 import type { Duplex } from 'node:stream';
 import { TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { WriteGroup } from '@berth/lib/turns/write-group.ts';
-import { LargeReply, replyBytesMax } from './large-reply.ts';
+import { LargeReply, replyBytesMax } from './messages/large-reply.ts';
 
 /** Chromium's own messages stay below 256 MiB; a longer one is garbage or an attack on our memory. */
 const frameBytesMax = 256 * 1024 * 1024;

@@ -1,6 +1,6 @@
 /** Screenshots of a page: the viewport, the full page, or one element. */
 import { ProtocolError, type Command, type Params, type Result } from '../cdp/connection.ts';
-import { replyTooLargeCode } from '../cdp/large-reply.ts';
+import { replyTooLargeCode } from '../cdp/messages/large-reply.ts';
 import type { Annotator } from './snapshot/annotate.ts';
 import type { Elements } from './elements.ts';
 import type { Frames } from './frames.ts';

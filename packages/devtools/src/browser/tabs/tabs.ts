@@ -11,7 +11,7 @@ import type { Log } from '@berth/lib/log.ts';
 import { orAbort, whenAborted } from '@berth/lib/or-abort.ts';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { CommandTimeoutError, type Connection } from '../cdp/connection.ts';
-import { isHiddenAddress } from '../cdp/client-rules.ts';
+import { isHiddenAddress } from '../cdp/clients/client-rules.ts';
 import type { PausedTarget } from '../cdp/multiplexer.ts';
 import { ActiveTab } from './active-tab.ts';
 import { BackgroundRendering } from './background-rendering.ts';

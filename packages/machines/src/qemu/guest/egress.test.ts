@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { Readable, type Duplex } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
-import { Egress } from '../../../../guest/src/egress.ts';
+import { Egress } from '../../../../guest/src/agent/egress.ts';
 import { eventually } from '@berth/lib/testing/eventually.ts';
 import { browser, exchange, fetchPlain, get, listen, openTunnel, site, type Browser } from '@berth/egress/testing/gate.ts';
 import { newLink } from '../../../testing/guest/link.ts';

@@ -16,8 +16,8 @@ import {
   secret,
   tiers,
   type Received,
-} from '../../../testing/billing-service.ts';
-import { checkoutOf, eventOf, invoiceOf, signatureOf, subscriptionOf, type StripeEvent } from '../../../testing/billing.ts';
+} from '../../../testing/accounts/billing-service.ts';
+import { checkoutOf, eventOf, invoiceOf, signatureOf, subscriptionOf, type StripeEvent } from '../../../testing/accounts/billing.ts';
 
 let database: TestStore;
 /** The same database, as another worker has it. */

@@ -4,7 +4,7 @@ import { ValidationError } from '@berth/contract';
 import fc from 'fast-check';
 import { loadTiers, type Tiers } from '../owners/owners.ts';
 import { parseEvent, toNotice, type IgnoreReason, type Notice } from './notice.ts';
-import { checkoutOf, eventOf, invoiceOf, subscriptionOf } from '../../../testing/billing.ts';
+import { checkoutOf, eventOf, invoiceOf, subscriptionOf } from '../../../testing/accounts/billing.ts';
 
 const madeAt = new Date('2026-03-01T12:00:00.000Z');
 const startedAt = new Date('2026-03-01T11:59:58.000Z');

@@ -5,8 +5,8 @@ import { ValidationError } from '@berth/contract';
 import { silentLog } from '@berth/lib/log.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import { dayMs, openBilling, refusedWith, tiers } from '../../../testing/billing-service.ts';
-import { subscriptionOf } from '../../../testing/billing.ts';
+import { dayMs, openBilling, refusedWith, tiers } from '../../../testing/accounts/billing-service.ts';
+import { subscriptionOf } from '../../../testing/accounts/billing.ts';
 
 let database: TestStore;
 /** The same database, as another worker has it. */

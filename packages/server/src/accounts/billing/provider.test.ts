@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { ServiceError } from '@berth/contract';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { PaymentProvider } from './provider.ts';
-import { eventOf, signatureOf, subscriptionOf } from '../../../testing/billing.ts';
+import { eventOf, signatureOf, subscriptionOf } from '../../../testing/accounts/billing.ts';
 
 const secret = 'whsec_test_0123456789';
 const clock = new ManualClock(new Date('2026-03-01T12:00:00.400Z'));

@@ -6,7 +6,7 @@ import { ServiceError } from '@berth/contract';
 import { silentLog } from '@berth/lib/log.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { insertLostWorker, testStore, type TestStore } from '../../../testing/test-store.ts';
-import { clock, captureErrors, minuteMs, openCredits, refusedOf, refusedWith, turn } from '../../../testing/credits.ts';
+import { clock, captureErrors, minuteMs, openCredits, refusedOf, refusedWith, turn } from '../../../testing/accounts/credits.ts';
 import type { Credits } from './credits.ts';
 
 let database: TestStore;

@@ -5,7 +5,7 @@ import { silentLog } from '@berth/lib/log.ts';
 import { Rates } from '../../rates/rates.ts';
 import { openStore, type Store } from '../../store/store.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import { clock, openCredits, refusedOf, refusedWith, turn } from '../../../testing/credits.ts';
+import { clock, openCredits, refusedOf, refusedWith, turn } from '../../../testing/accounts/credits.ts';
 import type { Credits } from './credits.ts';
 
 let database: TestStore;

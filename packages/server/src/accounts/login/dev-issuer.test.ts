@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { type DevIssuer, createDevIssuer } from './login.ts';
-import { audience, openLogins, refusalOf } from '../../../testing/login.ts';
+import { audience, openLogins, refusalOf } from '../../../testing/accounts/login.ts';
 
 const ada = { email: 'ada@example.com', organisation: 'acme' };
 const origin = 'http://127.0.0.1:8080';

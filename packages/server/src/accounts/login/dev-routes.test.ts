@@ -7,7 +7,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { decodeJwt } from 'jose';
 import { sendRaw, serve } from '../../../testing/server.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
-import { audience, openLogins } from '../../../testing/login.ts';
+import { audience, openLogins } from '../../../testing/accounts/login.ts';
 import { createDevIssuer, mountDevIdp } from './login.ts';
 
 interface Setting {

@@ -17,7 +17,7 @@ import {
   sign,
   type TestLogins,
   type SigningKey,
-} from '../../../testing/login.ts';
+} from '../../../testing/accounts/login.ts';
 import { Logins, isLoopbackHost, loginAlgorithms } from './login.ts';
 
 let key: SigningKey;

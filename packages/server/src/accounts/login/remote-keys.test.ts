@@ -15,7 +15,7 @@ import {
   sign,
   type TestLogins,
   type SigningKey,
-} from '../../../testing/login.ts';
+} from '../../../testing/accounts/login.ts';
 import type { LoginConfig } from './login.ts';
 
 const coolDownMs = 30_000;

@@ -14,7 +14,7 @@ import {
   failsWith,
   tierOf,
   type WorkerOptions,
-} from '../../../testing/metering.ts';
+} from '../../../testing/accounts/metering.ts';
 
 let database: TestStore;
 before(async () => {

@@ -7,7 +7,16 @@ import type { Credits } from '../credits/credits.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
 import { egressMicro } from './counts.ts';
-import { JumpyClock, Worker, unavailableError, chargesOf, megabyte, micro, tierOf, type WorkerOptions } from '../../../testing/metering.ts';
+import {
+  JumpyClock,
+  Worker,
+  unavailableError,
+  chargesOf,
+  megabyte,
+  micro,
+  tierOf,
+  type WorkerOptions,
+} from '../../../testing/accounts/metering.ts';
 
 let database: TestStore;
 before(async () => {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { newId } from '@berth/lib/ids.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
 import { isPressing } from './limits.ts';
-import { failsWith, JumpyClock, tierOf, Worker } from '../../../testing/metering.ts';
+import { failsWith, JumpyClock, tierOf, Worker } from '../../../testing/accounts/metering.ts';
 
 let database: TestStore;
 before(async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { excessAt, excessDuring, endsSessions } from './limits.ts';
-import { tierOf } from '../../../testing/metering.ts';
+import { tierOf } from '../../../testing/accounts/metering.ts';
 
 const unused = { actions: 0, egress_bytes: 0, browser_seconds: 0, captcha_solves: 0 };
 const plan = tierOf('small', { actions: 10, egress_bytes: 1000, browser_seconds: 60, captcha_solves: 2 });

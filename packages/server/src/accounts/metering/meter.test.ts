@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { isEqual, minus, noCounts, plus, raise, type Counts } from './counts.ts';
 import { LiveMeter } from './meter.ts';
-import { JumpyClock, FakeBrowser, tierOf } from '../../../testing/metering.ts';
+import { JumpyClock, FakeBrowser, tierOf } from '../../../testing/accounts/metering.ts';
 import { monthOf } from './usage.ts';
 
 function openMeter(clock = new JumpyClock()) {

@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { newId } from '@berth/lib/ids.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import { JumpyClock, FakeBrowser, Worker, monthsOf, tierOf, type WorkerOptions } from '../../../testing/metering.ts';
+import { JumpyClock, FakeBrowser, Worker, monthsOf, tierOf, type WorkerOptions } from '../../../testing/accounts/metering.ts';
 
 let database: TestStore;
 before(async () => {

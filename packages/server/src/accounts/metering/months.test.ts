@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { newId } from '@berth/lib/ids.ts';
 import { testStore, type TestStore } from '../../../testing/test-store.ts';
-import { JumpyClock, Worker, metersIn, monthsOf, tierOf, type WorkerOptions } from '../../../testing/metering.ts';
+import { JumpyClock, Worker, metersIn, monthsOf, tierOf, type WorkerOptions } from '../../../testing/accounts/metering.ts';
 
 let database: TestStore;
 before(async () => {

@@ -1,6 +1,6 @@
 /** The settings as the service runs with them, without secrets. */
 import type { SettingsResponse } from '@berth/contract';
-import { redactUrl } from '@berth/lib/secrets/redact.ts';
+import { redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import { fieldName, variableGroups, type Config } from '../../config.ts';
 
 type Setting = SettingsResponse['settings'][number];

@@ -3,7 +3,7 @@ import type { Call, ForwardedCall, ReadableHeader } from '../call.ts';
 import type { InnerCall } from '../inner.ts';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { ServiceError, type Endpoint, type ErrorCode } from '@berth/contract';
-import { redactUrl } from '@berth/lib/secrets/redact.ts';
+import { redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import type { Caller } from '@berth/lib/turns/sections.ts';
 import { beginRequest, type RequestSpan } from '@berth/lib/tracing.ts';
 

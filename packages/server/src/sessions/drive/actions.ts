@@ -1,7 +1,7 @@
 import type { RunActionsRequest, Step, StepResult } from '@berth/contract';
 import type { LiveSession } from '../sessions/sessions.ts';
 import { importRecorder, runSteps, type ImportedRecording } from '@berth/devtools';
-import { redactUrl } from '@berth/lib/secrets/redact.ts';
+import { redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import { tabIdOf, createStepContext, type StepContextDeps } from './step-context.ts';
 

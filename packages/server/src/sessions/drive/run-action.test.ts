@@ -4,7 +4,7 @@ import { ServiceError } from '@berth/contract';
 import { PageError } from '@berth/devtools';
 import { ManualClock } from '@berth/lib/clock.ts';
 import type { LiveSession, Machine } from '../sessions/sessions.ts';
-import { FakeMetering, fakeSession } from '../../../testing/drive-metering.ts';
+import { FakeMetering, fakeSession } from '../../../testing/accounts/drive-metering.ts';
 import { runAction, type Action, type RunDeps, type Target, type Work } from './run-action.ts';
 
 const machine = {} as Machine;

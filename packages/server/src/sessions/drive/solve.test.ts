@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Page } from '@berth/devtools';
 import type { Captchas, SolveResult } from '../captcha/captcha.ts';
-import { FakeMetering, fakeSession } from '../../../testing/drive-metering.ts';
+import { FakeMetering, fakeSession } from '../../../testing/accounts/drive-metering.ts';
 import { solveCaptcha, type SolveCaptchaResult } from './solve.ts';
 
 const signal = new AbortController().signal;

@@ -1,6 +1,6 @@
 /** Secrets that somebody gave a session to type: what a page shows of them is masked in what the session says of the page. */
 import { formsOf, inSearchOrder } from '@berth/lib/secrets/secret-forms.ts';
-import { readEscapes } from '@berth/lib/secrets/percent.ts';
+import { readEscapes } from '@berth/lib/secrets/redact/percent.ts';
 import { BoundedFinder, mergeSpans, type FinderBounds, type Word } from '@berth/lib/text/bounded-finder.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
 import { inTurns } from '@berth/lib/turns/turn-budget.ts';

@@ -19,10 +19,10 @@ import type { Profiles, UsedProfile } from '../profiles/profiles.ts';
 import { isUniqueViolation, type Store, type Tables } from '../../store/store.ts';
 import { sessionLost } from './errors.ts';
 import { LiveSession } from './live.ts';
-import { prepareMachine, vmKindOf } from './prepare.ts';
-import { isSavingProfile, saveProfile } from './profile.ts';
+import { prepareMachine, vmKindOf } from './start/prepare.ts';
+import { isSavingProfile, saveProfile } from './start/profile.ts';
 import { closeReasonOf, isOver, service, statusAfter, type End, type LastSeen, type SessionRecord } from './session.ts';
-import type { SessionSpec } from './spec.ts';
+import type { SessionSpec } from './start/spec.ts';
 import {
   countLive,
   findSession,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { AdminSessionResponse, SessionResponse } from '@berth/contract';
 import { decodeCursor, pageHeaders } from '../../http/cursor.ts';
-import { toCdpUrl } from './cdp-connections.ts';
+import { toCdpUrl } from './connect/cdp-connections.ts';
 import { isOver, type LastSeen, type SessionRecord } from './session.ts';
 import type { ListFilter, SessionView } from './sessions.ts';
 

@@ -22,11 +22,11 @@ import {
 import { listDocument, protocolDocument, versionDocument } from '@berth/devtools';
 import type { Routes } from '../../http/call.ts';
 import { actorOf, ownerOf } from '../../accounts/principals/principals.ts';
-import { toCdpUrl, type CdpConnections } from './cdp-connections.ts';
-import { toQueryError, tokenInUrl, withToken, type ConnectAddress } from './connect-address.ts';
+import { toCdpUrl, type CdpConnections } from './connect/cdp-connections.ts';
+import { toQueryError, tokenInUrl, withToken, type ConnectAddress } from './connect/connect-address.ts';
 import { parseListCursor, toAdminSession, toPage, toSession } from './reply.ts';
 import type { Sessions } from './sessions.ts';
-import type { Tunnels } from './tunnels.ts';
+import type { Tunnels } from './connect/tunnels.ts';
 
 export function mountSessions(routes: Routes, sessions: Sessions): void {
   routes.on(createSession, async ({ principal, body, query, signal, origin }) => {

@@ -20,7 +20,7 @@ import type {
 } from '@berth/contract';
 import type { StartNavigation } from '@berth/contract';
 import type { z } from 'zod';
-import type { Reconnect } from './reconnect.ts';
+import type { Reconnect } from './connect/reconnect.ts';
 
 export const transitions = {
   starting: ['ready', 'ending', 'failed', 'ended'],

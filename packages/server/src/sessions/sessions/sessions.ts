@@ -20,13 +20,13 @@ import { orAbort } from '@berth/lib/or-abort.ts';
 import type { Ticket } from '../../accounts/metering/metering.ts';
 import type { Rates } from '../../rates/rates.ts';
 import { isUniqueViolation, type Tables } from '../../store/store.ts';
-import { CreateRateLimiter } from './create-rate-limiter.ts';
+import { CreateRateLimiter } from './start/create-rate-limiter.ts';
 import { assertReachable, sessionEndedError, sessionNotFound, sessionLost } from './errors.ts';
 import { Lifecycle, type LifecycleDeps, type Reservation } from './lifecycle.ts';
 import { toView, type LiveSession, type SessionView } from './live.ts';
-import { openStartUrl } from './prepare.ts';
-import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './spec.ts';
-import { reconnectOf, type Reconnect } from './reconnect.ts';
+import { openStartUrl } from './start/prepare.ts';
+import { createSessionSpec, toSessionUpdate, type SessionSpec, type SessionSpecDeps } from './start/spec.ts';
+import { reconnectOf, type Reconnect } from './connect/reconnect.ts';
 import { isOver, service, type End, type SessionPurpose, type SessionRecord } from './session.ts';
 import {
   updateSession,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { entryOf } from '../../../testing/recordings.ts';
-import { redactText, redactUrl } from '@berth/lib/secrets/redact.ts';
+import { redactText, redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import { toHar } from '../../sessions/drive/drive.ts';
 import { recorded, redactData } from './redact.ts';
 

@@ -1,5 +1,5 @@
 /** What recordings show of a session: their viewers must not see values of its URLs. */
-import { redactText, redactUrl, type Redaction } from '@berth/lib/secrets/redact.ts';
+import { redactText, redactUrl, type Redaction } from '@berth/lib/secrets/redact/redact.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
 
 export const recorded: Redaction = { placeholder: '…', rule: 'values', charsMax: 2000 };

@@ -2,7 +2,7 @@ import type { InspectArtifact, InspectRequest, InspectResponse } from '@berth/co
 import { newId } from '@berth/lib/ids.ts';
 import { sessionIdOf, type JobRecord } from '../jobs/jobs.ts';
 import type { InspectOutcome } from './run.ts';
-import { redactText } from '@berth/lib/secrets/redact.ts';
+import { redactText } from '@berth/lib/secrets/redact/redact.ts';
 import { mapTexts } from '@berth/lib/text/map-texts.ts';
 
 /** The part of the request that the response repeats. */

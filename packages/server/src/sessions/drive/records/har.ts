@@ -3,7 +3,7 @@ import { apiVersion } from '@berth/contract';
 import type { Cookie, Entry, Har, Header } from 'har-format';
 import type { NetworkEntries, NetworkEntry } from '@berth/devtools';
 import { isCredentialHeader } from '@berth/lib/secrets/names.ts';
-import { redactHeader, redactText, redactUrl, type Redaction } from '@berth/lib/secrets/redact.ts';
+import { redactHeader, redactText, redactUrl, type Redaction } from '@berth/lib/secrets/redact/redact.ts';
 import { section } from '@berth/lib/turns/sections.ts';
 import { toStorableText } from '@berth/lib/text/text.ts';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';

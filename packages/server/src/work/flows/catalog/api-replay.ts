@@ -1,6 +1,6 @@
 import { ServiceError, boundedRecord, boundedString, type ApiEndpoint } from '@berth/contract';
 import { z } from 'zod';
-import type { ReplayReply } from '@berth/page-scripts/read/documents.ts';
+import type { ReplayReply } from '@berth/page-scripts/read/site/documents.ts';
 import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';

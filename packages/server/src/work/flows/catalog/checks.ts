@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { NavigationError, PageError, StepError } from '@berth/devtools';
 import { isUnsafeLink } from '@berth/reading';
-import type { TextReply, Vitals } from '@berth/page-scripts/read/documents.ts';
+import type { TextReply, Vitals } from '@berth/page-scripts/read/site/documents.ts';
 import { defineFlow, type FlowStep } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';
 import { Url, literal, selectorsInput } from '../inputs.ts';

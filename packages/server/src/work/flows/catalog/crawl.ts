@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { nextTurn, TurnBudget } from '@berth/lib/turns/turn-budget.ts';
 import { NavigationError, PageError } from '@berth/devtools';
 import { isUnsafeLink } from '@berth/reading';
-import type { CrawledDocument } from '@berth/page-scripts/read/documents.ts';
+import type { CrawledDocument } from '@berth/page-scripts/read/site/documents.ts';
 import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { TextReply } from '@berth/page-scripts/read/documents.ts';
-import type { SitemapEntry, SitemapReply } from '@berth/page-scripts/read/sitemaps.ts';
+import type { TextReply } from '@berth/page-scripts/read/site/documents.ts';
+import type { SitemapEntry, SitemapReply } from '@berth/page-scripts/read/site/sitemaps.ts';
 import { readRobotsLines } from '@berth/reading';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';

@@ -2,9 +2,9 @@
 import { PageError, type Page } from '@berth/devtools';
 import { snapshotScript, type Snapshot } from '@berth/reading';
 import { sourceOf } from '@berth/page-scripts/page-scripts.ts';
-import * as inspect from '@berth/page-scripts/read/inspect.ts';
-import type { InspectedDocument } from '@berth/page-scripts/read/inspect.ts';
-import * as vitals from '@berth/page-scripts/read/vitals.ts';
+import * as inspect from '@berth/page-scripts/read/site/inspect.ts';
+import type { InspectedDocument } from '@berth/page-scripts/read/site/inspect.ts';
+import * as vitals from '@berth/page-scripts/read/site/vitals.ts';
 import { limits } from '../limits.ts';
 import type { PageSnapshot } from '@berth/site-report';
 import { blobNames, globalNames } from './globals.ts';
