@@ -15,7 +15,7 @@ await runDev(
     // Builds what has changed: a change of the contract need not be one of the pages.
     build: ['sh', 'scripts/setup.sh', 'dev'],
     serviceDirs: [...globSync('packages/*/src', { cwd: root, exclude: ['packages/web/src'] }), 'docs'],
-    pageDirs: ['packages/web', 'packages/contract/src'],
+    pageDirs: ['packages/web', 'packages/contract/src', 'packages/sdk/src'],
     print: (line) => console.error(`[dev] ${line}`),
   },
   stop.signal,

@@ -238,7 +238,7 @@ build_service() {
 # All that the pages are made of.
 list_page_sources() {
   echo package-lock.json
-  find packages/contract/src -type f ! -name '*.test.ts' -print
+  find packages/contract/src packages/sdk/src -type f ! -name '*.test.ts' -print
   find packages/web \( -path packages/web/dist -o -name node_modules \) -prune -o -type f ! -name '*.test.ts' -print
 }
 

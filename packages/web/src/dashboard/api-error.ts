@@ -1,4 +1,5 @@
-/** A refusal of the service, or a failure to reach it. */
+/** A refusal of the service, or a failure to reach it, as pages show it. */
+import { BerthError, type ValidationIssue } from '@berth/sdk';
 
 export interface FieldIssue {
   /** Path in the body, such as `viewport.width`; empty for the body as a whole. */
@@ -37,51 +38,35 @@ export class ApiError extends Error {
   }
 }
 
-interface ErrorBody {
-  error?: { code?: string; message?: string; request_id?: string; details?: Record<string, unknown> };
-  detail?: { loc: string[]; msg: string; hint?: string }[] | string;
+/** Any thrown value as something to show. */
+export function toShown(error: unknown): ApiError {
+  if (error instanceof ApiError) return error;
+  if (BerthError.is(error)) return toApiError(error);
+  return new ApiError(error instanceof Error ? error.message : String(error), { status: 0, code: 'page_error', requestId: null });
 }
 
-/** Parses the body of a failed response; also one that a proxy in front sent. */
-export function toApiError(status: number, headers: Pick<Headers, 'get'>, text: string): ApiError {
-  const requestId = headers.get('x-request-id');
-  const retryAfterSeconds = Number(headers.get('retry-after')) || null;
-  const body = parse(text);
-  if (Array.isArray(body.detail)) {
-    const issues = body.detail.map(toIssue);
-    const [first] = issues;
-    const rest = issues.length > 1 ? ` And ${issues.length - 1} more.` : '';
-    const message = first ? `${first.field ? `${first.field}: ` : ''}${asSentence(first.message)}${rest}` : 'The request is not valid.';
-    return new ApiError(message, { status, code: 'validation_failed', requestId, issues });
-  }
-  const { code = 'unknown', message = `The service answered with status ${status}.`, details = {} } = body.error ?? {};
-  return new ApiError(message, { status, code, requestId: body.error?.request_id ?? requestId, details, retryAfterSeconds });
+function toApiError(error: BerthError): ApiError {
+  const { code, status, requestId, details, retryAfterSeconds } = error;
+  if (code === 'connection_failed' || code === 'timed_out') return unreachable();
+  const issues = error.issues.map(toIssue);
+  const options = { status: status ?? 0, code, requestId, details, issues, retryAfterSeconds };
+  const [first] = issues;
+  if (!first) return new ApiError(error.message, options);
+  const rest = issues.length > 1 ? ` And ${issues.length - 1} more.` : '';
+  return new ApiError(`${first.field ? `${first.field}: ` : ''}${asSentence(first.message)}${rest}`, options);
 }
 
-const toIssue = ({ loc, msg, hint }: { loc: string[]; msg: string; hint?: string }): FieldIssue => ({
+const toIssue = ({ loc, msg, hint }: ValidationIssue): FieldIssue => ({
   field: loc.slice(1).join('.'),
   message: hint === undefined ? msg : `${asSentence(msg)} ${hint}`,
 });
 
 const asSentence = (text: string): string => (/[.?!]$/.test(text) ? text : `${text}.`);
 
-function parse(text: string): ErrorBody {
-  try {
-    return (JSON.parse(text) as ErrorBody | null) ?? {};
-  } catch {
-    return {};
-  }
-}
-
+/** The client knows an address that may be wrong; here it is that of the page. */
 export const unreachable = (): ApiError =>
   new ApiError('The service cannot be reached. Check that it runs and that you are online.', {
     status: 0,
     code: 'unreachable',
     requestId: null,
   });
-
-/** Any thrown value as something to show. */
-export const toShown = (error: unknown): ApiError =>
-  error instanceof ApiError
-    ? error
-    : new ApiError(error instanceof Error ? error.message : String(error), { status: 0, code: 'page_error', requestId: null });

@@ -1,11 +1,9 @@
 /** Data that changes: by server-sent events where the API has them, else read again at intervals. */
 import { useSignal, type ReadonlySignal } from '@preact/signals';
 import type { SessionEventResponse } from '@berth/contract';
-import { createParser } from 'eventsource-parser';
 import { useEffect, useRef } from 'preact/hooks';
-import { BackOff } from '../shared/link/back-off.ts';
 import { toShown, type ApiError } from './api-error.ts';
-import { send } from './api.ts';
+import { eventsOf } from './api.ts';
 
 /** Nothing is read more often. */
 export const intervalMsMin = 5000;
@@ -76,55 +74,17 @@ export function useLive<T>(
   return { data, error, isLoading, reload: () => reload.current() };
 }
 
-/** Follows a session's events from its beginning until it ends, over reconnects. Calls back in order, once for each event. */
+/** Follows a session's events until it ends, and stays silent about why it cannot. Calls back in order, once for each event. */
 export async function followEvents(
   sessionId: string,
   { onEvent, signal }: { onEvent: (event: SessionEventResponse) => void; signal: AbortSignal },
 ): Promise<void> {
-  const backOff = new BackOff();
-  let lastId = '0';
-  let hasEnded = false;
-  const parser = createParser({
-    onEvent: ({ id, data }) => {
-      if (id !== undefined) lastId = id;
-      const event = JSON.parse(data) as SessionEventResponse;
-      if (event.type === 'session.ended') hasEnded = true;
-      onEvent(event);
-    },
-  });
-  // oxlint-disable-next-line no-unmodified-loop-condition -- the parser calls back
-  while (!signal.aborted && !hasEnded) {
-    try {
-      await readStream(sessionId, { lastId, signal, onText: (text) => parser.feed(text), onOpen: () => backOff.reset() });
-    } catch (error) {
-      const { status } = toShown(error);
-      // The session is over, or the credential is no good.
-      if (status >= 400 && status < 500 && status !== 429) return;
-    }
-    parser.reset();
-    if (!signal.aborted && !hasEnded) await delay(backOff.next(), signal);
+  try {
+    for await (const event of eventsOf(sessionId, signal)) onEvent(event);
+  } catch {
+    // The session is over, the credential is no good, or the page was left: what else the page reads says so.
   }
 }
-
-interface StreamOptions {
-  lastId: string;
-  signal: AbortSignal;
-  onOpen: () => void;
-  onText: (text: string) => void;
-}
-
-async function readStream(sessionId: string, { lastId, signal, onOpen, onText }: StreamOptions): Promise<void> {
-  const response = await send('streamEvents', { params: { session_id: sessionId }, headers: { 'last-event-id': lastId }, signal });
-  onOpen();
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) onText(part.value);
-}
-
-const delay = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms);
-    signal.addEventListener('abort', () => (clearTimeout(timer), resolve()), { once: true });
-  });
 
 /** Whether the tab is shown, for what should rest in a hidden one. */
 export function useVisibility(): ReadonlySignal<boolean> {
