@@ -1,5 +1,5 @@
 /**
- * The ten tasks of `tests/e2e/mcp-tasks.ts` by the tools of @playwright/mcp: as few calls as do the task, and a snapshot
+ * The ten tasks of `tests/e2e/mcp/mcp-tasks.ts` by the tools of @playwright/mcp: as few calls as do the task, and a snapshot
  * where a model has to see the page to go on.
  */
 import assert from 'node:assert/strict';

@@ -3,14 +3,14 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import * as contract from '../packages/contract/src/contract.ts';
-import { fileOf } from '../tests/contract-table.ts';
+import { fileOf } from '../tests/contract/contract-table.ts';
 import { readImports } from './import-graph.ts';
 
 /** Files of the repository that each file imports. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 /** What starts the whole service reaches every file of it, and says nothing of what a change concerns. */
-const startsAll = /^packages\/server\/src\/(boot\/(app|mount|serve|services)|main)\.ts$|^tests\/[^/]*\.ts$/;
+const startsAll = /^packages\/server\/src\/(boot\/(app|mount|serve|services)|main)\.ts$|^tests\/((contract|prepare|services)\/)?[^/]*\.ts$/;
 const isTest = (file: string): boolean => file.endsWith('.test.ts');
 
 export async function readImportGraph(root: string): Promise<ImportGraph> {
@@ -55,13 +55,13 @@ const singular = (word: string): string => word.replace(/s$/, '');
 /** Tests that use the endpoints which `routes` mounts: by the name of the endpoint, and by that of the folder. */
 function testsOfRoutes(root: string, routes: string, tests: readonly string[]): string[] {
   const words = new Set(readFileSync(join(root, routes), 'utf8').match(/\w+/g));
-  const ofEndpoints = [...endpointOf].filter(([name]) => words.has(name)).map(([, endpoint]) => `tests/api/${fileOf(endpoint)}`);
+  const ofEndpoints = new Set([...endpointOf].filter(([name]) => words.has(name)).map(([, endpoint]) => fileOf(endpoint)));
   // Such as `fetch-modes` and `live-view` for the folders `fetch` and `view`.
   const folder = singular(basename(dirname(routes)));
   const ofFolder = tests.filter(
     (file) => file.startsWith('tests/e2e/') && basename(file, '.test.ts').split('-').map(singular).includes(folder),
   );
-  return [...ofEndpoints.filter((file) => tests.includes(file)), ...ofFolder];
+  return [...tests.filter((file) => file.startsWith('tests/api/') && ofEndpoints.has(basename(file))), ...ofFolder];
 }
 
 /** Tests that the changed files concern, the nearest first. */

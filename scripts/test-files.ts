@@ -11,33 +11,33 @@ const notIn =
 
 /** An end-to-end test of each capability. A file that is not named here runs for a merge. */
 export const everydayBrowserTests = [
-  'actions',
-  'block-detection',
-  'capture',
-  'connect',
-  'crawl',
-  'dashboard-sessions',
-  'dashboard-shell',
-  'drive',
-  'egress',
-  'events',
-  'fetch',
-  'fetch-visible',
-  'files',
-  'flows',
-  'healing',
-  'inspect',
-  'jobs',
-  'live-view',
-  'live-view-control',
-  'mcp',
-  'metering',
-  'profiles',
-  'reconnect',
-  'recordings',
-  'request-headers',
-  'sign-in',
-  'templates',
+  'sessions/actions',
+  'fetch/block-detection',
+  'sessions/capture',
+  'sessions/connect',
+  'work/crawl',
+  'dashboard/dashboard-sessions',
+  'dashboard/dashboard-shell',
+  'sessions/drive',
+  'network/egress',
+  'sessions/events',
+  'fetch/fetch',
+  'fetch/fetch-visible',
+  'sessions/files',
+  'work/flows',
+  'work/healing',
+  'work/inspect',
+  'work/jobs',
+  'watch/live-view',
+  'watch/live-view-control',
+  'mcp/mcp',
+  'fleet/metering',
+  'sessions/profiles',
+  'sessions/reconnect',
+  'watch/recordings',
+  'network/request-headers',
+  'dashboard/sign-in',
+  'work/templates',
 ].map((name) => `tests/e2e/${name}.test.ts`);
 /** Other files that run for a merge, and not in `npm test`. */
 const mergeTests = filesOf(
@@ -104,11 +104,13 @@ export const startingUnitTests = filesOf(
   'tests/{dev,openapi-types,serve,setup}.test.ts',
   'images/*.test.ts',
 ).filter(notIn(serialUnitTests, turnTests, plainUnitTests, browserUnitTests, isolatedUnitTests));
-export const unitTests = filesOf('packages/*/{src,testing}/**/*.test.ts', 'tests/{,corpus/}*.test.ts', 'images/*.test.ts').filter(
-  notIn(isolatedUnitTests, startingUnitTests, serialUnitTests, turnTests, browserUnitTests),
-);
+export const unitTests = filesOf(
+  'packages/*/{src,testing}/**/*.test.ts',
+  'tests/{,corpus/,repository/}*.test.ts',
+  'images/*.test.ts',
+).filter(notIn(isolatedUnitTests, startingUnitTests, serialUnitTests, turnTests, browserUnitTests));
 /** API tests that read the memory, handles or timers of their own process, or start or end processes. */
-export const isolatedApiTests = filesOf('tests/{api/{crashes,documents,leaks,store-down,timers,tracing},fleet/tracing}.test.ts');
+export const isolatedApiTests = filesOf('tests/{api/{documents,tracing,faults/{crashes,leaks,store-down,timers}},fleet/tracing}.test.ts');
 /** Kill services of their own, for a minute and more. */
 export const faultTests = filesOf('tests/ledger/*.test.ts');
 /** Workers that lose their lease where a busy machine is slow. They wait for leases most of the time. */
@@ -119,10 +121,10 @@ export const apiTests = filesOf('tests/{api,fleet}/**/*.test.ts').filter(
   notIn(isolatedApiTests, faultTests, fleetFaultTests, nightlyFleetTests),
 );
 /** The same promise in many languages, and what takes all of a machine for a minute. */
-export const nightlyBrowserTests = filesOf('tests/e2e/{cookie-banners,full-disk,many-frames,random-kills}.test.ts');
+export const nightlyBrowserTests = filesOf('tests/e2e/{fetch/cookie-banners,fleet/{full-disk,random-kills},sessions/many-frames}.test.ts');
 export const browserTests = filesOf('tests/e2e/**/*.test.ts').filter(notIn(nightlyBrowserTests));
 /** Counts the processes that its own has started. */
-export const countingBrowserTests = filesOf('tests/e2e/dashboard-safety.test.ts');
+export const countingBrowserTests = filesOf('tests/e2e/dashboard/dashboard-safety.test.ts');
 /** Seeded requests, connections and messages: each file is capped at a few seconds and reads its own memory. */
 export const fuzzTests = filesOf('tests/fuzz/*.test.ts');
 export const fixtureTests = filesOf('tests/shop/*.test.ts');
@@ -140,11 +142,11 @@ export const machineTests = [
   'packages/machines/src/qemu/attacks.microvm.ts',
   ...filesOf('{packages/*/src/**,tests/microvm}/*.microvm.ts').filter((file) => !imageTests.includes(file)),
   // All end-to-end tests run on processes. Of this one a sample runs here once more: it is what two processors emulate in time.
-  'tests/e2e/connect.test.ts',
+  'tests/e2e/sessions/connect.test.ts',
 ];
 /** The other runs take a sample of these: `tests/nightly.ts`. */
 export const sampledFiles = filesOf('packages/*/src/**/*.test.ts', 'tests/**/*.test.ts').filter((file) =>
   /from '[^']*\/nightly\.ts'/.test(readFileSync(resolve(root, file), 'utf8')),
 );
 /** Tests of promises that are proven on processes, and of machines in `attacks.microvm.ts` and `story.microvm.ts`. */
-export const nightlyMachineTests = ['tests/e2e/egress.test.ts', 'tests/e2e/vnc.test.ts'];
+export const nightlyMachineTests = ['tests/e2e/network/egress.test.ts', 'tests/e2e/watch/vnc.test.ts'];

@@ -1,7 +1,7 @@
 /** Calls the service and checks that each reply is declared. Loads nothing of the service, which a test may run as a process. */
 import assert from 'node:assert/strict';
 import { ErrorBody, ValidationBody, errors, errorsOf, type BodyOf, type Endpoint, type ErrorCode, type ReplyOf } from '@berth/contract';
-import { assertInDocument } from './declared-replies.ts';
+import { assertInDocument } from './contract/declared-replies.ts';
 import { endAfterTests } from './end-of-file.ts';
 
 // Of a test that runs alone; a batch has called it before. A bench, or the worker of a test, is none: the runner would

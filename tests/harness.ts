@@ -15,7 +15,7 @@ import { createFakeRuntime, type FakeRuntime } from '@berth/machines/testing/fak
 import { openStore } from '../packages/server/src/store/store.ts';
 import { testStore, type TestStore } from '../packages/server/testing/test-store.ts';
 import { Client, adminKey, type Reply, type Request } from './client.ts';
-import type { Issuer } from './issuer.ts';
+import type { Issuer } from './services/issuer.ts';
 import { assertPrompt } from './yardstick.ts';
 
 export { Client, adminKey, assertDeclared, comparable, pathOf, type Reply, type Request } from './client.ts';

@@ -2,7 +2,7 @@
 import { request, type IncomingMessage } from 'node:http';
 import { once } from 'node:events';
 import WebSocket from 'ws';
-import { assertIfDeclared } from './declared-replies.ts';
+import { assertIfDeclared } from './contract/declared-replies.ts';
 import type { Reply } from './harness.ts';
 
 export interface RawRequest {

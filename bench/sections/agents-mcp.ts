@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { Berth as BerthClient } from '@berth/sdk';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { Agent, tasks } from '../../tests/e2e/mcp-tasks.ts';
+import { Agent, tasks } from '../../tests/e2e/mcp/mcp-tasks.ts';
 import { startShop, type Shop } from '../../tests/shop/shop.ts';
 import { Berth } from '../berth.ts';
 import type { Bench } from '../context.ts';

@@ -18,7 +18,7 @@ import {
   ValidationBody,
   type Endpoint,
 } from '@berth/contract';
-import { bodySchemaOf, goodRequest, nameOf, overHttp, withBody, wrongValues } from '../contract-table.ts';
+import { bodySchemaOf, goodRequest, nameOf, overHttp, withBody, wrongValues } from '../contract/contract-table.ts';
 import { adminKey, pathOf, startApp, type TestApp } from '../harness.ts';
 
 let served: TestApp;

@@ -1,13 +1,14 @@
 /** Compares the API tests with the contract. */
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { endpoints, errors, errorsOf, type ErrorCode } from '@berth/contract';
 import { readTestTitles, type TestTitles } from '../../scripts/test-titles.ts';
-import { fileOf, isOfSession, nameOf, sessionErrors, suitesOf } from '../contract-table.ts';
+import { fileOf, isOfSession, nameOf, sessionErrors, suitesOf } from '../contract/contract-table.ts';
 
 /** The table that credentials.test.ts sends to every endpoint. */
-const credentials = '../wrong-credentials.ts';
+const credentials = '../contract/wrong-credentials.ts';
 
 /**
  * Codes that come from shared behaviour. Each is tested for all endpoints in one
@@ -92,9 +93,12 @@ const tables = [
 ];
 
 const folder = import.meta.dirname;
-const files = readdirSync(folder).filter((name) => name.endsWith('.test.ts'));
-const titles = new Map(files.map((file) => [file, readTestTitles(readFileSync(`${folder}/${file}`, 'utf8'))]));
-const titlesOf = (file: string): TestTitles => titles.get(file) ?? readTestTitles(readFileSync(`${folder}/${file}`, 'utf8'));
+const readTitles = (path: string): TestTitles => readTestTitles(readFileSync(join(folder, path), 'utf8'));
+/** The names are unique, whatever folder a file stands in. */
+const paths = globSync('**/*.test.ts', { cwd: folder });
+const files = paths.map((path) => basename(path));
+const titles = new Map(paths.map((path) => [basename(path), readTitles(path)]));
+const titlesOf = (file: string): TestTitles => titles.get(file) ?? readTitles(file);
 
 describe('the tests of the API', () => {
   for (const endpoint of endpoints)
@@ -119,6 +123,7 @@ describe('the tests of the API', () => {
   });
 
   it('the API tests have no file without an endpoint or a table', () => {
+    assert.equal(new Set(files).size, files.length, 'two files have one name');
     const expected = new Set([...endpoints.map(fileOf), ...tables.map((name) => `${name}.test.ts`)]);
     assert.deepEqual(
       files.filter((file) => !expected.has(file)),

@@ -18,11 +18,11 @@ import {
   revokeViewTokens,
   type Endpoint,
 } from '@berth/contract';
-import { nameOf, goodRequest } from '../contract-table.ts';
+import { nameOf, goodRequest } from '../contract/contract-table.ts';
 import { adminKey, comparable, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
-import { startIssuer, type Issuer } from '../issuer.ts';
+import { startIssuer, type Issuer } from '../services/issuer.ts';
 import { refusedSocket, sendAsIs } from '../raw-http.ts';
-import { cookieOf, open, tokenFor } from '../view-links.ts';
+import { cookieOf, open, tokenFor } from '../prepare/view-links.ts';
 import {
   mistyped,
   wrongBearer,
@@ -31,7 +31,7 @@ import {
   wrongLogins,
   type ValidCredentials,
   type InvalidCredential,
-} from '../wrong-credentials.ts';
+} from '../contract/wrong-credentials.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 
 const clock = new ManualClock();

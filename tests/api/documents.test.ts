@@ -26,10 +26,10 @@ import {
 import { z } from 'zod';
 import { viewCloseCodes } from '@berth/contract/live-view';
 import { variableGroups } from '../../packages/server/src/config.ts';
-import { documents, examplesOf, paste, textOf, type Target } from '../documents.ts';
+import { documents, examplesOf, paste, textOf, type Target } from '../contract/documents.ts';
 import { startFleet } from '../fleet/fleet.ts';
 import { adminKey, startApp, type TestApp } from '../harness.ts';
-import { defaultSecretKey, defaultWebhookSecret, startStripe, type StripeStandIn } from '../stripe-stand-in.ts';
+import { defaultSecretKey, defaultWebhookSecret, startStripe, type StripeStandIn } from '../services/stripe-stand-in.ts';
 
 /** Their commands need pages with elements: first-run.test.ts runs them. */
 const withBrowser = ['docs/steps.md', 'docs/flows.md'];

@@ -17,10 +17,10 @@ import {
   connectSession,
   type Endpoint,
 } from '@berth/contract';
-import { goodRequest, nameOf } from '../contract-table.ts';
+import { goodRequest, nameOf } from '../contract/contract-table.ts';
 import { Client, comparable, jobIdOf, pathOf, startApp, type Reply, type TestApp } from '../harness.ts';
 import { refusedSocket } from '../raw-http.ts';
-import { open, tokenFor } from '../view-links.ts';
+import { open, tokenFor } from '../prepare/view-links.ts';
 import { newId } from '@berth/lib/ids.ts';
 
 let served: TestApp;

@@ -16,9 +16,9 @@ import {
   navigate,
   type Endpoint,
 } from '@berth/contract';
-import { goodRequest, nameOf } from '../contract-table.ts';
+import { goodRequest, nameOf } from '../contract/contract-table.ts';
 import { startApp, type Request, type TestApp } from '../harness.ts';
-import { createUntil, drivingOf, hang, machinesLeft, whileNoMachineStarts } from '../session-states.ts';
+import { createUntil, drivingOf, hang, machinesLeft, whileNoMachineStarts } from '../contract/session-states.ts';
 
 let served: TestApp;
 let sessionId = '';

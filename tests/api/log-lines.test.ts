@@ -4,7 +4,7 @@ import { Writable } from 'node:stream';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getSession, navigate } from '@berth/contract';
 import { createLog, readableLines } from '@berth/lib/log.ts';
-import { machineOf } from '../session-states.ts';
+import { machineOf } from '../contract/session-states.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 
 type Line = Record<string, unknown>;

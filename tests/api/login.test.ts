@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, listOwnKeys, listSessions } from '@berth/contract';
 import { ManualClock } from '@berth/lib/clock.ts';
-import { goodRequest, nameOf } from '../contract-table.ts';
+import { goodRequest, nameOf } from '../contract/contract-table.ts';
 import { startApp, type TestApp } from '../harness.ts';
-import { startIssuer, type Issuer } from '../issuer.ts';
+import { startIssuer, type Issuer } from '../services/issuer.ts';
 
 const clock = new ManualClock();
 let issuer: Issuer;

@@ -5,7 +5,7 @@ import { ErrorBody, type ErrorCode } from '@berth/contract';
 import { adminKey } from '../client.ts';
 import { startApp, type TestApp } from '../harness.ts';
 import { sendAsIs, type RawRequest } from '../raw-http.ts';
-import { endedSession } from '../session-states.ts';
+import { endedSession } from '../contract/session-states.ts';
 
 let served: TestApp;
 let live = '';

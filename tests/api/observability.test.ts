@@ -20,7 +20,7 @@ import {
 import { statementOperations } from '../../packages/server/src/store/store.ts';
 import { readMetrics, type Metric } from '../../packages/server/testing/ops.ts';
 import { adminKey, eventually, startApp, type TestApp } from '../harness.ts';
-import { promtool } from '../promtool.ts';
+import { promtool } from '../services/promtool.ts';
 
 let served: TestApp;
 let text = '';

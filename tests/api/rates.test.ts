@@ -17,7 +17,7 @@ import {
   metrics,
 } from '@berth/contract';
 import { startApp, type TestApp } from '../harness.ts';
-import { open as openLink, tokenFor } from '../view-links.ts';
+import { open as openLink, tokenFor } from '../prepare/view-links.ts';
 
 const open = {
   concurrency_limit: null,

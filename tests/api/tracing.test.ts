@@ -4,7 +4,7 @@ import { registerHooks } from 'node:module';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, getJob, getSession, navigate } from '@berth/contract';
 import type { TestApp } from '../harness.ts';
-import { Collector, parentOfTraces, traceparentOf, valuesOf } from '../trace-collector.ts';
+import { Collector, parentOfTraces, traceparentOf, valuesOf } from '../services/trace-collector.ts';
 
 /** What of OpenTelemetry this process has loaded, or of the build the file that has it, without its API: the metrics library needs that one for itself. */
 const loaded = new Set<string>();

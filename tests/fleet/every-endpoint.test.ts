@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { endpoints, getSession, listRecordings, type Endpoint } from '@berth/contract';
 import { newId } from '@berth/lib/ids.ts';
-import { goodRequest, nameOf } from '../contract-table.ts';
+import { goodRequest, nameOf } from '../contract/contract-table.ts';
 import { adminKey, Client, comparable, eventually, pathOf, type Reply } from '../harness.ts';
 import { openSocket, refusedSocket } from '../raw-http.ts';
-import { endRecorded, recordingOf } from '../recorded-session.ts';
-import { plantDownload } from '../session-states.ts';
-import { cookieOf, open, tokenFor, type LinkScope } from '../view-links.ts';
+import { endRecorded, recordingOf } from '../prepare/recorded-session.ts';
+import { plantDownload } from '../contract/session-states.ts';
+import { cookieOf, open, tokenFor, type LinkScope } from '../prepare/view-links.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 let fleet: TestFleet;

@@ -21,7 +21,7 @@ import {
 import { Client, eventually, pathOf, type TestApp } from '../harness.ts';
 import { openEvents } from '../event-stream.ts';
 import { openSocket, sendAsIs } from '../raw-http.ts';
-import { assertError, drivingOf, hangingUrl, plantDownload } from '../session-states.ts';
+import { assertError, drivingOf, hangingUrl, plantDownload } from '../contract/session-states.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 let fleet: TestFleet;

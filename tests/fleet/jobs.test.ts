@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { cancelJob, fetchPage, getJob, grantCredits, inspect, runAgent, type JobResponse } from '@berth/contract';
 import { startSite, type Site } from '../fetch-site.ts';
 import { eventually, jobIdOf } from '../harness.ts';
-import { hangingUrl } from '../session-states.ts';
+import { hangingUrl } from '../contract/session-states.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 const open = { concurrency_limit: null, creates_per_minute: null, requests_per_minute: null, max_session_seconds: 900, tab_limit: null };

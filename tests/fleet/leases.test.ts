@@ -21,11 +21,11 @@ import {
 import { systemClock } from '@berth/lib/clock.ts';
 import { createFakeRuntime } from '@berth/machines/testing/fake/fake.ts';
 import { testStore } from '../../packages/server/testing/test-store.ts';
-import { createDatabaseProxy, type DatabaseProxy } from '../database-proxy.ts';
+import { createDatabaseProxy, type DatabaseProxy } from '../services/database-proxy.ts';
 import { openEvents } from '../event-stream.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
-import { hang, hangingUrl, machinesLeft, nothingLeft } from '../session-states.ts';
+import { hang, hangingUrl, machinesLeft, nothingLeft } from '../contract/session-states.ts';
 
 type LiveSession = NonNullable<ReturnType<TestApp['app']['sessions']['live']['get']>>;
 

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Client as Database } from 'pg';
 import { createConnectToken, endSession, inspect, revokeViewTokens } from '@berth/contract';
 import { startApp } from '../harness.ts';
-import { cookieOf, open, tokenFor } from '../view-links.ts';
+import { cookieOf, open, tokenFor } from '../prepare/view-links.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 describe('links of a fleet', () => {

@@ -5,8 +5,8 @@ import { after, before, describe, it } from 'node:test';
 import { getSettings, health, metrics, readRecordingAsset, revokeViewTokens } from '@berth/contract';
 import { drop, openTestBucket, testCredentials, type TestBucket } from '../../packages/server/testing/objects.ts';
 import { eventually } from '../harness.ts';
-import { endRecorded, recordedSession, recordingOf, recordingSession, type RecordedSession } from '../recorded-session.ts';
-import { cookieOf, open, tokenFor } from '../view-links.ts';
+import { endRecorded, recordedSession, recordingOf, recordingSession, type RecordedSession } from '../prepare/recorded-session.ts';
+import { cookieOf, open, tokenFor } from '../prepare/view-links.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 describe('recordings of a fleet with object storage', () => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { createSession, getSession, navigate } from '@berth/contract';
-import { createDatabaseProxy, type DatabaseProxy } from '../database-proxy.ts';
+import { createDatabaseProxy, type DatabaseProxy } from '../services/database-proxy.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 import { openSocket } from '../raw-http.ts';
 

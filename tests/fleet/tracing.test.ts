@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { getSession } from '@berth/contract';
-import { Collector, parentOfTraces, traceparentOf } from '../trace-collector.ts';
+import { Collector, parentOfTraces, traceparentOf } from '../services/trace-collector.ts';
 import { startFleet, type TestFleet } from './fleet.ts';
 
 describe('the trace of a request that another worker answers', () => {

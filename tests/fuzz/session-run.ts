@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { createSession, endSession, endpoints, listTabs, type Endpoint } from '@berth/contract';
 import { assertDeclared, pathOf, type TestApp } from '../harness.ts';
-import { tokenFor, type LinkScope } from '../view-links.ts';
+import { tokenFor, type LinkScope } from '../prepare/view-links.ts';
 import { sessionMark, tabMark, type FuzzRequest } from './requests.ts';
 
 const byId = new Map(endpoints.map((endpoint) => [endpoint.id, endpoint]));

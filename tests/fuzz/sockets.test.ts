@@ -11,7 +11,7 @@ import { viewCloseCodes } from '@berth/contract/live-view';
 import * as fc from 'fast-check';
 import WebSocket from 'ws';
 import { eventually, startApp, type TestApp } from '../harness.ts';
-import { tokenFor, type LinkScope } from '../view-links.ts';
+import { tokenFor, type LinkScope } from '../prepare/view-links.ts';
 import { assertUnharmed, explore, Failures, heapBytes } from './fuzz-run.ts';
 import { junk } from './schema-values.ts';
 

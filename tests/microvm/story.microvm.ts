@@ -22,7 +22,7 @@ import { chromium } from 'playwright-core';
 import { readPng } from '@berth/devtools/testing/images.ts';
 import { Service, eventually, stopAll } from '../e2e/service.ts';
 import { page, startSite, type Site } from '../e2e/site.ts';
-import { ViewerBrowser, isBlank } from '../e2e/viewing.ts';
+import { ViewerBrowser, isBlank } from '../e2e/watch/viewing.ts';
 
 /** Fewer sessions by default, for daily runs. */
 const sessionsWanted = Number(process.env['BERTH_TEST_SESSIONS'] ?? 3);

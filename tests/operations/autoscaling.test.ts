@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { stringify } from 'yaml';
-import { promtool } from '../promtool.ts';
+import { promtool } from '../services/promtool.ts';
 import { renderChart } from './charts.ts';
 
 const chart = join(import.meta.dirname, '../../deploy/helm/berth');

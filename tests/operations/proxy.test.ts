@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createSession, endSession, health, navigate } from '@berth/contract';
-import { startProxiedApp, type ProxiedApp } from '../database-proxy.ts';
+import { startProxiedApp, type ProxiedApp } from '../services/database-proxy.ts';
 import { Client } from '../client.ts';
 import { eventually, startApp, type TestApp } from '../harness.ts';
 

@@ -7,11 +7,11 @@ import type { AddressInfo } from 'node:net';
 import { rmSync } from 'node:fs';
 import { billingWebhook, checkout, createSession, endSession, getCaptcha, getOwner, navigate } from '@berth/contract';
 import { eventOf, signatureOf, subscriptionOf } from '../../packages/server/testing/accounts/billing.ts';
-import { writePlans } from '../billing-app.ts';
+import { writePlans } from '../prepare/billing-app.ts';
 import { startSite, type Site } from '../e2e/site.ts';
 import type { Service } from '../e2e/service.ts';
 import { eventually } from '../harness.ts';
-import { startStripe, type StripeStandIn } from '../stripe-stand-in.ts';
+import { startStripe, type StripeStandIn } from '../services/stripe-stand-in.ts';
 
 type Which = 'old' | 'new';
 const secretsOf = (which: Which) => ({

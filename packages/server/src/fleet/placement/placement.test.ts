@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import type { ServiceError, WorkerState } from '@berth/contract';
 import { sql } from 'kysely';
-import { createDatabaseProxy } from '../../../../../tests/database-proxy.ts';
+import { createDatabaseProxy } from '../../../../../tests/services/database-proxy.ts';
 import { beat } from '../../../testing/pool.ts';
 import { ManualClock } from '@berth/lib/clock.ts';
 import { silentLog } from '@berth/lib/log.ts';
