@@ -397,6 +397,17 @@ describe('clients see a session as a plain browser', () => {
     assert.deepEqual(await playwright(endpoint, script), [true, true, true, true]);
   });
 
+  it('a DevTools client sends the largest file that Playwright lets through', nightly, async () => {
+    const bytes = 50 * 1024 * 1024 - 1;
+    const script: PlaywrightScript = async ({ page }) => {
+      await page.setContent('<input type=file>');
+      const buffer = Buffer.alloc(bytes, 'file');
+      await page.setInputFiles('input', { name: 'large.bin', mimeType: 'application/octet-stream', buffer }, { timeout: 0 });
+      return page.evaluate(() => document.querySelector('input')?.files?.[0]?.size);
+    };
+    assert.equal(await playwright(endpoint, script), bytes);
+  });
+
   for (const [name, script] of Object.entries(playwrightScripts))
     it(`Playwright sees a session as a plain browser: ${name}`, rare.includes(name) ? nightly : {}, async () => {
       const direct = await playwright(plain.endpoint, script);

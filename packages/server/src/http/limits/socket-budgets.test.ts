@@ -91,10 +91,10 @@ async function open(t: TestContext, url: string, session: string): Promise<{ web
   return { webSocket, echo };
 }
 
-test('a WebSocket message over 64 MiB is refused at its head', async (t) => {
+test('a WebSocket message over 80 MiB is refused at its head', async (t) => {
   const { port } = await start(t);
   const connection = await raw(t, port);
-  connection.write(headOf(64 * mebibyte + 1));
+  connection.write(headOf(80 * mebibyte + 1));
   assert.equal(await closeOf(connection), '1009 ');
 });
 

@@ -54,8 +54,8 @@ interface UpgradesDeps {
   onEmpty(): void;
 }
 
-/** A page's whole content or a fulfilled response fits in one DevTools message of a client; more is an attack. */
-const defaultMessageBytesMax = 64 * 1024 * 1024;
+/** A file of 50 MiB, which is the most that Playwright sends to another machine, fits in one DevTools message as base64; more is an attack. */
+const defaultMessageBytesMax = 80 * 1024 * 1024;
 /** Time limit for the other side's close frame. */
 const closeTimeoutMs = 2000;
 
