@@ -2,7 +2,7 @@
 import { type Browser, chromium as playwright } from 'playwright-core';
 import type { Berth } from './berth.ts';
 import type { Bench } from './context.ts';
-import { type RawBrowser, RawPool, destroyRaw, waitForExit, launchRaw } from './raw-browser.ts';
+import { type RawBrowser, RawPool, destroyRaw, waitForExit, launchRaw } from './peers/raw-browser.ts';
 
 /** Milliseconds of each stage of one run. */
 export interface Timings {

@@ -8,16 +8,16 @@
 import { chmodSync, copyFileSync, existsSync, lstatSync, mkdirSync, realpathSync, symlinkSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { run } from './command.ts';
-import { fingerprintsOf, hashOf } from './digest.ts';
-import { packErofs, storedFile } from './erofs.ts';
+import { fingerprintsOf, hashOf } from './files/digest.ts';
+import { packErofs, storedFile } from './files/erofs.ts';
 import { ImageError } from './error.ts';
 import { followImports, readPackageFile } from './imports.ts';
 import type { AgentLayer, AgentPackage, LayerRecipe } from './layers.ts';
-import { listFiles } from './walk.ts';
+import { listFiles } from './files/walk.ts';
 
 const repository = realpathSync(join(import.meta.dirname, '..'));
 const entry = 'packages/guest/src/main.ts';
-const recipe = ['images/agent-layer.ts', 'images/imports.ts', 'images/erofs.ts'];
+const recipe = ['images/agent-layer.ts', 'images/imports.ts', 'images/files/erofs.ts'];
 const pinnedNode = 'node_modules/.bin/node';
 
 export async function agentLayer(signal: AbortSignal): Promise<LayerRecipe<AgentLayer>> {

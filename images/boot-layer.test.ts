@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { test, type TestContext } from 'node:test';
-import { cpioArchive, fileMode, folderMode, programMode } from './cpio.ts';
+import { cpioArchive, fileMode, folderMode, programMode } from './files/cpio.ts';
 import { ImageError } from './error.ts';
 import { dependenciesOf, sortModules } from './kernel-modules.ts';
 

@@ -2,20 +2,20 @@
 import { mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { agentLayer } from './agent-layer.ts';
-import { findSources } from './apt-sources.ts';
+import { findSources } from './packages/apt-sources.ts';
 import { bootLayer } from './boot-layer.ts';
 import { CommandError, run } from './command.ts';
-import { hashOf } from './digest.ts';
+import { hashOf } from './files/digest.ts';
 import { ImageError } from './error.ts';
 import { layersName, manifestName, sbomName, linkFile } from './image-folder.ts';
 import type { ImageFolder, StoredImage } from './image-folder.ts';
 import { manifestOf } from './layers.ts';
 import type { ImageManifest, LayerRecipe, Layers } from './layers.ts';
-import { busyboxPackage, kernelPackage, wanted } from './packages.ts';
-import { Repository } from './repository.ts';
-import type { PackagePlan } from './repository.ts';
+import { busyboxPackage, kernelPackage, wanted } from './packages/packages.ts';
+import { Repository } from './packages/repository.ts';
+import type { PackagePlan } from './packages/repository.ts';
 import { rootLayer } from './root-layer.ts';
-import { sbomOf } from './sbom.ts';
+import { sbomOf } from './packages/sbom.ts';
 
 export interface BuildOptions {
   folder: ImageFolder;

@@ -17,11 +17,11 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { digestOf } from './digest.ts';
-import { packErofs } from './erofs.ts';
+import { digestOf } from './files/digest.ts';
+import { packErofs } from './files/erofs.ts';
 import type { ImageManifest, Layers } from './layers.ts';
-import type { Sbom } from './sbom.ts';
-import { listFiles, walk } from './walk.ts';
+import type { Sbom } from './packages/sbom.ts';
+import { listFiles, walk } from './files/walk.ts';
 
 const imagesDir = process.env['BERTH_IMAGES_DIR'];
 if (!imagesDir || !existsSync(join(imagesDir, 'current/image.json')))

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ImageError } from './error.ts';
-import { listFiles } from './walk.ts';
+import { listFiles } from './files/walk.ts';
 
 /** A kernel module: its name in the kernel, and its file. */
 export interface KernelModule {

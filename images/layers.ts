@@ -4,7 +4,7 @@
  * inputs, so a layer of an earlier image with the same key is reused.
  */
 import { guestProtocol } from '@berth/contract/guest';
-import { hashOf } from './digest.ts';
+import { hashOf } from './files/digest.ts';
 
 export interface StoredFile {
   bytes: number;

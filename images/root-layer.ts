@@ -2,15 +2,15 @@
 import { chmodSync, copyFileSync, globSync, lstatSync, mkdirSync, realpathSync, renameSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { CommandError, run } from './command.ts';
-import { fingerprintsOf, hashOf } from './digest.ts';
-import { fileTimeSeconds, packErofs, storedFile } from './erofs.ts';
+import { fingerprintsOf, hashOf } from './files/digest.ts';
+import { fileTimeSeconds, packErofs, storedFile } from './files/erofs.ts';
 import { ImageError } from './error.ts';
 import type { LayerRecipe, RootLayer } from './layers.ts';
-import { leftOutPackages, leftOutPaths, matches, wanted } from './packages.ts';
-import { packedInto, readInstalled } from './packed-packages.ts';
-import type { InstalledPackage } from './packed-packages.ts';
-import type { PackagePlan, Repository } from './repository.ts';
-import { listFiles, walk } from './walk.ts';
+import { leftOutPackages, leftOutPaths, matches, wanted } from './packages/packages.ts';
+import { packedInto, readInstalled } from './packages/packed-packages.ts';
+import type { InstalledPackage } from './packages/packed-packages.ts';
+import type { PackagePlan, Repository } from './packages/repository.ts';
+import { listFiles, walk } from './files/walk.ts';
 
 export interface RootLayerOptions {
   plan: PackagePlan;

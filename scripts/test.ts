@@ -14,7 +14,7 @@
  */
 import { resolve } from 'node:path';
 import { createTemplate, startTestServer, testDatabaseVariable } from '../packages/server/testing/test-store.ts';
-import { affectedTests, listChanges, readImportGraph } from './test-affected.ts';
+import { affectedTests, listChanges, readImportGraph } from './test/test-affected.ts';
 import {
   all,
   apiTests,
@@ -39,10 +39,10 @@ import {
   turnTests,
   unitTests,
   type Picked,
-} from './test-files.ts';
-import { changedFixtures, recordFixtures } from './test-fixtures.ts';
-import { TestRun, type Step } from './test-run.ts';
-import { TestTimes } from './test-times.ts';
+} from './test/test-files.ts';
+import { changedFixtures, recordFixtures } from './test/test-fixtures.ts';
+import { TestRun, type Step } from './test/test-run.ts';
+import { TestTimes } from './test/test-times.ts';
 import { clockSlowness } from '../tests/yardstick.ts';
 
 /** Variable with which tests that are marked `nightly` are skipped. */
@@ -77,13 +77,13 @@ const staticChecks: Step[] = [
   { name: 'lint', commands: [[resolve(bin, 'oxlint'), '--type-aware', '--deny-warnings']] },
   { name: 'format', commands: [[resolve(bin, 'oxfmt'), '--check']] },
   { name: 'boundaries', commands: [[node, 'scripts/boundaries.ts']] },
-  { name: 'migrations', commands: [[node, 'scripts/migrations.ts']] },
-  { name: 'regexes', commands: [[node, 'scripts/regexes.ts']] },
+  { name: 'migrations', commands: [[node, 'scripts/checks/migrations.ts']] },
+  { name: 'regexes', commands: [[node, 'scripts/checks/regexes.ts']] },
   {
     name: 'contract',
     commands: [
       [node, 'scripts/openapi.ts', '--check'],
-      [node, 'scripts/openapi-lint.ts'],
+      [node, 'scripts/checks/openapi-lint.ts'],
       [node, 'scripts/clients.ts', '--check'],
     ],
   },
@@ -173,7 +173,7 @@ function onMachines(name: string, files: string[], atOnce: number): Step {
 
 /** Runs each file in a process of its own. */
 function isolated(name: string, files: string[], atOnce: number, testMs = testTimeoutMs): Step {
-  const commands = files.map((file) => [...runner(testMs, [file]), 'scripts/test-batch.ts', file]);
+  const commands = files.map((file) => [...runner(testMs, [file]), 'scripts/test/test-batch.ts', file]);
   const rerun = (some: string[]): string[] => [...runner(testMs, some), '--test', '--test-concurrency=1', ...some];
   return { name, files, commands, lanes: atOnce, timeoutMs: fileTimeoutMs, rerun };
 }
@@ -201,7 +201,7 @@ function batched(name: string, files: string[], atOnce: number, size = batchSize
   const ordered = times.longestFirst(files);
   // Dealt like cards, so that neither long files nor neighbours by name, which are alike, all fall to one process.
   const batches = Array.from({ length: count }, (_, i) => ordered.filter((_file, at) => at % count === i));
-  const commands = batches.map((batch) => [...runner(testTimeoutMs, batch), 'scripts/test-batch.ts', ...batch]);
+  const commands = batches.map((batch) => [...runner(testTimeoutMs, batch), 'scripts/test/test-batch.ts', ...batch]);
   return { ...isolated(name, files, 1), commands, lanes: atOnce };
 }
 

@@ -32,7 +32,7 @@ type Subject = Pick<Line, 'name' | 'url' | 'headers' | 'pid'>;
 export const lineOf = (subject: Subject): Line => ({ ...subject, rates: [], p99: [], failed: 0, cpuUs: [], waitedPercent: [] });
 
 export async function startBare(stage: Stage, body: string): Promise<{ url: string; pid: number }> {
-  const child = stage.start(process.execPath, [join(import.meta.dirname, '../bare-server.ts')], {
+  const child = stage.start(process.execPath, [join(import.meta.dirname, '../peers/bare-server.ts')], {
     env: { BODY: body },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -8,7 +8,7 @@ import { Berth, machineProcs, type BerthOptions } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, spread, summarize } from '../figures.ts';
 import { waitForIdleCpu, ownAndSharedMb, pidsOf, processorMs } from '../proc.ts';
-import { destroyRaw, launchRaw } from '../raw-browser.ts';
+import { destroyRaw, launchRaw } from '../peers/raw-browser.ts';
 
 const imagesFolder = process.env['BERTH_IMAGES_DIR'] ?? join(import.meta.dirname, '../../data/images');
 const runsDefault = 20;

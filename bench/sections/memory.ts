@@ -5,7 +5,7 @@ import { Berth, machineProcs } from '../berth.ts';
 import type { Bench } from '../context.ts';
 import { type Check, type Section, slopeOf } from '../figures.ts';
 import { type Proc, waitForIdleCpu, descriptorsOf, isAlive, memoryMb, pidsOf, stillExisting } from '../proc.ts';
-import { RawPool, destroyRaw, launchRaw } from '../raw-browser.ts';
+import { RawPool, destroyRaw, launchRaw } from '../peers/raw-browser.ts';
 
 const cyclesDefault = 500;
 const cyclesInStep = 10;

@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { endpoints, errors, errorsOf, type ErrorCode } from '@berth/contract';
-import { readTestTitles, type TestTitles } from '../../scripts/test-titles.ts';
+import { readTestTitles, type TestTitles } from '../../scripts/test/test-titles.ts';
 import { fileOf, isOfSession, nameOf, sessionErrors, suitesOf } from '../contract/contract-table.ts';
 
 /** The table that credentials.test.ts sends to every endpoint. */

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createDatabaseProxy } from '../services/database-proxy.ts';
 import { createTcpProxy, type TcpProxy } from '../services/tcp-proxy.ts';
-import { WorkerProcess, type Report } from '../ledger/worker-process.ts';
+import { WorkerProcess, type Report } from '../ledger/worker/worker-process.ts';
 import { slowMs, type PlannedFault } from './faults.ts';
 import { nowMs, type Period } from './history.ts';
 

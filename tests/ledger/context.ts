@@ -1,6 +1,6 @@
 /** Shared by all rounds. */
 import type { LedgerReader } from './ledger-reader.ts';
-import type { ServiceRuns } from './service-runs.ts';
+import type { ServiceRuns } from './worker/service-runs.ts';
 import type { ExternalServices } from './external-services.ts';
 
 export interface RoundContext {

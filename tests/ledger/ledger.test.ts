@@ -13,7 +13,7 @@ import { after, before, describe, it } from 'node:test';
 import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { adminKey } from '../harness.ts';
 import { LedgerReader } from './ledger-reader.ts';
-import { ServiceRuns } from './service-runs.ts';
+import { ServiceRuns } from './worker/service-runs.ts';
 import { ExternalServices } from './external-services.ts';
 import { playRound } from './round.ts';
 import { tiersFile } from './tiers.ts';

@@ -18,12 +18,12 @@ import {
   revokeOwnKey,
 } from '@berth/contract';
 import type { Charge, Operation, History, Hold } from './history.ts';
-import type { ServiceRuns } from './service-runs.ts';
+import type { ServiceRuns } from './worker/service-runs.ts';
 import type { ExternalServices } from './external-services.ts';
-import type { CreditsMethods } from './protocol.ts';
+import type { CreditsMethods } from './worker/protocol.ts';
 import { ownerOf, wallets, type Client, type OwnerRole, type Schedule, type Task, type WalletRole } from './schedule.ts';
 import { Slots } from './slots.ts';
-import { WorkerClient, type FinalResponse, type RequestOptions, type WorkerResponse } from './worker-client.ts';
+import { WorkerClient, type FinalResponse, type RequestOptions, type WorkerResponse } from './worker/worker-client.ts';
 import { tierOf } from './tiers.ts';
 
 type TaskOf<K extends Task['kind']> = Extract<Task, { kind: K }>;

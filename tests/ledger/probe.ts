@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findViolations } from './invariants.ts';
+import { findViolations } from './check/invariants.ts';
 import type { Ledger, LedgerReader } from './ledger-reader.ts';
 
 const intervalMs = 150;

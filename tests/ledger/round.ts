@@ -6,7 +6,7 @@ import { restartService, findLeakedHolds, checkKeys } from './round-end.ts';
 import { Random } from './random.ts';
 import { formatFault, createRunPlans, type RunPlan } from './faults.ts';
 import { History } from './history.ts';
-import { checkSchedule } from './check.ts';
+import { checkSchedule } from './check/check.ts';
 import { Player } from './player.ts';
 import { Probe } from './probe.ts';
 import { createSchedule, requestsIn, type Schedule } from './schedule.ts';

@@ -8,7 +8,7 @@ import { createKey, createSession, grantCredits } from '@berth/contract';
 import { testStore, type TestStore } from '../../packages/server/testing/test-store.ts';
 import { Client, adminKey } from '../harness.ts';
 import { LedgerReader } from './ledger-reader.ts';
-import { WorkerProcess } from './worker-process.ts';
+import { WorkerProcess } from './worker/worker-process.ts';
 import { tiersFile } from './tiers.ts';
 
 let store: TestStore;

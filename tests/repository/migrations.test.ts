@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { loadModule } from 'libpg-query';
-import { findProblems, problemsOfMigration } from '../../scripts/migrations.ts';
+import { findProblems, problemsOfMigration } from '../../scripts/checks/migrations.ts';
 
 const problems = (text: string, name = '0020-some.sql'): string[] => problemsOfMigration(name, text, ['0001', '0019']);
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { problemOf, regexesIn } from '../../scripts/regexes.ts';
+import { problemOf, regexesIn } from '../../scripts/checks/regexes.ts';
 
 const sourcesIn = (code: string): (string | null)[] =>
   regexesIn('file.ts', code).map(({ source, flags }) => source && `/${source}/${flags}`);

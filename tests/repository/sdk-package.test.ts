@@ -24,7 +24,7 @@ let tarball: string;
 before(async () => {
   dir = await mkdtemp(join(tmpdir(), 'berth-sdk-'));
   project = join(dir, 'project');
-  await run(root, process.execPath, join(root, 'scripts/pack-sdk.ts'), join(dir, 'package'));
+  await run(root, process.execPath, join(root, 'scripts/pack/pack-sdk.ts'), join(dir, 'package'));
   const { stdout } = await run(dir, 'npm', 'pack', '--silent', join(dir, 'package'));
   tarball = join(dir, stdout.trim());
   const installed = join(project, 'node_modules/@berth/sdk');

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, describe, it } from 'node:test';
-import { affectedTests, listChanges } from '../../scripts/test-affected.ts';
+import { affectedTests, listChanges } from '../../scripts/test/test-affected.ts';
 
 const fetch = 'packages/server/src/work/fetch';
 const graph = new Map([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { describeFailures } from '../../scripts/test-failures.ts';
+import { describeFailures } from '../../scripts/test/test-failures.ts';
 
 const report = (title: string, message: string): string =>
   `\ntest at tests/api/a.test.ts:1:1\n✖ ${title} (1.5ms)\n  AssertionError [ERR_ASSERTION]: ${message}\n      at a.test.ts:2:2\n`;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, globSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import * as lists from '../../scripts/test-files.ts';
+import * as lists from '../../scripts/test/test-files.ts';
 
 const root = join(import.meta.dirname, '../..');
 const nightlyTests = [...lists.nightlyBrowserTests, ...lists.nightlyFleetTests];

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
-import { TestTimes } from '../../scripts/test-times.ts';
+import { TestTimes } from '../../scripts/test/test-times.ts';
 
 function withTree(work: (root: string) => void): void {
   const root = mkdtempSync(join(tmpdir(), 'berth-times-'));

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { after, before, describe, it } from 'node:test';
 import { WebSocket } from 'ws';
-import { ada } from './account.ts';
+import { ada } from './pages/account.ts';
 import { products } from './data.ts';
 import { startShop, type Shop } from './shop.ts';
 import { totp } from './totp.ts';

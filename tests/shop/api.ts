@@ -1,7 +1,7 @@
 /** The JSON API and a GraphQL endpoint. */
-import { quantityMax } from './checkout.ts';
+import { quantityMax } from './pages/checkout.ts';
 import { articles, categories, productOf, products, reviews, type Product } from './data.ts';
-import { select } from './lists.ts';
+import { select } from './pages/lists.ts';
 import { json, withEtag, type Call, type Reply, type Routes } from './wire.ts';
 import { cartOf, linesOf, placeOrder } from './state.ts';
 

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
-import { ada, grace } from './account.ts';
-import { exportBytes, csvName } from './files.ts';
+import { ada, grace } from './pages/account.ts';
+import { exportBytes, csvName } from './pages/files.ts';
 import { startShop, type Shop } from './shop.ts';
 import { totp } from './totp.ts';
 

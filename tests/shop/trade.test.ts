@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { chromium, type Browser, type Page } from 'playwright-core';
-import { ada } from './account.ts';
+import { ada } from './pages/account.ts';
 import { startShop, type Shop } from './shop.ts';
 
 const args = ['--no-sandbox', '--disable-background-networking', '--disable-component-update', '--disable-sync', '--no-pings'];

@@ -3,9 +3,9 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startTestServer } from '../../../packages/server/testing/test-store.ts';
 import { Berth } from '../../berth.ts';
-import { Connection } from '../../connection.ts';
+import { Connection } from '../../peers/connection.ts';
 import type { Bench } from '../../context.ts';
-import { DevTools } from '../../devtools.ts';
+import { DevTools } from '../../peers/devtools.ts';
 import { spread, summarize, type Section } from '../../figures.ts';
 import { waitForIdleCpu } from '../../proc.ts';
 

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Berth } from '../../berth.ts';
-import { Connection } from '../../connection.ts';
+import { Connection } from '../../peers/connection.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
 import { type InProcess, buildInProcess } from '../../in-process.ts';

@@ -1,5 +1,5 @@
 import { Berth } from '../../berth.ts';
-import { Connection } from '../../connection.ts';
+import { Connection } from '../../peers/connection.ts';
 import type { Bench } from '../../context.ts';
 import { type Section, spread } from '../../figures.ts';
 import { type Issuer, serveIssuer } from '../../issuer.ts';

@@ -1,7 +1,7 @@
 /** The work of owners who mean no harm: everything that the service offers, at an easy pace. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DevTools } from '../../devtools.ts';
-import { Viewer } from '../../viewer.ts';
+import { DevTools } from '../../peers/devtools.ts';
+import { Viewer } from '../../view/viewer.ts';
 import { type Owner, type Session, authorizationOf, call, createSession, endSession } from './owner.ts';
 
 export interface Sample {

@@ -1,5 +1,5 @@
 import type { Berth } from '../../berth.ts';
-import { Connection } from '../../connection.ts';
+import { Connection } from '../../peers/connection.ts';
 import type { Issuer } from '../../issuer.ts';
 import { tier } from '../money/tier.ts';
 

@@ -3,7 +3,7 @@ import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, slopeOf, spread } from '../../figures.ts';
 import { bytesRead, descriptorsOf, memoryMb } from '../../proc.ts';
-import { Viewer, liveAddress, viewersOf } from '../../viewer.ts';
+import { Viewer, liveAddress, viewersOf } from '../../view/viewer.ts';
 import { countsOf } from './counts.ts';
 
 const viewersInWave = 20;

@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
-import { within } from '../../frame-log.ts';
+import { within } from '../../view/frame-log.ts';
 import { waitForIdleCpu } from '../../proc.ts';
-import { RawCast } from '../../raw-cast.ts';
-import { type FirstFrame, Viewer, firstFrameTimeoutMs, liveAddress, viewersOf } from '../../viewer.ts';
+import { RawCast } from '../../view/raw-cast.ts';
+import { type FirstFrame, Viewer, firstFrameTimeoutMs, liveAddress, viewersOf } from '../../view/viewer.ts';
 import { countsOf } from './counts.ts';
 
 /** Runs of one kind in a row, so that the page is loaded once for them. */

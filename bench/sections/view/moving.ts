@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
-import { type ReceivedFrame, gapsOf } from '../../frame-log.ts';
-import { type Load, type LoadGroups, groupsOfBerth, loadOver } from '../../load.ts';
+import { type ReceivedFrame, gapsOf } from '../../view/frame-log.ts';
+import { type Load, type LoadGroups, groupsOfBerth, loadOver } from '../../view/load.ts';
 import { waitForIdleCpu } from '../../proc.ts';
-import { RawCast } from '../../raw-cast.ts';
-import { Viewer, liveAddress } from '../../viewer.ts';
+import { RawCast } from '../../view/raw-cast.ts';
+import { Viewer, liveAddress } from '../../view/viewer.ts';
 import { countsOf } from './counts.ts';
 
 const rounds = 2;

@@ -3,7 +3,7 @@ import type { RecordingResponse } from '@berth/contract';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import type { Check, Section } from '../../figures.ts';
-import { type Load, groupsOfBerth, loadOver } from '../../load.ts';
+import { type Load, groupsOfBerth, loadOver } from '../../view/load.ts';
 import { waitForIdleCpu } from '../../proc.ts';
 import { countsOf } from './counts.ts';
 

@@ -3,10 +3,10 @@ import { framesInFlightMax } from '@berth/contract/live-view';
 import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Section, spread, summarize } from '../../figures.ts';
-import { gapsOf } from '../../frame-log.ts';
-import { groupsOfBerth, loadOver } from '../../load.ts';
+import { gapsOf } from '../../view/frame-log.ts';
+import { groupsOfBerth, loadOver } from '../../view/load.ts';
 import { memoryMb } from '../../proc.ts';
-import { Viewer, liveAddress } from '../../viewer.ts';
+import { Viewer, liveAddress } from '../../view/viewer.ts';
 import { countsOf } from './counts.ts';
 
 const warmUpMs = 2500;

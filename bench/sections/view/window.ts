@@ -4,8 +4,8 @@ import { Berth } from '../../berth.ts';
 import type { Bench } from '../../context.ts';
 import { type Check, type Section, spread, summarize } from '../../figures.ts';
 import { waitForIdleCpu } from '../../proc.ts';
-import { launchRaw } from '../../raw-browser.ts';
-import { timeToPicture } from '../../rfb.ts';
+import { launchRaw } from '../../peers/raw-browser.ts';
+import { timeToPicture } from '../../view/rfb.ts';
 import { countsOf } from './counts.ts';
 
 const paintTimeoutMs = 15_000;

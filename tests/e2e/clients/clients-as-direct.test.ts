@@ -15,7 +15,7 @@ import { after, before, describe, it } from 'node:test';
 import { connectSession, createSession, endSession } from '@berth/contract';
 import { chromium, type BrowserContext, type Page } from 'playwright-core';
 import puppeteer, { type Browser as Puppet, type Page as PuppetPage } from 'puppeteer-core';
-import { pdf } from '../../shop/files.ts';
+import { pdf } from '../../shop/pages/files.ts';
 import { nightly } from '../../nightly.ts';
 import { Service } from '../service.ts';
 

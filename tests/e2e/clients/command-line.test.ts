@@ -20,7 +20,7 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { endSession, getSession } from '@berth/contract';
-import { buildCommandLine } from '../../../scripts/cli.ts';
+import { buildCommandLine } from '../../../scripts/pack/cli.ts';
 import { programsOf } from '../../contract/documents.ts';
 import { products } from '../../shop/data.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';

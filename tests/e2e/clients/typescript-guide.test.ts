@@ -30,7 +30,7 @@ before(async () => {
   service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: site.host } });
   const modules = join(dir, 'node_modules');
   await mkdir(join(modules, '@berth'), { recursive: true });
-  await promisify(execFile)(process.execPath, [join(root, 'scripts/pack-sdk.ts'), join(modules, '@berth/sdk')]);
+  await promisify(execFile)(process.execPath, [join(root, 'scripts/pack/pack-sdk.ts'), join(modules, '@berth/sdk')]);
   for (const name of ['playwright-core', 'puppeteer-core']) await symlink(join(root, 'node_modules', name), join(modules, name));
   await writeFile(join(dir, 'package.json'), '{"type":"module"}');
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { createKey, createSession, endSession, fetchPage, getSiteHealth, listBlocks, navigate, type FetchResponse } from '@berth/contract';
-import { startCorpus, type Corpus, type CorpusPage } from '../../../bench/corpus.ts';
+import { startCorpus, type Corpus, type CorpusPage } from '../../../bench/fetch/corpus.ts';
 import { exchanges, serve, type Exchange, type Served } from '../../corpus/corpus.ts';
 import type { Client } from '../../harness.ts';
 import { Service, eventually } from '../service.ts';

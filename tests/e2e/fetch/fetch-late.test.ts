@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { createSession, endSession, fetchPage, navigate, getContent, type FetchResponse } from '@berth/contract';
-import { startCorpus, type Corpus } from '../../../bench/corpus.ts';
+import { startCorpus, type Corpus } from '../../../bench/fetch/corpus.ts';
 import type { Client } from '../../harness.ts';
 import { nightly } from '../../nightly.ts';
 import { Service } from '../service.ts';

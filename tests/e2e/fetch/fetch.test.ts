@@ -4,9 +4,9 @@ import { createSession, endSession, fetchPage, getSession, runActions, type Fetc
 import { assertPrompt } from '../../yardstick.ts';
 import { readPng } from '@berth/devtools/testing/images.ts';
 import type { Client } from '../../harness.ts';
-import { ada } from '../../shop/account.ts';
+import { ada } from '../../shop/pages/account.ts';
 import { articles, price, productNamed, products, reviewsOf } from '../../shop/data.ts';
-import { csvName, exportBytes } from '../../shop/files.ts';
+import { csvName, exportBytes } from '../../shop/pages/files.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { bandHeight, bands, fetchPages } from './fetch-pages.ts';
 import { Service } from '../service.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import type { Client } from '@modelcontextprotocol/client';
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
-import { ada } from '../../shop/account.ts';
+import { ada } from '../../shop/pages/account.ts';
 import { products } from '../../shop/data.ts';
 import type { Shop } from '../../shop/shop.ts';
 

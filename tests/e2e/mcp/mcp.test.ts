@@ -10,7 +10,7 @@ import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { getSession, listSessions } from '@berth/contract';
 import { publint } from 'publint';
-import { packMcp } from '../../../scripts/pack-mcp.ts';
+import { packMcp } from '../../../scripts/pack/pack-mcp.ts';
 import { sampleOf } from '../../nightly.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { Agent, tasks } from './mcp-tasks.ts';

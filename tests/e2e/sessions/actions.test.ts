@@ -13,8 +13,8 @@ import {
   type ActionsResponse,
 } from '@berth/contract';
 import type { Client, Reply } from '../../harness.ts';
-import { ada } from '../../shop/account.ts';
-import { exportBytes } from '../../shop/files.ts';
+import { ada } from '../../shop/pages/account.ts';
+import { exportBytes } from '../../shop/pages/files.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { nightly } from '../../nightly.ts';
 import { hostilePages } from '../hostile-pages.ts';

@@ -14,7 +14,7 @@ import {
   type DownloadResponse,
 } from '@berth/contract';
 import type { Client } from '../../harness.ts';
-import { ada } from '../../shop/account.ts';
+import { ada } from '../../shop/pages/account.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { Service, eventually } from '../service.ts';
 import { page, startSite, type Site } from '../site.ts';

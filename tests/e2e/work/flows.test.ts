@@ -7,7 +7,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { endSession, inspect, listTasks, runAgent, type AgentResponse } from '@berth/contract';
 import { readPng } from '@berth/devtools/testing/images.ts';
 import type { Client } from '../../harness.ts';
-import { ada, grace, type Customer } from '../../shop/account.ts';
+import { ada, grace, type Customer } from '../../shop/pages/account.ts';
 import { articles, products } from '../../shop/data.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { nightly } from '../../nightly.ts';

@@ -7,7 +7,7 @@ import type { Entry } from 'har-format';
 import { createSession, inspect, listTabs, navigate, type InspectResponse } from '@berth/contract';
 import { assertPrompt } from '../../yardstick.ts';
 import type { Client } from '../../harness.ts';
-import { ada } from '../../shop/account.ts';
+import { ada } from '../../shop/pages/account.ts';
 import { compareReport } from '../../shop/compare-report.ts';
 import { bytes, html, redirect, startSite, type Site } from '../../fetch-site.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';

@@ -6,7 +6,7 @@ import { after, before, describe, it } from 'node:test';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { listTemplates, runTemplate } from '@berth/contract';
 import type { Client } from '../../harness.ts';
-import { ada } from '../../shop/account.ts';
+import { ada } from '../../shop/pages/account.ts';
 import { articles, jobs, price, products } from '../../shop/data.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { Service } from '../service.ts';

@@ -25,7 +25,7 @@ const nameOf = (file: string): string => file.replace(/\.sql$/, '');
 
 /**
  * A contract step removes what the migration with the number in its name has replaced. Whoever knows that migration uses
- * its replacement (scripts/migrations.ts). Any other migration only adds.
+ * its replacement (scripts/checks/migrations.ts). Any other migration only adds.
  */
 const contractOf = /^\d{4}-contract-of-(\d{4})-/;
 

@@ -6,7 +6,7 @@ import { join, resolve } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import type { Entry } from 'har-format';
-import { ada } from '../../../../../tests/shop/account.ts';
+import { ada } from '../../../../../tests/shop/pages/account.ts';
 import { startShop } from '../../../../../tests/shop/shop.ts';
 import { createReportInput } from '../../exchange.ts';
 import { redact } from '../../redact/redact.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { chromium, type Browser, type Locator, type Page } from 'playwright-core';
-import { ada } from '../../../../../../tests/shop/account.ts';
+import { ada } from '../../../../../../tests/shop/pages/account.ts';
 import { jobs } from '../../../../../../tests/shop/data.ts';
 import { startShop, type Shop } from '../../../../../../tests/shop/shop.ts';
 import { launch, settings, type Launched } from '@berth/devtools/testing/launch.ts';
