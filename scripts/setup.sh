@@ -137,26 +137,34 @@ list_test_packages() {
   command -v chromedriver >/dev/null || echo chromium-driver
 }
 
-# What checks metrics and alert rules. Only this file of Debian's package: the rest of it would start a server.
-install_promtool() {
-  promtool=node_modules/.berth-promtool
-  if [ -x "$promtool" ] || command -v promtool >/dev/null; then return 0; fi
-  echo 'Fetching promtool ...' >&2
+# Programs that tests run, each the only file taken of its Debian package: the rest would start a server. promtool checks metrics
+# and alert rules; Caddy and nginx run the files of docs/tls.md.
+fetch_test_programs() {
+  fetch_program prometheus usr/bin/promtool
+  fetch_program caddy usr/bin/caddy
+  fetch_program nginx usr/sbin/nginx
+}
+
+fetch_program() {
+  name=${2##*/}
+  fetched=node_modules/.berth-$name
+  if [ -x "$fetched" ] || command -v "$name" >/dev/null; then return 0; fi
+  echo "Fetching $name ..." >&2
   aside=$(mktemp -d)
-  if ! quietly download_promtool "$aside"; then
+  if ! quietly download_program "$aside" "$1" "$2"; then
     rm -rf "$aside"
-    echo 'promtool could not be fetched from the Debian package prometheus. Install promtool 2.42 or newer.' >&2
+    echo "$name could not be fetched from the Debian package $1. Install $name as Debian 12 has it, or newer." >&2
     exit 1
   fi
-  mv "$aside/usr/bin/promtool" "$promtool"
+  mv "$aside/$2" "$fetched"
   rm -rf "$aside"
 }
 
-download_promtool() (
+download_program() (
   cd "$1"
   chmod 755 .
-  apt-get download prometheus || { run_as_root apt-get update && apt-get download prometheus; }
-  dpkg-deb --fsys-tarfile prometheus_*.deb | tar -x ./usr/bin/promtool
+  apt-get download "$2" || { run_as_root apt-get update && apt-get download "$2"; }
+  dpkg-deb --fsys-tarfile "$2"_*.deb | tar -x "./$3"
 )
 
 run_as_root() {
@@ -261,6 +269,6 @@ if [ "$purpose" != dev ]; then build_service; fi
 if [ "$purpose" = packages ]; then exit 0; fi
 if [ "$purpose" = tests ]; then install_example_packages & fi
 install_system_packages
-if [ "$purpose" = tests ]; then install_promtool; fi
+if [ "$purpose" = tests ]; then fetch_test_programs; fi
 if [ "$purpose" != image ]; then build_pages; fi
 if [ "$purpose" = tests ]; then wait $!; fi

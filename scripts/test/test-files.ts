@@ -46,7 +46,7 @@ const mergeTests = filesOf(
   'tests/fleet/{leases,lost-answers,schedules}.test.ts',
   'packages/server/src/boot/hostile-{text,values}.test.ts',
   // What operators do.
-  'tests/operations/{autoscaling,backup,doctor,proxy,rotation,upgrade}.test.ts',
+  'tests/operations/{autoscaling,backup,doctor,proxy,rotation,tls,upgrade}.test.ts',
   // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
   'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/{qemu-vm,guest/link-attacks}}.test.ts',
   // Captchas of each maker, and exported tests that Playwright runs.
@@ -90,7 +90,7 @@ export const isolatedUnitTests = filesOf(
   'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
   'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
   'packages/server/src/{store/embedded/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
-  'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,upgrade}}.test.ts',
+  'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,tls,upgrade}}.test.ts',
 );
 /** Unit tests that start processes, threads or database servers: few share a process. */
 export const startingUnitTests = filesOf(
