@@ -261,7 +261,7 @@ describe('with real browsers', () => {
     await page.getByRole('region', { name: 'Live view' }).locator('canvas').waitFor();
     await page.getByText('Lamps').first().waitFor();
     await page.getByRole('tab', { name: 'Recording' }).click();
-    await page.locator('img.poster').waitFor();
+    await page.locator('.poster img').waitFor();
     await page.getByRole('button', { name: 'End the session' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'End the session' }).click();
     await page.locator('.recording-card').getByText('Complete').waitFor();

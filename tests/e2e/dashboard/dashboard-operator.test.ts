@@ -274,7 +274,7 @@ describe('a key leaked', () => {
       async () => (await served.call(listAllSessions, { query: { owner: 'leaky' } })).body[0]?.status === 'ended',
     );
     await page.getByRole('combobox', { name: 'Status' }).selectOption('all');
-    await row('leaky').getByText('Admin', { exact: true }).waitFor();
+    await row('leaky').getByText('Ended by the operator', { exact: true }).waitFor();
     await row('leaky').getByRole('button', { name: 'Details' }).click();
     await page.getByRole('link', { name: 'What happened to this session' }).click();
     await row('session.ended').getByText('operator').waitFor();

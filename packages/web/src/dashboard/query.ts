@@ -12,8 +12,11 @@ export function useQuery<K extends string>(...names: K[]): QueryState<K> {
   const values: Partial<Record<K, string>> = {};
   for (const name of names) if (query[name]) values[name] = query[name];
   const set = (change: Partial<Record<K, string>>): void => {
-    const next = new URLSearchParams();
-    for (const [name, value] of Object.entries<string | undefined>({ ...values, ...change })) if (value) next.set(name, value);
+    // Other parts of the page have entries there, too.
+    const next = new URLSearchParams(location.search);
+    for (const [name, value] of Object.entries<string | undefined>(change))
+      if (value) next.set(name, value);
+      else next.delete(name);
     route(next.size > 0 ? `${path}?${next}` : path, true);
   };
   return { values, set };

@@ -53,16 +53,18 @@ export const ErrorNote = ({ error, onRetry }: ErrorNoteProps) => (
 interface LoadedProps<T> {
   live: Live<T>;
   loading?: string;
+  /** Shape of the data, shown while it is loaded in place of a turning wheel. */
+  skeleton?: ComponentChildren;
   children: (data: T) => ComponentChildren;
 }
 
 /** Data with its loading and error states. What was read stays visible below an error. */
-export function Loaded<T>({ live, loading, children }: LoadedProps<T>) {
+export function Loaded<T>({ live, loading, skeleton, children }: LoadedProps<T>) {
   const { data, error, reload } = live;
   return (
     <>
       {error && <ErrorNote error={error} onRetry={() => void reload()} />}
-      {data === undefined ? !error && <Loading {...(loading ? { label: loading } : {})} /> : children(data)}
+      {data === undefined ? !error && (skeleton ?? <Loading {...(loading ? { label: loading } : {})} />) : children(data)}
     </>
   );
 }

@@ -1,7 +1,12 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import type { Live } from '../live.ts';
 import { Icon } from './icons.tsx';
+import { useListState, type ListState } from './list-state.ts';
 import { scrollable } from './scrollable.ts';
+import type { Selection } from './selection.tsx';
+import { Search } from './search.tsx';
+import { ErrorNote } from './states.tsx';
 
 export interface Column<T> {
   title: string;
@@ -18,10 +23,13 @@ interface TableProps<T> {
   /** What it lists, for screen readers. */
   caption: string;
   columns: readonly Column<T>[];
-  rows: readonly T[];
+  /** Undefined while they are loaded: then the table has the shape that it will have. */
+  rows: readonly T[] | undefined;
   keyOf: (row: T) => string;
   /** Shown instead of the table when there are no rows at all. */
   empty: ComponentChildren;
+  /** Keeps filter, order and page in the address; `main` for the list that a page is about. Default: they are lost on a reload. */
+  name?: string;
   /** Shows a field that filters the rows by the columns with a `text`. */
   hasFilter?: boolean;
   rowsPerPage?: number;
@@ -29,113 +37,159 @@ interface TableProps<T> {
   tools?: ComponentChildren;
   /** Reads more rows from the service; null when there are no more. */
   onMore?: (() => Promise<void>) | null;
+  /** Shows a box before each row that can be chosen. */
+  selection?: { of: Selection; canChoose: (row: T) => boolean; nameOf: (row: T) => string } | undefined;
 }
 
-interface Sorting {
-  column: number;
-  isDescending: boolean;
+/** Rows of a table that is loaded. */
+const skeletonRows = 6;
+
+type ListProps<T> = Omit<TableProps<T>, 'rows'> & {
+  live: Live<unknown>;
+  /** Default: what `live` read. */
+  rows?: readonly T[] | undefined;
+};
+
+/** A list of the API: its rows, their shape while they are loaded, and why they could not be. What was read stays below an error. */
+export function List<T>({ live, rows = live.data as readonly T[] | undefined, ...table }: ListProps<T>) {
+  return (
+    <>
+      {live.error && <ErrorNote error={live.error} onRetry={() => void live.reload()} />}
+      {(rows !== undefined || !live.error) && <Table {...table} rows={rows} />}
+    </>
+  );
 }
 
 /** A table that filters, sorts and pages what it was given. */
-export function Table<T>({
-  caption,
-  columns,
-  rows,
-  keyOf,
-  empty,
-  hasFilter = true,
-  rowsPerPage = 25,
-  tools,
-  onMore = null,
-}: TableProps<T>) {
-  const filter = useSignal('');
-  const page = useSignal(0);
-  const sorting = useSignal<Sorting | null>(null);
-  const picked = sortRows(filterRows(rows, columns, filter.value), columns, sorting.value);
+export function Table<T>(props: TableProps<T>) {
+  const { caption, columns, rows = [], empty, name, hasFilter = true, rowsPerPage = 25, tools, onMore = null } = props;
+  const state = useListState(name);
+  const isLoading = props.rows === undefined;
+  const hasSearch = hasFilter && (rows.length > 0 || isLoading);
+  const picked = sortRows(filterRows(rows, columns, state.filter), columns, state);
   const pages = Math.max(1, Math.ceil(picked.length / rowsPerPage));
-  const current = Math.min(page.value, pages - 1);
+  const current = Math.min(state.page, pages - 1);
   const shown = picked.slice(current * rowsPerPage, (current + 1) * rowsPerPage);
-  const sort = (column: number) => {
-    const isSame = sorting.value?.column === column;
-    sorting.value = { column, isDescending: isSame && !sorting.value?.isDescending };
-  };
-  const type = (text: string) => {
-    filter.value = text;
-    page.value = 0;
-  };
   return (
-    <div class="table-box">
-      {((hasFilter && rows.length > 0) || tools) && (
+    <div class="table-box" aria-busy={isLoading}>
+      {isLoading && (
+        <p class="visually-hidden" role="status">
+          Loading {caption}
+        </p>
+      )}
+      {(hasSearch || tools) && (
         <div class="table-tools">
-          {hasFilter && rows.length > 0 && (
-            <label class="search">
-              <Icon name="search" />
-              <span class="visually-hidden">Filter {caption}</span>
-              <input type="search" placeholder="Filter" value={filter.value} onInput={(event) => type(event.currentTarget.value)} />
-            </label>
-          )}
+          {hasSearch && <Search caption={caption} value={state.filter} onInput={(filter) => state.set({ filter, page: 0 })} />}
           {tools}
         </div>
       )}
-      {rows.length === 0 ? (
+      {rows.length === 0 && !isLoading ? (
         empty
       ) : (
         <div class="table-scroll" {...scrollable(caption)}>
           <table>
             <caption class="visually-hidden">{caption}</caption>
-            <Head columns={columns} sorting={sorting.value} onSort={sort} />
-            <tbody>
-              {shown.map((row) => (
-                <tr key={keyOf(row)}>
-                  {columns.map(({ title, cell, isNumber, isMinor }) => (
-                    <td key={title} class={classOf({ isNumber, isMinor })}>
-                      {cell(row)}
-                    </td>
-                  ))}
-                </tr>
-              ))}
-            </tbody>
+            <Head {...props} shown={shown} state={state} onSort={(sort, isDescending) => state.set({ sort, isDescending })} />
+            <tbody>{isLoading ? <Skeleton {...props} /> : shown.map((row) => <Row key={props.keyOf(row)} {...props} row={row} />)}</tbody>
           </table>
-          {picked.length === 0 && <p class="table-none">Nothing matches “{filter.value}”.</p>}
+          {picked.length === 0 && !isLoading && <p class="table-none">Nothing matches “{state.filter}”.</p>}
         </div>
       )}
-      <Pager page={current} pages={pages} count={picked.length} onPage={(next) => (page.value = next)} onMore={onMore} />
+      <Pager page={current} pages={pages} count={picked.length} onPage={(page) => state.set({ page })} onMore={onMore} />
     </div>
   );
 }
 
+function Row<T>({ columns, selection, keyOf, row }: TableProps<T> & { row: T }) {
+  const id = keyOf(row);
+  return (
+    <tr>
+      {selection && (
+        <td class="choice">
+          {selection.canChoose(row) && (
+            <input
+              type="checkbox"
+              aria-label={`Choose ${selection.nameOf(row)}`}
+              checked={selection.of.ids.has(id)}
+              onChange={(event) => selection.of.set([id], event.currentTarget.checked)}
+            />
+          )}
+        </td>
+      )}
+      {columns.map(({ title, cell, isNumber, isMinor }) => (
+        <td key={title} class={classOf({ isNumber, isMinor })}>
+          {cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+const Skeleton = <T,>({ columns, selection }: TableProps<T>) => (
+  <>
+    {Array.from({ length: skeletonRows }, (_, row) => (
+      <tr key={row} aria-hidden="true">
+        {selection && <td class="choice">&nbsp;</td>}
+        {columns.map(({ title, isNumber, isMinor }) => (
+          <td key={title} class={classOf({ isNumber, isMinor })}>
+            <span class="skeleton">&nbsp;</span>
+          </td>
+        ))}
+      </tr>
+    ))}
+  </>
+);
+
 const classOf = ({ isNumber, isMinor }: { isNumber: boolean | undefined; isMinor: boolean | undefined }): string =>
   [isNumber && 'number', isMinor && 'minor'].filter(Boolean).join(' ');
 
-interface HeadProps<T> {
-  columns: readonly Column<T>[];
-  sorting: Sorting | null;
-  onSort: (column: number) => void;
+interface HeadProps<T> extends TableProps<T> {
+  /** Rows of the current page: what the box of the head chooses. */
+  shown: readonly T[];
+  state: ListState;
+  onSort: (column: string, isDescending: boolean) => void;
 }
 
-const Head = <T,>({ columns, sorting, onSort }: HeadProps<T>) => (
-  <thead>
-    <tr>
-      {columns.map(({ title, text, isNumber, isMinor }, index) => (
-        <th
-          key={title}
-          scope="col"
-          class={classOf({ isNumber, isMinor })}
-          aria-sort={sorting?.column !== index ? undefined : sorting.isDescending ? 'descending' : 'ascending'}
-        >
-          {text ? (
-            <button type="button" class="sort" onClick={() => onSort(index)}>
-              {title}
-              <span aria-hidden="true">{sorting?.column !== index ? '' : sorting.isDescending ? ' ↓' : ' ↑'}</span>
-            </button>
-          ) : (
-            title
-          )}
-        </th>
-      ))}
-    </tr>
-  </thead>
-);
+const Head = <T,>({ caption, columns, keyOf, selection, shown, state: { sort, isDescending }, onSort }: HeadProps<T>) => {
+  const choices = selection ? shown.filter(selection.canChoose).map(keyOf) : [];
+  return (
+    <thead>
+      <tr>
+        {selection && (
+          <th class="choice">
+            <input
+              type="checkbox"
+              aria-label={`Choose all of this page: ${caption}`}
+              disabled={choices.length === 0}
+              checked={choices.length > 0 && choices.every((id) => selection.of.ids.has(id))}
+              onChange={(event) => selection.of.set(choices, event.currentTarget.checked)}
+            />
+          </th>
+        )}
+        {columns.map(({ title, text, isNumber, isMinor }) => {
+          const isSorted = text !== undefined && sort === title;
+          return (
+            <th
+              key={title}
+              scope="col"
+              class={classOf({ isNumber, isMinor })}
+              aria-sort={isSorted ? (isDescending ? 'descending' : 'ascending') : undefined}
+            >
+              {text ? (
+                <button type="button" class="sort" onClick={() => onSort(title, isSorted && !isDescending)}>
+                  {title}
+                  <span aria-hidden="true">{isSorted ? (isDescending ? ' ↓' : ' ↑') : ''}</span>
+                </button>
+              ) : (
+                title
+              )}
+            </th>
+          );
+        })}
+      </tr>
+    </thead>
+  );
+};
 
 interface PagerProps {
   page: number;
@@ -185,10 +239,10 @@ function filterRows<T>(rows: readonly T[], columns: readonly Column<T>[], filter
   );
 }
 
-function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], sorting: Sorting | null): readonly T[] {
-  const text = sorting && columns[sorting.column]?.text;
+function sortRows<T>(rows: readonly T[], columns: readonly Column<T>[], { sort, isDescending }: ListState): readonly T[] {
+  const text = columns.find(({ title }) => title === sort)?.text;
   if (!text) return rows;
-  const sign = sorting.isDescending ? -1 : 1;
+  const sign = isDescending ? -1 : 1;
   return [...rows].sort((one, other) => sign * compare(text(one), text(other)));
 }
 

@@ -6,8 +6,8 @@ import { useLive } from '../../live.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { CodeBlock } from '../../ui/values/copy.tsx';
 import { Confirm } from '../../ui/dialog.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { List, type Column } from '../../ui/table.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
@@ -48,21 +48,18 @@ export default function ConnectTokensPage() {
         closed to it. It works only as long as the API key that created it.
       </p>
       {created.value && <NewTokenPanel created={created.value} onDone={() => (created.value = null)} />}
-      <Loaded live={live} loading="Loading connect tokens">
-        {(tokens) => (
-          <Table
-            caption="Connect tokens"
-            columns={columnsOf((token) => (revoked.value = token))}
-            rows={tokens}
-            keyOf={({ token_id: id }) => id}
-            empty={
-              <Empty icon="code" title="No connect tokens">
-                <p>Create the first one. It is shown once, as the configuration of each client.</p>
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <List
+        live={live}
+        caption="Connect tokens"
+        name="main"
+        columns={columnsOf((token) => (revoked.value = token))}
+        keyOf={({ token_id: id }) => id}
+        empty={
+          <Empty icon="code" title="No connect tokens">
+            <p>Create the first one. It is shown once, as the configuration of each client.</p>
+          </Empty>
+        }
+      />
       <CreateCredential<NewToken>
         title="Create a connect token"
         action="Create the token"

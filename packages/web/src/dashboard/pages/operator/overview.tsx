@@ -80,7 +80,7 @@ const Machines = ({ overview: { pool, host } }: { overview: OverviewResponse }) 
         ['In use', numberText(pool.counts.assigned), `${pool.counts.draining} ending, ${pool.counts.failed} failed`],
         ['Memory available', host.memory_available_bytes === null ? 'unknown' : sizeText(host.memory_available_bytes)],
         ['Disk free', host.disk_free_bytes === null ? 'unknown' : sizeText(host.disk_free_bytes), `The disk is ${host.disk}.`],
-        ['New machines', host.admitting ? 'start' : 'wait'],
+        ['New sessions', host.admitting ? 'Accepted' : 'Wait for room'],
       ]}
     />
   </Panel>

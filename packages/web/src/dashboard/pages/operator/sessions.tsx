@@ -5,11 +5,14 @@ import { call, callPage } from '../../api.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { SelectField } from '../../ui/form/fields.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { ShortId } from '../../ui/values/short-id.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { List, type Column } from '../../ui/table.tsx';
 import { dateTimeText, durationText, numberText, sizeText, wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
+import { reasonLabel } from '../sessions/reasons.ts';
+import { isolationText } from '../sessions/session-state.tsx';
 import { FilterField } from './filter-field.tsx';
 import { OwnerLink, PageFrame, filtered, refreshMs, sessionTones } from './parts.tsx';
 import { useQuery } from '../../query.ts';
@@ -53,22 +56,19 @@ export default function SessionsPage() {
         <SelectField label="Status" value={status ?? ''} options={statuses} onInput={(value) => set({ status: value })} />
         <SelectField label="Purpose" value={purpose ?? ''} options={purposes} onInput={(value) => set({ purpose: value })} />
       </div>
-      <Loaded live={list.live} loading="Loading sessions">
-        {(sessions) => (
-          <Table
-            caption="Sessions of all owners"
-            columns={columnsFor({ onShow: (session) => (shown.value = session), onEnd: (session) => (ended.value = session) })}
-            rows={sessions}
-            keyOf={({ session_id: id }) => id}
-            onMore={list.onMore}
-            empty={
-              <Empty icon="window" title="No sessions">
-                <p>No session matches. Choose “All” to see those that have ended.</p>
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <List
+        live={list.live}
+        caption="Sessions of all owners"
+        name="main"
+        columns={columnsFor({ onShow: (session) => (shown.value = session), onEnd: (session) => (ended.value = session) })}
+        keyOf={({ session_id: id }) => id}
+        onMore={list.onMore}
+        empty={
+          <Empty icon="window" title="No sessions">
+            <p>No session matches. Choose “All” to see those that have ended.</p>
+          </Empty>
+        }
+      />
       <Dialog title="Session" isOpen={shown.value !== null} onClose={() => (shown.value = null)}>
         {shown.value && <Details session={shown.value} />}
       </Dialog>
@@ -96,13 +96,15 @@ type Act = (session: AdminSessionResponse) => void;
 const columnsFor = ({ onShow, onEnd }: { onShow: Act; onEnd: Act }): readonly Column<AdminSessionResponse>[] => [
   {
     title: 'Session',
-    cell: ({ name, session_id: id }) => (name === null ? <code>{id}</code> : <span title={id}>{name}</span>),
+    cell: ({ name, session_id: id }) => (name === null ? <ShortId id={id} what="the session id" /> : <bdi title={id}>{name}</bdi>),
     text: ({ name, session_id: id }) => `${name ?? ''} ${id}`,
   },
   { title: 'Owner', cell: ({ owner }) => <OwnerLink owner={owner} />, text: ({ owner }) => owner },
   {
     title: 'Status',
-    cell: ({ status, ended_reason: reason }) => <Badge tone={sessionTones[status]}>{wordsOf(reason ?? status)}</Badge>,
+    cell: ({ status, ended_reason: reason }) => (
+      <Badge tone={sessionTones[status]}>{reason === null ? wordsOf(status) : reasonLabel(reason)}</Badge>
+    ),
     text: ({ status, ended_reason: reason }) => `${status} ${reason ?? ''}`,
   },
   {
@@ -111,7 +113,7 @@ const columnsFor = ({ onShow, onEnd }: { onShow: Act; onEnd: Act }): readonly Co
     text: ({ title, current_url: url }) => `${title ?? ''} ${url ?? ''}`,
     isMinor: true,
   },
-  { title: 'Kind', cell: ({ kind }) => kind, text: ({ kind }) => kind, isMinor: true },
+  { title: 'Kind', cell: ({ kind }) => wordsOf(kind), text: ({ kind }) => kind, isMinor: true },
   { title: 'Created', cell: ({ created_at: at }) => <Time at={at} />, text: ({ created_at: at }) => at, isMinor: true },
   { title: 'Credits', cell: ({ cost }) => numberText(cost.credits), text: ({ cost }) => cost.credits, isNumber: true, isMinor: true },
   {
@@ -136,11 +138,11 @@ function Details({ session }: { session: AdminSessionResponse }) {
   const rows: readonly (readonly [string, string | null])[] = [
     ['Id', session.session_id],
     ['Owner', session.owner],
-    ['Status', [session.status, session.ended_reason].filter(Boolean).join(', ')],
+    ['Status', session.ended_reason === null ? wordsOf(session.status) : reasonLabel(session.ended_reason)],
     ['Name', session.name],
     ['Page', session.title],
     ['Address', session.current_url],
-    ['Kind', `${session.kind}, ${session.isolation}, ${session.runtime}`],
+    ['Kind', `${wordsOf(session.kind)}, ${isolationText(session.isolation)}`],
     ['Region', session.region],
     ['Egress', [egress.ip, egress.country].filter(Boolean).join(', ') || null],
     ['Created', dateTimeText(session.created_at)],

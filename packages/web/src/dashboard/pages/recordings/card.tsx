@@ -1,6 +1,4 @@
-import { useSignal } from '@preact/signals';
 import type { RecordingResponse } from '@berth/contract';
-import { useEffect } from 'preact/hooks';
 import { call } from '../../api.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icons.tsx';
@@ -9,6 +7,7 @@ import { saveFile } from '../../ui/values/save-file.ts';
 import { dateTimeText, durationText, sizeText, wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toastError } from '../../ui/toasts.ts';
+import { Poster } from './poster.tsx';
 import './recordings.css';
 
 const tones: Record<RecordingResponse['status'], Tone> = { recording: 'accent', complete: 'good', incomplete: 'warn', failed: 'bad' };
@@ -34,7 +33,7 @@ export function RecordingCard({ recording }: { recording: RecordingResponse }) {
   };
   return (
     <div class="panel recording-card">
-      <Poster recording={recording} />
+      <Poster sessionId={sessionId} recId={assets.includes('poster.jpg') ? recId : null} />
       <dl class="stats">
         <div>
           <dt>Status</dt>
@@ -81,24 +80,4 @@ export function RecordingCard({ recording }: { recording: RecordingResponse }) {
       {recording.truncated && <p class="hint">The recording reached its largest size before the session ended.</p>}
     </div>
   );
-}
-
-/** Read with the key, as an image of a page cannot send one. */
-export function Poster({ recording }: { recording: RecordingResponse }) {
-  const address = useSignal<string | null>(null);
-  const { session_id: sessionId, rec_id: recId, assets } = recording;
-  const hasPoster = assets.includes('poster.jpg');
-  useEffect(() => {
-    if (!hasPoster) return;
-    const stop = new AbortController();
-    const params = { session_id: sessionId, rec_id: recId, asset_path: 'poster.jpg' };
-    void call('readRecordingAsset', { params, signal: stop.signal })
-      .then((file: unknown) => (address.value = URL.createObjectURL(file as Blob)))
-      .catch(() => {});
-    return () => {
-      stop.abort();
-      if (address.value) URL.revokeObjectURL(address.value);
-    };
-  }, [recId, hasPoster]);
-  return address.value ? <img class="poster" src={address.value} alt="" /> : <span class="poster" />;
 }

@@ -1,13 +1,14 @@
 import type { RecordingResponse, SessionResponse } from '@berth/contract';
 import { call, callPage, type Page } from '../../api.ts';
 import { hrefOf } from '../../href.ts';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { Empty } from '../../ui/states.tsx';
+import { List, type Column } from '../../ui/table.tsx';
 import { durationText, sizeText } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toastError } from '../../ui/toasts.ts';
 import { useMore } from '../../use-more.ts';
-import { Poster, RecordingBadge, openPlayer } from './card.tsx';
+import { RecordingBadge, openPlayer } from './card.tsx';
+import { Poster } from './poster.tsx';
 
 /** Sessions of a page: the service lists recordings by session. */
 const sessionsMax = 100;
@@ -31,19 +32,16 @@ export default function Recordings() {
           {live.isLoading ? 'Loading' : 'Read again'}
         </button>
       </div>
-      <Loaded live={live} loading="Loading recordings">
-        {() => (
-          <Table
-            caption="Recordings"
-            columns={columns}
-            rows={rows}
-            keyOf={({ recording }) => recording.rec_id}
-            hasFilter={rows.length > 0}
-            onMore={onMore}
-            empty={onMore ? <Empty icon="play" title="The newest sessions have no recordings" /> : none}
-          />
-        )}
-      </Loaded>
+      <List
+        live={live}
+        rows={live.data && rows}
+        caption="Recordings"
+        name="main"
+        columns={columns}
+        keyOf={({ recording }) => recording.rec_id}
+        onMore={onMore}
+        empty={onMore ? <Empty icon="play" title="The newest sessions have no recordings" /> : none}
+      />
     </div>
   );
 }
@@ -83,7 +81,13 @@ async function readRecordings(sessions: readonly SessionResponse[], signal: Abor
 }
 
 const columns: readonly Column<Row>[] = [
-  { title: 'Picture', cell: ({ recording }) => <Poster recording={recording} />, isMinor: true },
+  {
+    title: 'Picture',
+    cell: ({ recording: { session_id: sessionId, rec_id: recId, assets } }) => (
+      <Poster sessionId={sessionId} recId={assets.includes('poster.jpg') ? recId : null} />
+    ),
+    isMinor: true,
+  },
   {
     title: 'Session',
     cell: ({ session }) => (

@@ -6,8 +6,8 @@ import { call, callPage } from '../../api.ts';
 import { hrefOf } from '../../href.ts';
 import { Confirm, Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/form/fields.tsx';
-import { ErrorNote, Empty, Loaded } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { ErrorNote, Empty } from '../../ui/states.tsx';
+import { List, type Column } from '../../ui/table.tsx';
 import { numberText, sizeText } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
@@ -45,22 +45,19 @@ export default function ProfilesPage() {
       <p class="muted">
         A profile keeps cookies, local storage and databases between sessions, encrypted: sign in once, and start later sessions signed in.
       </p>
-      <Loaded live={live} loading="Loading profiles">
-        {(profiles) => (
-          <Table
-            caption="Profiles"
-            columns={columnsOf((next) => (open.value = next))}
-            rows={profiles}
-            keyOf={({ profile_id: id }) => id}
-            onMore={onMore}
-            empty={
-              <Empty icon="database" title="No profiles yet">
-                Sign in to a site by hand and save it, or create a session with <code>profile</code> and <code>save_changes</code>.
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <List
+        live={live}
+        caption="Profiles"
+        name="main"
+        columns={columnsOf((next) => (open.value = next))}
+        keyOf={({ profile_id: id }) => id}
+        onMore={onMore}
+        empty={
+          <Empty icon="database" title="No profiles yet">
+            Sign in to a site by hand and save it, or create a session with <code>profile</code> and <code>save_changes</code>.
+          </Empty>
+        }
+      />
       <Dialog title="Sign in by hand and save" isOpen={current?.act === 'sign-in'} onClose={close}>
         <SignInForm name={current?.profile?.name ?? ''} onClose={close} />
       </Dialog>

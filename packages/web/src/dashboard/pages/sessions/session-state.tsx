@@ -11,6 +11,10 @@ export const isLive = ({ status }: Pick<SessionResponse, 'status'>): boolean => 
 
 export const nameOf = ({ name, session_id: id }: Pick<SessionResponse, 'name' | 'session_id'>): string => name ?? id;
 
+/** What keeps the browser apart from the host and from others. */
+export const isolationText = (isolation: SessionResponse['isolation']): string =>
+  isolation === 'microvm' ? 'Virtual machine' : 'Process jail';
+
 export const SessionBadge = ({
   session: { status, ended_reason: reason },
 }: {

@@ -3,13 +3,21 @@ import type { SessionResponse } from '@berth/contract';
 import { useEffect, useRef } from 'preact/hooks';
 import { hrefOf } from '../../href.ts';
 import { useVisibility } from '../../live.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { Icon } from '../../ui/icons.tsx';
+import type { Selection } from '../../ui/selection.tsx';
 import { Time } from '../../ui/values/time.tsx';
-import { SessionBadge, nameOf } from './session-state.tsx';
+import { SessionBadge, isLive, nameOf } from './session-state.tsx';
 import { Thumbnail } from './thumbnail.ts';
 
+interface TileProps {
+  session: SessionResponse;
+  /** Shows a box to choose the session with. */
+  selection?: Selection;
+}
+
 /** A session on the wall: its picture, while it is on the screen, and what it shows. */
-export function Tile({ session }: { session: SessionResponse }) {
+export function Tile({ session, selection }: TileProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const hasPicture = useSignal(false);
   const isOnScreen = useSignal(false);
@@ -27,9 +35,18 @@ export function Tile({ session }: { session: SessionResponse }) {
     const thumbnail = new Thumbnail({ sessionId: session.session_id, canvas: element, width: element.clientWidth, onFirst });
     return () => thumbnail.close();
   }, [isWatched]);
-  const { title, current_url: url } = session;
+  const { session_id: id, title, current_url: url } = session;
   return (
     <li class="tile">
+      {selection && isLive(session) && (
+        <input
+          type="checkbox"
+          class="tile-choice"
+          aria-label={`Choose ${nameOf(session)}`}
+          checked={selection.ids.has(id)}
+          onChange={(event) => selection.set([id], event.currentTarget.checked)}
+        />
+      )}
       <a href={hrefOf(`/sessions/${session.session_id}`)} class="tile-link">
         <span class="tile-picture">
           <canvas ref={canvas} data-shown={hasPicture.value} aria-hidden="true" />
@@ -42,9 +59,16 @@ export function Tile({ session }: { session: SessionResponse }) {
       </span>
       <span class="tile-foot">
         <SessionBadge session={session} />
-        {session.recording.enabled && <span class="badge tone-accent">Recorded</span>}
+        {session.recording.enabled && <Badge tone="accent">Recorded</Badge>}
+        {session.kind === 'full_browser' && <Badge>Full browser</Badge>}
         <span class="muted">
-          <Time at={session.created_at} />
+          {isLive(session) ? (
+            <>
+              ends <Time at={session.expires_at} />
+            </>
+          ) : (
+            <Time at={session.created_at} />
+          )}
         </span>
       </span>
     </li>

@@ -1,12 +1,13 @@
 /** Jobs of the owner, whoever started them: filtered by the address, page by page. */
 import type { JobItemResponse } from '@berth/contract';
-import { callPage } from '../../../api.ts';
+import { call, callPage } from '../../../api.ts';
 import { hrefOf } from '../../../href.ts';
 import { useQuery } from '../../../query.ts';
 import { SelectField } from '../../../ui/form/fields.tsx';
+import { BulkBar, useSelection } from '../../../ui/selection.tsx';
 import { ShortId } from '../../../ui/values/short-id.tsx';
-import { Empty, Loaded } from '../../../ui/states.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
+import { Empty } from '../../../ui/states.tsx';
+import { List, type Column } from '../../../ui/table.tsx';
 import { durationText, numberText, wordsOf } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
 import { usePages } from '../../../use-pages.ts';
@@ -33,6 +34,8 @@ const spans = optionsOf('Any time', { 1: '24 hours', 7: '7 days' });
 
 const durationOf = ({ started_at: from, finished_at: to }: JobItemResponse): number | null =>
   from === null || to === null ? null : Date.parse(to) - Date.parse(from);
+
+const isPending = ({ status }: JobItemResponse): boolean => status === 'pending';
 
 const columns: readonly Column<JobItemResponse>[] = [
   {
@@ -81,6 +84,7 @@ const columns: readonly Column<JobItemResponse>[] = [
 export default function JobsPage() {
   const { values, set } = useQuery('kind', 'status', 'days');
   const { kind, status, days } = values;
+  const selection = useSelection();
   const list = usePages(
     ({ cursor, signal }) => {
       const since = days === undefined ? undefined : Math.floor((Date.now() - Number(days) * dayMs) / 1000);
@@ -103,29 +107,36 @@ export default function JobsPage() {
         <SelectField label="Status" value={status ?? ''} options={statuses} onInput={(value) => set({ status: value })} />
         <SelectField label="Created" value={days ?? ''} options={spans} onInput={(value) => set({ days: value })} />
       </div>
-      <Loaded live={list.live} loading="Loading jobs">
-        {(jobs) => (
-          <Table
-            caption="Jobs"
-            columns={columns}
-            rows={jobs}
-            keyOf={({ job_id: id }) => id}
-            onMore={list.onMore}
-            empty={
-              isFiltered ? (
-                <Empty icon="search" title="No job matches">
-                  <a href={hrefOf('/jobs')}>Show all jobs</a>
-                </Empty>
-              ) : (
-                <Empty icon="clock" title="No jobs yet">
-                  <a href={hrefOf('/fetch')}>Fetch a page</a>, <a href={hrefOf('/inspections')}>inspect a site</a> or{' '}
-                  <a href={hrefOf('/flows')}>run a flow</a>.
-                </Empty>
-              )
-            }
-          />
-        )}
-      </Loaded>
+      <BulkBar
+        selection={selection}
+        possible={(list.live.data ?? []).filter(isPending).map(({ job_id: id }) => id)}
+        nouns={['job', 'jobs']}
+        verbs={['Cancel', 'cancelled']}
+        text="What they have done so far is charged, and they have no result. This cannot be undone."
+        act={(id) => call('cancelJob', { params: { job_id: id } })}
+        onDone={list.live.reload}
+      />
+      <List
+        live={list.live}
+        caption="Jobs"
+        name="main"
+        columns={columns}
+        keyOf={({ job_id: id }) => id}
+        onMore={list.onMore}
+        selection={{ of: selection, canChoose: isPending, nameOf: targetText }}
+        empty={
+          isFiltered ? (
+            <Empty icon="search" title="No job matches">
+              <a href={hrefOf('/jobs')}>Show all jobs</a>
+            </Empty>
+          ) : (
+            <Empty icon="clock" title="No jobs yet">
+              <a href={hrefOf('/fetch')}>Fetch a page</a>, <a href={hrefOf('/inspections')}>inspect a site</a> or{' '}
+              <a href={hrefOf('/flows')}>run a flow</a>.
+            </Empty>
+          )
+        }
+      />
     </div>
   );
 }

@@ -4,7 +4,7 @@ import { useLive } from '../../../live.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { SelectField } from '../../../ui/form/fields.tsx';
 import { Empty, Loaded } from '../../../ui/states.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
+import { List, Table, type Column } from '../../../ui/table.tsx';
 import { durationText, numberText, sizeText } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
 import { FilterField } from '../filter-field.tsx';
@@ -30,23 +30,20 @@ export default function OwnersPage() {
         <FilterField label="Id contains" value={search} onChange={(value) => set({ search: value })} />
         <SelectField label="Plan" value={tier ?? ''} options={tiers} onInput={(value) => set({ tier: value })} />
       </div>
-      <Loaded live={list.live} loading="Loading owners">
-        {(owners) => (
-          <Table
-            caption="Owners"
-            columns={columns}
-            rows={owners}
-            keyOf={({ owner }) => owner}
-            hasFilter={false}
-            onMore={list.onMore}
-            empty={
-              <Empty icon="list" title="No owner matches">
-                <p>Owners are created with their first API key or credits.</p>
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <List
+        live={list.live}
+        caption="Owners"
+        name="main"
+        columns={columns}
+        keyOf={({ owner }) => owner}
+        hasFilter={false}
+        onMore={list.onMore}
+        empty={
+          <Empty icon="list" title="No owner matches">
+            <p>Owners are created with their first API key or credits.</p>
+          </Empty>
+        }
+      />
       <Panel title="Plans">
         <Loaded live={plans} loading="Loading plans">
           {(rows) => <Table caption="Plans" columns={planColumns} rows={rows} keyOf={(plan) => plan.tier} hasFilter={false} empty={null} />}

@@ -1,5 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { PoolKind, PoolResponse } from '@berth/contract';
+import { isolationText } from '../../sessions/session-state.tsx';
 import { toShown, type ApiError } from '../../../api-error.ts';
 import { call } from '../../../api.ts';
 import { useLive, type Live } from '../../../live.ts';
@@ -107,7 +108,11 @@ const Host = ({ pool: { worker } }: { pool: PoolResponse }) => (
   <Panel title="Host of this worker">
     <Stats
       stats={[
-        ['New machines', worker.pressure.admitting ? 'start' : 'wait', worker.pressure.reason ?? `${worker.runtime}, ${worker.isolation}`],
+        [
+          'New sessions',
+          worker.pressure.admitting ? 'Accepted' : 'Wait for room',
+          worker.pressure.reason ?? isolationText(worker.isolation),
+        ],
         [
           'Memory available',
           worker.pressure.memory_available_bytes === null ? 'unknown' : sizeText(worker.pressure.memory_available_bytes),

@@ -129,7 +129,7 @@ const columnsFor = ({ own, onOpen, onUncordon }: ColumnsOptions): readonly Colum
     isMinor: true,
   },
   {
-    title: 'New machines',
+    title: 'New sessions',
     cell: ({ admitting, processors_busy: isBusy, machines_left: left }) => roomText({ admitting, isBusy, left }),
     isMinor: true,
   },
@@ -138,8 +138,8 @@ const columnsFor = ({ own, onOpen, onUncordon }: ColumnsOptions): readonly Colum
 ];
 
 function roomText({ admitting, isBusy, left }: { admitting: boolean; isBusy: boolean; left: number | null }): string {
-  if (!admitting) return 'wait';
-  const room = left === null ? 'start' : `${numberText(left)} fit`;
+  if (!admitting) return 'Wait for room';
+  const room = left === null ? 'Accepted' : `${numberText(left)} fit`;
   return isBusy ? `${room}, slowly` : room;
 }
 

@@ -5,7 +5,7 @@ import { Badge } from '../../../ui/badge.tsx';
 import { Chart } from '../../../ui/chart/chart.tsx';
 import { SelectField } from '../../../ui/form/fields.tsx';
 import { Empty, Loaded } from '../../../ui/states.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
+import { List, Table, type Column } from '../../../ui/table.tsx';
 import { numberText, wordsOf } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
 import { usePages } from '../../../use-pages.ts';
@@ -138,18 +138,15 @@ function Events({ filters, hours }: { filters: Partial<Record<string, string>>; 
   );
   return (
     <Panel title="The newest events">
-      <Loaded live={live} loading="Loading events">
-        {(events) => (
-          <Table
-            caption="Block events"
-            columns={eventColumns}
-            rows={events}
-            keyOf={({ event_id: id }) => id}
-            onMore={onMore}
-            empty={<p class="muted">No event matches.</p>}
-          />
-        )}
-      </Loaded>
+      <List
+        live={live}
+        caption="Block events"
+        name="main"
+        columns={eventColumns}
+        keyOf={({ event_id: id }) => id}
+        onMore={onMore}
+        empty={<p class="muted">No event matches.</p>}
+      />
     </Panel>
   );
 }

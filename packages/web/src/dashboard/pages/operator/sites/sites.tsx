@@ -3,7 +3,7 @@ import { call, callPage } from '../../../api.ts';
 import { useLive } from '../../../live.ts';
 import { Badge } from '../../../ui/badge.tsx';
 import { Empty, Loaded } from '../../../ui/states.tsx';
-import { Table, type Column } from '../../../ui/table.tsx';
+import { List, type Column } from '../../../ui/table.tsx';
 import { durationText, numberText, wordsOf } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
 import { usePages } from '../../../use-pages.ts';
@@ -43,22 +43,19 @@ export default function SitesPage() {
       <div class="filter-fields">
         <FilterField label="Owner" value={owner} onChange={(value) => set({ owner: value })} />
       </div>
-      <Loaded live={live} loading="Loading sites">
-        {(sites) => (
-          <Table
-            caption="Sites"
-            columns={columns}
-            rows={sites}
-            keyOf={(site) => `${site.owner} ${site.domain}`}
-            onMore={onMore}
-            empty={
-              <Empty icon="globe" title="No sites yet">
-                <p>A site is listed after the first fetch or navigation to it.</p>
-              </Empty>
-            }
-          />
-        )}
-      </Loaded>
+      <List
+        live={live}
+        caption="Sites"
+        name="main"
+        columns={columns}
+        keyOf={(site) => `${site.owner} ${site.domain}`}
+        onMore={onMore}
+        empty={
+          <Empty icon="globe" title="No sites yet">
+            <p>A site is listed after the first fetch or navigation to it.</p>
+          </Empty>
+        }
+      />
     </PageFrame>
   );
 }

@@ -1,4 +1,5 @@
 import type { SessionResponse } from '@berth/contract';
+import { isolationText } from '../session-state.tsx';
 import type { ComponentChildren } from 'preact';
 import { CopyButton } from '../../../ui/values/copy.tsx';
 import { dateTimeText, durationText, numberText, sizeText, wordsOf } from '../../../ui/values/texts.ts';
@@ -72,8 +73,7 @@ const browserRows = (session: SessionResponse): Row[] => [
   ['User agent', session.user_agent],
   ['Locale', session.locale ?? 'as the browser has it'],
   ['Time zone', session.timezone ?? 'as the browser has it'],
-  ['Isolation', session.isolation === 'microvm' ? 'Virtual machine' : 'Process jail'],
-  ['Runtime', session.runtime],
+  ['Isolation', isolationText(session.isolation)],
   ['From the warm pool', session.warm ? 'Yes' : 'No'],
 ];
 
