@@ -96,7 +96,7 @@ const steps = [
   { type: 'navigate', url: '{{inputs.url}}/products/{{inputs.slug}}' },
   { type: 'fill', selectors: ['#quantity'], value: '2' },
   { type: 'click', selectors: ['#add-to-cart'] },
-  { type: 'wait', selectors: ['[data-testid="cart-count"]'] },
+  { type: 'wait', text: 'Added to your cart' },
   { type: 'extract', selectors: ['testid/cart-count'], save_as: 'count' },
   { type: 'scroll', to: 'bottom' },
   { type: 'screenshot' },
