@@ -4,10 +4,11 @@
 # it runs at every start, so it looks at files and at nothing slower. With the
 # word `tests` it also installs what only the tests run; with `image` only what
 # images of virtual machines are built and tried with; with `packages` only the
-# npm packages and the built service; with `dev` no built service, for who serves from the sources.
+# npm packages and the built service; with `package` the pages as well, and nothing of the system; with `dev` no built service, for who serves from the sources.
 set -eu
 purpose=${1:-service}
 cd "$(dirname "$0")/.."
+. scripts/host-packages.sh
 
 # Runs a command and shows what it said only when it failed.
 quietly() {
@@ -83,37 +84,6 @@ install_example_packages() {
   echo 'Installing the clients of the examples ...' >&2
   quietly run_npm ci --prefix examples --ignore-scripts --loglevel=error --no-audit --no-fund
   sha256sum examples/package-lock.json >"$stamp"
-}
-
-# Whether one of these is there; a pattern that matches nothing stands for itself, and is not.
-any_file() {
-  for path in "$@"; do if [ -e "$path" ]; then return 0; fi; done
-  return 1
-}
-
-# What browsers run on, and are shown and recorded by.
-list_browser_packages() {
-  [ -x /usr/lib/chromium/chromium ] || echo chromium
-  [ -x /usr/lib/chromium/chromium-headless-shell ] || echo chromium-headless-shell
-  command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
-  command -v Xtigervnc >/dev/null || echo tigervnc-standalone-server
-  command -v xkbcomp >/dev/null || echo x11-xkb-utils
-  command -v openbox >/dev/null || echo openbox
-  command -v ffmpeg >/dev/null || echo ffmpeg
-  any_file /usr/share/fonts/*/*/NotoSansCJK* /usr/share/fonts/*/NotoSansCJK* || echo fonts-noto-cjk
-  any_file /usr/share/fonts/*/*/NotoColorEmoji* /usr/share/fonts/*/NotoColorEmoji* || echo fonts-noto-color-emoji
-  # Arabic and what is written in South and Southeast Asia: 5 MB, of which fonts-noto-core takes 42.
-  any_file /usr/share/fonts/*/*/NotoSansDevanagari* /usr/share/fonts/*/NotoSansDevanagari* || echo fonts-noto-ui-core
-  # Hebrew, Armenian, Georgian and signs.
-  any_file /usr/share/fonts/*/*/DejaVuSans.ttf /usr/share/fonts/*/DejaVuSans.ttf || echo fonts-dejavu-core
-  # For all other letters any font will do.
-  any_file /usr/share/fonts/truetype/[!n]*/*.[to]t[fc] /usr/share/fonts/*/*/NotoSans-R* /usr/local/share/fonts/* || echo fonts-liberation
-}
-
-# What every machine is fenced in with.
-list_jail_packages() {
-  { command -v unshare && command -v setpriv && command -v nsenter; } >/dev/null || echo util-linux
-  command -v bwrap >/dev/null || echo bubblewrap
 }
 
 # What virtual machines run in. An operator who names a QEMU has one.
@@ -268,7 +238,7 @@ install_npm_packages
 if [ "$purpose" != dev ]; then build_service; fi
 if [ "$purpose" = packages ]; then exit 0; fi
 if [ "$purpose" = tests ]; then install_example_packages & fi
-install_system_packages
+if [ "$purpose" != package ]; then install_system_packages; fi
 if [ "$purpose" = tests ]; then fetch_test_programs; fi
 if [ "$purpose" != image ]; then build_pages; fi
 if [ "$purpose" = tests ]; then wait $!; fi

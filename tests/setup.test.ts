@@ -25,7 +25,8 @@ function setUp(t: TestContext, nodeVersion: string, { npm = pinnedNpm, environme
   t.after(() => rmSync(clone, { recursive: true, force: true }));
   const programs = join(clone, 'bin');
   for (const folder of ['bin', 'scripts', 'packages/server/src']) mkdirSync(join(clone, folder), { recursive: true });
-  cpSync(resolve(import.meta.dirname, '../scripts/setup.sh'), join(clone, 'scripts/setup.sh'));
+  for (const name of ['setup.sh', 'host-packages.sh'])
+    cpSync(resolve(import.meta.dirname, '../scripts', name), join(clone, 'scripts', name));
   writeFileSync(join(clone, 'package-lock.json'), '{}');
   for (const file of ['scripts/build.ts', 'packages/server/src/main.ts']) writeFileSync(join(clone, file), '');
   for (const [name, text] of Object.entries({ node: `#!/bin/sh\necho v${nodeVersion}\n`, npm, 'pinned-node': pinnedNode })) {

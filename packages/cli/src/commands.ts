@@ -593,9 +593,14 @@ export const commands: readonly CommandSpec[] = [
   {
     name: 'up',
     args: '[options...]',
-    summary: 'Start a service on this machine from a source tree',
-    options: [['--source <folder>', 'The source tree. Default: the one around this folder.']],
-    examples: ['berth up --source ~/berth'],
+    summary: 'Start a service on this machine: that of the package @berth/berth, or one from a source tree',
+    options: [
+      ['--port <port>', 'Port to listen on. Default: BERTH_PORT, or 8080.'],
+      ['--data <folder>', 'Folder of its data. Default: BERTH_DATA_DIR, or ~/.local/share/berth; data/ in a source tree.'],
+      ['--install', 'Installs the packages that the host lacks, with its own package manager.'],
+      ['--source <folder>', 'Starts from this source tree. Default without the package: the one around this folder.'],
+    ],
+    examples: ['npx @berth/berth up', 'berth up --port 8081 --data ./data', 'berth up doctor', 'berth up --source ~/berth'],
     group: 'Service',
     load: from(() => import('./commands/installation/up.ts'), 'up'),
   },

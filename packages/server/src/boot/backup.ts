@@ -1,4 +1,5 @@
 /** `npm run backup` and `npm run restore`: what they do, in lines for people. */
+import { ownCommands } from './own-commands.ts';
 import { readdirSync, rmdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Config } from '../config.ts';
@@ -33,7 +34,9 @@ export async function restore({ dataDir, databaseUrl, logLevel }: Config, name: 
   const isNew = openDataDir(dataDir);
   try {
     const { created_at: at, migrations } = await restoreDatabase({ dataDir, file: resolve(name), log: createLog(logLevel) });
-    return [`Restored to ${dataDir}: the service as of ${at} (${migrations.at(-1) ?? 'no migrations'}). Start it with npm start.`];
+    return [
+      `Restored to ${dataDir}: the service as of ${at} (${migrations.at(-1) ?? 'no migrations'}). Start it with ${ownCommands.start}.`,
+    ];
   } catch (error) {
     if (isNew) rmdirSync(dataDir);
     throw error;

@@ -1,10 +1,12 @@
 /** The command line of `npm start -- …`, `npm run doctor` and the other commands. Everything else is set by environment variables. */
 import { parseArgs } from 'node:util';
 import { ConfigError, variableGroups } from '../config.ts';
+import { ownCommands } from './own-commands.ts';
 
 const commands = ['doctor', 'backup', 'restore', 'api-key'] as const;
 /** Commands that take the name of a file. */
-const withFile: readonly string[] = ['backup', 'restore'];
+const withFile = { backup: ownCommands.backup, restore: ownCommands.restore } as const;
+const takesFile = (command: string | undefined): command is keyof typeof withFile => command !== undefined && command in withFile;
 
 export interface CommandLine {
   command: 'serve' | (typeof commands)[number];
@@ -23,14 +25,15 @@ export function readCommandLine(args: readonly string[]): CommandLine {
   const { help, port, json } = values;
   const [name, file = '', ...others] = positionals;
   const command = name === undefined ? 'serve' : commands.find((known) => known === name);
-  const unexpected = command === undefined ? name : [...(withFile.includes(command) ? [] : [file]), ...others].find(Boolean);
+  const unexpected = command === undefined ? name : [...(takesFile(command) ? [] : [file]), ...others].find(Boolean);
   if (unexpected !== undefined) throw refusal(`Unexpected argument '${unexpected}'`);
   if (command === undefined || help) return { command: 'serve', help, port, json, file: '' };
-  if (withFile.includes(command) && file === '') throw refusal(`The name of a file is missing: npm run ${command} -- FILE`);
+  if (takesFile(command) && file === '') throw refusal(`The name of a file is missing: ${withFile[command]} FILE`);
   return { command, help, port, json, file };
 }
 
-const refusal = (message: string, cause?: unknown): ConfigError => new ConfigError(`${message}. See npm start -- --help`, { cause });
+const refusal = (message: string, cause?: unknown): ConfigError =>
+  new ConfigError(`${message}. See ${ownCommands.startWith} --help`, { cause });
 
 function parse(args: readonly string[]) {
   try {
@@ -58,7 +61,9 @@ const describe = (name: string): string => {
   return `  ${name.padEnd(nameWidth)}${description.replaceAll('`', '')}${fallback ? ` Default: ${fallback}` : ''}`;
 };
 
-export const usage = `Usage: npm start [-- OPTIONS]
+const command = (text: string): string => text.padEnd(30);
+
+export const usage = `Usage: ${ownCommands.usage}
 
 Installs what is missing, then serves until Ctrl-C or SIGTERM.
 
@@ -67,11 +72,11 @@ Installs what is missing, then serves until Ctrl-C or SIGTERM.
 
 Other commands, which may run beside the service:
 
-  npm run doctor                What this host can do, what is missing, and what to do about it.
-                                For programs: npm run -s doctor -- --json
-  npm run backup -- FILE        Writes a backup of the embedded database and of the keys.
-  npm run restore -- FILE       Restores a backup into an empty data directory.
-  npm run -s api-key            Prints a new API key for BERTH_BOOTSTRAP_API_KEY, and stores nothing.
+  ${command(ownCommands.doctor)}What this host can do, what is missing, and what to do about it.
+                                For programs: ${ownCommands.doctorForPrograms}
+  ${command(`${ownCommands.backup} FILE`)}Writes a backup of the embedded database and of the keys.
+  ${command(`${ownCommands.restore} FILE`)}Restores a backup into an empty data directory.
+  ${command(ownCommands['api-key'])}Prints a new API key for BERTH_BOOTSTRAP_API_KEY, and stores nothing.
 
 Settings are environment variables, among them:
 

@@ -3,6 +3,7 @@
  * what to do about it. It leaves nothing behind, and may run beside the service.
  */
 import { readConfig, ConfigError, type Config } from '../config.ts';
+import { ownCommands } from '../boot/own-commands.ts';
 import { checkHost } from './host.ts';
 import { checkService } from './service.ts';
 import { problem, type Finding } from './finding.ts';
@@ -46,7 +47,7 @@ export async function diagnose(overrides: Record<string, string>): Promise<Diagn
 export function nextOf(findings: readonly Finding[]): string {
   const first = findings.find((finding) => finding.status === 'problem');
   if (first) return `Solve ${first.check}: ${first.advice ?? first.note}`;
-  return findings.findLast(({ next }) => next !== undefined)?.next ?? 'Start the service: npm start';
+  return findings.findLast(({ next }) => next !== undefined)?.next ?? `Start the service: ${ownCommands.start}`;
 }
 
 const statusWidth = 9;

@@ -4,6 +4,7 @@ import { release } from 'node:os';
 import type { Config } from '../config.ts';
 import { attempt, ok, problem, warning, type Finding } from './finding.ts';
 import { clockAdvice, clockFault } from '../boot/host-faults.ts';
+import { ownCommands } from '../boot/own-commands.ts';
 import { assertIsolated } from '../boot/settings/exposure.ts';
 import { canRun } from '@berth/lib/can-run.ts';
 import { silentLog } from '@berth/lib/log.ts';
@@ -59,7 +60,7 @@ function checkNode(): Finding {
   const note = `${process.version.slice(1)} on Linux ${release()}, ${process.arch}`;
   return wanted === undefined || process.version === `v${wanted}`
     ? ok('node', note)
-    : warning('node', `${note}: the service is tested with ${wanted}`, 'Start it with npm start, which uses that version.');
+    : warning('node', `${note}: the service is tested with ${wanted}`, `Start it with ${ownCommands.start}, which uses that version.`);
 }
 
 /** The version that the package installs. */

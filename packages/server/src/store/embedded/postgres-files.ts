@@ -154,11 +154,17 @@ function findNative(): string {
 }
 
 /** Copies to a staging directory and renames it, so that a partial copy is never used. */
-function copyNative(native: string, copy: string): void {
+export function copyNative(native: string, copy: string): void {
   const staging = mkdtempSync(join(dirname(copy), 'binaries-new-'));
   try {
-    // Static libraries are half of the package and not needed.
-    cpSync(native, staging, { recursive: true, filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig' });
+    // Static libraries are half of the package and not needed. Links stay relative: where npm has run the package's install script,
+    // they would otherwise lead back to the place that the account cannot access.
+    const verbatimSymlinks = true;
+    cpSync(native, staging, {
+      recursive: true,
+      verbatimSymlinks,
+      filter: (path) => !path.endsWith('.a') && basename(path) !== 'pkgconfig',
+    });
     createLinks(staging, join(native, 'pg-symlinks.json'));
     makeReadableByAll(staging);
     renameSync(staging, copy);
