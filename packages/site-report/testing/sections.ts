@@ -51,7 +51,11 @@ const shared = {
 };
 
 const sampleApi: NonNullable<ReportView['api']> = {
-  summary: { endpoints: 2, total_calls: 3, errors_4xx: 0, errors_5xx: 1 },
+  summary: {
+    ...{ endpoints: 2, first_party: 2, graphql_operations: 1, websockets: 1, event_streams: 1 },
+    ...{ total_calls: 3, errors_4xx: 0, errors_5xx: 1 },
+  },
+  specs_found: [],
   endpoints: [
     {
       ...{

@@ -159,14 +159,15 @@ describe('the fetch playground', () => {
 });
 
 describe('inspections', () => {
-  it('the inspections page reports on a site: progress, findings, endpoints, and the full report behind a link', async () => {
+  it('the inspections page reports on a site: its progress, then the report in a frame without scripts, and as a page of its own', async () => {
     await opened.go('/inspections');
     await page.getByText('No inspections yet').waitFor();
     await addressField().fill(`${site.url}/lamps`);
     await run('Inspect');
     await page.getByRole('button', { name: 'Cancel the job' }).waitFor();
-    await page.getByText('1 endpoint, 1 of the site itself; 1 call.').waitFor();
-    await page.getByRole('cell', { name: `GET ${site.host}/api/lamps` }).waitFor();
+    const shown = page.frameLocator('iframe[sandbox=""]');
+    await shown.getByText('1 endpoint, 1 of the site itself; 1 call.').waitFor();
+    await shown.locator('summary', { hasText: `${site.host}/api/lamps` }).waitFor();
     await opened.inspect('inspection');
     const opening = page.waitForEvent('popup');
     await page.getByRole('link', { name: 'Open the full report' }).click();
@@ -187,7 +188,7 @@ describe('inspections', () => {
     await choose(JSON.stringify(har));
     await page.getByText('1 request, the first to shop.example.').waitFor();
     await run('Inspect');
-    await page.getByText('The pages called no API.').waitFor();
+    await page.frameLocator('iframe[sandbox=""]').getByText('The pages called no API.').waitFor();
   });
 });
 

@@ -6,6 +6,7 @@ import { html, Markup, nothing } from '@berth/lib/text/html.ts';
 import { inTurns } from '@berth/lib/turns/turn-budget.ts';
 import { apiSection, authSection } from './api.ts';
 import { assetsSection } from './assets.ts';
+import { findingsList, toFindings } from './findings.ts';
 import { badge, bytes, count, cut, duration, facets, list, section, table, type Tone } from './parts.ts';
 import { automationSection, cookiesSection, securitySection, seoSection, siteSection, thirdPartiesSection } from './site.ts';
 import type { ReportView } from './view.ts';
@@ -21,8 +22,9 @@ const styleHash = createHash('sha256').update(style).digest('base64');
 /** Only the one style sheet of the page applies, whatever a site manages to write into it. */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; img-src data:; base-uri 'none'; form-action 'none'`;
 
+/** The dashboard shows the page in a frame. */
 export const reportHeaders: Readonly<Record<string, string>> = {
-  'content-security-policy': `${policy}; frame-ancestors 'none'`,
+  'content-security-policy': `${policy}; frame-ancestors 'self'`,
   'cache-control': 'private, no-store',
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',
@@ -97,7 +99,8 @@ function hero(report: ReportView, title: string): Markup {
     ${overview(report)}`;
 }
 
-function overview({ api, auth, assets, third_parties: parties, site, security, automation }: ReportView): Markup {
+function overview(report: ReportView): Markup {
+  const { api, auth, assets, third_parties: parties, site, security } = report;
   const mechanisms = auth?.mechanisms.filter(({ type }) => type !== 'none') ?? [];
   const stats: [value: string | null, label: string][] = [
     [api ? count(api.summary.endpoints) : null, 'API endpoints'],
@@ -110,9 +113,6 @@ function overview({ api, auth, assets, third_parties: parties, site, security, a
     [security ? count(security.score_notes.filter(({ level }) => level === 'warning').length) : null, 'security warnings'],
   ];
   const known = stats.filter(([value]) => value !== null);
-  const advice = automation
-    ? html`<p class="advice"><strong>For automation:</strong> ${adviceOf[automation.recommended_mode]} ${cut(automation.reason)}</p>`
-    : nothing;
   return html`${
     known.length === 0
       ? nothing
@@ -120,14 +120,8 @@ function overview({ api, auth, assets, third_parties: parties, site, security, a
           ${known.map(([value, label]) => html`<li><strong>${value ?? ''}</strong><span>${label}</span></li>`)}
         </ul>`
   }
-  ${advice}`;
+  ${findingsList(toFindings(report))}`;
 }
-
-const adviceOf = {
-  http: 'fetch the page by plain HTTP.',
-  browser: 'load the page in a browser.',
-  api_replay: 'call the API that the page calls.',
-} as const;
 
 function* partsOf(report: ReportView): Generator<void, Part[]> {
   const { api, auth, assets, site, third_parties: parties, cookies, security, seo, automation } = report;

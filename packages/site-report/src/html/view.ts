@@ -1,5 +1,6 @@
 /** What the page shows of a report. Sections that were not requested, or failed, are null. */
 import type {
+  InspectApi,
   InspectAssets,
   InspectAuth,
   InspectAutomation,
@@ -65,7 +66,11 @@ export interface EndpointView {
 }
 
 export interface ApiView {
-  summary: { endpoints: number; total_calls: number; errors_4xx: number; errors_5xx: number };
+  summary: Pick<
+    InspectApi['summary'],
+    'endpoints' | 'first_party' | 'graphql_operations' | 'websockets' | 'event_streams' | 'total_calls' | 'errors_4xx' | 'errors_5xx'
+  >;
+  specs_found: readonly Pick<InspectApi['specs_found'][number], 'type'>[];
   endpoints: readonly EndpointView[];
   graphql: readonly { endpoint: string; operations: readonly { name: string | null; type: string; calls: number }[] }[];
   websockets: readonly {

@@ -5,6 +5,9 @@ const number = new Intl.NumberFormat(undefined, { maximumFractionDigits: 2 });
 
 export const numberText = (value: number): string => number.format(value);
 
+/** "1 endpoint", "3 endpoints". */
+export const countText = (count: number, noun: string): string => `${numberText(count)} ${noun}${count === 1 ? '' : 's'}`;
+
 /** `850 ms`, `12 s`, `3 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
 export function durationText(ms: number): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;

@@ -1,6 +1,7 @@
 import type { FetchResponse } from '@berth/contract';
 import { Icon } from '../../../ui/icons.tsx';
-import { toWords } from './findings.ts';
+
+const toWords = (name: string): string => name.replaceAll('_', ' ');
 
 /** What blocked a page, and how that was recognised. */
 export const BlockNote = ({ block }: { block: NonNullable<FetchResponse['block']> }) => (

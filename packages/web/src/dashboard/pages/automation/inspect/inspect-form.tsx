@@ -12,7 +12,7 @@ import { Tabs } from '../../../ui/tabs.tsx';
 import { toUrl } from '../../../ui/values/to-url.ts';
 import { toCurl } from '../curl.ts';
 import { RequestOptions } from '../request-options.tsx';
-import { countText } from './findings.ts';
+import { countText } from '../../../ui/values/texts.ts';
 import { readHarFile, type HarFile } from './har-file.ts';
 import { harOptions, ownFields } from './inspect-request.ts';
 import { toFormSchema } from '../schema-refs.ts';

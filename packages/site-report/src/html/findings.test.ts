@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { InspectResponse } from '@berth/contract';
-import { countText, toFindings } from './findings.ts';
+import { toFindings } from './findings.ts';
+import type { ReportView } from './view.ts';
 
 /** The fields that findings are made of. */
 const sample = {
@@ -41,7 +41,7 @@ const sample = {
   },
   redactions: { headers: 3, body_keys: 2, body_values: 1 },
   limits: { truncated: true, reason: 'max_requests' },
-} as unknown as InspectResponse;
+} as unknown as ReportView;
 
 test('the findings of an inspection are the main ones of each part of the report', () => {
   assert.deepEqual(
@@ -51,19 +51,19 @@ test('the findings of an inspection are the main ones of each part of the report
       'Built with plain: React, nginx, A, B, C, D and 1 other.',
       'API plain: 3 endpoints, 2 of the site itself; 9 calls; 1 GraphQL operation.',
       'API good: The site publishes its own description: openapi.',
-      'Sign-in warning: The page needs a sign-in.',
+      'Sign-in warn: The page needs a sign-in.',
       'Sign-in plain: Requests carry bearer jwt (authorization).',
       'Sign-in plain: 1 sign-in form.',
       'Sign-in plain: Sign-in by google.',
       'Automation plain: Call its API instead of reading pages. JSON endpoints have the content.',
-      'Automation warning: Protected by datadome, which showed a challenge.',
-      'Load good: 12 requests, 34 kB. Largest paint after 812 ms.',
-      'Load warning: 1 request failed.',
+      'Automation warn: Protected by datadome, which showed a challenge.',
+      'Load good: 12 requests, 34 KB. Largest paint after 812 ms.',
+      'Load warn: 1 request failed.',
       'Third parties plain: 1 third party: Google.',
       'Cookies plain: 2 cookies, 1 of third parties.',
-      'Security warning: No HSTS.',
+      'Security warn: No HSTS.',
       'Secrets good: 6 secrets replaced before anything was kept.',
-      'Limits warning: Parts were left out: max_requests.',
+      'Limits warn: Parts were left out: max_requests.',
     ],
   );
 });
@@ -76,10 +76,6 @@ test('the findings of an inspection say nothing about parts that were not reques
 
 test('the findings of an inspection show five warnings about security, and count the others', () => {
   const security = { score_notes: Array.from({ length: 7 }, (_, n) => ({ level: 'warning', text: `Warning ${n}.` })) };
-  const texts = toFindings({ ...sample, security } as InspectResponse).filter(({ topic }) => topic === 'Security');
-  assert.deepEqual([texts.length, texts.at(-1)?.text], [6, '2 other warnings in the full report.']);
-});
-
-test('countText writes the number with the right form of the noun', () => {
-  assert.deepEqual([countText(1, 'call'), countText(0, 'call'), countText(2, 'party', 'parties')], ['1 call', '0 calls', '2 parties']);
+  const texts = toFindings({ ...sample, security } as ReportView).filter(({ topic }) => topic === 'Security');
+  assert.deepEqual([texts.length, texts.at(-1)?.text], [6, '2 other warnings in its section.']);
 });

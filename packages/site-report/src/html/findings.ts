@@ -1,15 +1,16 @@
 /** What an inspection has to say at first: a few sentences of a report that has hundreds of fields. */
-import type { InspectResponse } from '@berth/contract';
-import { sizeText } from '../../../../shared/size-text.ts';
+import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
+import { bytes as sizeText, cut, type Tone } from './parts.ts';
+import type { ReportView } from './view.ts';
 
 export interface Finding {
   topic: string;
   text: string;
-  tone: 'plain' | 'good' | 'warning';
+  tone: Exclude<Tone, 'bad'>;
 }
 
 /** The main findings of a report, in the order in which a reader asks for them. Parts that were not requested have none. */
-export function toFindings(report: InspectResponse): Finding[] {
+export function toFindings(report: ReportView): Finding[] {
   return [
     ...siteFindings(report),
     ...apiFindings(report),
@@ -22,8 +23,26 @@ export function toFindings(report: InspectResponse): Finding[] {
   ];
 }
 
+/** The findings by topic. The words, not only the colour, say which are warnings. */
+export function findingsList(findings: readonly Finding[]): Markup {
+  const topics = [...new Set(findings.map(({ topic }) => topic))];
+  return topics.length === 0
+    ? nothing
+    : html`<dl class="facets findings">
+        ${topics.map(
+          (topic) =>
+            html`<div>
+              <dt>${topic}</dt>
+              <dd>${findings.filter((each) => each.topic === topic).map(line)}</dd>
+            </div>`,
+        )}
+      </dl>`;
+}
+
+const line = ({ text, tone }: Finding): Markup => html`<p class="${tone}">${tone === 'warn' ? 'Warning: ' : ''}${cut(text)}</p>`;
+
 /** "1 endpoint", "3 endpoints". */
-export const countText = (count: number, noun: string, nouns = `${noun}s`): string => `${count} ${count === 1 ? noun : nouns}`;
+const countText = (count: number, noun: string, nouns = `${noun}s`): string => `${count} ${count === 1 ? noun : nouns}`;
 
 const namesMax = 6;
 
@@ -41,7 +60,7 @@ const renderings: Readonly<Record<string, string>> = {
   hybrid: 'The text is made partly on the server, partly by scripts',
 };
 
-function siteFindings({ site }: InspectResponse): Finding[] {
+function siteFindings({ site }: ReportView): Finding[] {
   if (!site) return [];
   const { technologies, rendering, cdn, server } = site;
   const before = [server && `Server: ${server}`, cdn && `Behind ${cdn.name}`, renderings[rendering.type]].filter(Boolean).join('. ');
@@ -51,7 +70,7 @@ function siteFindings({ site }: InspectResponse): Finding[] {
   ];
 }
 
-function apiFindings({ api }: InspectResponse): Finding[] {
+function apiFindings({ api }: ReportView): Finding[] {
   if (!api) return [];
   const {
     endpoints,
@@ -75,21 +94,21 @@ function apiFindings({ api }: InspectResponse): Finding[] {
   ];
 }
 
-function authFindings({ auth }: InspectResponse): Finding[] {
+function authFindings({ auth }: ReportView): Finding[] {
   if (!auth) return [];
   const mechanisms = auth.mechanisms
     .filter(({ type }) => type !== 'none')
     .map(({ type, name }) => toWords(type) + (name ? ` (${name})` : ''));
   const sso = auth.sso.map(({ provider }) => provider);
   return [
-    ...(auth.required_for_page ? [finding('Sign-in', 'The page needs a sign-in.', 'warning')] : []),
+    ...(auth.required_for_page ? [finding('Sign-in', 'The page needs a sign-in.', 'warn')] : []),
     finding('Sign-in', mechanisms.length > 0 ? `Requests carry ${namesText(mechanisms)}.` : 'No request carried a credential.'),
     ...(auth.login_forms.length > 0 ? [finding('Sign-in', `${countText(auth.login_forms.length, 'sign-in form')}.`)] : []),
     ...(sso.length > 0 ? [finding('Sign-in', `Sign-in by ${namesText(sso)}.`)] : []),
   ];
 }
 
-export const toWords = (name: string): string => name.replaceAll('_', ' ');
+const toWords = (name: string): string => name.replaceAll('_', ' ');
 
 const modes: Readonly<Record<string, string>> = {
   http: 'Fetch it with plain HTTP',
@@ -97,29 +116,29 @@ const modes: Readonly<Record<string, string>> = {
   api_replay: 'Call its API instead of reading pages',
 };
 
-function automationFindings({ automation }: InspectResponse): Finding[] {
+function automationFindings({ automation }: ReportView): Finding[] {
   if (!automation) return [];
   const { recommended_mode: mode, reason, anti_automation: protections, robots_note: robots } = automation;
   return [
     finding('Automation', `${modes[mode] ?? mode}. ${reason}`),
     ...protections.map(({ vendor, challenge_seen: isChallenged }) =>
-      finding('Automation', `Protected by ${vendor}${isChallenged ? ', which showed a challenge' : ''}.`, 'warning'),
+      finding('Automation', `Protected by ${vendor}${isChallenged ? ', which showed a challenge' : ''}.`, 'warn'),
     ),
     ...(robots === null ? [] : [finding('Automation', robots)]),
   ];
 }
 
-function assetFindings({ assets }: InspectResponse): Finding[] {
+function assetFindings({ assets }: ReportView): Finding[] {
   if (!assets) return [];
   const { requests, transfer_bytes: bytes, failed, timings } = assets.summary;
   const lcp = timings.lcp_ms === null ? '' : ` Largest paint after ${Math.round(timings.lcp_ms)} ms.`;
   return [
     finding('Load', `${countText(requests, 'request')}, ${sizeText(bytes)}.${lcp}`, timings.ratings['lcp'] === 'good' ? 'good' : 'plain'),
-    ...(failed > 0 ? [finding('Load', `${countText(failed, 'request')} failed.`, 'warning')] : []),
+    ...(failed > 0 ? [finding('Load', `${countText(failed, 'request')} failed.`, 'warn')] : []),
   ];
 }
 
-function otherPartyFindings({ third_parties: parties, cookies }: InspectResponse): Finding[] {
+function otherPartyFindings({ third_parties: parties, cookies }: ReportView): Finding[] {
   return [
     ...(parties && parties.length > 0
       ? [
@@ -140,21 +159,21 @@ function otherPartyFindings({ third_parties: parties, cookies }: InspectResponse
   ];
 }
 
-/** Notes beyond these stand in the full report. */
+/** Notes beyond these stand in the section about security. */
 const notesMax = 5;
 
-function securityFindings({ security }: InspectResponse): Finding[] {
+function securityFindings({ security }: ReportView): Finding[] {
   const notes = security?.score_notes.filter(({ level }) => level === 'warning') ?? [];
   return [
-    ...notes.slice(0, notesMax).map(({ text }) => finding('Security', text, 'warning')),
-    ...(notes.length > notesMax ? [finding('Security', `${countText(notes.length - notesMax, 'other warning')} in the full report.`)] : []),
+    ...notes.slice(0, notesMax).map(({ text }) => finding('Security', text, 'warn')),
+    ...(notes.length > notesMax ? [finding('Security', `${countText(notes.length - notesMax, 'other warning')} in its section.`)] : []),
   ];
 }
 
-function limitFindings({ limits, redactions }: InspectResponse): Finding[] {
+function limitFindings({ limits, redactions }: ReportView): Finding[] {
   const secrets = redactions.headers + redactions.body_keys + redactions.body_values;
   return [
     ...(secrets > 0 ? [finding('Secrets', `${countText(secrets, 'secret')} replaced before anything was kept.`, 'good')] : []),
-    ...(limits.truncated ? [finding('Limits', `Parts were left out: ${limits.reason ?? 'a limit applied'}.`, 'warning')] : []),
+    ...(limits.truncated ? [finding('Limits', `Parts were left out: ${limits.reason ?? 'a limit applied'}.`, 'warn')] : []),
   ];
 }
