@@ -74,6 +74,7 @@ const times = TestTimes.read(root);
 const staticChecks: Step[] = [
   { name: 'types', commands: [[resolve(bin, 'tsc'), '-p', '.']] },
   { name: 'web types', commands: [[resolve(bin, 'tsc'), '-p', 'packages/web']] },
+  { name: 'types of Node 20', commands: [[resolve(bin, 'tsc'), '-p', 'packages/cli']] },
   { name: 'lint', commands: [[resolve(bin, 'oxlint'), '--type-aware', '--deny-warnings']] },
   { name: 'format', commands: [[resolve(bin, 'oxfmt'), '--check']] },
   { name: 'boundaries', commands: [[node, 'scripts/boundaries.ts']] },

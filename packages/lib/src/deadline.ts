@@ -72,10 +72,12 @@ export class Deadline {
 
 /** Waits for work at most for a time: what it resolves with, or `late` when the time is over. The work goes on. @throws what the work throws */
 export async function orAfter<T, L = undefined>(work: Promise<T>, ms: number, late?: L): Promise<T | L> {
-  const { promise: over, resolve } = Promise.withResolvers<L>();
-  const timer = setTimeout(resolve, ms, late);
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<L | undefined>((resolve) => {
+    timer = setTimeout(resolve, ms, late);
+  });
   try {
-    return await Promise.race([work, over]);
+    return (await Promise.race([work, over])) as T | L;
   } finally {
     clearTimeout(timer);
   }

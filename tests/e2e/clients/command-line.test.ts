@@ -1,18 +1,7 @@
 /** The program `berth`, built as it is published, as real processes against a real service and the shop. */
 import assert from 'node:assert/strict';
-import { execFile, spawn } from 'node:child_process';
-import {
-  copyFileSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  readdirSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { execFile, execFileSync, spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -20,8 +9,8 @@ import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { endSession, getSession } from '@berth/contract';
-import { buildCommandLine } from '../../../scripts/pack/cli.ts';
-import { programsOf } from '../../contract/documents.ts';
+import { programsOf, textOf } from '../../contract/documents.ts';
+import { installRelease } from '../../prepare/packed.ts';
 import { products } from '../../shop/data.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { Service } from '../service.ts';
@@ -35,26 +24,24 @@ before(async () => {
   home = mkdtempSync(join(tmpdir(), 'berth-cli-'));
   shop = await startShop({ consent: false });
   const environment = { BERTH_EGRESS_ALLOW: `${shop.host},${shop.otherHost}`, BERTH_ALLOW_EVALUATE: '1' };
-  [service] = await Promise.all([Service.start({ environment }), installCommandLine()]);
+  [service] = await Promise.all([Service.start({ environment }), installRelease('cli', join(home, 'installed'))]);
 });
-/** Packs the program and installs the package in an empty folder, as people do. */
-async function installCommandLine(): Promise<void> {
-  const [folder, installed] = [join(home, 'package'), join(home, 'installed')];
-  await buildCommandLine(join(folder, 'dist'));
-  for (const file of ['package.json', 'README.md'])
-    copyFileSync(join(import.meta.dirname, '../../../packages/cli', file), join(folder, file));
-  cpSync(join(import.meta.dirname, '../../../packages/cli/skills'), join(folder, 'skills'), { recursive: true });
-  mkdirSync(installed);
-  const npm = (words: readonly string[], cwd: string) => promisify(execFile)('npm', [...words, '--no-audit', '--no-fund'], { cwd });
-  const { stdout } = await npm(['pack', '--silent', '--pack-destination', home], folder);
-  await npm(['install', '--offline', '--prefix', installed, join(home, stdout.trim())], installed);
-}
-
 after(async () => {
   await service.close();
   await shop.close();
   rmSync(home, { recursive: true, force: true });
 });
+
+const program = (): string => join(home, 'installed/node_modules/@berth/cli/dist/berth.js');
+
+/** A Node of the PATH that is older than that of the tests, such as the system's; undefined where there is none. */
+const olderNode = (process.env['PATH'] ?? '')
+  .split(delimiter)
+  .map((folder) => join(folder, 'node'))
+  .find((path) => existsSync(path) && majorOf(execFileSync(path, ['--version']).toString()) < majorOf(process.version));
+function majorOf(version: string): number {
+  return Number(/^v(\d+)/.exec(version)?.[1]);
+}
 
 interface Ran {
   exitCode: number | null;
@@ -63,6 +50,8 @@ interface Ran {
 }
 
 interface RunOptions {
+  /** The runtime. Default: that of the tests. */
+  node?: string | undefined;
   env?: Record<string, string | undefined>;
   stdin?: string;
   folder?: string;
@@ -71,10 +60,13 @@ interface RunOptions {
 }
 
 /** Runs the program in a folder of its own, with no settings of whoever runs the tests. */
-function berth(words: readonly string[], { env = {}, stdin, folder = 'work', onOutput }: RunOptions = {}): Promise<Ran> {
+function berth(
+  words: readonly string[],
+  { env = {}, stdin, folder = 'work', onOutput, node = process.execPath }: RunOptions = {},
+): Promise<Ran> {
   const cwd = join(home, folder);
   mkdirSync(cwd, { recursive: true });
-  const child = spawn(process.execPath, [join(home, 'installed/node_modules/@berth/cli/dist/berth.js'), ...words], {
+  const child = spawn(node, [program(), ...words], {
     cwd,
     env: {
       PATH: process.env['PATH'],
@@ -333,6 +325,36 @@ describe('the package of the command line', () => {
   });
 });
 
+describe('the Node that people have', olderNode === undefined ? { skip: 'no Node of an older line is in the PATH' } : {}, () => {
+  const old = (words: readonly string[], options: RunOptions = {}) => json(words, { ...options, folder: 'older', node: olderNode });
+
+  it('an older line of Node opens, reads, drives and ends a session', async () => {
+    await old(['open', shop.url]);
+    const { snapshot } = await old(['snapshot']);
+    assert.match(String(snapshot), /\[ref=e\d+\]/);
+    await old(['find', 'role', 'combobox', 'fill', 'lamp']);
+    await old(['press', 'Enter']);
+    await old(['wait', '--url', '*q=lamp*']);
+    assert.ok(String((await old(['read', '--main']))['content']).includes(lamp.name));
+    await old(['screenshot', 'page.png']);
+    await old(['end']);
+  });
+
+  it('an older line of Node serves an agent', async () => {
+    const transport = new StdioClientTransport({
+      command: olderNode ?? '',
+      args: [program(), 'mcp'],
+      env: { PATH: process.env['PATH'] ?? '', HOME: home, BERTH_URL: service.url, BERTH_API_KEY: service.key },
+      stderr: 'ignore',
+    });
+    const client = new Client({ name: 'scripted', version: '1' });
+    await client.connect(transport);
+    const { content } = await client.callTool({ name: 'open', arguments: { url: shop.url } });
+    assert.match(JSON.stringify(content), /session ses_/);
+    await client.close();
+  });
+});
+
 describe('the guide to the command line', () => {
   it('begins with commands that a newcomer pastes into a shell, and they work', async () => {
     const commands = programsOf('docs/command-line.md', 'sh')[0] ?? assert.fail('the guide has no commands');
@@ -371,6 +393,42 @@ describe('berth skills', () => {
   });
 });
 
+/** Agents with their folders, from the table of the guide. */
+const skilled = Array.from(
+  textOf('docs/command-line.md').matchAll(/^\| `([a-z-]+)` \| `([^`]+)` \| `([^`]+)` \|$/gm),
+  ([, ...cells]) => cells,
+);
+
+describe('berth skills of each agent', () => {
+  it('are in the guide to the command line', async () => {
+    const { hint, message } = await failure(['skills', 'install']);
+    assert.deepEqual(
+      skilled.map(([name]) => name),
+      namesIn(message),
+    );
+    assert.match(hint ?? '', /--target/);
+  });
+
+  for (const [target = '', local = '', global = ''] of skilled)
+    it(`are written where ${target} reads them, for a folder and for all`, async () => {
+      const folder = `skilled-${target}`;
+      const install = (...words: string[]) => json<Record<string, string>>(['skills', 'install', '--target', target, ...words], { folder });
+      for (const [path, expected] of [
+        [(await install())['path'], join(home, folder, local)],
+        [(await install('--global'))['path'], join(home, global.slice('~/'.length))],
+      ]) {
+        assert.equal(path, join(expected ?? '', 'berth/SKILL.md'));
+        assert.match(readFileSync(path ?? '', 'utf8'), /^---\nname: berth\n/);
+      }
+    });
+});
+
+/** Agents that take MCP servers. */
+const agents = ['claude-code', 'claude', 'cursor', 'vscode', 'codex', 'gemini', 'windsurf'];
+
+/** The agents that a refusal of another one names. */
+const namesIn = (message: string): string[] => (/ is one of (.*)\.$/.exec(message)?.[1] ?? '').split(', ');
+
 describe('berth mcp', () => {
   it('starts the server with which an agent works that was set up by berth mcp install, without a key in its settings', async () => {
     // Settings of its own: other tests begin without any.
@@ -408,6 +466,22 @@ describe('berth mcp', () => {
     assert.doesNotMatch(readFileSync(file, 'utf8'), /berth/);
   });
 
+  for (const target of agents)
+    it(`is set up for ${target}, where that looks for its servers, and removed again`, async () => {
+      const folder = `agent-${target}`;
+      const install = (...words: string[]) => json<Record<string, string>>(['mcp', 'install', '--target', target, ...words], { folder });
+      const { status, path = '' } = await install();
+      assert.equal(status, 'installed');
+      assert.ok(path.startsWith(home), path);
+      const text = readFileSync(path, 'utf8');
+      assert.match(text, /mcp_?servers.*berth|"servers": \{\s*"berth"/is);
+      assert.match(text, /"args": \[[^\]]*"mcp"|args = \[[^\]]*"mcp"/);
+      assert.doesNotMatch(text, new RegExp(service.key));
+      assert.equal((await install())['status'], 'unchanged');
+      assert.equal((await install('--uninstall'))['status'], 'removed');
+      assert.doesNotMatch(readFileSync(path, 'utf8'), /berth/);
+    });
+
   it('answers what was asked before standard input ended', async () => {
     const hello = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'piped', version: '1' } };
     const messages = [
@@ -430,7 +504,8 @@ describe('berth mcp', () => {
   });
 
   it('refuses agents that it does not know, families that there are not, and settings that it cannot read', async () => {
-    assert.equal((await failure(['mcp', 'install'])).exitCode, 2);
+    const { exitCode, message } = await failure(['mcp', 'install']);
+    assert.deepEqual([exitCode, namesIn(message)], [2, agents]);
     assert.equal((await failure(['mcp', 'install', '--target', 'vscode', '--global'])).exitCode, 2);
     assert.equal((await failure(['mcp', '--tools', 'none'])).exitCode, 2);
     mkdirSync(join(home, 'broken'), { recursive: true });

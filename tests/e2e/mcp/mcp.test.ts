@@ -1,34 +1,21 @@
 /** The MCP server as a coding agent starts it, with a scripted client in place of a model. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { getSession, listSessions } from '@berth/contract';
 import { publint } from 'publint';
-import { packMcp } from '../../../scripts/pack/pack-mcp.ts';
 import { sampleOf } from '../../nightly.ts';
+import { installRelease } from '../../prepare/packed.ts';
 import { startShop, type Shop } from '../../shop/shop.ts';
 import { Agent, tasks } from './mcp-tasks.ts';
 import { Service } from '../service.ts';
 
 /** Killed clients whose sessions run at the same time. */
 const atATime = 10;
-
-/** Packs the MCP server and installs the package in an empty folder, as `npx` does. */
-async function installMcp(home: string): Promise<string> {
-  const installed = join(home, 'installed');
-  mkdirSync(installed);
-  await packMcp(join(home, 'package'));
-  const npm = (...words: string[]) => promisify(execFile)('npm', [...words, '--no-audit', '--no-fund'], { cwd: installed });
-  const { stdout } = await npm('pack', '--silent', join(home, 'package'));
-  await npm('install', '--offline', join(installed, stdout.trim()));
-  return join(installed, 'node_modules/@berth/mcp');
-}
 
 describe('agents drive Berth over MCP', () => {
   let shop: Shop;
@@ -42,7 +29,7 @@ describe('agents drive Berth over MCP', () => {
   const errors: string[] = [];
   before(async () => {
     home = mkdtempSync(join(tmpdir(), 'berth-mcp-'));
-    installed = await installMcp(home);
+    installed = await installRelease('mcp', join(home, 'installed'));
     program = join(installed, 'dist/berth-mcp.js');
     shop = await startShop({ consent: false });
     service = await Service.start({ environment: { BERTH_EGRESS_ALLOW: shop.host } });
