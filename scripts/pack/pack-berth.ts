@@ -38,6 +38,8 @@ const besides = [
   'packages/server/src/docs/docs.js',
   'packages/web/dist/**/*',
   'docs/**/*',
+  'examples/*.mjs',
+  'examples/python/*.py',
   '{README,ARCHITECTURE,CONTRIBUTING,CHANGELOG,SECURITY}.md',
   'LICENSE',
   'openapi.json',

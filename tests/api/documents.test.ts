@@ -14,11 +14,13 @@ import {
   NavigateRequest,
   ScreenshotRequest,
   checkout,
+  createKey,
   closeCodes,
   tunnelCloseCodes,
   endedReasons,
   endpoints,
   errors,
+  listSessions,
   metrics,
   sessionEventTypes,
   strategyNames,
@@ -81,8 +83,15 @@ describe('the commands', { concurrency: 3 }, () => {
   for (const file of documents.keys()) {
     const examples = examplesOf(file);
     if (examples.length > 0 && !withBrowser.includes(file) && file !== selling && file !== ofFleet)
-      it(`the commands of ${file} run`, async () => {
-        assert.deepEqual(await paste(examples, await targetAt(served, 'local')), []);
+      it(`the commands of ${file} run, and end the sessions that they create`, async () => {
+        const owner = file.replaceAll(/\W/g, '-').toLowerCase();
+        const key = (await served.call(createKey, { key: adminKey, body: { owner } })).body.key ?? assert.fail('no key');
+        assert.deepEqual(await paste(examples, { ...(await targetAt(served, owner)), apiKey: key }), []);
+        const live = (await served.call(listSessions, { key, query: { status: 'starting,ready' } })).body;
+        assert.deepEqual(
+          live.map(({ session_id }) => session_id),
+          [],
+        );
       });
   }
 
@@ -137,6 +146,17 @@ const namesIn = (cells: readonly string[]): string[] =>
 const toText = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 const inEach = (find: (text: string) => string[]): string[] =>
   [...documents].flatMap(([file, text]) => find(text).map((name) => `${file}: ${name}`));
+
+describe('the replies', () => {
+  it('the replies in the documents have one field a line where they are wider than a phone', () => {
+    const wide = inEach((text) =>
+      Array.from(text.matchAll(/^```json\n([^]*?)^```/gm)).flatMap(([, json = '']) =>
+        json.split('\n').filter((line) => line.length > 80 && (line.match(/":/g) ?? []).length > 1),
+      ),
+    );
+    assert.deepEqual(wide, []);
+  });
+});
 
 describe('the names', () => {
   it('the settings named in the documents are those that the service knows', () => {

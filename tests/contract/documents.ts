@@ -75,6 +75,8 @@ export async function paste(examples: readonly Example[], { url, apiKey, adminKe
     mkdirSync(join(cwd, 'data'));
     writeFileSync(join(cwd, 'data/api-key'), apiKey);
     writeFileSync(join(cwd, 'data/admin-key'), adminKey);
+    // What `storageState` of Playwright has written elsewhere.
+    writeFileSync(join(cwd, 'state.json'), '{"cookies":[],"origins":[]}');
     const script = [recorder, ...examples.map(({ commands }, block) => `BLOCK=${block}\n${commands}`)]
       .join('\n')
       .replaceAll(/https:\/\/(?:\w+\.example|example\.com)\//g, site)

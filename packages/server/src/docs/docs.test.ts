@@ -86,7 +86,15 @@ describe('the guides', () => {
       }
     }
     assert.deepEqual(broken, []);
-    for (const path of ['/docs/quickstart', '/docs/configuration', '/docs/adr', '/docs/architecture', '/docs/images/recording.png'])
+    for (const path of [
+      '/docs/quickstart',
+      '/docs/examples/playwright.mjs',
+      '/docs/examples/with_scrapy.py',
+      '/docs/configuration',
+      '/docs/adr',
+      '/docs/architecture',
+      '/docs/images/recording.png',
+    ])
       assert.ok(pages.has(path), `${path} is not linked`);
   });
 

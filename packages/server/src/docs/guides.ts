@@ -1,6 +1,6 @@
-/** The guides: Markdown files of the repository as pages below `/docs/`. */
-import { readFileSync, readdirSync } from 'node:fs';
-import { extname, join, resolve } from 'node:path';
+/** The guides: Markdown files of the repository as pages below `/docs/`, and the programs of `examples/` that they link to. */
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { basename, extname, join, resolve } from 'node:path';
 import { Marked, type Token, type Tokens } from 'marked';
 import { getHeadingList, gfmHeadingId } from 'marked-gfm-heading-id';
 import { Markup, html, nothing } from '@berth/lib/text/html.ts';
@@ -39,6 +39,9 @@ const repository = resolve(import.meta.dirname, '../../../..');
 /** Markdown files outside `docs`. */
 const otherFiles = ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
 const indexFile = 'docs/README.md';
+/** Where programs stand that have a page each. A container or package may be without them. */
+const exampleFolders = ['examples', 'examples/python'];
+const exampleLanguages: Readonly<Record<string, string>> = { '.mjs': 'js', '.py': 'python' };
 const imageTypes: Readonly<Record<string, string>> = { '.png': 'image/png', '.svg': 'image/svg+xml', '.jpg': 'image/jpeg' };
 /** A shorter page needs no outline. */
 const outlineMin = 3;
@@ -54,7 +57,8 @@ export class Guides {
   constructor() {
     this.#addresses = listAddresses();
     // The front page is rendered elsewhere.
-    const files = [...this.#addresses].filter(([file, address]) => file.endsWith('.md') && address !== '/');
+    const isPage = (file: string): boolean => file.endsWith('.md') || extname(file) in exampleLanguages;
+    const files = [...this.#addresses].filter(([file, address]) => isPage(file) && address !== '/');
     this.#files = new Map(files.map(([file, address]) => [address, file]));
     this.images = new Map(
       listFiles('docs/images').flatMap((name) => {
@@ -79,7 +83,7 @@ export class Guides {
   markdown(address: string, origin: string): string {
     const file = this.#files.get(address);
     if (file === undefined) throw new Error(`no guide at ${address}`);
-    const text = readFileSync(join(repository, file), 'utf8').replaceAll(/\]\(([^()\s]+)\)/g, (all, href: string) => {
+    const text = readPage(file).replaceAll(/\]\(([^()\s]+)\)/g, (all, href: string) => {
       if (isAbsolute(href)) return all;
       const { address: target, hash } = this.#targetOf(href, file);
       const isGuide = target !== undefined && this.#files.has(target);
@@ -114,7 +118,7 @@ export class Guides {
     if (known) return known;
     const file = this.#files.get(address);
     if (file === undefined) throw new Error(`no guide at ${address}`);
-    const body = this.#markdownOf(file).parse(readFileSync(join(repository, file), 'utf8'), { async: false });
+    const body = this.#markdownOf(file).parse(readPage(file), { async: false });
     const headings = getHeadingList();
     const title = headings.find(({ level }) => level === 1)?.raw ?? 'Guide';
     const sections = headings.filter(({ level }) => level === 2);
@@ -229,6 +233,13 @@ const toText = (markup: string): string =>
 
 const listFiles = (folder: string): string[] => readdirSync(join(repository, folder)).toSorted();
 
+/** A page as Markdown: the file itself, or a program with its name as the title. */
+function readPage(file: string): string {
+  const text = readFileSync(join(repository, file), 'utf8');
+  const language = exampleLanguages[extname(file)];
+  return language === undefined ? text : `# ${basename(file)}\n\n\`\`\`${language}\n${text}\`\`\`\n`;
+}
+
 /** `docs/quickstart.md` is `/docs/quickstart`; a folder has the address of its index. */
 function listAddresses(): Map<string, string> {
   const addresses = new Map([
@@ -247,6 +258,9 @@ function listAddresses(): Map<string, string> {
       const file = `${folder}/${name}`;
       if (name.endsWith('.md') && !addresses.has(file)) addresses.set(file, `/${file.slice(0, -'.md'.length)}`);
     }
+  for (const folder of exampleFolders.filter((each) => existsSync(join(repository, each))))
+    for (const name of listFiles(folder))
+      if (extname(name) in exampleLanguages) addresses.set(`${folder}/${name}`, `/docs/examples/${name}`);
   return addresses;
 }
 

@@ -81,7 +81,7 @@ const firstSession = (origin: string): Markup =>
       service, ask the operator.
     </p>
     ${code(`export BERTH=${origin}
-export AUTH="Authorization: Bearer $(cat data/api-key)"`)}
+export AUTH="Authorization: Bearer $(cat \${BERTH_DATA_DIR:-data}/api-key)"`)}
     <p>Create a session, open a page, read it, and end the session:</p>
     ${code(`SESSION=$(curl -s $BERTH/v1/session -H "$AUTH" --json '{}' | grep -o 'ses_[a-z0-9]*' | head -1)
 curl -s $BERTH/v1/session/$SESSION/navigate -H "$AUTH" --json '{"url":"https://example.com/"}'

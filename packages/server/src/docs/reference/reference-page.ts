@@ -49,7 +49,7 @@ export const indexContent = (
       The samples read the address and the keys from the environment. The clients are in the guides:
       <a href="/docs/typescript">TypeScript</a>, <a href="/docs/python">Python</a> and the <a href="/docs/command-line">command line</a>.
     </p>
-    ${codeBlock('export BERTH_URL=http://127.0.0.1:8080\nexport BERTH_API_KEY=$(cat data/api-key)\nexport BERTH_ADMIN_KEY=$(cat data/admin-key)   # for operators')}
+    ${codeBlock('export BERTH_URL=http://127.0.0.1:8080\nexport BERTH_API_KEY=$(cat ${BERTH_DATA_DIR:-data}/api-key)\nexport BERTH_ADMIN_KEY=$(cat ${BERTH_DATA_DIR:-data}/admin-key)   # for operators')}
     <h2 id="by-task">Guides by task</h2>
     <ul>
       ${tasks.map(({ label, address, description }) => html`<li><a href="${address}">${label}</a>: ${description}</li> `)}
