@@ -26,6 +26,19 @@ describe('a browser that crashes', () => {
     assertSoon(startMs);
   });
 
+  for (const [crash, endedReason] of [
+    ['exited', 'browser_crashed'],
+    ['out_of_memory', 'out_of_memory'],
+  ] as const)
+    it(`a call whose browser is lost says why: ${endedReason}`, async () => {
+      const { session_id } = await served.create();
+      const [hanging] = await hang(served, session_id);
+      machineOf(served, session_id).crash(crash);
+      const reply = (await hanging) ?? assert.fail();
+      assertError(reply, 502, 'session_lost');
+      assert.deepEqual((reply.body as { error: { details: unknown } }).error.details, { ended_reason: endedReason });
+    });
+
   it('a browser that crashes leaves a failed session with a reason and no machine', async () => {
     await nothingIsLeft();
     const { session_id } = await served.create();

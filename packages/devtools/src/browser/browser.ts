@@ -407,6 +407,10 @@ class AttachedBrowser implements Browser {
     return this.#multiplexer.count;
   }
 
+  get isClosed(): boolean {
+    return this.#connection.isClosed;
+  }
+
   async ping({ signal }: { signal: AbortSignal }): Promise<void> {
     try {
       await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.timeoutScale.ms(pingTimeoutMs) });

@@ -149,6 +149,7 @@ export interface Browser {
   readonly timeoutScale: TimeoutScale;
   /** Resolves once, when the pipe closes or the browser stops responding. */
   readonly closed: Promise<'closed' | 'unresponsive'>;
+  readonly isClosed: boolean;
   /** Applies a session's settings: to the first tab, and to every later target before its first script. */
   prepare(settings: BrowserSettings): Promise<void>;
   /** Resolves when a tab is open. Until then `tabs` is empty and `activeTab` throws. @throws BrowserClosedError */

@@ -217,9 +217,10 @@ export class FakeVm implements Vm {
     return { memoryBytes: 100 * 1024 ** 2 };
   }
 
-  /** The browser exits on its own. */
+  /** The browser exits on its own. As of a process, the reason is known a moment after its pipe has closed. */
   crash(reason: 'exited' | 'out_of_memory' = 'exited'): void {
-    this.#stop({ reason, detail: 'signal SIGKILL' });
+    this.#close();
+    setTimeout(() => this.#resolveExit({ reason, detail: 'signal SIGKILL' }), exitNoticeMs);
   }
 
   /** The browser runs but no longer answers. */
@@ -239,11 +240,18 @@ export class FakeVm implements Vm {
 
   #stop(exit: VmExit): void {
     this.#resolveExit(exit);
+    this.#close();
+  }
+
+  #close(): void {
     this.display?.end();
     this.#browserEnd.destroy();
     this.cdp.destroy();
   }
 }
+
+/** How long after the end of its pipe the exit of a browser is known. */
+const exitNoticeMs = 20;
 
 /** First message of an RFB server. */
 const rfbGreeting = 'RFB 003.008\n';

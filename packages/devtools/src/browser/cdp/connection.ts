@@ -113,6 +113,10 @@ export class Connection {
     });
   }
 
+  get isClosed(): boolean {
+    return this.#closedReason !== null;
+  }
+
   get closed(): Promise<'closed' | 'unresponsive'> {
     return this.#closed.promise;
   }

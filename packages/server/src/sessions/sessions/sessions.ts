@@ -9,7 +9,7 @@ import {
   type SessionStatus,
   type UpdateSessionRequest,
 } from '@berth/contract';
-import { abortAfter } from '@berth/lib/deadline.ts';
+import { abortAfter, orAfter } from '@berth/lib/deadline.ts';
 import { BrowserClosedError, NavigationError } from '@berth/devtools';
 import type { Machine } from '../../fleet/pool/pool.ts';
 import { actorOf, ownerOf, type Principal } from '../../accounts/principals/principals.ts';
@@ -90,6 +90,8 @@ const waitMsMax = 30_000;
 const drainPollMs = 50;
 /** A browser that lives answers within milliseconds. */
 const closeNoticeMs = 500;
+/** Longer than it takes to see why a browser has exited. */
+const endNoticeMs = 5000;
 
 export class Sessions {
   readonly #deps: SessionsDeps;
@@ -483,7 +485,10 @@ export class Sessions {
         retryAfterSeconds: 1,
       });
     if (session.isFenced) return sessionLost('worker_lost', error);
-    if (!session.ending) return noticeClosed(session, error);
+    const noticed = session.ending ? error : await noticeClosed(session, error);
+    // A browser that has closed ends its session in a moment, and it is known then whether memory was the reason.
+    if (!session.ending && session.machine?.browser.isClosed === true) await orAfter(aborted(session.abort.signal), endNoticeMs);
+    if (!session.ending) return noticed;
     // The call failed because the session ended: report that instead of the first symptom.
     await session.ending.catch(() => undefined);
     const { status, endedReason } = session.record;
@@ -506,6 +511,7 @@ export class Sessions {
 
 /** False when the browser has exited or hangs. @throws the signal's reason */
 async function hasTab({ browser }: Machine, signal: AbortSignal): Promise<boolean> {
+  if (browser.isClosed) return false;
   try {
     await orAbort(browser.tabReady(), signal);
     return true;
@@ -525,5 +531,8 @@ async function noticeClosed({ machine }: LiveSession, error: unknown): Promise<u
     (reason: unknown) => (reason instanceof BrowserClosedError ? reason : error),
   );
 }
+
+const aborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => (signal.aborted ? resolve() : signal.addEventListener('abort', () => resolve(), { once: true })));
 
 const canAccess = (record: SessionRecord, owner: string | null): boolean => owner === null || record.owner === owner;
