@@ -81,7 +81,8 @@ const navigationReasons: Record<NavigationFailure, string> = {
     'The egress policy refused the address. `details.rule` is `not_public`, `port`, `own_address`, `allowed_domains` or `block_ads`; ' +
     'the operator allows the first three with `BERTH_EGRESS_ALLOW`, except ports that no browser opens.',
   too_many_redirects: 'The site redirects in a loop. Cookies that the site expects may be missing.',
-  page_crashed: 'The page crashed while it was loading. Try again, or open it in a new tab.',
+  page_crashed:
+    'The page crashed while it was loading, or the system ended it because its browser used too much memory; the message says which. Try again, or open a page with less content and fewer frames.',
 };
 
 const pageReasons = {
@@ -90,7 +91,8 @@ const pageReasons = {
   busy: 'Too many pages are being converted on this worker. Try again.',
   failed: 'The page could not be converted.',
   context_lost: 'The page navigated during the call. Wait until it has loaded.',
-  page_crashed: 'The page crashed. Navigate again, or open a new tab.',
+  page_crashed:
+    'The page crashed, or the system ended it because its browser used too much memory; the message says which. Navigate again, or open a new tab.',
   script_failed: 'The page interfered with a script of the call, or the script failed.',
   element_detached: 'The element was removed from the page during the call.',
   frame_detached: 'The frame was removed from the page during the call.',

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
+import { readdirSync, readFileSync } from 'node:fs';
+import { after, afterEach, before, beforeEach, describe, it, type TestContext } from 'node:test';
+import { nextTurn } from '@berth/lib/turns/turn-budget.ts';
 import {
   BrowserClosedError,
   LastTabError,
@@ -67,6 +69,14 @@ async function failure(path: string, options: Partial<NavigationRequest> = {}): 
     return error.reason;
   }
   return 'success';
+}
+
+/** As the system does when memory is used up: browsers say of their pages' processes that these go first. */
+function killRenderers(pid: number): void {
+  if (readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=renderer')) return void process.kill(pid, 'SIGKILL');
+  for (const thread of readdirSync(`/proc/${pid}/task`))
+    for (const child of readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean))
+      killRenderers(Number(child));
 }
 
 /** A union of the replies to the commands of these tests. */
@@ -443,6 +453,60 @@ describe('a browser that fails', () => {
       // Before the hooks: Node's removal of folders, once loaded, keeps the `setTimeout` that it finds then.
       t.mock.timers.reset();
     }
+  });
+
+  it('a page that the system ends, as where memory is used up, says so to who loads it and to who asks it next', async () => {
+    const page = browser.page(browser.activeTab().tabId);
+    const going = page.navigate({ url: `${site.url}/half`, waitUntil: 'load', timeoutMs: 20_000 }, call());
+    await until(() => site.requests.includes('/hang'));
+    killRenderers(launched.pid);
+    const message = /^The system ended the page while it was loading, as it does when a browser uses more memory than it may\./;
+    await assert.rejects(going, { reason: 'page_crashed', message });
+    await assert.rejects(page.call(page.mainFrame(), '() => 1', [], call()), {
+      reason: 'page_crashed',
+      message: /more memory than it may/,
+    });
+  });
+
+  describe('a browser that leaves pings unanswered and still reports what happens', () => {
+    /** Pings the stopped browser, with `reports` of it, until that many seconds are over. */
+    async function pingFor(t: TestContext, seconds: number, reports: () => void): Promise<'answered' | 'closed'> {
+      process.kill(launched.pid, 'SIGSTOP');
+      t.mock.timers.enable({ apis: ['setTimeout'] });
+      try {
+        const pinged = browser.ping({ signal: new AbortController().signal }).then(
+          () => 'answered' as const,
+          () => 'closed' as const,
+        );
+        for (let second = 0; second < seconds; second += 1) {
+          reports();
+          await nextTurn();
+          t.mock.timers.tick(1000);
+          await nextTurn();
+        }
+        process.kill(launched.pid, 'SIGCONT');
+        return await pinged;
+      } finally {
+        t.mock.timers.reset();
+      }
+    }
+    const report = (): void =>
+      void launched.cdp.push('{"method":"Target.targetInfoChanged","params":{"targetInfo":{"targetId":"none"}}}\0');
+
+    it('is busy for a minute and a half, and usable afterwards', async (t) => {
+      assert.equal(await pingFor(t, 90, report), 'answered');
+      assert.equal((await go('/')).title, 'home');
+    });
+
+    it('is frozen after two minutes', async (t) => {
+      assert.equal(await pingFor(t, 121, report), 'closed');
+      assert.equal(await browser.closed, 'unresponsive');
+    });
+
+    it('is frozen after a quarter of a minute in which it reports nothing', async (t) => {
+      let left = 20;
+      assert.equal(await pingFor(t, 50, () => left-- > 0 && report()), 'closed');
+    });
   });
 
   it('a killed browser ends every call that waits for it', async () => {

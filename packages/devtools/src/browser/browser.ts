@@ -72,6 +72,9 @@ export { listDocument, protocolDocument, versionDocument } from './cdp/clients/j
 
 /** A page of a thousand frames keeps the browser process busy for several seconds; a longer delay means that it is frozen. */
 const pingTimeoutMs = 15_000;
+
+/** A browser that still reports what happens in its pages, as while it starts hundreds of processes, may leave so many pings unanswered. */
+const busyPingsMax = 7;
 const ownTabMsMax = 5000;
 
 export interface AttachOptions extends Omit<ConnectionOptions, 'timeoutScale'> {
@@ -412,12 +415,17 @@ class AttachedBrowser implements Browser {
   }
 
   async ping({ signal }: { signal: AbortSignal }): Promise<void> {
-    try {
-      await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.timeoutScale.ms(pingTimeoutMs) });
-    } catch (error) {
-      if (!(error instanceof CommandTimeoutError)) throw error;
-      this.#connection.end('unresponsive');
-      throw new BrowserClosedError('the browser does not respond', { cause: error });
+    for (let late = 0; ; late += 1) {
+      const { receivedCount } = this.#connection;
+      try {
+        await this.#connection.send('Browser.getVersion', undefined, { signal, timeoutMs: this.timeoutScale.ms(pingTimeoutMs) });
+        return;
+      } catch (error) {
+        if (!(error instanceof CommandTimeoutError)) throw error;
+        if (this.#connection.receivedCount > receivedCount && late < busyPingsMax) continue;
+        this.#connection.end('unresponsive');
+        throw new BrowserClosedError('the browser does not respond', { cause: error });
+      }
     }
   }
 

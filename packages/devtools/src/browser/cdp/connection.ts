@@ -93,6 +93,8 @@ export class Connection {
   readonly netErrors: NetErrors;
   readonly gateTraces: GateTraces;
   #lastId = 0;
+  /** Number of messages that came from the browser. */
+  receivedCount = 0;
   #closedReason: 'closed' | 'unresponsive' | null = null;
   readonly #closed = Promise.withResolvers<'closed' | 'unresponsive'>();
   /** Messages of sessions that are not the worker's own. */
@@ -201,6 +203,7 @@ export class Connection {
   #route(raw: Buffer): void {
     this.#beforeMessage();
     if (this.#closedReason) return;
+    this.receivedCount += 1;
     const frame = this.gateTraces.apply(this.netErrors.apply(raw));
     const sessionId = sessionOf(frame);
     if (sessionId !== undefined && !this.#ownSessions.has(sessionId)) {

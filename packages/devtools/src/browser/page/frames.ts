@@ -14,7 +14,7 @@ import type { Deadline } from '@berth/lib/deadline.ts';
 import { PageSession } from './session.ts';
 import type { TimeoutScale } from '../timeout-scale.ts';
 import { childTargets } from '../tabs/settings.ts';
-import { tabClosedError, type Tab } from '../tabs/tab.ts';
+import { crashMessage, tabClosedError, type Tab } from '../tabs/tab.ts';
 
 /** Each process costs a session and some round trips; more is abuse. */
 const processesMax = 64;
@@ -50,7 +50,8 @@ export class Frames {
     this.tab = tab;
     const toClosedError = (): Error => (tab.closed.signal.aborted ? (tab.closed.signal.reason as Error) : tabClosedError());
     const onCommand = (): void => tab.onDriven();
-    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, onCommand, toClosedError });
+    const toCrashError = (): Error => new PageError('page_crashed', crashMessage(tab));
+    this.main = new PageSession({ connection, id: tab.sessionId, rootFrameId: tab.id, onCommand, toClosedError, toCrashError });
     // Its event came before anybody listened here.
     if (tab.status === 'crashed') this.main.onCrash();
     const undo = this.#watch();
@@ -207,7 +208,8 @@ export class Frames {
   #adopt(frameId: string, id: string): void {
     const toClosedError = (): Error => new PageError('frame_detached', 'The frame is no longer in the page.');
     const onCommand = (): void => this.tab.onDriven();
-    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, onCommand, toClosedError });
+    const toCrashError = (): Error => new PageError('page_crashed', 'The process of a frame crashed.');
+    const session = new PageSession({ connection: this.#connection, id, rootFrameId: frameId, onCommand, toClosedError, toCrashError });
     this.#children.set(frameId, session);
     this.#forgetDocument(frameId);
     // Required for `Page.frameNavigated`.
@@ -251,7 +253,8 @@ export class Frames {
         'Input.dragIntercepted',
         ({ data }, from) => from === this.main.id && this.#dragStartListeners.forEach((listener) => listener(data)),
       ),
-      connection.on('Inspector.targetCrashed', (_, from) => this.#ownSession(from)?.onCrash()),
+      connection.on('Target.targetCrashed', ({ targetId }) => targetId === this.tab.id && this.main.onCrash()),
+      connection.on('Inspector.targetCrashed', (_, from) => from !== this.main.id && this.#ownSession(from)?.onCrash()),
       connection.on('Page.frameNavigated', ({ frame }, from) => {
         const session = this.#ownSession(from);
         if (session?.rootFrameId === frame.id) session.onDocument();

@@ -46,10 +46,10 @@ class CrashAfterReply extends ChangedPipe {
 
   protected override deliver(message: string): void {
     this.send(message);
-    const { result, sessionId } = JSON.parse(message) as { result?: { loaderId?: string }; sessionId?: string };
+    const { result } = JSON.parse(message) as { result?: { loaderId?: string; frameId?: string } };
     if (result?.loaderId === undefined || this.crashes === 0) return;
     this.crashes -= 1;
-    this.send(JSON.stringify({ method: 'Inspector.targetCrashed', params: {}, sessionId }));
+    this.send(JSON.stringify({ method: 'Target.targetCrashed', params: { targetId: result.frameId, status: 'crashed', errorCode: 11 } }));
   }
 }
 

@@ -9,8 +9,6 @@ const sessionNotFoundCode = -32001;
 export const timeoutError = (timeoutMs: number, cause?: unknown): PageError =>
   new PageError('timeout', `The page did not respond within ${timeoutMs} ms.`, { cause });
 
-const crashError = (): PageError => new PageError('page_crashed', 'The page crashed.');
-
 interface PageSessionDeps {
   connection: Connection;
   id: string;
@@ -20,6 +18,8 @@ interface PageSessionDeps {
   onCommand(): void;
   /** The error for commands to the detached session. */
   toClosedError(): Error;
+  /** The error for commands to a process that has crashed. */
+  toCrashError(): Error;
 }
 
 export class PageSession {
@@ -28,21 +28,23 @@ export class PageSession {
   readonly #connection: Connection;
   readonly #onCommand: () => void;
   readonly #toClosedError: () => Error;
+  readonly #toCrashError: () => Error;
   #process = new AbortController();
   #crashed = false;
 
-  constructor({ connection, id, rootFrameId, onCommand, toClosedError }: PageSessionDeps) {
+  constructor({ connection, id, rootFrameId, onCommand, toClosedError, toCrashError }: PageSessionDeps) {
     this.id = id;
     this.rootFrameId = rootFrameId;
     this.#connection = connection;
     this.#onCommand = onCommand;
     this.#toClosedError = toClosedError;
+    this.#toCrashError = toCrashError;
   }
 
   /** @throws PageError `timeout` or `page_crashed`, ProtocolError, BrowserClosedError, TabNotFoundError, or the signal's reason */
   async send<C extends Command>(method: C, params: Params<C>, by: Deadline): Promise<Result<C>> {
     by.signal.throwIfAborted();
-    if (this.#crashed) throw crashError();
+    if (this.#crashed) throw this.#toCrashError();
     const timeoutMs = by.leftMs;
     if (timeoutMs === 0) throw timeoutError(by.timeoutMs);
     this.#onCommand();
@@ -64,7 +66,7 @@ export class PageSession {
   /** Rejects what waits for a crashed process. The session itself stays: a navigation starts a new process. */
   onCrash(): void {
     this.#crashed = true;
-    this.#process.abort(crashError());
+    this.#process.abort(this.#toCrashError());
     this.#process = new AbortController();
   }
 

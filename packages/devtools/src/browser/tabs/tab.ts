@@ -35,6 +35,8 @@ export interface Tab {
   /** HTTP status of the current document, where one of our navigations loaded it. */
   statusCode: number | null;
   isClosing: boolean;
+  /** Whether the page that crashed was killed by the system, as when memory is used up. */
+  wasKilled: boolean;
   failure: TabInfo['failure'];
   /** Rank of its last activation among those of all tabs; 0 while it never was active. */
   activation: number;
@@ -78,6 +80,7 @@ export function createTab(sessionId: string, info: TargetInfo, { isPrivate, crea
     title: '',
     status: 'complete',
     statusCode: null,
+    wasKilled: false,
     isClosing: false,
     failure: null,
     activation: 0,
@@ -114,6 +117,12 @@ export function titleOf({ title, url }: Pick<TargetInfo, 'title' | 'url'>): stri
   const untitled = title === url || url.replace(/^https?:\/\//, '').replace(/\/$/, '') === title;
   return untitled ? '' : cutText(title, titleCharsMax);
 }
+
+/** What callers are told of a page that crashed. `during`: what it was doing. */
+export const crashMessage = ({ wasKilled }: Tab, during = ''): string =>
+  wasKilled
+    ? `The system ended the page${during}, as it does when a browser uses more memory than it may. Open fewer tabs, or a page with less content and fewer frames.`
+    : `The page crashed${during}.`;
 
 export const tabClosedError = (): TabNotFoundError => new TabNotFoundError('the tab is closed');
 

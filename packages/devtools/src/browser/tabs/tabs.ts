@@ -130,8 +130,7 @@ export class Tabs {
     connection.on('Target.attachedToTarget', (event, parent) => this.#onAttached(event, parent));
     connection.on('Target.detachedFromTarget', ({ sessionId }) => this.#onDetached(sessionId));
     connection.on('Target.targetDestroyed', ({ targetId }) => this.#remove(targetId));
-    connection.on('Target.targetCrashed', ({ targetId }) => this.#crash(this.#tabs.get(targetId)));
-    connection.on('Inspector.targetCrashed', (_, sessionId) => this.#crash(this.sessions.pageOf(sessionId)));
+    connection.on('Target.targetCrashed', (event) => this.#crash(event));
     connection.on('Target.targetInfoChanged', ({ targetInfo }) => this.#describe(targetInfo));
     connection.on('Page.frameStartedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'loading'));
     connection.on('Page.frameStoppedLoading', ({ frameId }, sessionId) => this.#setStatus(sessionId, frameId, 'complete'));
@@ -481,9 +480,11 @@ export class Tabs {
       this.#setFresh(this.open({ active: true, timeoutMs: this.#openTimeoutMs() }));
   }
 
-  #crash(tab: Tab | undefined): void {
+  #crash({ targetId, status }: Protocol.Target.TargetCrashedEvent): void {
+    const tab = this.#tabs.get(targetId);
     if (!tab || tab.status === 'crashed') return;
     tab.status = 'crashed';
+    tab.wasKilled = status === 'killed';
     this.#emit(tab, { type: 'tab.crashed', tabId: tab.id });
     this.#emitChanged(tab);
   }

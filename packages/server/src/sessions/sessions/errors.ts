@@ -14,7 +14,7 @@ const reasonTexts: Readonly<Record<EndedReason, string>> = {
   credits_exhausted: 'the wallet has no credits left',
   start_failed: 'its browser could not be started',
   browser_crashed: 'its browser crashed',
-  browser_unresponsive: 'its browser did not respond for a quarter of a minute, as when a page has hundreds of frames of other sites',
+  browser_unresponsive: 'its browser stopped responding, as when a page has many hundreds of frames of other sites',
   vm_lost: 'its machine was lost',
   worker_lost: 'its worker was lost',
   out_of_memory: 'its browser needed more memory than a session may use',

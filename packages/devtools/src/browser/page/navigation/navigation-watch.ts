@@ -13,7 +13,7 @@ import {
 import { DocumentTrail, type MainResponse } from '../../network/document-trail.ts';
 import { OpenRequests } from '../../network/open-requests.ts';
 import { endHungPage } from '../../cdp/hung-page.ts';
-import { titleCharsMax, titleOf, type Tab } from '../../tabs/tab.ts';
+import { crashMessage, titleCharsMax, titleOf, type Tab } from '../../tabs/tab.ts';
 import { hasNoDocument, isAnswerWithoutPage, loadError } from './load-error.ts';
 import { BrowserClosedError, NavigationError, TabNotFoundError, type NavigationRequest, type NavigationResult } from '../../interface.ts';
 import { orAfter, type Deadline } from '@berth/lib/deadline.ts';
@@ -309,10 +309,7 @@ export class NavigationWatch {
         'Page.frameStoppedLoading',
         ifOwnSession(({ frameId }: Protocol.Page.FrameStoppedLoadingEvent) => frameId === id && this.#onStopped()),
       ),
-      this.#connection.on(
-        'Inspector.targetCrashed',
-        ifOwnSession(() => this.#onCrash()),
-      ),
+      this.#connection.on('Target.targetCrashed', ({ targetId }) => targetId === id && this.#onCrash()),
     );
   }
 
@@ -320,7 +317,7 @@ export class NavigationWatch {
   #onCrash(): void {
     const isLeft = this.#ownId === null ? this.#commits.length === 0 : !this.#commits.includes(this.#ownId);
     if (isLeft && this.#isRepeatable) return this.#committed.reject(new NavigationSupersededError());
-    this.#fail(crashError());
+    this.#fail(crashError(this.#tab));
   }
 
   #fail(reason: unknown): void {
@@ -634,7 +631,7 @@ export class NavigationWatch {
     if (error instanceof ProtocolError) {
       if (error.code === -32001) return new TabNotFoundError('the tab is closed');
       return this.#tab.status === 'crashed'
-        ? crashError()
+        ? crashError(this.#tab)
         : new NavigationError('aborted', 'net::ERR_ABORTED', 'The browser rejected the URL.');
     }
     await this.#connection.send('Page.stopLoading', undefined, { sessionId, timeoutMs: stopTimeoutMs }).catch(() => {});
@@ -656,11 +653,11 @@ const timeoutError = (ms: number | null): NavigationError =>
     ms === null ? 'The page did not load in time.' : `The page did not load within ${ms} ms.`,
   );
 
+const crashError = (tab: Tab): NavigationError => new NavigationError('page_crashed', null, crashMessage(tab, ' while it was loading'));
+
 const tooManyRedirects = (): NavigationError =>
   new NavigationError(
     'too_many_redirects',
     'net::ERR_TOO_MANY_REDIRECTS',
     `The page could not be loaded: more than ${documentsMax - 1} pages led from one to the next.`,
   );
-
-const crashError = (): NavigationError => new NavigationError('page_crashed', null, 'The page crashed while it was loading.');
