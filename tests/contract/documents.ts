@@ -85,6 +85,8 @@ export async function paste(examples: readonly Example[], { url, apiKey, adminKe
     const env = {
       PATH: process.env['PATH'],
       BERTH: url,
+      BERTH_URL: url,
+      BERTH_API_KEY: apiKey,
       AUTH: `Authorization: Bearer ${apiKey}`,
       ADMIN: `x-admin-key: ${adminKey}`,
       LOGIN: `Authorization: Bearer ${loginToken}`,
