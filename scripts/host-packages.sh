@@ -43,8 +43,9 @@ any_file() {
 
 # What browsers run on, and are shown and recorded by.
 list_browser_packages() {
-  [ -x /usr/lib/chromium/chromium ] || echo chromium
-  [ -x /usr/lib/chromium/chromium-headless-shell ] || echo chromium-headless-shell
+  # The service looks in the same places.
+  any_file /usr/lib/chromium/chromium /usr/lib64/chromium-browser/chromium-browser /opt/google/chrome/chrome || echo chromium
+  any_file /usr/lib/chromium/chromium-headless-shell /usr/lib64/chromium-browser/headless_shell || echo chromium-headless-shell
   command -v ip >/dev/null || [ -x /usr/sbin/ip ] || [ -x /sbin/ip ] || echo iproute2
   command -v Xtigervnc >/dev/null || echo tigervnc-standalone-server
   command -v xkbcomp >/dev/null || echo x11-xkb-utils

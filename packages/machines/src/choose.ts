@@ -1,8 +1,8 @@
 /** Selects the runtime of this worker: the configured one, or the strongest that works here. */
-import { closeSync, openSync, readSync } from 'node:fs';
 import { canRun } from '@berth/lib/can-run.ts';
 import { systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
+import { isScript, isSnap } from './host/browsers.ts';
 import { createProcessRuntime } from './process/process.ts';
 import { findImage, ImageUnusableError } from './qemu/image.ts';
 import { checkKvm } from './qemu/kvm/check.ts';
@@ -59,26 +59,23 @@ export async function decideRuntime(choice: Omit<RuntimeChoice, 'log' | 'workerI
   return wanted === 'auto' ? { runtime: 'process', why: refusal } : { runtime: 'qemu', accelerator: 'tcg', why: refusal };
 }
 
+/** Where Ubuntu has its own. */
+const snaps = ['/snap/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/chromium'];
+const snapAdvice = 'It cannot run in a jail. Install Google Chrome, or set BERTH_CHROMIUM to the program of a Chromium that is no snap.';
+
 /** Refuses a start without Chromium, as every session would fail later. @throws Error */
 export function requireChromium(path: string): void {
-  if (!canRun(path)) throw new Error(`no executable Chromium at ${path}. Install Chromium or set BERTH_CHROMIUM.`);
+  if (isSnap(path)) throw new Error(`${path} starts a snap. ${snapAdvice}`);
+  if (!canRun(path)) {
+    const hasSnap = snaps.some((each) => isSnap(each));
+    const advice = hasSnap ? `The Chromium of this host is a snap. ${snapAdvice}` : 'Install Chromium or set BERTH_CHROMIUM.';
+    throw new Error(`no executable Chromium at ${path}. ${advice}`);
+  }
   if (!isScript(path)) return;
   throw new Error(
     `${path} is a script. It cannot start Chromium in a machine, which has only the program's own folder. ` +
       'Set BERTH_CHROMIUM to the program that it starts, such as /usr/lib/chromium/chromium.',
   );
-}
-
-/** Distributions put one with their own settings on the path. */
-function isScript(path: string): boolean {
-  const start = Buffer.alloc(2);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, start);
-  } finally {
-    closeSync(file);
-  }
-  return start.toString('latin1') === '#!';
 }
 
 async function whatIsMissing({ qemuPath, imagesDir }: Pick<RuntimeChoice, 'qemuPath' | 'imagesDir'>): Promise<string | null> {

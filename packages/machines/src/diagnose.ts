@@ -1,11 +1,9 @@
 /** What this host can do for machines, found out without the service. */
-import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
-import { promisify } from 'node:util';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import { newId } from '@berth/lib/ids.ts';
 import { silentLog } from '@berth/lib/log.ts';
@@ -17,23 +15,9 @@ import { createProcessRuntime, type ProcessRuntimeOptions } from './process/proc
 import type { Runtime, VmKind } from './runtime.ts';
 
 export { memoryHere, processorsHere } from './host/pressure.ts';
+export { programVersion } from './host/program-version.ts';
 export { kvmRefusal } from './qemu/kvm/check.ts';
 export { findImage, ImageUnusableError } from './qemu/image.ts';
-
-const versionMsMax = 10_000;
-
-/** What a program prints about its version, in one line; null where it cannot run. */
-export async function programVersion(path: string): Promise<string | null> {
-  try {
-    const { stdout } = await promisify(execFile)(path, ['--version'], {
-      env: { PATH: '/usr/bin:/bin', HOME: '/nonexistent' },
-      timeout: versionMsMax,
-    });
-    return stdout.split('\n', 1)[0]?.trim() ?? '';
-  } catch {
-    return null;
-  }
-}
 
 /** Builds one jail, as a start does. */
 export const probeIsolation = (chromiumPath: string): Promise<HostCapabilities> =>

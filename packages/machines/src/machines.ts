@@ -1,5 +1,6 @@
 /** Starts and stops the machines that browsers run in: jails of namespaces and virtual machines, behind one interface. */
 export * from './runtime.ts';
+export { browserAgeDays, browserAgeDaysMax, findBrowserPrograms, readBrowser, type BrowserPrograms } from './host/browsers.ts';
 export { chooseRuntime, decideRuntime, protectService, requireChromium, type RuntimeDecision } from './choose.ts';
 export {
   findImage,

@@ -9,6 +9,9 @@ import type { OpenFile } from '@berth/guest';
 
 export { displaySize, NoDisplayError, NoSuchFileError } from '@berth/guest';
 export type { OpenFile } from '@berth/guest';
+import type { Browser } from './host/browsers.ts';
+
+export type { Browser } from './host/browsers.ts';
 export { createHostReader, processorsHere } from './host/pressure.ts';
 export type { HostReader, HostReading } from './host/pressure.ts';
 export type { EncoderEnd, EncoderExit, EncoderOptions, VideoEncoder, VideoEncoders } from './encoder/encoder.ts';
@@ -114,6 +117,8 @@ export interface Runtime {
   readonly isJailed: boolean;
   /** Kinds that can be started here: `full_browser` needs a display. */
   readonly kinds: readonly VmKind[];
+  /** The browser of new machines. */
+  readonly browser: Browser;
   /** Current warnings for the operator: missing namespaces, emulation, cold boots. Logged at start, shown in /health. */
   readonly warnings: readonly string[];
   /** Identifies the browser, image and template of new machines of a kind. Machines of another generation are outdated. */

@@ -99,6 +99,7 @@ export async function createHostedRuntime(path: string, chromiumPath: string): P
     isolation: 'microvm',
     isJailed: true,
     kinds: vmKinds,
+    browser: { version: 'Chromium 1', builtAt: new Date() },
     warnings: [],
     slowdown: 1,
     bootMsMax: 30_000,

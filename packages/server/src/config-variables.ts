@@ -253,7 +253,12 @@ const machines = {
   BERTH_QEMU: variable(path, '/usr/bin/qemu-system-x86_64', 'Path of the QEMU executable.'),
   BERTH_VM_MEMORY_MB: variable(integer(512, 65_536), '1024', 'Memory of a virtual machine, in megabytes.'),
   BERTH_VM_CPUS: variable(integer(1, 16), '1', 'Number of virtual CPUs of a virtual machine.'),
-  BERTH_CHROMIUM: variable(path, '/usr/lib/chromium/chromium', 'Path of the Chromium executable.'),
+  BERTH_CHROMIUM: variable(
+    path,
+    '/usr/lib/chromium/chromium',
+    'Path of the Chromium executable. Where it is not set, the first of these is used: the Chromium of Debian or Fedora, ' +
+      '`/opt/google/chrome/chrome`, one in `browsers` in the data directory, that of Playwright.',
+  ),
   BERTH_BROWSER_MEMORY_MB_MAX: variable(
     integer(256, 1_000_000),
     '2048',
@@ -263,7 +268,7 @@ const machines = {
   BERTH_FETCH_CHROMIUM: variable(
     path,
     '/usr/lib/chromium/chromium-headless-shell',
-    'Path of the Chromium headless shell that runs fetches. If it is not installed, `BERTH_CHROMIUM` is used.',
+    'Path of the Chromium headless shell that runs fetches. Where it is not set, it is looked for in the same order. If there is none, `BERTH_CHROMIUM` is used.',
   ),
   BERTH_ALLOW_UNJAILED: variable(
     flag,

@@ -26,7 +26,7 @@ describe('200', () => {
     const [status, overall, { event_loop: eventLoop, ...checks }] = await checksOf();
     assert.deepEqual(
       [status, overall, checks],
-      [200, 'ok', { store: 'ok', sessions: 'ok', machines: 'ok', disk: 'ok', drain: 'ok', loops: 'ok', keys: 'ok' }],
+      [200, 'ok', { store: 'ok', sessions: 'ok', machines: 'ok', disk: 'ok', drain: 'ok', loops: 'ok', keys: 'ok', browser: 'ok' }],
     );
     // Depends on the load of the test machine.
     assert.ok(eventLoop !== undefined);

@@ -1133,7 +1133,7 @@ class GetHarReply(Model):
 
 class HealthResponse(Model):
     status: Literal["ok", "degraded", "unhealthy", "starting"]
-    """Overall status: the worst of all checks except `event_loop`, `loops` and `keys`, which only report. `starting` until the worker is ready."""
+    """Overall status: the worst of all checks except `event_loop`, `loops`, `keys` and `browser`, which only report. `starting` until the worker is ready."""
     checks: dict[str, HealthResponseChecksValue]
     """Results of the checks, by name: each with its `status` and a `note`."""
     _readers: ClassVar[Mapping[str, Reader]] = {"checks": read_map(read_model(lambda: HealthResponseChecksValue))}

@@ -6,7 +6,7 @@ export const Health = z
     status: z
       .enum(['ok', 'degraded', 'unhealthy', 'starting'])
       .describe(
-        'Overall status: the worst of all checks except `event_loop`, `loops` and `keys`, which only report. `starting` until the worker is ready.',
+        'Overall status: the worst of all checks except `event_loop`, `loops`, `keys` and `browser`, which only report. `starting` until the worker is ready.',
       ),
     checks: z
       .record(
@@ -32,7 +32,7 @@ export const health = endpoint({
   summary: 'Get worker health',
   description:
     'Returns whether this worker can serve requests, with the result of each check. The response status is 503 ' +
-    'unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops` and `keys` do not count: ' +
+    'unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops`, `keys` and `browser` do not count: ' +
     'they report what is no reason to leave the worker out.',
   auth: 'none',
   query: anyQuery,

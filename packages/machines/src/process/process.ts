@@ -8,6 +8,7 @@ import { Display, MachineFiles, makeSharedFolder, type FileFolders } from '@bert
 import { type Clock, systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { MachineCgroups, type MachineCgroup, type MachineLimits } from '../host/cgroup.ts';
+import { readBrowser, type Browser } from '../host/browsers.ts';
 import { memoryHere } from '../host/pressure.ts';
 import { BootError, waitForDevTools } from './devtools-ready.ts';
 import { readProcess } from '../host/processes.ts';
@@ -58,12 +59,15 @@ const serviceMemory = { share: 1 / 8, bytesMin: 768 * megabyte };
 /** Creates a runtime that runs browsers as processes of this host, each in a jail where the host allows one. */
 export async function createProcessRuntime(options: ProcessRuntimeOptions): Promise<Runtime> {
   const machinesFolder = await openMachinesFolder(options.dataDir);
+  const reading = readBrowser(options.chromiumPath);
+  // It is awaited below, after what may fail before.
+  reading.catch(() => undefined);
   const capabilities = await probeHost({ ...options, ...machinesFolder, uid: newUid() });
   const smallSharedMemory = await statfs('/dev/shm').then(
     ({ bsize, blocks }) => bsize * blocks < sharedMemoryMin,
     () => true,
   );
-  const { size, mtimeMs } = await stat(options.chromiumPath);
+  const [{ size, mtimeMs }, browser] = await Promise.all([stat(options.chromiumPath), reading]);
   const { dataDigest } = machinesFolder;
   const cgroups = await MachineCgroups.open(`berth-${dataDigest}`, options.log, { memoryBytesMax: machinesBytesMax() });
   for (const warning of capabilities.warnings) options.log.warn({ warning }, 'machine isolation reduced');
@@ -72,6 +76,7 @@ export async function createProcessRuntime(options: ProcessRuntimeOptions): Prom
     shellPath: options.shellPath ?? options.chromiumPath,
     clock: options.clock ?? systemClock,
     ...machinesFolder,
+    browser,
     capabilities,
     smallSharedMemory,
     cgroups,
@@ -86,6 +91,7 @@ const machinesBytesMax = (total = memoryHere()): number =>
 interface ProcessRuntimeDeps
   extends Required<Omit<ProcessRuntimeOptions, 'jail' | 'shellPath' | 'dataDir' | 'memoryMbMax'>>, MachinesFolder {
   shellPath: string;
+  browser: Browser;
   capabilities: HostCapabilities;
   smallSharedMemory: boolean;
   cgroups: MachineCgroups | null;
@@ -107,6 +113,7 @@ class ProcessRuntime implements Runtime {
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
   readonly kinds: readonly VmKind[];
+  readonly browser: Browser;
   readonly warnings: readonly string[];
 
   readonly #deps: ProcessRuntimeDeps;
@@ -118,6 +125,7 @@ class ProcessRuntime implements Runtime {
     this.isJailed = deps.capabilities.jail;
     this.#hostArtifacts = new HostArtifacts({ machinesFolder: deps, log: deps.log, running: (id) => this.#running.get(id) });
     this.kinds = deps.capabilities.kinds;
+    this.browser = deps.browser;
     this.warnings = deps.capabilities.warnings;
   }
 

@@ -6,6 +6,7 @@ import { machineArguments, machineCommand, probeCommand, type MachineShape, type
 const image = {
   id: 'image',
   folder: '/images/image',
+  createdAt: new Date(0),
   chromiumVersion: '156',
   paths: {
     kernel: '/images/image/kernel',

@@ -28,6 +28,8 @@ export interface Image {
   folder: string;
   /** Debian's version string. A template stores it to identify its browser. */
   chromiumVersion: string;
+  /** When it was built, with the packages of that day. */
+  createdAt: Date;
   paths: { kernel: string; initramfs: string; root: string; agent: string };
 }
 
@@ -51,7 +53,7 @@ export async function findImage(imagesDir: string): Promise<Image> {
     paths[name] = join(folder, fileNames[name]);
     await checkFile(folder, paths[name], manifest.bytes[name]);
   }
-  return { id: manifest.id, folder, chromiumVersion: manifest.chromium_version, paths };
+  return { id: manifest.id, folder, chromiumVersion: manifest.chromium_version, createdAt: new Date(manifest.created_at), paths };
 }
 
 async function readManifest(folder: string): Promise<z.infer<typeof Manifest>> {

@@ -12,6 +12,7 @@ import { promisify } from 'node:util';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { type Clock, systemClock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
+import type { Browser } from '../host/browsers.ts';
 import { MachineCgroups } from '../host/cgroup.ts';
 import { openMachinesFolder } from '../host/machine-folder.ts';
 import { vmKinds, type Runtime, type TemplateState, type Vm, type VmKind, type VmSpec, type VmArtifact } from '../runtime.ts';
@@ -81,7 +82,8 @@ export async function createQemuRuntime(options: QemuRuntimeOptions): Promise<Ru
     log,
   };
   const warnings = [...(accelerator === 'tcg' ? [emulationWarning(options.whyEmulated)] : []), ...(isRoot() ? [] : [userWarning])];
-  const runtime = new QemuRuntime({ host, templates, running, warnings, clock: options.clock ?? systemClock });
+  const browser = { version: `Chromium ${shape.image.chromiumVersion}`, builtAt: shape.image.createdAt };
+  const runtime = new QemuRuntime({ browser, host, templates, running, warnings, clock: options.clock ?? systemClock });
   for (const warning of runtime.warnings) log.warn({ warning }, 'virtual machines degraded');
   void templates.prepareAll();
   return runtime;
@@ -158,6 +160,7 @@ async function qemuVersion(shape: MachineShape): Promise<string> {
 }
 
 interface QemuRuntimeDeps {
+  browser: Browser;
   host: BootDeps;
   templates: Templates;
   running: Map<string, QemuVm>;
@@ -171,6 +174,7 @@ class QemuRuntime implements Runtime {
   readonly isolation = 'microvm';
   readonly isJailed = true;
   readonly kinds = vmKinds;
+  readonly browser: Browser;
   readonly slowdown: number;
   readonly bootMsMax: number;
   readonly #deps: QemuRuntimeDeps;
@@ -178,6 +182,7 @@ class QemuRuntime implements Runtime {
   constructor(deps: QemuRuntimeDeps) {
     const { accelerator } = deps.host.shape;
     this.#deps = deps;
+    this.browser = deps.browser;
     this.name = accelerator === 'kvm' ? 'qemu-kvm' : 'qemu-tcg';
     this.slowdown = deps.host.slowdown;
     this.bootMsMax = bootMsMaxOf[accelerator];

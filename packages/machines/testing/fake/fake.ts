@@ -2,6 +2,7 @@ import { Readable, duplexPair, type Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { FakeBrowser } from './browser.ts';
 import {
+  type Browser,
   NoDisplayError,
   NoSuchFileError,
   vmKinds,
@@ -46,6 +47,7 @@ class MemoryRuntime implements FakeRuntime {
   kinds: readonly VmKind[] = vmKinds;
   readonly slowdown = 1;
   readonly bootMsMax = 30_000;
+  browser: Browser = { version: 'Chromium 1', builtAt: new Date() };
   readonly warnings: readonly string[] = [];
   readonly counts = { booted: 0, destroyed: 0 };
   readonly machines = new Map<string, FakeVm>();

@@ -370,7 +370,7 @@ export interface Calls {
   runTemplate(params: TemplateRequest, options?: RequestOptions): Call<TemplateResponse>;
   /** Inspect a site. Loads a page in a browser, or reads a HAR, and reports on the site’s API, authentication and assets. Secrets that their name or form reveals are replaced before anything is kept. The response status is 200 for `ok`, `blocked` and `error` alike. With `async` the result is `pending`, with `Location` and `Retry-After` headers; poll `GET /v1/job/{job_id}`. */
   inspect(params?: InspectRequest, options?: RequestOptions): Call<InspectResponse>;
-  /** Get worker health. Returns whether this worker can serve requests, with the result of each check. The response status is 503 unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops` and `keys` do not count: they report what is no reason to leave the worker out. */
+  /** Get worker health. Returns whether this worker can serve requests, with the result of each check. The response status is 503 unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops`, `keys` and `browser` do not count: they report what is no reason to leave the worker out. */
   health(options?: RequestOptions): Call<HealthResponse>;
   /** Check liveness. Returns `ok` as long as the process responds. It checks nothing else. */
   live(options?: RequestOptions): Call<LivezReply>;

@@ -1626,7 +1626,7 @@ export interface GrantRequest {
 }
 
 export interface HealthResponse {
-  /** Overall status: the worst of all checks except `event_loop`, `loops` and `keys`, which only report. `starting` until the worker is ready. */
+  /** Overall status: the worst of all checks except `event_loop`, `loops`, `keys` and `browser`, which only report. `starting` until the worker is ready. */
   status: 'ok' | 'degraded' | 'unhealthy' | 'starting';
   /** Results of the checks, by name: each with its `status` and a `note`. */
   checks: Record<string, HealthResponseChecksValue>;

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
+import { browserAgeDays, browserAgeDaysMax, type Browser } from '@berth/machines';
 import { ConfigError, type Config } from '../config.ts';
 import type { DiskState } from '../disk/disk.ts';
 
@@ -32,6 +33,14 @@ export const diskAdvice = ({ dataDir, diskFreeMbMin }: Pick<Config, 'dataDir' | 
 export function diskWarning(config: Config, { level, freeBytes }: DiskState): string | null {
   if (level === 'ok' || freeBytes === null) return null;
   return `The disk of ${config.dataDir} has ${Math.floor(freeBytes / megabyte)} MB free. ${diskAdvice(config)}`;
+}
+
+export const browserAdvice = 'Sites attack what later versions have repaired. Upgrade it, as the host’s other packages.';
+
+/** null: it is new enough. */
+export function browserWarning(browser: Browser, nowMs: number): string | null {
+  const days = browserAgeDays(browser, nowMs);
+  return days > browserAgeDaysMax ? `${browser.version} is ${days} days old. ${browserAdvice}` : null;
 }
 
 export const clockAdvice =

@@ -128,6 +128,7 @@ export function mountRoutes(mount: MountDeps): Http {
     loops: mount.loops,
     stalls: mount.stalls,
     isDraining,
+    nowMs: () => clock.now().getTime(),
     missingKeys: () => missingKeys(deps.config),
   });
   mountOps(http, ops);

@@ -6,7 +6,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { App, buildApp } from './app.ts';
 import type { Config } from '../config.ts';
 import { openDataDir, readWorkerId } from './data-dir.ts';
-import { assertRoomForDatabase, clockAdvice, clockFault, diskWarning } from './host-faults.ts';
+import { assertRoomForDatabase, clockAdvice, browserWarning, clockFault, diskWarning } from './host-faults.ts';
 import { openDisk } from './open-disk.ts';
 import { assertStrongSecrets, secretWarnings } from './settings/exposure.ts';
 import { BoundPort } from '../http/server/port.ts';
@@ -16,6 +16,7 @@ import { systemClock } from '@berth/lib/clock.ts';
 import { createLog, openTerminal, silentLog, type Log } from '@berth/lib/log.ts';
 import { readOrCreateSecret } from '@berth/lib/secrets/secret-file.ts';
 import { chooseRuntime, protectService, requireChromium, createVideoEncoders, type Runtime } from '@berth/machines';
+import { withBrowserPrograms } from './settings/browser-programs.ts';
 import { machineSettings } from './settings/setting-rules.ts';
 import { allDone, Startup } from './startup.ts';
 import { openStore, type Store } from '../store/store.ts';
@@ -31,7 +32,8 @@ interface Running {
 const newAdminKey = (): string => `${adminKeyPrefix}${randomBytes(32).toString('hex')}`;
 const print = (lines: readonly string[]): boolean => process.stdout.write(lines.map((line) => `${line}\n`).join(''));
 
-async function start(config: Config, running: Running): Promise<void> {
+async function start(settings: Config, running: Running): Promise<void> {
+  const config = withBrowserPrograms(settings);
   const { dataDir, databaseUrl, databaseDirectUrl: directUrl, host } = config;
   const log = createLog(config.logLevel, process.stderr.isTTY ? { destination: await openTerminal() } : {});
   const startup = new Startup(log);
@@ -57,17 +59,23 @@ async function start(config: Config, running: Running): Promise<void> {
   const api = await app.keys.bootstrap({ file: join(dataDir, 'api-key'), configured: config.bootstrapApiKey });
   const address = await app.listen();
   startup.finish();
-  const warnings = [...secretWarnings(config), ...(await hostWarnings(config)), ...runtime.warnings, ...(encoders?.warnings ?? [])];
+  const warnings = [
+    ...secretWarnings(config),
+    ...(await hostWarnings(config, runtime)),
+    ...runtime.warnings,
+    ...(encoders?.warnings ?? []),
+  ];
   greet({ config, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();
 }
 
-async function hostWarnings(config: Config): Promise<string[]> {
+async function hostWarnings(config: Config, runtime: Runtime): Promise<string[]> {
   const disk = openDisk(config, silentLog, { hasReserve: false });
   await disk.refresh();
   const clock = clockFault(config.dataDir);
-  return [diskWarning(config, disk.state), clock === null ? null : `The clock of this host is wrong: ${clock}. ${clockAdvice}`].filter(
+  const age = browserWarning(runtime.browser, Date.now());
+  return [diskWarning(config, disk.state), age, clock === null ? null : `The clock of this host is wrong: ${clock}. ${clockAdvice}`].filter(
     (text) => text !== null,
   );
 }

@@ -3,6 +3,7 @@
  * what to do about it. It leaves nothing behind, and may run beside the service.
  */
 import { readConfig, ConfigError, type Config } from '../config.ts';
+import { withBrowserPrograms } from '../boot/settings/browser-programs.ts';
 import { ownCommands } from '../boot/own-commands.ts';
 import { checkHost } from './host.ts';
 import { checkService } from './service.ts';
@@ -22,7 +23,7 @@ function readSettings(from: Record<string, string>): { config: Config; findings:
   const findings: Finding[] = [];
   for (;;) {
     try {
-      return { config: readConfig(undefined, { ...from, ...without }), findings };
+      return { config: withBrowserPrograms(readConfig(undefined, { ...from, ...without })), findings };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;
       for (const line of error.message.split('\n')) {

@@ -3,12 +3,15 @@ import { existsSync, readFileSync } from 'node:fs';
 import { release } from 'node:os';
 import type { Config } from '../config.ts';
 import { attempt, ok, problem, warning, type Finding } from './finding.ts';
-import { clockAdvice, clockFault } from '../boot/host-faults.ts';
+import { browserAdvice, clockAdvice, clockFault } from '../boot/host-faults.ts';
 import { ownCommands } from '../boot/own-commands.ts';
 import { assertIsolated } from '../boot/settings/exposure.ts';
 import { canRun } from '@berth/lib/can-run.ts';
 import { silentLog } from '@berth/lib/log.ts';
 import {
+  browserAgeDays,
+  browserAgeDaysMax,
+  readBrowser,
   decideRuntime,
   requireChromium,
   findImage,
@@ -75,11 +78,14 @@ async function checkChromium({ chromium, runtime }: Config): Promise<Finding> {
   if (runtime === 'qemu') return ok('chromium', 'that of the machine image');
   const there = await attempt('chromium', () => requireChromium(chromium));
   if ('refused' in there)
-    return { ...there.refused, advice: 'No session starts without it: apt-get install chromium, or set BERTH_CHROMIUM' };
+    return { ...there.refused, advice: 'No session starts without it: install Chromium or Google Chrome, or set BERTH_CHROMIUM.' };
   const version = await programVersion(chromium);
   if (version === null)
     return problem('chromium', `${chromium} does not run`, 'No session starts without it: apt-get install --reinstall chromium');
-  return ok('chromium', `${version} (${chromium})`);
+  const browser = await readBrowser(chromium);
+  const days = browserAgeDays(browser, Date.now());
+  const note = `${version} (${chromium})`;
+  return days > browserAgeDaysMax ? warning('chromium', `${note}, ${days} days old`, browserAdvice) : ok('chromium', note);
 }
 
 function checkHeadlessShell({ fetchChromium }: Config): Finding {

@@ -15,7 +15,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 
 const idleFleet: FleetStats = {
-  runtime: { name: 'fake', isolation: 'process', warnings: [] },
+  runtime: { name: 'fake', isolation: 'process', browser: { version: 'Chromium 1', builtAt: new Date(0) }, warnings: [] },
   machines: [],
   targets: [],
   boots: [],

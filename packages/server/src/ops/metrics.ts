@@ -236,6 +236,16 @@ function registerMachineMetrics(readings: Readings, { fleet }: MetricsDeps): voi
     fleet.stats().templates.map(({ kind, isCold }) => [{ kind }, Number(isCold)]),
   );
   readings.gauge('berth_machine_boots_waiting', 'Sessions that wait for a machine to start.', () => fleet.stats().waiting);
+  readings.gaugeRows(
+    'berth_browser_built_timestamp_seconds',
+    'When the browser of new machines was built, with its version.',
+    ['version'],
+    () => {
+      const { version, builtAt } = fleet.stats().runtime.browser;
+      const number = /\d[\d.]*/.exec(version)?.[0] ?? '0';
+      return [[{ version: number }, Math.floor(builtAt.getTime() / 1000)]];
+    },
+  );
   readings.gauge('berth_admitting', '1 while this host has room for another machine.', () => Number(fleet.stats().admitting));
 }
 

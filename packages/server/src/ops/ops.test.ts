@@ -6,8 +6,10 @@ import { Loop } from '@berth/lib/loop.ts';
 import { Ops, type OpsDeps } from './ops.ts';
 import type { Stall } from './stall-watch.ts';
 
+const nowMs = Date.parse('2026-11-28T00:00:00Z');
+const browser = { version: 'Chromium 156.0.1', builtAt: new Date('2026-11-20T00:00:00Z') };
 const well: FleetStats = {
-  runtime: { name: 'qemu-tcg', isolation: 'microvm', warnings: ['machines are emulated'] },
+  runtime: { name: 'qemu-tcg', isolation: 'microvm', browser, warnings: ['machines are emulated'] },
   machines: [
     { kind: 'headless', state: 'ready', count: 2 },
     { kind: 'full_browser', state: 'ready', count: 1 },
@@ -34,6 +36,7 @@ const machinesOf = async (stats: Partial<FleetStats>) => {
     stalls: { recent: () => [] },
     disk: createTestDisk(),
     isDraining: () => false,
+    nowMs: () => nowMs,
     missingKeys: () => [],
   });
   const { status, checks } = await ops.health();
@@ -59,6 +62,30 @@ describe('the health of machines', () => {
   });
 });
 
+describe('the health of the browser', () => {
+  const checksFor = async (builtAt: string) => {
+    const runtime = { ...well.runtime, browser: { ...browser, builtAt: new Date(builtAt) } };
+    const { status, checks } = await new Ops({
+      store: { ping: () => Promise.resolve() } as unknown as OpsDeps['store'],
+      fleet: { stats: () => ({ ...well, runtime }), lastHeartbeat: active },
+      loops: [],
+      stalls: { recent: () => [] },
+      disk: createTestDisk(),
+      isDraining: () => false,
+      nowMs: () => nowMs,
+      missingKeys: () => [],
+    }).health();
+    assert.equal(status, 'ok', 'the worker serves');
+    return checks['browser'];
+  };
+
+  it('the health of the browser has its version and its age, and is degraded after 90 days', async () => {
+    assert.deepEqual(await checksFor('2026-08-30T00:00:00Z'), { status: 'ok', note: 'Chromium 156.0.1, 90 days old' });
+    const old = await checksFor('2026-08-29T00:00:00Z');
+    assert.deepEqual(old, { status: 'degraded', note: 'Chromium 156.0.1, 91 days old: older than 90 days, upgrade it' });
+  });
+});
+
 describe('the health of loops', () => {
   const checksWith = async (name: string, isEssential: boolean) => {
     const failing = new Loop(name, 1000, () => Promise.reject(new Error('no')), { isEssential });
@@ -69,6 +96,7 @@ describe('the health of loops', () => {
       loops: [failing, new Loop('well', 1000, () => Promise.resolve(), { isEssential })],
       stalls: { recent: () => [] },
       isDraining: () => false,
+      nowMs: () => nowMs,
       missingKeys: () => [],
     };
     for (let turn = 0; turn < 3; turn += 1) {
@@ -101,6 +129,7 @@ describe('the health of the event loop', () => {
       loops: [],
       stalls: { recent: () => stalls },
       isDraining: () => false,
+      nowMs: () => nowMs,
       missingKeys: () => [],
     };
     const { status, checks } = await new Ops(deps).health();

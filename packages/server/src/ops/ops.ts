@@ -3,6 +3,7 @@ import type { Health } from '@berth/contract';
 import { abortAfter } from '@berth/lib/deadline.ts';
 import type { Disk, DiskLevel } from '../disk/disk.ts';
 import type { Fleet } from '../fleet/pool/pool.ts';
+import { browserAgeDays, browserAgeDaysMax } from '@berth/machines';
 import type { Loop } from '@berth/lib/loop.ts';
 import type { Store } from '../store/store.ts';
 import type { StallWatch } from './stall-watch.ts';
@@ -14,6 +15,7 @@ export interface OpsDeps {
   loops: readonly Loop[];
   stalls: Pick<StallWatch, 'recent'>;
   isDraining: () => boolean;
+  nowMs: () => number;
   /** Files of keys that the next start will miss. */
   missingKeys: () => readonly string[];
 }
@@ -53,6 +55,8 @@ export class Ops {
     checks['loops'] = toCheck(this.#deps.loops.filter(({ isEssential }) => !isEssential));
     // The running service has its keys: without this worker, nobody could read what they seal.
     checks['keys'] = this.#keys();
+    // It serves, and the others of a fleet mostly have the same.
+    checks['browser'] = this.#browser();
     return { status: worst.includes('unhealthy') ? 'unhealthy' : worst.includes('degraded') ? 'degraded' : 'ok', checks };
   }
 
@@ -101,6 +105,14 @@ export class Ops {
       status: 'degraded',
       note: `missing or damaged in the data directory: ${missing.join(', ')}; restore it before the next start`,
     };
+  }
+
+  #browser(): Check {
+    const { browser } = this.#deps.fleet.stats().runtime;
+    const days = browserAgeDays(browser, this.#deps.nowMs());
+    const note = `${browser.version}, ${days} days old`;
+    if (days <= browserAgeDaysMax) return { status: 'ok', note };
+    return { status: 'degraded', note: `${note}: older than ${browserAgeDaysMax} days, upgrade it` };
   }
 
   #disk(): Check {

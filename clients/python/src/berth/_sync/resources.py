@@ -1058,7 +1058,7 @@ class Calls(Resource):
     def health(self, *, options: RequestOptions | None = None) -> t.HealthResponse:
         """Get worker health.
 
-        Returns whether this worker can serve requests, with the result of each check. The response status is 503 unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops` and `keys` do not count: they report what is no reason to leave the worker out."""
+        Returns whether this worker can serve requests, with the result of each check. The response status is 503 unless `status` is `ok`, so that a load balancer can use it as a readiness check. The checks `event_loop`, `loops`, `keys` and `browser` do not count: they report what is no reason to leave the worker out."""
         response = self._transport.call(ops.health, {}, {}, options)
         return read_reply(read_model(lambda: t.HealthResponse), response)
 

@@ -110,7 +110,7 @@ const failedNote = (at: Date | null): string | null => at && `The last boot fail
 
 /** This worker's machines, for metrics and /health. */
 export interface FleetStats {
-  runtime: Pick<Runtime, 'name' | 'isolation' | 'warnings'>;
+  runtime: Pick<Runtime, 'name' | 'isolation' | 'browser' | 'warnings'>;
   machines: { kind: VmKind; state: MachineState; count: number }[];
   /** This worker's share of the region's targets. */
   targets: { kind: VmKind; target: number }[];
