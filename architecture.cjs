@@ -9,6 +9,7 @@ module.exports.packages = [
   'machines',
   'reading',
   'devtools',
+  'flows',
   'site-report',
   'server',
 ];

@@ -50,7 +50,7 @@ const mergeTests = filesOf(
   // Displays, encoders, limits of the kernel, and machines behind an agent: `process.test.ts` proves machines.
   'packages/machines/src/{encoder/*,host/cgroup,process/display,qemu/{qemu-vm,guest/link-attacks}}.test.ts',
   // Captchas of each maker, and exported tests that Playwright runs.
-  'packages/server/src/{sessions/captcha/{captcha,detect},work/flows/export/playwright-run}.test.ts',
+  'packages/{server/src/sessions/captcha/{captcha,detect},flows/src/export/playwright-run}.test.ts',
   // Generated pages: `markdown.test.ts` has those that were written.
   'packages/reading/src/content/markdown/read-back.test.ts',
 );
@@ -89,7 +89,8 @@ export const isolatedUnitTests = filesOf(
   'packages/machines/src/{process/{display,process},qemu/{qemu-vm,guest/{egress,link-attacks},templates/*}}.test.ts',
   'packages/reading/src/content/{content,robots-rules,markdown/read-back}.test.ts',
   'packages/server/src/{boot/data-dir,http/body/large-bodies,sessions/captcha/{captcha,http-provider}}.test.ts',
-  'packages/server/src/{store/embedded/{embedded,postgres-files},watch/recordings/assets,work/flows/export/playwright-run}.test.ts',
+  'packages/server/src/{store/embedded/{embedded,postgres-files},watch/recordings/assets}.test.ts',
+  'packages/flows/src/export/playwright-run.test.ts',
   'tests/{hostile-text/service,operations/{backup,doctor,proxy,rotation,tls,upgrade}}.test.ts',
 );
 /** Unit tests that start processes, threads or database servers: few share a process. */

@@ -3,7 +3,7 @@ import { selectorChainOf } from '../locate/css-paths.ts';
 import { elementsIn, isVisible, natives, parentOf, type Natives } from '../locate/natives.ts';
 import { labelsOf, normalizeWords, saysDisabled } from '../read/words.ts';
 
-/** Normalized words; `work/flows/read/consent-words.ts` has their meanings. */
+/** Normalized words; `consent-words.ts` of the package `flows` has their meanings. */
 export interface ConsentWords {
   paid: string[];
   reject: string[];

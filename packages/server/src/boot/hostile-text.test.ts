@@ -24,7 +24,7 @@ import { redactText, redactUrl } from '@berth/lib/secrets/redact/redact.ts';
 import { cutText } from '@berth/lib/text/text.ts';
 import { closePlaylist } from '../watch/recordings/video/playlist.ts';
 import { recorded, redactData } from '../watch/recordings/redact.ts';
-import { domainOf, pageOf as pageOfUrl } from '../work/selfheal/domains.ts';
+import { domainOf, pageOf as pageOfUrl } from '@berth/lib/text/domains.ts';
 import { matchesPlain } from '../../../devtools/src/steps/locators/read.ts';
 
 type Parse = (text: string) => unknown;

@@ -9,7 +9,7 @@ import { ValidationError } from '@berth/contract';
 import { delayBounds, describeDelay, measureDelay, p999Of } from '../../../../tests/hostile-text/delay.ts';
 import { type NetworkEntry, importRecorder } from '@berth/devtools';
 import { toHar } from '../sessions/drive/records/har.ts';
-import { redactSecrets } from '../work/flows/secrets.ts';
+import { redactSecrets } from '@berth/flows';
 import { readHar } from '../work/inspect/har/read-har.ts';
 import { createReport, type ReportOptions } from '@berth/site-report';
 import { Reports } from '../work/inspect/reports.ts';

@@ -9,12 +9,18 @@ import type {
 } from '@berth/contract';
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { carriesSecrets, Engine, type EngineDeps, type MachineSpecDeps, type WorkKind } from '../engine/engine.ts';
-import { exportPlaywright } from './export/playwright.ts';
-import { exportRecording } from './export/recording.ts';
-import { toJsonSchema, type Flow, type FlowInfo } from './flow.ts';
-import { LlmClient, type LlmConfig } from './llm/client.ts';
-import { createLlmTask } from './llm/llm-task.ts';
-import { flows, templates } from './registry.ts';
+import {
+  type Flow,
+  type FlowInfo,
+  LlmClient,
+  type LlmConfig,
+  createLlmTask,
+  exportPlaywright,
+  exportRecording,
+  flows,
+  templates,
+  toJsonSchema,
+} from '@berth/flows';
 import { toFlowResult, toPending, withName } from './reply.ts';
 import { createFlowSpec, needsOwnSession, toAgentWork, toTemplateWork, type FlowLists, type FlowRequest, type FlowSpec } from './spec.ts';
 import { FlowWork, type FinishedRun, type WorkDeps, type WorkResult } from './work.ts';
@@ -24,7 +30,7 @@ export interface FlowsDeps extends EngineDeps, MachineSpecDeps, Omit<WorkDeps, '
   llm: LlmConfig | null;
 }
 
-export type { LlmConfig } from './llm/client.ts';
+export type { LlmConfig } from '@berth/flows';
 export type { FinishedRun } from './work.ts';
 
 type TemplateFormat = 'steps' | 'recorder' | 'playwright';

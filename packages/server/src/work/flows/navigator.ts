@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Block, StrategyName } from '@berth/contract';
 import { classifyPage } from '@berth/reading';
 import { NavigationError, type NavigationRequest, type NavigationResult, type Page, StepError } from '@berth/devtools';
+import type { FlowNavigator } from '@berth/flows';
 import { Deadline } from '@berth/lib/deadline.ts';
 import { toProbedPage } from '../../sessions/drive/drive.ts';
 import { createCooldown } from '../fetch/fetch.ts';
@@ -22,7 +23,7 @@ export interface NavigatorDeps {
 const attemptsMax = 2;
 const strategies: readonly StrategyName[] = ['direct', 'wait_retry'];
 
-export class Navigator {
+export class Navigator implements FlowNavigator {
   /** What blocked the last page; null if nothing did. */
   block: Block | null = null;
   title = '';

@@ -2,7 +2,7 @@
 import type { AgentResponse, TemplateResponse, WorkError } from '@berth/contract';
 import type { Frame } from '../engine/engine.ts';
 import type { JobRecord } from '../jobs/jobs.ts';
-import { redactSecrets, ResultTooLargeError, resultCharsMax, type Secrets } from './secrets.ts';
+import { ResultTooLargeError, type Secrets, redactSecrets, resultCharsMax } from '@berth/flows';
 import type { FlowSpec } from './spec.ts';
 import type { WorkResult } from './work.ts';
 

@@ -4,8 +4,7 @@ import { createMachineSpec, type MachineSpec, type MachineSpecDeps } from '../en
 import type { Principal } from '../../accounts/principals/principals.ts';
 import { parsePart } from '@berth/lib/validation/issues.ts';
 import { closestName } from '@berth/lib/text/closest-name.ts';
-import type { Flow } from './flow.ts';
-import { collectSecrets, type Secrets } from './secrets.ts';
+import { type Flow, type Secrets, collectSecrets } from '@berth/flows';
 
 /** What flows and templates have in common. */
 export interface FlowRequest extends Omit<AgentRequest, 'task'> {

@@ -12,10 +12,9 @@ import type { Metering } from '../../accounts/metering/metering.ts';
 import type { SelfHeal } from '../selfheal/selfheal.ts';
 import type { Machine } from '../../sessions/sessions/sessions.ts';
 import type { SkillRun, Skills } from '../skills/skills.ts';
+import { FlowRun, redactSecretWords } from '@berth/flows';
 import { createTimeoutFailure, toWorkError } from './failure.ts';
-import { FlowRun } from './flow-run.ts';
 import { Navigator } from './navigator.ts';
-import { redactSecretWords } from './secrets.ts';
 import type { FlowSpec } from './spec.ts';
 
 export interface WorkDeps {

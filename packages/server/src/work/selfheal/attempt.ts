@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import type { Block, BlockEvidence, BlockType, BlockVendor, Confidence, StrategyName } from '@berth/contract';
 import { cutText } from '@berth/lib/text/text.ts';
 import { newId } from '@berth/lib/ids.ts';
-import { pageOf } from './domains.ts';
+import { pageOf } from '@berth/lib/text/domains.ts';
 
 export type Outcome = 'ok' | 'blocked' | 'error';
 

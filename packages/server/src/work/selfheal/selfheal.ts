@@ -36,7 +36,7 @@ import { hourOf, writeEntries } from './write.ts';
 
 export type { SiteAttempt, BlockEvent } from './attempt.ts';
 export type { BlockCounts, BlockHistory } from './history.ts';
-export { domainOfHost, domainOf } from './domains.ts';
+export { domainOfHost, domainOf } from '@berth/lib/text/domains.ts';
 export type { Overview, SiteHealth, SiteStrategies } from './report.ts';
 
 /** Older events, totals and unused sites are deleted. */

@@ -1,7 +1,7 @@
 /** What a language model wants to do next, checked: it reads pages, which may mislead it, so it may do what a visitor can. */
 import { Steps, type Selectors } from '@berth/contract';
 import { z } from 'zod';
-import { domainOf } from '../../selfheal/selfheal.ts';
+import { domainOf } from '@berth/lib/text/domains.ts';
 import type { FlowStep } from '../flow.ts';
 import { literal } from '../inputs.ts';
 import type { AccessiblePage } from '../read/accessible-page.ts';

@@ -17,12 +17,19 @@ import {
 import type { Deadline } from '@berth/lib/deadline.ts';
 import { FlowError, toStepFailure } from './failure.ts';
 import type { FlowStep } from './flow-step.ts';
-import type { Navigator } from './navigator.ts';
 import type { Secrets } from './secrets.ts';
+
+/** Navigates for a run: who runs it decides what a block page is, and whether to try again. */
+export interface FlowNavigator {
+  /** Title of the page after the last navigation. */
+  readonly title: string;
+  /** @throws StepError `blocked`, NavigationError, PageError */
+  navigate(page: Page, request: NavigationRequest, options: { signal: AbortSignal }): Promise<NavigationResult>;
+}
 
 export interface FlowRunDeps {
   context: StepContext;
-  navigator: Navigator;
+  navigator: FlowNavigator;
   budget: Deadline;
   signal: AbortSignal;
   stepsMax: number;

@@ -1,7 +1,7 @@
 import { boundedString, type Selectors } from '@berth/contract';
 import { z } from 'zod';
 import type { LoginFields } from '@berth/page-scripts/act/forms.ts';
-import { domainOf } from '../../selfheal/selfheal.ts';
+import { domainOf } from '@berth/lib/text/domains.ts';
 import { FlowError } from '../failure.ts';
 import { defineFlow } from '../flow.ts';
 import type { FlowRun } from '../flow-run.ts';

@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
-import { cutText } from '@berth/lib/text/text.ts';
-import { redactUrl } from '@berth/lib/secrets/redact/redact.ts';
+import { cutText } from './text.ts';
+import { redactUrl } from '../secrets/redact/redact.ts';
 
 const urlMax = 2048;
 /** Maximum characters that are inspected of an address that a browser reports. */
