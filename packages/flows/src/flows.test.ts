@@ -9,7 +9,7 @@ import { findControl } from './catalog/form-fill.ts';
 import { fillSearchTemplate, toResults } from './catalog/search.ts';
 import { toJsonSchema } from './flow.ts';
 import { literal } from './inputs.ts';
-import { diffLines } from './read/diff-lines.ts';
+import { diffLines } from './catalog/checks.ts';
 import { flows, templates } from './registry.ts';
 import { toCsv } from './templates/lists.ts';
 

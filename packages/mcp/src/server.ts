@@ -1,9 +1,8 @@
 /** The MCP server: tools, and nothing kept between two calls, so that any process can answer any of them. */
-import type { Berth } from '@berth/sdk';
+import { type Berth, BerthError } from '@berth/sdk';
 import { McpServer, type StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import { z } from 'zod';
-import { toResult, type ToolResult } from './answer.ts';
-import { explain } from './failure.ts';
+import { toResult, type ToolResult, inLine, type Answer } from './answer.ts';
 import type { Family, Tool, ToolSettings } from './tool.ts';
 import { tools } from './tools.ts';
 
@@ -51,4 +50,23 @@ async function runTool(tool: Tool, input: Record<string, unknown>, context: Para
   } catch (error) {
     return toResult(explain(error));
   }
+}
+
+const candidatesMax = 10;
+
+/** What a model is told of a call that failed: what to change, and nothing of this process. */
+function explain(error: unknown): Answer {
+  if (!(error instanceof BerthError)) return { head: ['failed: the call could not be made. Is the service reachable?'], isError: true };
+  const { code, message, retryable, details } = error;
+  const head = [`${code}: ${inLine(message, 500)}`, retryable ? 'The same call may succeed later.' : null];
+  const page = candidatesOf(details);
+  return { head, ...(page === null ? {} : { page }), isError: true };
+}
+
+/** The elements that a lost reference may have become. */
+function candidatesOf(details: unknown): string | null {
+  const { candidates } = (details ?? {}) as { candidates?: unknown };
+  if (!Array.isArray(candidates) || candidates.length === 0) return null;
+  const lines = candidates.slice(0, candidatesMax).map((candidate: unknown) => inLine(JSON.stringify(candidate), 200));
+  return ['nearest candidates:', ...lines].join('\n');
 }

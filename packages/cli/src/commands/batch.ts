@@ -1,7 +1,6 @@
 /** Runs several command lines in one process: one connection, one start. */
 import type { Action } from '../context.ts';
 import { CommandError, exitCodes, usageError } from '../failures.ts';
-import { splitWords } from '../words.ts';
 import { readStdin } from './read.ts';
 
 /** The most commands of one batch: a list that never ends is a program’s, and a program has the client. */
@@ -42,4 +41,28 @@ function parseCommands(text: string): string[][] {
     if (Array.isArray(item) && item.every((word) => typeof word === 'string')) return item;
     throw usageError('Each command of a batch is a text or a list of texts.');
   });
+}
+
+/** Splits a command line into words as a shell does, without running anything: quotes and backslashes, nothing else. */
+function splitWords(line: string): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let quote: string | undefined;
+  for (let index = 0; index < line.length; index++) {
+    const char = line[index] ?? '';
+    if (quote !== undefined) {
+      if (char === quote) quote = undefined;
+      else if (char === '\\' && quote === '"' && /["\\]/.test(line[index + 1] ?? '')) word += line[++index] ?? '';
+      else word += char;
+    } else if (char === '"' || char === "'") {
+      quote = char;
+      word ??= '';
+    } else if (char === '\\' && index + 1 < line.length) word = (word ?? '') + (line[++index] ?? '');
+    else if (/\s/.test(char)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else word = (word ?? '') + char;
+  }
+  if (quote !== undefined) throw usageError(`A quote is not closed: ${line}`);
+  return word === undefined ? words : [...words, word];
 }

@@ -4,8 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, describe, it } from 'node:test';
 import type { UsageByEgress } from '../accounts/metering/metering.ts';
-import { toEconomics } from './margins.ts';
-import type { MonthFigures } from './month-figures.ts';
+import { toEconomics, type MonthFigures } from './margins.ts';
 import { loadPrices, PricesFileError } from './prices.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'berth-prices-'));

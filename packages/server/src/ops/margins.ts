@@ -6,8 +6,9 @@
  */
 import { economicsOwnersMax, egressTypes, microPerCredit, type EconomicsResponse, type EgressType } from '@berth/contract';
 import type { UsageByEgress } from '../accounts/metering/metering.ts';
-import type { MonthFigures } from './month-figures.ts';
 import type { Prices } from './prices.ts';
+import type { SubscriptionRecord } from '../accounts/billing/billing.ts';
+import type { CreditFlow } from '../accounts/credits/credits.ts';
 
 interface Amounts {
   subscriptions: bigint;
@@ -173,4 +174,17 @@ function assumptionsOf(figures: MonthFigures, prices: Prices): string[] {
 function unpricedPlans({ subscriptions }: MonthFigures, { plans }: Prices): string[] {
   const names = new Set(subscriptions.map(({ tier }) => tier).filter((tier) => !plans.has(tier)));
   return [...names].toSorted().map((tier) => `The plan ${tier} has subscriptions and no price, so they count as 0.`);
+}
+
+/** What the economics of a month are computed from. */
+export interface MonthFigures {
+  month: string;
+  from: Date;
+  to: Date;
+  now: Date;
+  usage: readonly UsageByEgress[];
+  flows: readonly CreditFlow[];
+  subscriptions: readonly SubscriptionRecord[];
+  /** The effective plans of all owners above, by owner. */
+  tiers: ReadonlyMap<string, string>;
 }

@@ -1,11 +1,11 @@
 /** The pages of the API reference: the list of operations, and a page for each. Without scripts. */
-import { html, nothing, type Markup } from '@berth/lib/text/html.ts';
+import { html, nothing, Markup, escapeHtml } from '@berth/lib/text/html.ts';
 import { codeBlock, codeTabs } from '../code.ts';
 import type { GuideLink } from '../guides.ts';
-import { inlineMarkdown } from '../inline-markdown.ts';
 import type { OperationEntry, OperationPage, TagEntry } from './reference-document.ts';
 import type { Content, FieldShape } from './schema-shape.ts';
 import { searchForm } from '../search-form.ts';
+import { Marked } from 'marked';
 
 export const addressOf = ({ id }: Pick<OperationEntry, 'id'>): string => `/docs/reference/${id}`;
 
@@ -194,4 +194,17 @@ function nested(content: Content, path: string): Markup {
     <summary>${String(count)} ${count === 1 ? noun : `${noun}s`} of ${path.slice(path.lastIndexOf('.') + 1)}</summary>
     ${contentOf(content, path)}
   </details>`;
+}
+
+const markdown = new Marked({ gfm: true, renderer: { html: ({ text }) => escapeHtml(text) } });
+/** Text in which Markdown finds nothing but text and code: nearly all of a page, which to parse took most of its time. */
+const isPlain = /^[^[\]*_<>\\~!&]*$/;
+
+/** HTML in the text is shown as text. */
+function inlineMarkdown(text: string): Markup {
+  const parts = text.split('`');
+  const outside = parts.filter((_, index) => index % 2 === 0);
+  if (parts.length % 2 === 0 || !outside.every((part) => isPlain.test(part) && !/https?:|www\.|@/.test(part)) || text.includes('``'))
+    return new Markup(markdown.parseInline(text, { async: false }));
+  return new Markup(parts.map((part, index) => (index % 2 === 0 ? escapeHtml(part) : `<code>${escapeHtml(part)}</code>`)).join(''));
 }

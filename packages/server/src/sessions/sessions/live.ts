@@ -17,7 +17,7 @@ import type { Meter } from '../../accounts/metering/metering.ts';
 import { SessionEvents } from './events.ts';
 import { UploadedFiles } from './files.ts';
 import { isOver, type End, type LastSeen, type SessionRecord } from './session.ts';
-import { VisitedOrigins } from './visited-origins.ts';
+import { profileOriginsMax } from '../profiles/profiles.ts';
 
 /** A DevTools client's socket. */
 export interface Connection {
@@ -336,5 +336,24 @@ function toEvent(event: BrowserEvent): { type: SessionEventType; [field: string]
     case 'tab.closed':
     case 'tab.crashed':
       return { type: event.type, tab_id: event.tabId };
+  }
+}
+
+/** The origins that a session's tabs have visited, the latest last. */
+class VisitedOrigins {
+  readonly #origins = new Set<string>();
+
+  add(address: string): void {
+    const url = URL.parse(address);
+    if (!url || !/^https?:$/.test(url.protocol)) return;
+    this.#origins.delete(url.origin);
+    this.#origins.add(url.origin);
+    const [oldest] = this.#origins;
+    // More find no room in a profile.
+    if (oldest !== undefined && this.#origins.size > profileOriginsMax) this.#origins.delete(oldest);
+  }
+
+  latestFirst(): string[] {
+    return [...this.#origins].toReversed();
   }
 }

@@ -17,7 +17,6 @@ import { invalidConnectToken, type ConnectTokens, type Keys } from '../../../acc
 import type { Owners } from '../../../accounts/owners/owners.ts';
 import type { Connection, LiveSession } from '../live.ts';
 import { copyDownload } from './local-downloads.ts';
-import { refusePlaywrightServerClients } from './playwright-protocol.ts';
 import { reconnectOf, type Reconnect } from './reconnect.ts';
 import { service, type SessionRecord } from '../session.ts';
 import { AddressInUseError, sessionEndedError, sessionNotFound, type Machine, type RunningSession, type Sessions } from '../sessions.ts';
@@ -373,4 +372,19 @@ export const toCdpUrl = (origin: string, sessionId: string): string => `${origin
 
 function closeSocket(socket: Socket, reason: CloseReason): void {
   socket.close(closeCodes[reason], reason);
+}
+
+/**
+ * Playwright's `connect` speaks a protocol of its own, to a Playwright server. It would wait in vain for an answer to its
+ * first message, so it is refused before the handshake; it shows the text.
+ * @throws ServiceError bad_request
+ */
+function refusePlaywrightServerClients({ request }: Pick<Upgrade, 'request'>): void {
+  const isServerClient = ['x-playwright-proxy', 'x-playwright-browser'].some((name) => request.headers[name] !== undefined);
+  if (isServerClient)
+    throw new ServiceError(
+      'bad_request',
+      'This address speaks the DevTools protocol, not that of a Playwright server. Use chromium.connectOverCDP(url), not connect(url). ' +
+        'In Playwright Test, override the fixture `browser` with it and leave connectOptions out; in Crawlee, connect in a launcher.',
+    );
 }

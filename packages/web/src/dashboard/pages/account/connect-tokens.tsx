@@ -13,7 +13,6 @@ import { wordsOf } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toasts } from '../../ui/toasts.ts';
 import { CreateCredential } from './key-forms.tsx';
-import { tokenSnippets } from './token-snippets.ts';
 import './account.css';
 
 const refreshMs = 30_000;
@@ -131,3 +130,29 @@ const columnsOf = (onRevoke: (token: ConnectTokenResponse) => void): readonly Co
     ),
   },
 ];
+
+/** Configurations of clients with the address of a connect token. They have the secret in them. */
+/** Configurations of clients with the address of a connect token. They have the secret in them. */
+function tokenSnippets(
+  { token, cdp_url: address }: { token: string | null; cdp_url: string | null },
+  origin: string,
+): { title: string; text: string }[] {
+  if (token === null || address === null) return [];
+  return [
+    {
+      title: 'Playwright',
+      text: ["import { chromium } from 'playwright-core';", '', `const browser = await chromium.connectOverCDP('${address}');`].join('\n'),
+    },
+    {
+      title: 'Puppeteer',
+      text: [
+        "import puppeteer from 'puppeteer-core';",
+        '',
+        `const browser = await puppeteer.connect({ browserWSEndpoint: '${address}', defaultViewport: null });`,
+      ].join('\n'),
+    },
+    { title: 'MCP', text: JSON.stringify({ mcpServers: { berth: { type: 'http', url: `${origin}/mcp/${token}` } } }, null, 2) },
+    { title: 'Command line', text: `agent-browser connect '${address}'` },
+    { title: 'Address', text: address },
+  ];
+}
