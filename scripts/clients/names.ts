@@ -79,6 +79,7 @@ export const names: Readonly<Record<string, string>> = {
   createCreditCodes: 'admin.creditCodes.create',
   createPromoCodes: 'admin.promoCodes.create',
   grantCredits: 'admin.credits.grant',
+  createSignInLink: 'admin.signInLinks.create',
   getOwner: 'admin.owners.get',
   updateOwner: 'admin.owners.update',
   listOwners: 'admin.owners.list',

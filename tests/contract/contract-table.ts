@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { endpoints, errorsOf, ignoresAll, type Endpoint, type ErrorCode } from '@berth/contract';
 import { newRawKey } from '../../packages/server/src/accounts/keys/keys.ts';
-import { connectTokenPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
+import { connectTokenPrefix, signInLinkPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 
 /** `GET /v1/session/{session_id}` as a title. */
 export const nameOf = ({ method, path }: Endpoint): string => `${method} ${path}`;
@@ -62,6 +62,7 @@ const goodBodies: Record<string, Record<string, unknown>> = {
   navigate: { url: 'about:blank' },
   openTab: {},
   createKey: { owner: 'somebody' },
+  redeemSignInLink: { token: newRawKey(signInLinkPrefix) },
   createPromoCodes: { tier: 'developer', trial_days: 7 },
   redeemPromo: { code: 'no-such-code' },
   checkout: { tier: 'developer' },

@@ -8,6 +8,7 @@ import * as computer from './steps/computer.ts';
 import * as connect from './sessions/connect.ts';
 import * as skills from './work/skills.ts';
 import * as connectTokens from './accounts/connect-tokens.ts';
+import * as signInLinks from './accounts/sign-in-links.ts';
 import * as credits from './accounts/credits.ts';
 import * as dashboard from './ops/dashboard.ts';
 import * as drive from './sessions/drive.ts';
@@ -43,6 +44,7 @@ export * from './steps/computer.ts';
 export * from './sessions/connect.ts';
 export type { ConnectRequest } from './sessions/create-query.ts';
 export * from './accounts/connect-tokens.ts';
+export * from './accounts/sign-in-links.ts';
 export * from './work/skills.ts';
 export * from './accounts/credits.ts';
 export * from './ops/dashboard.ts';
@@ -96,6 +98,7 @@ export const endpoints: readonly Endpoint[] = [
   captcha,
   connect,
   connectTokens,
+  signInLinks,
   skills,
   view,
   recordings,

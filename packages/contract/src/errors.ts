@@ -68,6 +68,11 @@ export const errors = {
       'The token in the URL is wrong, expired, revoked or of another session, or it is an API key. Create one with ' +
       '`POST /v1/connect-tokens`, or get one for a session with `GET …/connect`.',
   },
+  invalid_sign_in_link: {
+    status: 403,
+    retryable: false,
+    description: 'The sign-in link was used, has expired, or is not whole. Create a new one with `berth login --link`, or paste a key.',
+  },
   invalid_view_token: {
     status: 403,
     retryable: false,

@@ -8,6 +8,7 @@ import {
   createKey,
   createOwnKey,
   createSession,
+  createSignInLink,
   endSession,
   endpoints,
   fetchPage,
@@ -121,6 +122,10 @@ const anotherWorker = inParams(async () => {
 const aTrial = { tier: 'open', trial_days: 1 };
 
 const prepares: Record<string, Prepare> = {
+  redeemSignInLink: async (request) => {
+    const { url } = (await served.call(createSignInLink, { body: { owner: 'local' } })).body;
+    return { ...request, body: { token: url?.split('#link=')[1] ?? '' } };
+  },
   cordonWorker: anotherWorker,
   uncordonWorker: anotherWorker,
   drainWorker: anotherWorker,

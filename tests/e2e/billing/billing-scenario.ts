@@ -11,6 +11,7 @@ export function formatEntry({ actor, action, owner, details }: AuditEntryRespons
 
 export const expectedAudit = [
   'service key.created local',
+  'service sign_in_link.created local',
   'login:ada@example.com key.created acme',
   'operator credit_codes.made 8.123456',
   'a key credits.redeemed acme 8.123456',

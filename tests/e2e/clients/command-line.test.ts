@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { endSession, getSession } from '@berth/contract';
+import { endSession, getSession, redeemSignInLink } from '@berth/contract';
 import { programsOf, textOf } from '../../contract/documents.ts';
 import { installRelease } from '../../prepare/packed.ts';
 import { products } from '../../shop/data.ts';
@@ -543,6 +543,18 @@ describe('exit codes of the command line', () => {
 });
 
 describe('the service half of the command line', () => {
+  it('berth login --link prints a link that signs in once, with the admin key alone', async () => {
+    const { exitCode, code } = await failure(['login', '--link'], { env: { BERTH_ADMIN_KEY: undefined } });
+    assert.deepEqual([exitCode, code], [3, 'no_key']);
+    const env = { BERTH_ADMIN_KEY: service.adminKey };
+    const { url, owner } = await json<{ url: string; owner: string }>(['login', '--link', '--ttl', '60'], { env });
+    assert.equal(owner, 'local');
+    const [address, token] = url.split('#link=');
+    assert.equal(address, `${service.url}/dashboard/sign-in`);
+    const redeem = async () => (await service.client.send(redeemSignInLink, { body: { token }, key: null })).status;
+    assert.deepEqual([await redeem(), await redeem()], [201, 403]);
+  });
+
   it('stores a key that works in a file for this user alone, and uses it from then on', async () => {
     const env = { BERTH_URL: undefined, BERTH_API_KEY: undefined };
     const refused = await berth(['login', '--url', service.url], { env, stdin: 'brt_live_wrong\n' });

@@ -247,14 +247,15 @@ describe('with real browsers', () => {
     await site?.close();
   });
 
-  it('a newcomer comes from the printed address and key to a recorded session in the dashboard', async () => {
+  it('a newcomer comes from the link that the first start prints to a recorded session in the dashboard', async () => {
     const { output = '' } = real.service ?? {};
-    const [, address = ''] = /^Dashboard: +(\S+)$/m.exec(output) ?? [];
+    const [, link = ''] = /^Sign in \(once, 10 min\): +(\S+)$/m.exec(output) ?? [];
     const [key = ''] = /brt_live_\w+/.exec(output) ?? [];
     const opened = await real.open('', { as: [] });
     const { page } = opened;
-    await page.goto(address);
-    await opened.signIn('key', key);
+    await page.goto(link);
+    await page.getByText('Signed in as local.').waitFor();
+    assert.equal(page.url(), `${opened.url}/dashboard/home`);
     await page.getByRole('link', { name: 'Create a session' }).first().click();
     await page.getByLabel('Start url').fill(`${site.url}/`);
     await page.getByRole('button', { name: 'Create the session' }).click();
@@ -271,6 +272,7 @@ describe('with real browsers', () => {
       .first()
       .waitFor();
     assert.ok(!player.url().includes(key));
+    assert.ok(!(real.service?.output ?? '').split('\n').some((line) => line.startsWith('{') && line.includes('brt_link_')));
     opened.viewer.assertNoIssues();
     await opened.close();
   });

@@ -1,7 +1,7 @@
 /** The dashboard's frame: sign-in in each way, navigation, and where credentials may be. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { createKey, revokeKey } from '@berth/contract';
+import { createKey, createSignInLink, revokeKey } from '@berth/contract';
 import { DashboardTest, type DashboardViewer } from './dashboard.ts';
 
 let dashboard: DashboardTest;
@@ -44,6 +44,42 @@ describe('the dashboard', () => {
     opened.viewer.assertNoIssues();
     await page.reload();
     await heading(opened, 'Berth').waitFor();
+    await opened.close();
+  });
+
+  it('the dashboard signs in by a link once, forgets its secret at once, and switches whoever was signed in', async () => {
+    const app = dashboard.app ?? assert.fail();
+    await app.ownerKey('acme');
+    const linkOf = async (owner: string) => (await app.call(createSignInLink, { body: { owner } })).body.url ?? assert.fail();
+    const opened = await dashboard.open('', { as: [] });
+    const { page } = opened;
+    const addresses: string[] = [];
+    page.on('request', (request) => addresses.push(request.url()));
+    const link = await linkOf('local');
+    await page.goto('about:blank');
+    await page.goto(link);
+    await heading(opened, 'Home').waitFor();
+    const account = page.getByRole('region', { name: 'Account' });
+    await account.getByText('local', { exact: true }).waitFor();
+    assert.equal(page.url(), `${opened.url}/dashboard/home`);
+    await page.reload();
+    await account.getByText('local', { exact: true }).waitFor();
+    await page.goto(await linkOf('acme'));
+    await account.getByText('acme', { exact: true }).waitFor();
+    // The tab with the dashboard gets another fragment alone, and loads nothing by itself.
+    const other = await linkOf('local');
+    await page.evaluate((fragment) => (location.hash = fragment), new URL(other).hash);
+    await account.getByText('local', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.goto('about:blank');
+    await page.goto(link);
+    await page.getByRole('alert').getByText('This link was used, has expired, or is not whole.').waitFor();
+    await opened.inspect('sign-in-link-used');
+    assert.ok([page.url(), ...addresses].every((address) => !address.includes('brt_link_')));
+    const devtools = await opened.viewer.context.newCDPSession(page);
+    const { entries } = await devtools.send('Page.getNavigationHistory');
+    assert.ok(entries.length > 3 && entries.every(({ url }) => !url.includes('brt_link_')));
+    opened.viewer.assertNoIssues({ except: /status of 403/ });
     await opened.close();
   });
 

@@ -1339,6 +1339,15 @@ class CreateConnectTokenParams(TypedDict, total=False):
     """Seconds for which a session that was created with the token waits for its clients after the last has disconnected, 0 to 3600: whoever connects to the same address meanwhile finds its browser. Default: 0, it ends then."""
 
 
+class CreateSignInLinkParams(TypedDict, total=False):
+    """Arguments of `berth.admin.sign_in_links.create`."""
+
+    owner: str | None
+    """Id of the owner to sign in as. Default: `local`."""
+    ttl_seconds: int | None
+    """Seconds for which the link works, 60 to 3600. Default: 600."""
+
+
 class ListSkillsParams(TypedDict, total=False):
     """Arguments of `berth.skills.list`."""
 
@@ -1703,7 +1712,7 @@ class ListAuditParams(TypedDict, total=False):
     """Only entries by this actor, such as `operator` or `key:KEY_ID`."""
     subject: str
     """Only entries about this object, such as `KEY_ID` or `SESSION_ID`."""
-    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
+    action: Literal["key.created", "key.rotated", "key.revoked", "sign_in_link.created", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
     """Only entries with this action."""
     since: int
     """Only entries from this time on, in Unix seconds."""
@@ -1808,6 +1817,7 @@ __all__ = [
     "CreateOwnKeyParams",
     "CreatePromoCodesParams",
     "CreateSessionParams",
+    "CreateSignInLinkParams",
     "CreateViewTokenParams",
     "CreateVncTokenParams",
     "CursorAction",

@@ -10,7 +10,7 @@ from ._model import Model, Reader, read_list, read_map, read_model
 if TYPE_CHECKING:
     from typing_extensions import TypeAlias
 
-ErrorCode: TypeAlias = "Literal['bad_request', 'unknown_task', 'unknown_template', 'invalid_signature', 'missing_api_key', 'missing_admin_key', 'missing_view_token', 'missing_login_token', 'invalid_login_token', 'missing_metrics_token', 'insufficient_credits', 'plan_limit_exceeded', 'invalid_api_key', 'invalid_admin_key', 'invalid_connect_token', 'invalid_view_token', 'invalid_metrics_token', 'origin_not_allowed', 'premium_egress_required', 'session_not_found', 'tab_not_found', 'ref_not_found', 'job_not_found', 'download_not_found', 'connect_token_not_found', 'profile_not_found', 'skill_not_found', 'owner_not_found', 'worker_not_found', 'key_not_found', 'code_not_found', 'recording_not_found', 'asset_not_found', 'route_not_found', 'method_not_allowed', 'request_timeout', 'download_not_ready', 'stale_ref', 'upload_limit_reached', 'last_tab', 'tab_limit_reached', 'session_busy', 'session_ended', 'session_not_ready', 'report_not_available', 'name_taken', 'code_already_redeemed', 'plan_active', 'no_subscription', 'key_limit_reached', 'connect_token_limit_reached', 'key_revoked', 'vnc_unavailable', 'profile_locked', 'profile_unreadable', 'profile_limit_reached', 'idempotency_conflict', 'idempotency_in_progress', 'answer_lost', 'code_expired', 'job_expired', 'body_too_large', 'uri_too_long', 'unsupported_media_type', 'range_not_satisfiable', 'rate_limited', 'too_many_streams', 'concurrency_limit', 'create_rate_limit', 'headers_too_large', 'internal_error', 'not_implemented', 'navigation_failed', 'page_failed', 'billing_provider_failed', 'session_lost', 'no_capacity', 'starting', 'draining', 'region_unavailable', 'billing_not_configured', 'login_unavailable', 'store_unavailable', 'worker_unreachable', 'deadline_exceeded']"
+ErrorCode: TypeAlias = "Literal['bad_request', 'unknown_task', 'unknown_template', 'invalid_signature', 'missing_api_key', 'missing_admin_key', 'missing_view_token', 'missing_login_token', 'invalid_login_token', 'missing_metrics_token', 'insufficient_credits', 'plan_limit_exceeded', 'invalid_api_key', 'invalid_admin_key', 'invalid_connect_token', 'invalid_sign_in_link', 'invalid_view_token', 'invalid_metrics_token', 'origin_not_allowed', 'premium_egress_required', 'session_not_found', 'tab_not_found', 'ref_not_found', 'job_not_found', 'download_not_found', 'connect_token_not_found', 'profile_not_found', 'skill_not_found', 'owner_not_found', 'worker_not_found', 'key_not_found', 'code_not_found', 'recording_not_found', 'asset_not_found', 'route_not_found', 'method_not_allowed', 'request_timeout', 'download_not_ready', 'stale_ref', 'upload_limit_reached', 'last_tab', 'tab_limit_reached', 'session_busy', 'session_ended', 'session_not_ready', 'report_not_available', 'name_taken', 'code_already_redeemed', 'plan_active', 'no_subscription', 'key_limit_reached', 'connect_token_limit_reached', 'key_revoked', 'vnc_unavailable', 'profile_locked', 'profile_unreadable', 'profile_limit_reached', 'idempotency_conflict', 'idempotency_in_progress', 'answer_lost', 'code_expired', 'job_expired', 'body_too_large', 'uri_too_long', 'unsupported_media_type', 'range_not_satisfiable', 'rate_limited', 'too_many_streams', 'concurrency_limit', 'create_rate_limit', 'headers_too_large', 'internal_error', 'not_implemented', 'navigation_failed', 'page_failed', 'billing_provider_failed', 'session_lost', 'no_capacity', 'starting', 'draining', 'region_unavailable', 'billing_not_configured', 'login_unavailable', 'store_unavailable', 'worker_unreachable', 'deadline_exceeded']"
 """Codes of the errors that the service answers with."""
 
 class ActionsResponse(Model):
@@ -243,7 +243,7 @@ class AuditEntryResponse(Model):
     """When it happened (RFC 3339, UTC)."""
     actor: str
     """Who did it: `operator`, `key:KEY_ID`, `connect_token:TOKEN_ID`, `login:SUBJECT`, `payment_provider`, or `service`."""
-    action: Literal["key.created", "key.rotated", "key.revoked", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
+    action: Literal["key.created", "key.rotated", "key.revoked", "sign_in_link.created", "connect_token.created", "connect_token.revoked", "credits.granted", "credits.corrected", "credits.redeemed", "credit_codes.made", "promo_codes.made", "promo.redeemed", "tier.changed", "billing.payment_failed", "session.created", "session.ended", "tunnel.opened", "profile.created", "profile.deleted", "pool.resized", "worker.cordoned", "worker.uncordoned", "worker.drained", "owner.pinned", "owner.unpinned"]
     """What was done."""
     owner: str | None
     """Id of the owner that was affected; null if none was."""
@@ -696,7 +696,7 @@ class KeyResponse(Model):
     created_at: str
     """When the key was created (RFC 3339, UTC)."""
     created_by: str
-    """Who created the key: `admin`, `bootstrap`, or `login:SUBJECT`."""
+    """Who created the key: `admin`, `bootstrap`, `sign_in_link`, or `login:SUBJECT`."""
     last_used_at: str | None
     """When the key was last used (RFC 3339, UTC), to the minute; null if never."""
     expires_at: str | None
@@ -3379,6 +3379,15 @@ class SettingsResponseSettingsItem(Model):
     """What the setting does, with its unit, in Markdown."""
 
 
+class SignInLinkResponse(Model):
+    owner: str
+    """Id of the owner that the link signs in as."""
+    url: str | None
+    """The link, with its secret in the fragment, which browsers send to nobody. It is returned once: null in a replayed response."""
+    expires_at: str
+    """When the link expires (RFC 3339, UTC), used or not."""
+
+
 class SiteHealthResponse(Model):
     domain: str
     """Registrable domain of the site."""
@@ -4135,6 +4144,7 @@ __all__ = [
     "SessionResponseUsage",
     "SettingsResponse",
     "SettingsResponseSettingsItem",
+    "SignInLinkResponse",
     "SiteHealthResponse",
     "SiteHealthResponseWindow",
     "SkillResponse",

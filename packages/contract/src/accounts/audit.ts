@@ -9,6 +9,7 @@ export const auditActions = [
   'key.created',
   'key.rotated',
   'key.revoked',
+  'sign_in_link.created',
   'connect_token.created',
   'connect_token.revoked',
   'credits.granted',

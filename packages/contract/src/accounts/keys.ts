@@ -18,9 +18,10 @@ export const Key = z
     last4: z.string().describe('Last four characters of the key.'),
     owner: z.string().describe('Id of the owner.'),
     created_at: Timestamp.describe('When the key was created (RFC 3339, UTC).'),
-    created_by: z
-      .string()
-      .meta({ description: 'Who created the key: `admin`, `bootstrap`, or `login:SUBJECT`.', examples: ['admin', 'bootstrap'] }),
+    created_by: z.string().meta({
+      description: 'Who created the key: `admin`, `bootstrap`, `sign_in_link`, or `login:SUBJECT`.',
+      examples: ['admin', 'bootstrap'],
+    }),
     last_used_at: Timestamp.nullable().describe('When the key was last used (RFC 3339, UTC), to the minute; null if never.'),
     expires_at: Timestamp.nullable().describe('When the key expires (RFC 3339, UTC); null if never.'),
     revoked_at: Timestamp.nullable().describe('When the key was revoked (RFC 3339, UTC); null if it is not revoked.'),

@@ -24,6 +24,8 @@ export const examples: Readonly<Record<string, unknown>> = {
   createViewToken: { scope: 'control' },
   createVncToken: {},
   createConnectToken: { name: 'my agent' },
+  createSignInLink: { owner: 'local' },
+  redeemSignInLink: { token: 'brt_link_6nQ2v9RkT0xW4yB7cD1eF5gH8jK3mP6sU9zA2bC4dE7f1hJ3L' },
   redeemCredits: { code: 'CREDIT-7ZQ4N-8M2KD-R5T9V-3HWXB-6CFJP-Y' },
   createOwnKey: { name: 'my key' },
   rotateOwnKey: { grace_seconds: 3600 },

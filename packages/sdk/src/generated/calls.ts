@@ -26,6 +26,7 @@ import type {
   CreateKeyRequest,
   CreateOwnKeyRequest,
   CreateSessionRequest,
+  CreateSignInLinkRequest,
   CreatedConnectTokenResponse,
   CreatedKeyResponse,
   CreditCodesRequest,
@@ -84,6 +85,7 @@ import type {
   SessionEventResponse,
   SessionResponse,
   SettingsResponse,
+  SignInLinkResponse,
   SiteHealthResponse,
   SkillResponse,
   SnapshotResponse,
@@ -297,7 +299,7 @@ export interface ListAuditQuery {
   /** Only entries about this object, such as `KEY_ID` or `SESSION_ID`. */
   subject?: string | undefined;
   /** Only entries with this action. */
-  action?: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned' | undefined;
+  action?: 'key.created' | 'key.rotated' | 'key.revoked' | 'sign_in_link.created' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned' | undefined;
   /** Only entries from this time on, in Unix seconds. */
   since?: number | undefined;
 }
@@ -497,6 +499,7 @@ export interface CallsAdmin {
   /** Get metrics. Returns the metrics of this worker in the Prometheus text format. Send the metrics token as `Authorization: Bearer`; if none is configured, send the admin key in `x-admin-key`. */
   metrics(options?: RequestOptions): Call<string>;
   readonly sessions: CallsAdminSessions;
+  readonly signInLinks: CallsAdminSignInLinks;
   readonly creditCodes: CallsAdminCreditCodes;
   readonly promoCodes: CallsAdminPromoCodes;
   readonly credits: CallsAdminCredits;
@@ -516,6 +519,12 @@ export interface CallsAdminSessions {
   end(sessionId: string, options?: RequestOptions): Call<void>;
   /** List all sessions. Returns the live and recently ended sessions of all owners, newest first, 100 per page by default. */
   list(params?: ListAllSessionsQuery, options?: RequestOptions): Pages<AdminSessionResponse>;
+}
+
+/** The operations of `signInLinks`. */
+export interface CallsAdminSignInLinks {
+  /** Create a sign-in link. Creates a link that opens the dashboard signed in as an owner, for the operator, or for a person without a key at hand. It works once. Of more than 20 unused links of an owner the oldest are withdrawn. */
+  create(params?: CreateSignInLinkRequest, options?: RequestOptions): Call<SignInLinkResponse>;
 }
 
 /** The operations of `creditCodes`. */

@@ -45,6 +45,7 @@ sessions.connect GET /v1/session/{session_id}/connect - 0
 connectTokens.create POST /v1/connect-tokens ib 0
 connectTokens.list GET /v1/connect-tokens - 0
 connectTokens.revoke DELETE /v1/connect-tokens/{token_id} e 0
+admin.signInLinks.create POST /admin/sign-in-links aib 0
 skills.delete DELETE /v1/skills/{skill_id} e 0
 skills.list GET /v1/skills pq 0
 sessions.liveView POST /v1/session/{session_id}/view-token ib 0

@@ -157,7 +157,7 @@ export interface AuditEntryResponse {
   /** Who did it: `operator`, `key:KEY_ID`, `connect_token:TOKEN_ID`, `login:SUBJECT`, `payment_provider`, or `service`. */
   actor: string;
   /** What was done. */
-  action: 'key.created' | 'key.rotated' | 'key.revoked' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned';
+  action: 'key.created' | 'key.rotated' | 'key.revoked' | 'sign_in_link.created' | 'connect_token.created' | 'connect_token.revoked' | 'credits.granted' | 'credits.corrected' | 'credits.redeemed' | 'credit_codes.made' | 'promo_codes.made' | 'promo.redeemed' | 'tier.changed' | 'billing.payment_failed' | 'session.created' | 'session.ended' | 'tunnel.opened' | 'profile.created' | 'profile.deleted' | 'pool.resized' | 'worker.cordoned' | 'worker.uncordoned' | 'worker.drained' | 'owner.pinned' | 'owner.unpinned';
   /** Id of the owner that was affected; null if none was. */
   owner: string | null;
   /** Id of the object that was affected, such as a key or session; null if there is none. */
@@ -805,6 +805,13 @@ export interface CreateSessionRequest {
   metadata?: Record<string, string> | null | undefined;
 }
 
+export interface CreateSignInLinkRequest {
+  /** Id of the owner to sign in as. Default: `local`. */
+  owner?: string | null | undefined;
+  /** Seconds for which the link works, 60 to 3600. Default: 600. */
+  ttl_seconds?: number | null | undefined;
+}
+
 export interface CreatedConnectTokenResponse extends ConnectTokenResponse {
   /** The secret token. It is returned once: null in a replayed response. */
   token: string | null;
@@ -1201,7 +1208,7 @@ export interface ErrorBody {
 /** The error. */
 export interface ErrorBodyError {
   /** Error code. */
-  code: 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
+  code: 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_sign_in_link' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
   /** What is wrong and what to do. */
   message: string;
   /** Whether the same request may succeed later without a change. */
@@ -3123,7 +3130,7 @@ export interface KeyResponse {
   owner: string;
   /** When the key was created (RFC 3339, UTC). */
   created_at: string;
-  /** Who created the key: `admin`, `bootstrap`, or `login:SUBJECT`. */
+  /** Who created the key: `admin`, `bootstrap`, `sign_in_link`, or `login:SUBJECT`. */
   created_by: string;
   /** When the key was last used (RFC 3339, UTC), to the minute; null if never. */
   last_used_at: string | null;
@@ -3965,6 +3972,11 @@ export interface RedeemRequest {
   code: string;
 }
 
+export interface RedeemSignInLinkRequest {
+  /** Secret of the link: what follows `#link=` in its address. */
+  token: string;
+}
+
 export interface Region {
   /** Code of the region, for `region` of a session or fetch. */
   code: string;
@@ -4574,6 +4586,15 @@ export interface SettingsResponseSettingsItem {
   secret: boolean;
   /** What the setting does, with its unit, in Markdown. */
   description: string;
+}
+
+export interface SignInLinkResponse {
+  /** Id of the owner that the link signs in as. */
+  owner: string;
+  /** The link, with its secret in the fragment, which browsers send to nobody. It is returned once: null in a replayed response. */
+  url: string | null;
+  /** When the link expires (RFC 3339, UTC), used or not. */
+  expires_at: string;
 }
 
 export interface SiteHealthResponse {
@@ -5415,7 +5436,7 @@ export type X = number | null;
 export type Y = number | null;
 
 /** A code of an error of the service. Newer services may have others. */
-export type ErrorCode = 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
+export type ErrorCode = 'bad_request' | 'unknown_task' | 'unknown_template' | 'invalid_signature' | 'missing_api_key' | 'missing_admin_key' | 'missing_view_token' | 'missing_login_token' | 'invalid_login_token' | 'missing_metrics_token' | 'insufficient_credits' | 'plan_limit_exceeded' | 'invalid_api_key' | 'invalid_admin_key' | 'invalid_connect_token' | 'invalid_sign_in_link' | 'invalid_view_token' | 'invalid_metrics_token' | 'origin_not_allowed' | 'premium_egress_required' | 'session_not_found' | 'tab_not_found' | 'ref_not_found' | 'job_not_found' | 'download_not_found' | 'connect_token_not_found' | 'profile_not_found' | 'skill_not_found' | 'owner_not_found' | 'worker_not_found' | 'key_not_found' | 'code_not_found' | 'recording_not_found' | 'asset_not_found' | 'route_not_found' | 'method_not_allowed' | 'request_timeout' | 'download_not_ready' | 'stale_ref' | 'upload_limit_reached' | 'last_tab' | 'tab_limit_reached' | 'session_busy' | 'session_ended' | 'session_not_ready' | 'report_not_available' | 'name_taken' | 'code_already_redeemed' | 'plan_active' | 'no_subscription' | 'key_limit_reached' | 'connect_token_limit_reached' | 'key_revoked' | 'vnc_unavailable' | 'profile_locked' | 'profile_unreadable' | 'profile_limit_reached' | 'idempotency_conflict' | 'idempotency_in_progress' | 'answer_lost' | 'code_expired' | 'job_expired' | 'body_too_large' | 'uri_too_long' | 'unsupported_media_type' | 'range_not_satisfiable' | 'rate_limited' | 'too_many_streams' | 'concurrency_limit' | 'create_rate_limit' | 'headers_too_large' | 'internal_error' | 'not_implemented' | 'navigation_failed' | 'page_failed' | 'billing_provider_failed' | 'session_lost' | 'no_capacity' | 'starting' | 'draining' | 'region_unavailable' | 'billing_not_configured' | 'login_unavailable' | 'store_unavailable' | 'worker_unreachable' | 'deadline_exceeded';
 
 /** What `details` has by the code of the error. */
 export interface ErrorDetails {

@@ -4,7 +4,7 @@ import { Audit } from '../accounts/audit/audit.ts';
 import { Billing } from '../accounts/billing/billing.ts';
 import type { Config } from '../config.ts';
 import { Credits } from '../accounts/credits/credits.ts';
-import { ConnectTokens, Keys } from '../accounts/keys/keys.ts';
+import { ConnectTokens, Keys, SignInLinks } from '../accounts/keys/keys.ts';
 import type { Clock } from '@berth/lib/clock.ts';
 import type { Log } from '@berth/lib/log.ts';
 import { Logins, createDevIssuer, type DevIssuer } from '../accounts/login/login.ts';
@@ -35,6 +35,7 @@ export interface Accounts {
   metering: Metering;
   keys: Keys;
   connectTokens: ConnectTokens;
+  signInLinks: SignInLinks;
   billing: Billing;
 }
 
@@ -50,8 +51,9 @@ export function buildAccounts({ config, store, clock, log, workerId, rates, hasP
   const metering = new Metering({ store, owners, credits, clock, log, creditsEnforced, sessionsMax, hasPeers });
   const keys = new Keys({ store, owners, audit, clock });
   const connectTokens = new ConnectTokens({ store, owners, audit, clock });
+  const signInLinks = new SignInLinks({ store, owners, audit, clock, createKey: (tx, draft) => keys.createWithin(tx, draft) });
   const billing = new Billing({ store, owners, audit, rates, clock, log, ...billingSettings(config) });
-  return { audit, owners, devIssuer, logins, credits, metering, keys, connectTokens, billing };
+  return { audit, owners, devIssuer, logins, credits, metering, keys, connectTokens, signInLinks, billing };
 }
 
 const localAudience = 'berth';

@@ -17,8 +17,8 @@ import { mountJobs } from '../work/jobs/routes.ts';
 import { mountSelfHealAdmin } from '../work/selfheal/admin-routes.ts';
 import { mountFleetAdmin } from '../fleet/pool/admin-routes.ts';
 import { createHttp, defaultLimits, type Http } from '../http/server/server.ts';
-import { mountKeyAdmin } from '../accounts/keys/admin-routes.ts';
-import { mountConnectTokens, mountKeys } from '../accounts/keys/routes.ts';
+import { mountKeyAdmin, mountSignInLinkAdmin } from '../accounts/keys/admin-routes.ts';
+import { mountConnectTokens, mountKeys, mountSignInLinks } from '../accounts/keys/routes.ts';
 import type { Loop } from '@berth/lib/loop.ts';
 import { mountDevIdp } from '../accounts/login/login.ts';
 import { mountMeteringAdmin } from '../accounts/metering/admin-routes.ts';
@@ -152,7 +152,7 @@ function mountNumbers(http: Http, { deps, services, metrics, loops }: MountDeps)
 
 function mountAccounts(http: Http, { deps, services }: MountDeps): void {
   const { clock } = deps;
-  const { audit, devIssuer, keys, connectTokens, owners, metering, credits, billing, workers } = services;
+  const { audit, devIssuer, keys, connectTokens, signInLinks, owners, metering, credits, billing, workers } = services;
   mountMetering(http, metering);
   mountMeteringAdmin(http, { owners, metering, checkPin: (workerId) => workers.checkPin(workerId) });
   const readBalance: ReadBalance = (owner, walletBalance) => metering.readBalance(owner, walletBalance);
@@ -160,7 +160,9 @@ function mountAccounts(http: Http, { deps, services }: MountDeps): void {
   mountCreditsAdmin(http, credits, readBalance);
   mountKeys(http, keys, clock);
   mountConnectTokens(http, connectTokens, clock);
+  mountSignInLinks(http, signInLinks, clock);
   mountKeyAdmin(http, keys, clock);
+  mountSignInLinkAdmin(http, signInLinks);
   mountBilling(http, billing);
   mountBillingAdmin(http, billing);
   mountAuditAdmin(http, audit);

@@ -65,7 +65,7 @@ async function start(settings: Config, running: Running): Promise<void> {
     ...runtime.warnings,
     ...(encoders?.warnings ?? []),
   ];
-  greet({ config, address, admin, api: api.secret, warnings });
+  await greet({ config, app, address, admin, api: api.secret, warnings });
   // At once: a process that is killed would leave nothing for the next start.
   flushCompileCache();
 }
@@ -96,13 +96,14 @@ function openRuntime(config: Config, log: Log): Promise<Runtime> {
 
 interface Greeting {
   config: Config;
+  app: App;
   address: string;
   admin: string;
   api: string;
   warnings: readonly string[];
 }
 
-function greet({ config, address, admin, api, warnings }: Greeting): void {
+async function greet({ config, app, address: bound, admin, api, warnings }: Greeting): Promise<void> {
   const { dataDir, adminKey, bootstrapApiKey, publicUrl, devIdp: signIn } = config;
   const shown = new ShownKeys(join(dataDir, 'shown-keys'));
   const keys = [
@@ -110,8 +111,24 @@ function greet({ config, address, admin, api, warnings }: Greeting): void {
     ...(adminKey === null ? [{ name: 'Admin key', secret: admin }] : []),
   ].filter(({ secret }) => !shown.has(secret));
   const keyFile = bootstrapApiKey === null ? join(dataDir, 'api-key') : null;
-  print([...welcome({ address: publicUrl ?? address, keys, keyFile, signIn, warnings }), `Berth is ready: ${address}`]);
+  const address = publicUrl ?? bound;
+  const signInLink = isForPerson(config, keys.length > 0) ? await createLink(app, address) : null;
+  print([...welcome({ address, keys, keyFile, signIn, signInLink, warnings }), `Berth is ready: ${bound}`]);
   shown.add(keys.map(({ secret }) => secret));
+}
+
+const linkMinutes = 10;
+
+/**
+ * Whether a start prints a link that signs in: where the service has made its own key, and a person reads along. A log that
+ * is kept gets one link, at the first start, as it gets the keys themselves.
+ */
+const isForPerson = ({ bootstrapApiKey }: Config, isFirstStart: boolean): boolean =>
+  bootstrapApiKey === null && (isFirstStart || process.stdout.isTTY);
+
+async function createLink(app: App, origin: string): Promise<{ url: string; minutes: number }> {
+  const { url } = await app.accounts.signInLinks.create({ owner: 'local', ttlSeconds: linkMinutes * 60, origin, actor: 'service' });
+  return { url, minutes: linkMinutes };
 }
 
 /** npm forwards a signal that the terminal has sent as well, so only a later one is a second signal. */

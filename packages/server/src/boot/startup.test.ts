@@ -57,7 +57,7 @@ describe('the keys', () => {
   });
 
   it('keys are printed once, and never in the line to paste', () => {
-    const options = { address: 'http://127.0.0.1:8080', keyFile: "/data/it's/api-key", signIn: false, warnings: [] };
+    const options = { address: 'http://127.0.0.1:8080', keyFile: "/data/it's/api-key", signIn: false, signInLink: null, warnings: [] };
     const first = welcome({ ...options, keys: [{ name: 'API key (owner local)', secret: 'brt_live_1' }] });
     assert.ok(first.includes('API key (owner local):  brt_live_1'), first.join('\n'));
     assert.ok(first.some((line) => line.startsWith('Shown only once.')));

@@ -8,9 +8,16 @@ export interface Welcome {
   keys: readonly NamedKey[];
   /** File of the API key; null: it is in BERTH_BOOTSTRAP_API_KEY. */
   keyFile: string | null;
+  /** Link that signs in to the dashboard once; null: none was made. */
+  signInLink: SignInLinkLine | null;
   /** Whether the development sign-in is on. */
   signIn: boolean;
   warnings: readonly string[];
+}
+
+interface SignInLinkLine {
+  url: string;
+  minutes: number;
 }
 
 interface NamedKey {
@@ -18,7 +25,7 @@ interface NamedKey {
   secret: string;
 }
 
-export function welcome({ address, keys, keyFile, signIn, warnings }: Welcome): string[] {
+export function welcome({ address, keys, keyFile, signIn, signInLink, warnings }: Welcome): string[] {
   // A key on the command line would be stored in the shell's history, so the shell reads it from the file.
   const key = keyFile === null ? '$BERTH_BOOTSTRAP_API_KEY' : `$(cat '${keyFile.replaceAll("'", "'\\''")}')`;
   return [
@@ -26,6 +33,7 @@ export function welcome({ address, keys, keyFile, signIn, warnings }: Welcome): 
     ...keys.map(({ name, secret }) => line(name, secret)),
     ...(keys.length > 0 ? ['Shown only once. Stored in the data directory as `api-key` and `admin-key`.'] : []),
     ...(signIn ? [line('Sign in (no password)', `${address}/dev-idp`)] : []),
+    ...(signInLink ? [line(`Sign in (once, ${signInLink.minutes} min)`, signInLink.url)] : []),
     line('Dashboard', `${address}/dashboard`),
     line('Documentation', `${address}/docs/guides`),
     'Try it:',

@@ -275,6 +275,17 @@ class AsyncAdminSessions(AsyncResource):
         return AsyncPages(self._transport, ops.list_all_sessions, {}, {**params}, read_model(lambda: t.AdminSessionResponse), options)
 
 
+class AsyncAdminSignInLinks(AsyncResource):
+    """A group of calls."""
+
+    async def create(self, *, options: RequestOptions | None = None, **params: Unpack[p.CreateSignInLinkParams]) -> t.SignInLinkResponse:
+        """Create a sign-in link.
+
+        Creates a link that opens the dashboard signed in as an owner, for the operator, or for a person without a key at hand. It works once. Of more than 20 unused links of an owner the oldest are withdrawn."""
+        response = await self._transport.call(ops.create_sign_in_link, {}, {**params}, options)
+        return read_reply(read_model(lambda: t.SignInLinkResponse), response)
+
+
 class AsyncAdminCreditCodes(AsyncResource):
     """A group of calls."""
 
@@ -480,6 +491,7 @@ class AsyncAdmin(AsyncResource):
     def __init__(self, transport: AsyncTransport) -> None:
         super().__init__(transport)
         self.sessions: AsyncAdminSessions = AsyncAdminSessions(transport)
+        self.sign_in_links: AsyncAdminSignInLinks = AsyncAdminSignInLinks(transport)
         self.credit_codes: AsyncAdminCreditCodes = AsyncAdminCreditCodes(transport)
         self.promo_codes: AsyncAdminPromoCodes = AsyncAdminPromoCodes(transport)
         self.credits: AsyncAdminCredits = AsyncAdminCredits(transport)

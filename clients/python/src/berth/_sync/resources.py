@@ -276,6 +276,17 @@ class AdminSessions(Resource):
         return Pages(self._transport, ops.list_all_sessions, {}, {**params}, read_model(lambda: t.AdminSessionResponse), options)
 
 
+class AdminSignInLinks(Resource):
+    """A group of calls."""
+
+    def create(self, *, options: RequestOptions | None = None, **params: Unpack[p.CreateSignInLinkParams]) -> t.SignInLinkResponse:
+        """Create a sign-in link.
+
+        Creates a link that opens the dashboard signed in as an owner, for the operator, or for a person without a key at hand. It works once. Of more than 20 unused links of an owner the oldest are withdrawn."""
+        response = self._transport.call(ops.create_sign_in_link, {}, {**params}, options)
+        return read_reply(read_model(lambda: t.SignInLinkResponse), response)
+
+
 class AdminCreditCodes(Resource):
     """A group of calls."""
 
@@ -481,6 +492,7 @@ class Admin(Resource):
     def __init__(self, transport: Transport) -> None:
         super().__init__(transport)
         self.sessions: AdminSessions = AdminSessions(transport)
+        self.sign_in_links: AdminSignInLinks = AdminSignInLinks(transport)
         self.credit_codes: AdminCreditCodes = AdminCreditCodes(transport)
         self.promo_codes: AdminPromoCodes = AdminPromoCodes(transport)
         self.credits: AdminCredits = AdminCredits(transport)

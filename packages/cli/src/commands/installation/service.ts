@@ -11,6 +11,7 @@ import { readStdin } from '../read.ts';
 /** Stores a key that works. It is asked for, or read from standard input or a file, never an argument, which others on the machine could see. */
 export const login: Action = async (context) => {
   const { options } = context;
+  if (options.flag('link')) return createLink(context);
   const config = readConfig(context.env);
   const name = options.text('as') ?? currentProfile(context.env, config);
   const url = options.text('url') ?? context.env['BERTH_URL'] ?? config.profiles[name]?.url ?? 'http://127.0.0.1:8080';
@@ -27,6 +28,24 @@ export const login: Action = async (context) => {
   writeConfig(context.env, { current: name, profiles: { ...config.profiles, [name]: profile } });
   return report({ profile: name, url, key: redact(key), file: configPath(context.env) });
 };
+
+/** A link for a person without a key at hand. It takes the admin key, of `login --admin` or BERTH_ADMIN_KEY. */
+async function createLink(context: Context): Promise<Report> {
+  const { options, signal } = context;
+  if (context.access.adminKey === undefined)
+    throw new CommandError(
+      exitCodes.unauthorized,
+      'no_key',
+      'A link takes the admin key.',
+      'Run `berth login --admin --key-file data/admin-key`, or set BERTH_ADMIN_KEY.',
+    );
+  const berth = await context.berth();
+  const link = await berth.admin.signInLinks.create(
+    { owner: options.text('owner') ?? 'local', ttl_seconds: options.number('ttl') },
+    { signal },
+  );
+  return report({ ...link }, ({ url, expires_at: expiresAt }) => `${url}\nIt works once, until ${expiresAt}.`);
+}
 
 async function readKey({ options, env }: Context, question: string): Promise<string> {
   const file = options.text('keyFile');

@@ -1,14 +1,14 @@
 import { hash, randomBytes } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import type { Key } from '@berth/contract';
-import { apiKeyPrefix, type connectTokenPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
+import { apiKeyPrefix, type connectTokenPrefix, type signInLinkPrefix } from '@berth/lib/secrets/credential-prefixes.ts';
 
 /**
  * The prefix, 32 random bytes as 43 characters of base 62, and the CRC-32 of all
  * before it as 6 more. By the checksum, secret scanners recognise a key with
  * certainty, and a mistyped key is refused without a query.
  */
-type Prefix = typeof apiKeyPrefix | typeof connectTokenPrefix;
+type Prefix = typeof apiKeyPrefix | typeof connectTokenPrefix | typeof signInLinkPrefix;
 const pattern = /^[0-9A-Za-z]{49}$/;
 const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
@@ -42,6 +42,12 @@ export interface ApiKey {
   lastUsedAt: Date | null;
   expiresAt: Date | null;
   revokedAt: Date | null;
+}
+
+export interface CreatedKey {
+  key: ApiKey;
+  /** The key itself, which is only returned here and never stored. */
+  raw: string;
 }
 
 export function keyStatus(key: Pick<ApiKey, 'revokedAt' | 'expiresAt'>, now: Date): Key['status'] {

@@ -10,7 +10,7 @@ import { Loop } from '@berth/lib/loop.ts';
 import { readOrCreateSecret } from '@berth/lib/secrets/secret-file.ts';
 import type { Owners } from '../owners/owners.ts';
 import { isStoreUnavailable, lastKnownMsMax, type Store, type Tables } from '../../store/store.ts';
-import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
+import { digestOf, isWellFormed, keyStatus, newRawKey, type ApiKey, type CreatedKey } from './api-key.ts';
 import {
   countActive,
   findInactive,
@@ -24,8 +24,9 @@ import {
   type KeySelector,
 } from './store.ts';
 
-export { isWellFormed, keyStatus, newRawKey, type ApiKey } from './api-key.ts';
+export { isWellFormed, keyStatus, newRawKey, type ApiKey, type CreatedKey } from './api-key.ts';
 export { ConnectTokens, invalidConnectToken } from './connect-tokens.ts';
+export { SignInLinks } from './sign-in-links.ts';
 
 /**
  * A key revoked on this worker is refused at once; on other workers it may still
@@ -47,12 +48,6 @@ interface CreateKeyOptions {
   /** Actor as in the audit log. */
   actor: string;
   raw?: string;
-}
-
-export interface CreatedKey {
-  key: ApiKey;
-  /** The key itself, which is only returned here and never stored. */
-  raw: string;
 }
 
 interface KeyDraft extends Pick<ApiKey, 'owner' | 'name' | 'createdBy'> {
@@ -120,10 +115,15 @@ export class Keys {
   }: Pick<CreateKeyOptions, 'owner' | 'actor' | 'name' | 'expiresInDays'>): Promise<CreatedKey> {
     return this.#store.transaction(async (tx) => {
       await this.#owners.ensure(tx, owner, undefined, actor);
-      await this.#owners.lock(tx, owner);
-      await this.#checkKeyLimit(tx, owner);
-      return this.#insert(tx, { owner, actor, name, createdBy: actor, lifetimeMs: toLifetimeMs(expiresInDays) });
+      return this.createWithin(tx, { owner, actor, name, createdBy: actor, expiresInDays });
     });
+  }
+
+  /** Creates a key of an owner that exists, as part of a transaction. @throws ServiceError key_limit_reached */
+  async createWithin(tx: Tables, { owner, expiresInDays, ...draft }: Omit<CreateKeyOptions, 'tier' | 'raw'>): Promise<CreatedKey> {
+    await this.#owners.lock(tx, owner);
+    await this.#checkKeyLimit(tx, owner);
+    return this.#insert(tx, { ...draft, owner, lifetimeMs: toLifetimeMs(expiresInDays) });
   }
 
   /**

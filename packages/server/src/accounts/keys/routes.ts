@@ -1,5 +1,6 @@
 import {
   createConnectToken,
+  redeemSignInLink,
   createOwnKey,
   listConnectTokens,
   listOwnKeys,
@@ -14,6 +15,7 @@ import { toKey } from './api-key.ts';
 import { toConnectToken, toConnectUrls } from './connect-token.ts';
 import type { ConnectTokens } from './connect-tokens.ts';
 import type { Keys } from './keys.ts';
+import type { SignInLinks } from './sign-in-links.ts';
 import { toKeyFilter, toKeyPage } from './key-pages.ts';
 
 export function mountKeys(routes: Routes, keys: Keys, clock: Clock): void {
@@ -45,4 +47,11 @@ export function mountConnectTokens(routes: Routes, tokens: ConnectTokens, clock:
     (await tokens.list(ownerOf(principal))).map((token) => toConnectToken(token, clock.now())),
   );
   routes.on(revokeConnectToken, ({ params, principal }) => tokens.revoke(principal, params.token_id).then(() => undefined));
+}
+
+export function mountSignInLinks(routes: Routes, links: SignInLinks, clock: Clock): void {
+  routes.on(redeemSignInLink, async ({ body }) => {
+    const { key, raw } = await links.redeem(body.token);
+    return { ...toKey(key, clock.now()), key: raw };
+  });
 }

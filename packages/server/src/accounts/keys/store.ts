@@ -28,6 +28,13 @@ interface KeyTables {
     expires_at: Date | null;
     reconnect_seconds: Generated<number>;
   };
+  sign_in_links: {
+    digest: Buffer;
+    owner_id: string;
+    actor: string;
+    created_at: Date;
+    expires_at: Date;
+  };
 }
 
 const toApiKey = (row: Selectable<KeyTables['api_keys']>): ApiKey => ({
@@ -213,4 +220,46 @@ export async function listConnectTokensById(tables: Tables, tokenIds: string[]):
 
 export async function touchConnectToken(tables: Tables, tokenId: string, at: Date): Promise<void> {
   await own(tables).updateTable('connect_tokens').set({ last_used_at: at }).where('token_id', '=', tokenId).execute();
+}
+
+interface SignInLinkRecord {
+  digest: Buffer;
+  owner: string;
+  actor: string;
+  createdAt: Date;
+  expiresAt: Date;
+}
+
+export async function insertSignInLink(tx: Tables, { digest, owner, actor, createdAt, expiresAt }: SignInLinkRecord): Promise<void> {
+  const row = { digest, owner_id: owner, actor, created_at: createdAt, expires_at: expiresAt };
+  await own(tx).insertInto('sign_in_links').values(row).execute();
+}
+
+/** Deletes the link and returns whose it was; of two calls at the same time one gets undefined. */
+export async function takeSignInLink(tx: Tables, digest: Buffer, now: Date): Promise<{ owner: string; actor: string } | undefined> {
+  const row = await own(tx)
+    .deleteFrom('sign_in_links')
+    .where('digest', '=', digest)
+    .where('expires_at', '>', now)
+    .returning(['owner_id', 'actor'])
+    .executeTakeFirst();
+  return row && { owner: row.owner_id, actor: row.actor };
+}
+
+/** Deletes the owner's links that have expired, and the oldest above a number. */
+export async function deleteSpareSignInLinks(
+  tx: Tables,
+  { owner, linksMax, now }: { owner: string; linksMax: number; now: Date },
+): Promise<void> {
+  const newest = own(tx)
+    .selectFrom('sign_in_links')
+    .select('digest')
+    .where('owner_id', '=', owner)
+    .orderBy('created_at', 'desc')
+    .limit(linksMax);
+  await own(tx)
+    .deleteFrom('sign_in_links')
+    .where('owner_id', '=', owner)
+    .where((row) => row.or([row('expires_at', '<=', now), row('digest', 'not in', newest)]))
+    .execute();
 }

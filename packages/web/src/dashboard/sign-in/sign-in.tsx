@@ -6,6 +6,7 @@ import { call } from '../api.ts';
 import { config } from '../config.ts';
 import { has, isRemembered, refusals, signIn, type CredentialKind } from './credentials.ts';
 import { startSignIn } from './dev-sign-in.ts';
+import { linkError } from './sign-in-link.ts';
 import { CheckField, TextField } from '../ui/form/fields.tsx';
 import { ErrorNote } from '../ui/states.tsx';
 import { askForLiveView } from '../../shared/link/live-view-access.ts';
@@ -84,7 +85,8 @@ function CredentialForm({ only, onSignedIn }: SignInProps) {
   };
   if (only === 'login' && settings && !settings.login)
     return <p class="muted">This service accepts no login tokens. The operator can set up an identity provider.</p>;
-  const reasons = kinds.filter((each) => only === undefined || each === only).flatMap((each) => refusals.value[each] ?? []);
+  const refused = kinds.filter((each) => only === undefined || each === only).flatMap((each) => refusals.value[each] ?? []);
+  const reasons = linkError.value === null ? refused : [linkError.value, ...refused];
   return (
     <form class="sign-in-form" onSubmit={(event) => void submit(event)}>
       {!error.value &&

@@ -13,6 +13,7 @@ const actions: Record<AuditAction, string> = {
   'key.created': 'Key created',
   'key.rotated': 'Key rotated',
   'key.revoked': 'Key revoked',
+  'sign_in_link.created': 'Sign-in link created',
   'connect_token.created': 'Connect token created',
   'connect_token.revoked': 'Connect token revoked',
   'credits.granted': 'Credits granted',
