@@ -138,6 +138,12 @@ describe('extraction', { concurrency: 4 }, () => {
     assert.deepEqual(output.selector_used, { name: 'h1', links: 'a', missing: null });
   });
 
+  it('the extract flow reads every value of a list', async () => {
+    const fields = { names: { selectors: ['main h3'], list: true } };
+    const { data } = await outputOf<{ data: { names: string[] } }>('extract', { url: at('/products'), fields });
+    assert.ok(data.names.length > 5, JSON.stringify(data));
+  });
+
   it('the extract flow finds data without selectors', async () => {
     const { structured } = await outputOf<{ structured: Record<string, unknown[]> }>('extract', { url: productUrl(), schema: 'auto' });
     assert.ok(JSON.stringify(structured['json_ld']).includes(lamp.name), JSON.stringify(structured).slice(0, 2000));

@@ -1,5 +1,6 @@
 /** Steps that read, capture and set, in a real browser. */
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { it } from 'node:test';
 import { assertAllOk, stepPage } from '../../testing/step-page.ts';
 import { evaluate, summarize } from '../../testing/steps.ts';
@@ -80,6 +81,31 @@ it('wait steps wait for elements, texts, addresses, the network, and functions',
     'wait error timeout',
     'wait error timeout',
   ]);
+});
+
+it('extract steps read a list when the document has arrived as a whole, and what is there where it does not', async () => {
+  const begun = Promise.withResolvers<ServerResponse>();
+  page.site.pages.set('/', (_, response) => {
+    response.setHeader('content-type', 'text/html').write('<h1>Links</h1><a href="/1">One</a>');
+    begun.resolve(response);
+  });
+  const steps = [
+    { type: 'navigate', url: `${page.site.url}/`, wait_until: 'commit' },
+    { type: 'wait', selectors: ['a'] },
+    { type: 'extract', selectors: ['a'], list: true, timeout_ms: 2000 },
+    { type: 'extract', fields: { title: { selectors: ['h1'] }, links: { selectors: ['a'], list: true } } },
+    { type: 'extract', selectors: ['aria/[role="link"]'], list: true },
+  ];
+  const { results } = await page.run(steps, {
+    onResult: ({ index }) => {
+      if (index === 2) void begun.promise.then((response) => response.end('<a href="/2">Two</a>'));
+    },
+  });
+  assert.deepEqual(
+    results.slice(2).map(({ output }) => output),
+    [['One'], { title: 'Links', links: ['One', 'Two'] }, ['One', 'Two']],
+    JSON.stringify(results),
+  );
 });
 
 it('extract steps read values, rows, tables and JSON-LD', async () => {

@@ -48,6 +48,7 @@ export function natives() {
     host: getter<Element>(ShadowRoot.prototype, 'host'),
     body: getter<HTMLElement | null>(Document.prototype, 'body'),
     root: getter<Element | null>(Document.prototype, 'documentElement'),
+    readyState: getter<DocumentReadyState>(Document.prototype, 'readyState'),
     scrolling: getter<Element | null>(Document.prototype, 'scrollingElement'),
     innerText: getter<string>(HTMLElement.prototype, 'innerText'),
     isEditable: getter<boolean>(HTMLElement.prototype, 'isContentEditable'),

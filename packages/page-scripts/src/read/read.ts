@@ -63,7 +63,7 @@ export function readRows(
   root: Element | null,
   rows: readonly PageSelector[] | null,
   fields: readonly FieldOptions[],
-  limit: number,
+  { rowsMax, valuesMax }: { rowsMax: number; valuesMax: number },
 ): { rows: Record<string, ReadValue | ReadValue[]>[]; index: number; framesLeftOut: number; invalid?: string } {
   const page = natives();
   const frames = { leftOut: 0 };
@@ -72,7 +72,7 @@ export function readRows(
   for (const [index, selector] of (rows ?? []).entries()) {
     const match = tryMatch(page, root, selector);
     if (match.invalid !== undefined) return { rows: [], index: used, framesLeftOut: 0, invalid: match.invalid };
-    elements = match.elements.slice(0, limit);
+    elements = match.elements.slice(0, rowsMax);
     used = index;
     if (elements.length > 0) break;
   }
@@ -80,7 +80,7 @@ export function readRows(
   const results = elements.map((element) => {
     const row: Record<string, ReadValue | ReadValue[]> = {};
     for (const field of fields) {
-      const value = fieldOf(page, element, field, { limit, frames });
+      const value = fieldOf(page, element, field, { valuesMax, frames });
       if (typeof value === 'object' && value !== null && 'invalid' in value) invalid = value.invalid;
       else row[field.name] = value;
     }
@@ -93,7 +93,7 @@ export function fieldOf(
   page: Natives,
   root: Element | null,
   field: FieldOptions,
-  { limit, frames }: { limit: number; frames: { leftOut: number } },
+  { valuesMax, frames }: { valuesMax: number; frames: { leftOut: number } },
 ): ReadValue | ReadValue[] | { invalid: string } {
   let elements: Element[] = root && field.selectors === null ? [root] : [];
   for (const selector of field.selectors ?? []) {
@@ -106,7 +106,7 @@ export function fieldOf(
     frames.leftOut += framesIn(page, element, field);
     return readOf(page, element, field);
   };
-  if (field.list) return elements.slice(0, limit).map(readIt);
+  if (field.list) return elements.slice(0, valuesMax).map(readIt);
   const element = elements.find((candidate) => isVisible(page, candidate)) ?? elements[0];
   return element ? readIt(element) : null;
 }
@@ -174,6 +174,11 @@ export function propertyOf(owner: unknown, name: string): unknown {
     if (get) return get.call(owner);
   }
   return Reflect.get(owner, name);
+}
+
+/** Whether more of the document may still arrive. */
+export function isArriving(): boolean {
+  return natives().readyState(document) === 'loading';
 }
 
 /** The language that the document declares; '' without one. */

@@ -12,6 +12,9 @@ import { StepError } from '../context.ts';
 const readBytesMax = 4 * 1024 * 1024;
 const htmlBytesMax = 10 * 1024 * 1024;
 
+/** Share of the time of a step that is kept for reading a document that does not end. */
+const timeForReading = 0.5;
+
 type Extracted = Record<string, unknown>;
 
 export const extract: Act<'extract'> = async (attempt, step) => {
@@ -55,15 +58,20 @@ async function readValues(attempt: StepAttempt, step: StepOf<'extract'>): Promis
   return step.list ? rows.map(({ value }) => value) : rows[0]?.['value'];
 }
 
-/** A row per match. Waits for the first match. */
+/** A row per match. Waits for the first match, and with lists for the end of the document, as far as the time allows. */
 async function readRows(attempt: StepAttempt, step: StepOf<'extract'>, fields: Record<string, StepExtractField>): Promise<Extracted[]> {
   const limit = step.list ? step.limit : 1;
   const { selectors } = step;
+  const readsSeveral = step.list || Object.values(fields).some(({ list }) => list);
   const read = await attempt.poll(
     async () => {
+      // Asked before the reading: what arrives in between is in it.
+      const isArriving = readsSeveral && attempt.leftMs > attempt.timeoutMs * timeForReading && (await isDocumentArriving(attempt));
       const matches = await readMatches(attempt, { selectors, fields, limit, listMax: step.limit });
       // Fields without rows are searched in the whole page, which may still be loading.
-      return matches.rows.length === 0 || (!selectors && isEmpty(matches.rows[0])) ? undefined : matches;
+      if (matches.rows.length === 0 || (!selectors && isEmpty(matches.rows[0]))) return undefined;
+      const isWhole = !isArriving || (step.list && matches.rows.length >= limit);
+      return isWhole ? matches : undefined;
     },
     () => notFound(selectors ?? Object.values(fields).flatMap((field) => field.selectors ?? [])),
   );
@@ -74,6 +82,9 @@ async function readRows(attempt: StepAttempt, step: StepOf<'extract'>, fields: R
   const language = Object.values(fields).some(({ as }) => as === 'number') ? await languageOf(attempt) : '';
   return rows.map((row) => toTypedRow(row, fields, language));
 }
+
+const isDocumentArriving = async (attempt: StepAttempt): Promise<boolean> =>
+  attempt.page.call<boolean>((await attempt.root()).frameId, scripts.isArriving, [], attempt.call());
 
 /** Numbers are read as it writes them. */
 async function languageOf(attempt: StepAttempt): Promise<string> {
@@ -107,7 +118,12 @@ async function readMatches(attempt: StepAttempt, options: RowsOptions): Promise<
   const answer = await attempt.page.call<Matches & { index: number; invalid?: string }>(
     root.frameId,
     scripts.readRows,
-    [root.element, (pageSelectors ?? null) as Json, fieldOptions as unknown as Json, options.limit],
+    [
+      root.element,
+      (pageSelectors ?? null) as Json,
+      fieldOptions as unknown as Json,
+      { rowsMax: options.limit, valuesMax: options.listMax },
+    ],
     attempt.call(readBytesMax),
   );
   if (answer.invalid !== undefined) throw new StepError('invalid_selector', `Invalid selector: ${answer.invalid}.`);
