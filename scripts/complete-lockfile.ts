@@ -3,7 +3,7 @@
  * when it was written. npm leaves them out without a word, and `npm ci` then refuses the lockfile
  * wherever it looks for them again. Run it after each `npm install`; it changes nothing else.
  *
- *     node scripts/complete-lockfile.ts
+ *     node scripts/complete-lockfile.ts [packages/site/package-lock.json]
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -22,7 +22,7 @@ interface LockedPackage {
 const platforms = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32'];
 const processors = ['arm64', 'x64', 'ia32', 'ppc64', 'riscv64', 's390x', 'loong64', 'mips64el', 'arm'];
 
-const file = resolve(import.meta.dirname, '../package-lock.json');
+const file = resolve(import.meta.dirname, '..', process.argv[2] ?? 'package-lock.json');
 const lock = JSON.parse(readFileSync(file, 'utf8')) as { packages: Record<string, LockedPackage> };
 
 function toEntry(name: string, version: string, dev: boolean): LockedPackage {
@@ -38,6 +38,12 @@ for (const [path, { optionalDependencies = {}, dev = false }] of Object.entries(
   for (const [name, version] of Object.entries(optionalDependencies)) {
     const key = `node_modules/${name}`;
     if (lock.packages[key] || lock.packages[`${path}/${key}`]) continue;
+    // A range names no version that could be written here: the package goes without it, as on a system that it is not for.
+    if (/^[~^]/.test(version)) {
+      delete optionalDependencies[name];
+      console.log(`left out ${name}@${version}`);
+      continue;
+    }
     lock.packages[key] = toEntry(name, version, dev);
     console.log(`added ${name}@${version}`);
   }

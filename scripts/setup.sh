@@ -4,7 +4,8 @@
 # it runs at every start, so it looks at files and at nothing slower. With the
 # word `tests` it also installs what only the tests run; with `image` only what
 # images of virtual machines are built and tried with; with `packages` only the
-# npm packages and the built service; with `package` the pages as well, and nothing of the system; with `dev` no built service, for who serves from the sources.
+# npm packages and the built service; with `package` the pages as well, and nothing of the system; with `dev` no built service, for who serves from the sources;
+# with `site` the site of the documentation, in packages/site/dist.
 set -eu
 purpose=${1:-service}
 cd "$(dirname "$0")/.."
@@ -84,6 +85,21 @@ install_example_packages() {
   echo 'Installing the clients of the examples ...' >&2
   quietly run_npm ci --prefix examples --ignore-scripts --loglevel=error --no-audit --no-fund
   sha256sum examples/package-lock.json >"$stamp"
+}
+
+# The site of the documentation has a lockfile of its own, too: its modules are larger than those of the service.
+build_site() {
+  stamp=packages/site/node_modules/.berth-lockfile
+  if ! sha256sum packages/site/package-lock.json | cmp -s - "$stamp"; then
+    echo 'Installing the packages of the site ...' >&2
+    quietly run_npm ci --prefix packages/site --workspaces=false --ignore-scripts --loglevel=error --no-audit --no-fund
+    sha256sum packages/site/package-lock.json >"$stamp"
+  fi
+  echo 'Building the site ...' >&2
+  # Astro would report that it runs.
+  export ASTRO_TELEMETRY_DISABLED=1
+  node=$PWD/node_modules/.bin/node
+  (cd packages/site && quietly "$node" node_modules/astro/bin/astro.mjs build)
 }
 
 # What virtual machines run in. An operator who names a QEMU has one.
@@ -235,6 +251,7 @@ build_pages() {
 }
 
 install_npm_packages
+if [ "$purpose" = site ]; then build_site; exit 0; fi
 if [ "$purpose" != dev ]; then build_service; fi
 if [ "$purpose" = packages ]; then exit 0; fi
 if [ "$purpose" = tests ]; then install_example_packages & fi

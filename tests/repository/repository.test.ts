@@ -30,7 +30,7 @@ test('the workflow runs .ci/run for every change, and a command that exists each
   const commandsOf = (job: string): (string | undefined)[] => workflow.jobs[job]?.steps.map(({ run }) => run) ?? [];
   assert.ok(commandsOf('all').includes('.ci/run'));
   const commands = [...read('.ci/run').matchAll(/^npm run (\S+)$/gm)].map(([, name = '']) => name);
-  assert.deepEqual(commands, ['test:merge', 'test:microvm']);
+  assert.deepEqual(commands, ['test:merge', 'test:site', 'test:microvm']);
   for (const name of commands) assert.ok(manifest.scripts[name], name);
   assert.ok(commandsOf('nightly').includes('npm run test:nightly') && manifest.scripts['test:nightly']);
 });

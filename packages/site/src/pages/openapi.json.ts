@@ -1,0 +1,7 @@
+/** The OpenAPI document. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { APIRoute } from 'astro';
+import { repository } from '../sources.ts';
+
+export const GET: APIRoute = () => new Response(readFileSync(join(repository, 'openapi.json')));
