@@ -32,6 +32,12 @@ test('headers that frame a body are written once, or refused where two readers c
   );
 });
 
+test('a reply head of more than 5,000 lines is refused, since each is written with two bytes more', () => {
+  // The two empty lines at its end count.
+  const withLines = (count: number): string => written('HTTP/1.1 200 OK', ...Array.from({ length: count - 2 }, () => 'a:')).slice(0, 12);
+  assert.deepEqual([withLines(5000), withLines(5001)], ['HTTP/1.1 200', 'too_big']);
+});
+
 test('whatever a reply head is, what is written of it frames the body in one way', () => {
   const piece = fc.constantFrom(
     ...[

@@ -39,6 +39,27 @@ describe('a HAR', () => {
     assert.deepEqual(entry?._webSocketMessages, [{ type: 'send', time: 1.5, opcode: 1, data: 'ping' }]);
   });
 
+  it('a HAR is read up to the limits of its lists and texts, whatever it has', () => {
+    const pairs = Array.from({ length: 500 }, (_, index) => ({ name: `n${index}`, value: 'v'.repeat(20_000) }));
+    const long = 'l'.repeat(20_000);
+    const messages = Array.from({ length: 900 }, () => ({ type: 'send', time: 1, opcode: 1, data: 'x' }));
+    const entry = entryOf({
+      request: { method: 'GET', url: `${url}?${long}`, headers: pairs, cookies: pairs, queryString: pairs },
+      response: { status: 200, statusText: long, redirectURL: long, headers: pairs, cookies: pairs, content: { mimeType: long } },
+      _webSocketMessages: messages,
+      _eventSourceMessages: messages,
+    });
+    const log = { ...(harOf(entryOf(), entry)['log'] as object), pages: Array.from({ length: 300 }, () => ({ id: 'p', title: long })) };
+    const { har } = read({ log });
+    const { request, response, ...rest } = har.log.entries[1] ?? assert.fail();
+    for (const list of [request.headers, request.cookies, request.queryString, response.headers, response.cookies])
+      assert.deepEqual([list.length, list[0]?.value.length], [200, 8192]);
+    assert.deepEqual([request.url.length, response.redirectURL.length], [8192, 8192]);
+    assert.deepEqual([response.statusText.length, response.content.mimeType.length], [200, 200]);
+    assert.equal((rest as { _webSocketMessages?: unknown[] })._webSocketMessages?.length, 500);
+    assert.deepEqual([har.log.pages?.length, har.log.pages?.[0]?.title.length], [100, 1024]);
+  });
+
   it('a HAR of Firefox has bodies in base64, and pages without titles', () => {
     const text = Buffer.from('{"ä":1}').toString('base64');
     const content = { size: 7, mimeType: 'application/json', text, encoding: 'base64' };
