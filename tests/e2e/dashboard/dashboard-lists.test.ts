@@ -78,6 +78,24 @@ const shiftOf = (opened: DashboardViewer): Promise<number> =>
   );
 
 describe('a list of the dashboard', () => {
+  it('a recording is played in place above its list, by the keyboard and by an address', async () => {
+    const opened = await dashboard.open('/recordings');
+    const { page } = opened;
+    await page.getByRole('row', { name: /the newest/ }).waitFor();
+    await opened.reach('Play the recording of the newest');
+    await page.keyboard.press('Enter');
+    const played = page.getByRole('region', { name: 'Recording of the newest' });
+    await played.frameLocator('iframe').getByRole('region', { name: 'Timeline' }).waitFor();
+    assert.equal(await played.evaluate((element) => element === document.activeElement), true);
+    await opened.inspect('recordings-playing');
+    await opened.reach('Close');
+    await page.keyboard.press('Enter');
+    await played.waitFor({ state: 'detached' });
+    await page.goBack();
+    opened.viewer.assertNoIssues();
+    await opened.close();
+  });
+
   it('a list of sessions is filtered by its address, says why each ended, and shows the picture of a recording', async () => {
     const opened = await dashboard.open('/sessions?show=ended&q=the%20newest');
     const { page } = opened;

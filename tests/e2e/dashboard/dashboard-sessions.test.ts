@@ -210,12 +210,16 @@ describe('a customer’s sessions', () => {
     assert.deepEqual(await page.getByRole('tab').allTextContents(), ['Recording', 'Console', 'Details']);
     await opened.inspect('session-ended');
     await page.getByRole('link', { name: 'Run again' }).click();
-    await page.getByText('With the options of').waitFor();
+    await page.getByText('With the options of').filter({ hasText: 'Not carried over' }).waitFor();
     assert.equal(await page.getByRole('textbox', { name: 'Name', exact: true }).inputValue(), hostileName);
     assert.equal(await page.getByLabel('Start URL', { exact: true }).inputValue(), `${site.url}/red`);
     await opened.go('/recordings');
     await page.getByRole('heading', { name: 'Recordings', level: 1 }).waitFor();
-    const [opener] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: /^Play the recording/ }).click()]);
+    await page.getByRole('button', { name: /^Play the recording/ }).click();
+    await page.waitForURL(new RegExp(`play=${sessionId}`));
+    const played = page.getByRole('region', { name: /^Recording of/ });
+    await played.frameLocator('iframe').getByRole('region', { name: 'Timeline' }).getByText(`${site.url}/blue`).first().waitFor();
+    const [opener] = await Promise.all([page.waitForEvent('popup'), played.getByRole('button', { name: 'Open in a tab' }).click()]);
     await opener.getByRole('heading', { name: 'Recording', exact: true }).waitFor();
     await opened.inspect('recordings');
   });

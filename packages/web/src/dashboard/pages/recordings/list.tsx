@@ -1,4 +1,5 @@
 import type { RecordingResponse, SessionResponse } from '@berth/contract';
+import { useEffect, useRef } from 'preact/hooks';
 import { call, callPage, type Page } from '../../api.ts';
 import { hrefOf } from '../../href.ts';
 import { Empty } from '../../ui/states.tsx';
@@ -6,7 +7,10 @@ import { List, type Column } from '../../ui/table.tsx';
 import { durationText, sizeText } from '../../ui/values/texts.ts';
 import { Time } from '../../ui/values/time.tsx';
 import { toastError } from '../../ui/toasts.ts';
+import { useQuery } from '../../query.ts';
+import { SessionPlayer } from '../sessions/session/ended.tsx';
 import { useMore } from '../../use-more.ts';
+import '../sessions/sessions.css';
 import { RecordingBadge, openPlayer } from './card.tsx';
 import { Poster } from './poster.tsx';
 
@@ -24,6 +28,8 @@ interface Row {
 
 export default function Recordings() {
   const { live, rows, onMore } = useMore(readRows);
+  const { values, set } = useQuery('play');
+  const shown = rows.find(({ session }) => session.session_id === values.play);
   return (
     <div class="page">
       <div class="page-head">
@@ -32,17 +38,46 @@ export default function Recordings() {
           {live.isLoading ? 'Loading' : 'Read again'}
         </button>
       </div>
+      {shown && <Playing key={shown.recording.rec_id} row={shown} onClose={() => set({ play: '' })} />}
       <List
         live={live}
         rows={live.data && rows}
         caption="Recordings"
         name="main"
-        columns={columns}
+        columns={columnsOf((sessionId) => set({ play: sessionId }))}
         keyOf={({ recording }) => recording.rec_id}
         onMore={onMore}
         empty={onMore ? <Empty icon="play" title="The newest sessions have no recordings" /> : none}
       />
     </div>
+  );
+}
+
+/** The recording that was chosen, above the list: its address can be linked to. */
+function Playing({ row: { session, recording }, onClose }: { row: Row; onClose: () => void }) {
+  const panel = useRef<HTMLElement>(null);
+  useEffect(() => panel.current?.focus(), []);
+  const name = session.name ?? session.session_id;
+  return (
+    <section class="page-part recording-playing" ref={panel} tabIndex={-1} aria-label={`Recording of ${name}`}>
+      <div class="page-head">
+        <h2>
+          <bdi>{name}</bdi>
+        </h2>
+        <div class="page-actions">
+          <a class="button" href={hrefOf(`/sessions/${session.session_id}`)}>
+            Session
+          </a>
+          <button type="button" class="button" onClick={() => void openPlayer(session.session_id).catch(toastError)}>
+            Open in a tab
+          </button>
+          <button type="button" class="button" onClick={onClose}>
+            Close
+          </button>
+        </div>
+      </div>
+      <SessionPlayer sessionId={session.session_id} recId={recording.rec_id} />
+    </section>
   );
 }
 
@@ -80,7 +115,7 @@ async function readRecordings(sessions: readonly SessionResponse[], signal: Abor
   return recorded.flatMap(({ session_id: id }) => rows.get(id) ?? []);
 }
 
-const columns: readonly Column<Row>[] = [
+const columnsOf = (onPlay: (sessionId: string) => void): readonly Column<Row>[] => [
   {
     title: 'Picture',
     cell: ({ recording: { session_id: sessionId, rec_id: recId, assets } }) => (
@@ -131,7 +166,7 @@ const columns: readonly Column<Row>[] = [
         class="button"
         disabled={recording.status === 'failed'}
         aria-label={`Play the recording of ${session.name ?? session.session_id}`}
-        onClick={() => void openPlayer(session.session_id).catch(toastError)}
+        onClick={() => onPlay(session.session_id)}
       >
         Play
       </button>

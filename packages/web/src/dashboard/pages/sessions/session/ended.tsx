@@ -18,14 +18,14 @@ export function Ended({ session }: { session: SessionResponse }) {
         {reasonText(session.ended_reason)}
       </p>
       {recId !== null && status !== 'failed' && session.status !== 'ending' && (
-        <Player key={recId} sessionId={session.session_id} recId={recId} />
+        <SessionPlayer key={recId} sessionId={session.session_id} recId={recId} />
       )}
     </>
   );
 }
 
 /** The player as people open it by a link, with its timeline. Its address has a token for as long as the page loads. */
-function Player({ sessionId, recId }: { sessionId: string; recId: string }) {
+export function SessionPlayer({ sessionId, recId }: { sessionId: string; recId: string }) {
   const address = useSignal<string | null>(null);
   const error = useSignal<ApiError | null>(null);
   const attempt = useSignal(0);

@@ -26,6 +26,20 @@ export function optionsOf(session: SessionResponse): Record<string, unknown> {
   };
 }
 
-/** Options that have to be entered again, as a sentence; null where there are none that are known. */
-export const missingText = ({ proxy }: SessionResponse): string | null =>
-  proxy?.type === 'external' ? 'Your proxy is not retained with its credentials: enter it again below “Network and proxy”.' : null;
+/** Options that no session tells, with their names in the form: nobody knows whether they were set. */
+export const untold = {
+  user_agent: 'user agent',
+  extra_headers: 'extra headers',
+  block_resources: 'blocked resources',
+  accept_downloads: 'downloads',
+  ignore_https_errors: 'HTTPS errors',
+  storage_state: 'storage state',
+  har: 'HAR',
+} as const;
+
+/** Which options could not be carried over, in sentences. */
+export function missingText({ proxy }: SessionResponse): string {
+  const others = `Not carried over, as the service does not return them: ${Object.values(untold).join(', ')}. Set them again where you used them.`;
+  if (proxy?.type !== 'external') return others;
+  return `Your proxy is not returned with its credentials: enter it again below “Network and proxy”. ${others}`;
+}
