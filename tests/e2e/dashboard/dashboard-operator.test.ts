@@ -349,6 +349,24 @@ describe('a customer is out of credits', () => {
   });
 });
 
+describe('a customer asks for help', () => {
+  it('the operator opens the dashboard as a customer after a question, and the audit log says so', async () => {
+    await visit('/operator/owners/acme', 'acme', 'Usage in');
+    await page.getByRole('button', { name: 'Open as this customer' }).click();
+    await page.getByText('done and charged as the customer').waitFor();
+    await opened.inspect('operator-open-as');
+    const [tab] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button', { name: 'Open the tab' }).click()]);
+    await tab.getByRole('region', { name: 'Account' }).getByText('acme', { exact: true }).waitFor();
+    assert.ok(!tab.url().includes('link='));
+    await tab.close();
+    const { body: entries } = await served.call(listAudit, { query: { owner: 'acme', action: 'sign_in_link.created' } });
+    assert.deepEqual(
+      entries.map(({ actor }) => actor),
+      ['operator'],
+    );
+  });
+});
+
 describe('somebody without the admin key', () => {
   it("somebody without the admin key is asked for it, and sees none of the operator's pages in the navigation", async () => {
     const customer = await dashboard.open('/operator/overview', { as: ['key'] });

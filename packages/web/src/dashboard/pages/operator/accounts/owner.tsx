@@ -4,11 +4,12 @@ import { call, callPage } from '../../../api.ts';
 import { useLive, type Live } from '../../../live.ts';
 import type { PageProps } from '../../../page-entry.ts';
 import { Badge } from '../../../ui/badge.tsx';
-import { Dialog } from '../../../ui/dialog.tsx';
+import { Confirm, Dialog } from '../../../ui/dialog.tsx';
 import { SelectField } from '../../../ui/form/fields.tsx';
 import { Loaded } from '../../../ui/states.tsx';
 import { dateTimeText, durationText, numberText, sizeText } from '../../../ui/values/texts.ts';
 import { Time } from '../../../ui/values/time.tsx';
+import { openLink } from '../../../ui/values/open-link.ts';
 import { toasts } from '../../../ui/toasts.ts';
 import { CreateKey } from './create-key.tsx';
 import { SendForm } from '../form.tsx';
@@ -18,11 +19,15 @@ import { Note, PageFrame, Panel, Stats, filtered, slowRefreshMs, type Stat, isTr
 import { Placement } from '../sites/pin.tsx';
 import { usePages } from '../../../use-pages.ts';
 
+/** The tab uses the link at once. */
+const linkSeconds = 60;
+
 export default function OwnerPage({ params: { owner = '' } }: PageProps) {
   const live = useLive((signal) => call('getOwner', { params: { owner }, signal }), { everyMs: slowRefreshMs, inputs: [owner] });
   return (
     <PageFrame
       title={owner}
+      actions={<OpenAs owner={owner} />}
       about={
         <>
           <a href={filtered('/operator/sessions', { owner, status: 'all' })}>Sessions</a> ·{' '}
@@ -46,6 +51,28 @@ export default function OwnerPage({ params: { owner = '' } }: PageProps) {
         )}
       </Loaded>
     </PageFrame>
+  );
+}
+
+/** Signs in as the owner in a tab of its own, by a link that the audit log names. */
+function OpenAs({ owner }: { owner: string }) {
+  const isAsking = useSignal(false);
+  const open = (): Promise<void> =>
+    openLink(async () => (await call('createSignInLink', { body: { owner, ttl_seconds: linkSeconds } })).url);
+  return (
+    <>
+      <button type="button" class="button" onClick={() => (isAsking.value = true)}>
+        Open as this customer
+      </button>
+      <Confirm
+        title={`Open as ${owner}?`}
+        text="A new tab is signed in as this customer, with an API key that expires after a day: what you do there is done and charged as the customer. The audit log says that you opened it."
+        action="Open the tab"
+        isOpen={isAsking.value}
+        onClose={() => (isAsking.value = false)}
+        onConfirm={open}
+      />
+    </>
   );
 }
 
