@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, it } from 'node:test';
 import { createSession, endSession, getSession, listDownloads } from '@berth/contract';
+import { Client as McpClient, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client';
 import { chromium } from 'playwright-core';
 import { sharedDatabase, startTestServer } from '../../../packages/server/testing/test-store.ts';
 import { Client } from '../../client.ts';
@@ -83,3 +84,36 @@ it('a session is driven, watched, uploaded to and downloaded from through anothe
   await client.call(endSession, { params });
   await eventually('it has ended', async () => (await client.call(getSession, { params })).body.status === 'ended');
 });
+
+for (const [era, mode] of [
+  ['of 2025', 'legacy'],
+  ['of 2026', { pin: '2026-07-28' }],
+] as const satisfies [string, VersionNegotiationMode][])
+  it(`an agent goes on at another worker with the session that one opened, by MCP ${era}`, async () => {
+    const key = workers[0]?.key ?? '';
+    const agents = await Promise.all(
+      workers.map(async ({ url }) => {
+        const agent = new McpClient({ name: 'scripted', version: '1' }, { versionNegotiation: { mode } });
+        const requestInit = { headers: { authorization: `Bearer ${key}` } };
+        await agent.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }));
+        return agent;
+      }),
+    );
+    let turn = 0;
+    /** Each call goes to the next worker, as a balancer would send it. */
+    const call = async (name: string, args: Record<string, unknown>): Promise<string> => {
+      const agent = agents[turn++ % agents.length] ?? assert.fail('there is no worker');
+      const { content, isError } = (await agent.callTool({ name, arguments: args })) as { content: { text: string }[]; isError?: boolean };
+      const text = content.map((part) => part.text).join('\n');
+      assert.notEqual(isError, true, text);
+      return text;
+    };
+    const opened = await call('open', { url: `${site.url}/form` });
+    const [session = ''] = /ses_\w+/.exec(opened) ?? assert.fail(opened);
+    const [, field] = /textbox "Name".*\[ref=(e\d+)\]/.exec(await call('snapshot', { session })) ?? [];
+    await call('act', { session, steps: [{ type: 'fill', ref: field, value: 'Fleet' }] });
+    await call('act', { session, steps: [{ type: 'click', selectors: ['#greet'] }] });
+    assert.match(await call('tabs', { session }), /Hello Fleet/);
+    await call('end', { session });
+    for (const agent of agents) await agent.close();
+  });
